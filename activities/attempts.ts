@@ -1,0 +1,74 @@
+/** Looks at an attempt, stops it, and waits for the next one. */
+
+import { defineSearchAttributeKey, WorkflowNotFoundError } from '@temporalio/common';
+import type { Activities } from '../contract/activities.ts';
+import type { ClusterStatus } from '../contract/cluster.ts';
+import { KcoverError } from '../contract/errors.ts';
+import { clusterWorkflowId, nodeWorkflowId, searchAttributes } from '../contract/ids.ts';
+import { statusQuery } from '../contract/messages.ts';
+import type { NodeStatus } from '../contract/nodes.ts';
+import type { AttemptFacts } from '../contract/recovery.ts';
+import { readJob } from '../kube/jobs.ts';
+import { nodeView, readNode } from '../kube/nodes.ts';
+import { inParallel } from '../kube/parallel.ts';
+import { attemptPods } from '../kube/pods.ts';
+import { awaitAttempt } from './await-attempt.ts';
+import type { Dependencies } from './dependencies.ts';
+import { stopAttempt } from './stop-attempt.ts';
+
+type Attempts = Pick<Activities, 'observeAttempt' | 'stopAttempt' | 'awaitAttempt'>;
+
+const phaseKey = defineSearchAttributeKey('KcoverPhase', searchAttributes.KcoverPhase);
+
+export function attemptActivities(dependencies: Dependencies): Attempts {
+  const { kube, settings, temporal } = dependencies;
+  const { taint } = settings.quarantine;
+
+  /**
+   * A cluster whose workflow was never started is not paused; one that cannot be asked may be.
+   * The server itself knows the phase: a query waits for a worker, and is asked only for the words of a pause.
+   */
+  async function pause(): Promise<AttemptFacts['paused']> {
+    try {
+      const cluster = temporal().workflow.getHandle(clusterWorkflowId);
+      if ((await cluster.describe()).typedSearchAttributes.get(phaseKey) === 'open') return undefined;
+      const { paused } = await cluster.query<ClusterStatus>(statusQuery);
+      return paused && { by: paused.by, reason: paused.reason };
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return undefined;
+      throw new KcoverError('temporal.unreachable', `ask whether kcover is paused: ${error instanceof Error ? error.message : 'unknown failure'}`);
+    }
+  }
+
+  /** The fault of a pod may overtake that of its node: whether the node's workflow is still about to decide. */
+  async function undecidedNode(node: string): Promise<AttemptFacts['undecided'][number] | undefined> {
+    const handle = temporal().workflow.getHandle(nodeWorkflowId(node));
+    try {
+      // One that ended decides nothing, and a query would have its whole history replayed.
+      if ((await handle.describe()).status.name !== 'RUNNING') return undefined;
+      const { phase, because } = await handle.query<NodeStatus>(statusQuery);
+      return phase === 'deciding' ? { node, because } : undefined;
+    } catch (error) {
+      return error instanceof WorkflowNotFoundError ? undefined : { node, because: 'its workflow does not answer' };
+    }
+  }
+
+  return {
+    observeAttempt: async ({ job: ref, nodes: names }) => {
+      const [job, pods, nodes, paused] = await Promise.all([
+        readJob(kube, ref, taint),
+        attemptPods(kube, ref),
+        inParallel(names, (name) => readNode(kube, name)),
+        pause(),
+      ]);
+      const views = nodes.flatMap((node) => (node ? [nodeView(node, taint)] : []));
+      const open = await inParallel(
+        views.filter((node) => !node.taint).map((node) => node.name),
+        undecidedNode,
+      );
+      return { ...(job && { job }), pods, nodes: views, undecided: open.flatMap((one) => one ?? []), ...(paused && { paused }) };
+    },
+    stopAttempt: (request) => stopAttempt(dependencies, request),
+    awaitAttempt: (request) => awaitAttempt(dependencies, request),
+  };
+}

@@ -1,0 +1,101 @@
+/** Waits until a whole new attempt runs, on no quarantined node. */
+
+import type { V1Pod } from '@kubernetes/client-node';
+import { Context } from '@temporalio/activity';
+import type { AttemptPod, JobView } from '../contract/jobs.ts';
+import type { AwaitRequest, AwaitResult } from '../contract/recovery.ts';
+import { attemptProgress } from '../kube/attempt-progress.ts';
+import { awaitAttemptOf } from '../kube/attempts.ts';
+import { quarantineTaint, readNode } from '../kube/nodes.ts';
+import { inParallel } from '../kube/parallel.ts';
+import { belongsTo, deletePod } from '../kube/pods.ts';
+import type { Dependencies } from './dependencies.ts';
+import { withHeartbeats } from './heartbeats.ts';
+
+/** What a later try of this activity must know: pods that were deleted because they had landed on a quarantined node. */
+interface Progress {
+  readonly moved: Set<string>;
+}
+
+export async function awaitAttempt(dependencies: Dependencies, request: AwaitRequest): Promise<AwaitResult> {
+  const { info, cancellationSignal: signal } = Context.current();
+  const { kube, settings, now } = dependencies;
+  const progress: Progress = { moved: movedOf(info.heartbeatDetails) };
+  const nodes = new KnownNodes(dependencies);
+  const old = new Set(request.old);
+  let because = 'nothing was seen of the job';
+
+  const look = async (job: JobView | undefined, pods: readonly V1Pod[]): Promise<AwaitResult | undefined> => {
+    await nodes.learn(pods.filter((pod) => job && belongsTo(job.ref, pod) && !old.has(pod.metadata?.uid ?? '')).flatMap((pod) => pod.spec?.nodeName ?? []));
+    const seen = attemptProgress({ job, pods, old, quarantined: nodes.quarantined });
+    if (seen.kind === 'ended') return seen;
+    if (seen.kind === 'waiting') {
+      because = seen.because;
+      await move(dependencies, job, seen.misplaced, progress);
+      return undefined;
+    }
+    // A taint may have come after its pods: the last look is at the nodes.
+    if (await nodes.refresh(seen.pods.flatMap((pod) => pod.node ?? []))) return look(job, pods);
+    return { kind: 'running', at: new Date(now()).toISOString(), pods: seen.pods, startedAt: seen.startedAt, misplaced: progress.moved.size };
+  };
+
+  return withHeartbeats(
+    () => ({ moved: [...progress.moved] }),
+    async () => {
+      const deadline = info.scheduledTimestampMs + request.deadlineMs;
+      const found = await awaitAttemptOf({ kube, job: request.job, deadline, now, signal }, settings.quarantine.taint, look);
+      return found ?? { kind: 'overdue', because };
+    },
+  );
+}
+
+const movedOf = (details: unknown): Set<string> =>
+  new Set(
+    typeof details === 'object' && details !== null && 'moved' in details && Array.isArray(details.moved)
+      ? details.moved.filter((uid) => typeof uid === 'string')
+      : [],
+  );
+
+/**
+ * Deletes misplaced pods, each UID once. Not where that would fail the job, and not where its pods tolerate the taint: the next one would land there again.
+ */
+async function move({ kube, log }: Dependencies, job: JobView | undefined, misplaced: readonly AttemptPod[], { moved }: Progress): Promise<void> {
+  if (!job || job.toleratesQuarantine || !job.canStopBy.includes('delete-collection')) return;
+  for (const pod of misplaced.filter(({ uid }) => !moved.has(uid))) {
+    moved.add(pod.uid);
+    log.info({ job: job.ref, pod: pod.name, uid: pod.uid, node: pod.node }, 'pod landed on a quarantined node: deleted alone');
+    await deletePod(kube, job.ref.namespace, pod);
+  }
+}
+
+/** Nodes that pods landed on, each read when first met and once more at the end. */
+class KnownNodes {
+  readonly #dependencies: Dependencies;
+  readonly #met = new Set<string>();
+  readonly quarantined = new Set<string>();
+
+  constructor(dependencies: Dependencies) {
+    this.#dependencies = dependencies;
+  }
+
+  async learn(names: readonly string[]): Promise<void> {
+    await this.#read([...new Set(names)].filter((name) => !this.#met.has(name)));
+  }
+
+  /** True when one of them was quarantined since it was met. */
+  async refresh(names: readonly string[]): Promise<boolean> {
+    const before = this.quarantined.size;
+    await this.#read([...new Set(names)]);
+    return this.quarantined.size > before;
+  }
+
+  async #read(names: readonly string[]): Promise<void> {
+    const { kube, settings } = this.#dependencies;
+    await inParallel(names, async (name) => {
+      const node = await readNode(kube, name);
+      if (node && quarantineTaint(node, settings.quarantine.taint)) this.quarantined.add(name);
+      else this.quarantined.delete(name);
+      this.#met.add(name);
+    });
+  }
+}

@@ -1,0 +1,25 @@
+/** Policy, run where its answer is recorded. */
+
+import { createHash } from 'node:crypto';
+import type { Activities } from '../contract/activities.ts';
+import { decideIncident } from '../policy/incident.ts';
+import { decideNode } from '../policy/node.ts';
+import { decideOptIn } from '../policy/recoverable.ts';
+import { decideRecovery } from '../policy/recovery.ts';
+import type { Dependencies } from './dependencies.ts';
+
+/** Which settings decided: twelve hex digits of a SHA-256 over all of them. */
+export const settingsDigest = (settings: object): string => createHash('sha256').update(JSON.stringify(settings)).digest('hex').slice(0, 12);
+
+type Decisions = Pick<Activities, 'decideNode' | 'decideIncident' | 'decideRecovery' | 'decideOptIn'>;
+
+export function decisionActivities({ settings, now }: Pick<Dependencies, 'settings' | 'now'>): Decisions {
+  const digest = settingsDigest(settings);
+  const date = () => ({ settings: digest, at: now() });
+  return {
+    decideNode: async (facts) => ({ ...decideNode(facts, settings), ...date() }),
+    decideIncident: async (facts) => ({ ...decideIncident(facts, settings), ...date() }),
+    decideRecovery: async (facts) => ({ ...decideRecovery(facts, settings), ...date() }),
+    decideOptIn: async (job) => ({ ...decideOptIn(job), ...date() }),
+  };
+}

@@ -1,0 +1,18 @@
+/** What activities are made of. */
+
+import type { Client } from '@temporalio/client';
+import type { Logger } from 'pino';
+import type { WorkerSettings } from '../contract/settings.schema.ts';
+import type { Kube } from '../kube/connection.ts';
+import type { RecordStore } from './records.ts';
+
+export interface Dependencies {
+  readonly kube: Kube;
+  readonly settings: WorkerSettings;
+  /** For signals, updates, queries and visibility. */
+  readonly temporal: () => Client;
+  readonly records: RecordStore;
+  readonly log: Logger;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}

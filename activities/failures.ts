@@ -1,0 +1,34 @@
+/** Errors of the catalogue, as Temporal takes them: their kind decides whether an activity is tried again. */
+
+import { ApplicationFailure } from '@temporalio/common';
+import type { Activities } from '../contract/activities.ts';
+import { KcoverError } from '../contract/errors.ts';
+
+/** The failure that stands in history; any other error is passed on and tried again. */
+export function toFailure(error: unknown): unknown {
+  if (!(error instanceof KcoverError)) return error;
+  return ApplicationFailure.create({
+    message: `${error.message}: ${error.because}`,
+    type: error.code,
+    nonRetryable: !error.transient,
+    details: [{ because: error.because, try: error.advice }],
+    ...(error.retryAfterMs !== undefined && { nextRetryDelay: error.retryAfterMs }),
+  });
+}
+
+type Activity = (...args: never[]) => Promise<unknown>;
+
+function guarded<A extends Activity>(activity: A): A {
+  const call = async (...args: Parameters<A>): Promise<unknown> => {
+    try {
+      return await activity(...args);
+    } catch (error) {
+      throw toFailure(error);
+    }
+  };
+  return call as A;
+}
+
+/** The one place where errors become failures. */
+export const withFailures = (activities: Activities): Activities =>
+  Object.fromEntries(Object.entries(activities).map(([name, activity]) => [name, guarded(activity as Activity)])) as unknown as Activities;

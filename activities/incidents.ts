@@ -1,0 +1,78 @@
+/** Looks for recoveries among Temporal's workflows, and wakes those who wait. */
+
+import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
+import { defineSearchAttributeKey, WorkflowNotFoundError } from '@temporalio/common';
+import type { Activities } from '../contract/activities.ts';
+import { type JobRef } from '../contract/jobs.ts';
+import { searchAttributes, workflowTypes } from '../contract/ids.ts';
+import { signals } from '../contract/messages.ts';
+import type { Outcome, RecoveryOutcome } from '../contract/recovery.ts';
+import type { Spent } from '../contract/training-job.ts';
+import { inParallel } from '../kube/parallel.ts';
+import type { Dependencies } from './dependencies.ts';
+
+const outcomeKey = defineSearchAttributeKey('KcoverOutcome', searchAttributes.KcoverOutcome);
+
+type Incidents = Pick<Activities, 'findRecoveries' | 'lookAtRecovery' | 'tellWaiting'>;
+
+export function incidentActivities({ settings, temporal, now, log }: Dependencies): Incidents {
+  return {
+    findRecoveries: async ({ job }) => {
+      const found: WorkflowExecutionInfo[] = [];
+      for await (const execution of temporal().workflow.list({ query: recoveriesQuery(job, now() - settings.recovery.budget.window) })) found.push(execution);
+      const open = found.find((each) => each.status.name === 'RUNNING');
+      return { spent: found.filter((each) => outcomeOf(each) !== 'refused').map(spentOf), ...(open && { open: open.workflowId }) };
+    },
+    lookAtRecovery: ({ incident }) => lookAtRecovery(temporal(), incident),
+    tellWaiting: async ({ workflowIds }) => {
+      await inParallel(workflowIds, async (workflowId) => {
+        try {
+          await temporal().workflow.getHandle(workflowId).signal(signals.permissionChanged);
+        } catch (error) {
+          // Whoever is gone needs no news; whoever cannot be told asks again by itself.
+          if (!(error instanceof WorkflowNotFoundError)) log.warn({ workflowId, error }, 'could not tell that permission may have changed');
+        }
+      });
+    },
+  };
+}
+
+/** What counts against the budget, and what still runs however long ago it began. */
+const recoveriesQuery = (job: JobRef, since: number): string =>
+  [
+    `WorkflowType = '${workflowTypes.recovery}'`,
+    `WorkflowId STARTS_WITH 'recovery/${job.namespace}/${job.name}/${job.uid}/'`,
+    `(StartTime > '${new Date(since).toISOString()}' OR ExecutionStatus = 'Running')`,
+  ].join(' AND ');
+
+/** One that was refused has begun no stop. */
+const outcomeOf = ({ typedSearchAttributes }: WorkflowExecutionInfo): string | undefined => typedSearchAttributes.get(outcomeKey);
+
+const spentOf = ({ workflowId, startTime, closeTime }: WorkflowExecutionInfo): Spent => ({
+  incident: workflowId,
+  startedAt: startTime.getTime(),
+  ...(closeTime && { endedAt: closeTime.getTime() }),
+});
+
+async function lookAtRecovery(client: Client, incident: string): ReturnType<Incidents['lookAtRecovery']> {
+  const handle = client.workflow.getHandle<() => Promise<RecoveryOutcome>>(incident);
+  try {
+    const { status } = await handle.describe();
+    if (status.name === 'RUNNING') return { kind: 'running' };
+    if (status.name === 'COMPLETED') return { kind: 'closed', report: await handle.result() };
+    return closed(
+      incident,
+      status.name === 'CANCELLED' ? 'cancelled' : 'failed',
+      `the recovery was ${status.name.toLowerCase().replaceAll('_', ' ')} before it could report`,
+    );
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return closed(incident, 'failed', 'Temporal knows no such recovery');
+    throw error;
+  }
+}
+
+/** As far as anybody knows it took no fault into account, so all of them stay with the job; whether it began a stop nobody knows. */
+const closed = (incident: string, outcome: Outcome, because: string): Awaited<ReturnType<Incidents['lookAtRecovery']>> => ({
+  kind: 'closed',
+  report: { incident, outcome, because, stops: 0, faults: [] },
+});

@@ -1,0 +1,30 @@
+/** All activities of a worker. */
+
+import type { Activities } from '../contract/activities.ts';
+import { announcementActivities } from './announcements.ts';
+import { attemptActivities } from './attempts.ts';
+import { decisionActivities } from './decisions.ts';
+import type { Dependencies } from './dependencies.ts';
+import { withFailures } from './failures.ts';
+import { incidentActivities } from './incidents.ts';
+import { jobActivities } from './jobs.ts';
+import { nodeActivities } from './nodes.ts';
+import { recordActivities } from './records.ts';
+import { reservationActivities } from './reservations.ts';
+
+export type { Dependencies } from './dependencies.ts';
+export { directoryRecords } from './records.ts';
+
+/** Makes them once; they are safe to run at the same time. */
+export function createActivities(dependencies: Dependencies): Activities {
+  return withFailures({
+    ...decisionActivities(dependencies),
+    ...nodeActivities(dependencies),
+    ...jobActivities(dependencies),
+    ...attemptActivities(dependencies),
+    ...reservationActivities(dependencies),
+    ...recordActivities(dependencies),
+    ...announcementActivities(dependencies),
+    ...incidentActivities(dependencies),
+  });
+}

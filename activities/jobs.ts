@@ -1,0 +1,59 @@
+/** Looks at jobs, lets them go on, and tells their workflows. */
+
+import type { V1Pod } from '@kubernetes/client-node';
+import type { Activities } from '../contract/activities.ts';
+import { type Fault, faultLimits } from '../contract/faults.ts';
+import { type JobRef } from '../contract/jobs.ts';
+import { type FaultsObserved, signals } from '../contract/messages.ts';
+import { jobStart } from '../contract/starts.ts';
+import { controllingJob } from '../kube/job-kinds/index.ts';
+import { readJob, removeWish, resumeJob } from '../kube/jobs.ts';
+import { inParallel } from '../kube/parallel.ts';
+import { podsOnNode } from '../kube/pods.ts';
+import type { Dependencies } from './dependencies.ts';
+import { searchAttributePairs } from './search-attributes.ts';
+
+type Jobs = Pick<Activities, 'observeJob' | 'resumeJob' | 'acknowledgeWish' | 'tellJobs'>;
+
+export function jobActivities({ kube, settings, temporal }: Dependencies): Jobs {
+  const { taint } = settings.quarantine;
+
+  async function isWatched(job: JobRef): Promise<boolean> {
+    const view = await readJob(kube, job, taint);
+    return view !== undefined && view.optedIn && !view.finished;
+  }
+
+  async function tell(job: JobRef, faults: readonly Fault[]): Promise<void> {
+    const { workflowType, attributes, ...start } = jobStart(job, settings.temporal.taskQueue);
+    for (let from = 0; from < faults.length; from += faultLimits.perSignal) {
+      const batch: FaultsObserved = { faults: faults.slice(from, from + faultLimits.perSignal) };
+      await temporal().workflow.signalWithStart(workflowType, {
+        ...start,
+        typedSearchAttributes: searchAttributePairs(attributes),
+        signal: signals.faultsObserved,
+        signalArgs: [batch],
+      });
+    }
+  }
+
+  return {
+    observeJob: async ({ job }) => (await readJob(kube, job, taint)) ?? null,
+    resumeJob: async ({ job, incident }) => ({ resumed: await resumeJob(kube, job, incident) }),
+    acknowledgeWish: ({ job }) => removeWish(kube, job),
+    tellJobs: async ({ node, faults }) => {
+      const jobs = jobsOf(await podsOnNode(kube, node));
+      const told = await inParallel(jobs, async (job) => {
+        if (!(await isWatched(job))) return [];
+        await tell(job, faults);
+        return [job];
+      });
+      return told.flat();
+    },
+  };
+}
+
+/** The jobs that control these pods, each once. */
+function jobsOf(pods: readonly V1Pod[]): JobRef[] {
+  const jobs = pods.flatMap(({ metadata }) => controllingJob(metadata?.namespace ?? '', metadata?.ownerReferences) ?? []);
+  return [...new Map(jobs.map((job) => [job.uid, job])).values()];
+}

@@ -1,0 +1,30 @@
+/** Requests that arrive while one is under way travel together in the next. */
+
+import DataLoader from 'dataloader';
+
+const mostTogether = 100;
+
+/** A call for one item over a call for many, of which there is never more than one in flight. Answers come in the order of the items. */
+export function oneAtATime<Item, Answer>(callForMany: (items: readonly Item[]) => Promise<readonly Answer[]>): (item: Item) => Promise<Answer> {
+  let underWay: Promise<unknown> = Promise.resolve();
+  let lane: Promise<unknown> = Promise.resolve();
+  const loader = new DataLoader<Item, Answer>(
+    (items) => {
+      const answers = callForMany(items);
+      underWay = answers.catch(() => undefined);
+      return answers;
+    },
+    {
+      cache: false,
+      maxBatchSize: mostTogether,
+      // The batch stays open until the one before it is answered.
+      batchScheduleFn: (dispatch) => {
+        lane = lane.then(() => {
+          dispatch();
+          return underWay;
+        });
+      },
+    },
+  );
+  return (item) => loader.load(item);
+}

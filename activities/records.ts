@@ -1,0 +1,43 @@
+/** One JSON document for every incident, so that Temporal's retention loses nothing. */
+
+import { mkdir, open, rename } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Activities } from '../contract/activities.ts';
+import { KcoverError } from '../contract/errors.ts';
+import type { Dependencies } from './dependencies.ts';
+
+/** Keeps documents by name; the same name again overwrites. Returns the address. */
+export interface RecordStore {
+  put(name: string, document: unknown): Promise<string>;
+}
+
+/** Ids hold slashes and colons; what is left is unique because only these two are replaced by what ids never hold. */
+export const recordFile = (name: string): string =>
+  `${name
+    .replaceAll('/', '_')
+    .replaceAll(':', '')
+    .replace(/[^\w.-]/g, '-')}.json`;
+
+/** A directory of files; a reader never sees half of one. */
+export function directoryRecords(directory: string): RecordStore {
+  return {
+    async put(name, document) {
+      const path = join(directory, recordFile(name));
+      const draft = `${path}.${process.pid}.${Math.random().toString(36).slice(2)}.part`;
+      try {
+        await mkdir(directory, { recursive: true });
+        await using file = await open(draft, 'w', 0o644);
+        await file.writeFile(`${JSON.stringify(document, undefined, 2)}\n`);
+        await file.sync();
+        await rename(draft, path);
+        return path;
+      } catch (error) {
+        throw new KcoverError('records.unwritable', `write ${path}: ${error instanceof Error ? error.message : 'unknown failure'}`);
+      }
+    },
+  };
+}
+
+export function recordActivities({ records }: Pick<Dependencies, 'records'>): Pick<Activities, 'recordIncident'> {
+  return { recordIncident: async (record) => ({ address: await records.put(record.incident, record) }) };
+}

@@ -1,0 +1,117 @@
+/** Stops all pods of one attempt, and waits until they are gone. */
+
+import { Context } from '@temporalio/activity';
+import { formatDuration } from '../contract/duration.ts';
+import { KcoverError } from '../contract/errors.ts';
+import { jobTitle, type JobView } from '../contract/jobs.ts';
+import type { StopRequest, StopResult } from '../contract/recovery.ts';
+import { awaitGone } from '../kube/attempts.ts';
+import { isConflict, isNotFound } from '../kube/errors.ts';
+import { readJob, suspendJob } from '../kube/jobs.ts';
+import { inParallel } from '../kube/parallel.ts';
+import { attemptPod, attemptPods, belongsTo, deleteMatchingPods, deletePod, isTerminating, listMatchingPods } from '../kube/pods.ts';
+import type { Dependencies } from './dependencies.ts';
+import { withHeartbeats } from './heartbeats.ts';
+
+/** What a later try of this activity must know. */
+interface Progress {
+  /** Write requests sent, those of earlier tries included as far as their heartbeats arrived. */
+  requests: number;
+}
+
+type Interfered = Extract<StopResult, { kind: 'interfered' }>;
+const interfered = (because: string): Interfered => ({ kind: 'interfered', because });
+
+/** The job or its pods are not what the decision saw: look again. Undefined: the stop was sent, now or by an earlier try. */
+type Sent = Interfered | undefined;
+
+export async function stopAttempt(dependencies: Dependencies, request: StopRequest): Promise<StopResult> {
+  const { info, cancellationSignal: signal } = Context.current();
+  const { kube, now } = dependencies;
+  const progress: Progress = { requests: requestsOf(info.heartbeatDetails) };
+  return withHeartbeats(
+    () => progress,
+    async () => {
+      const began =
+        request.by === 'suspend' ? await suspend(dependencies, request, progress) : await deleteAttempt(dependencies, request, progress, info.attempt);
+      if (began) return began;
+      const deadline = info.scheduledTimestampMs + request.deadlineMs;
+      const left = await awaitGone({ kube, job: request.job, deadline, now, signal }, request.pods);
+      if (left.length === 0) return { kind: 'stopped', at: new Date(now()).toISOString(), requests: progress.requests };
+      return { kind: 'timed-out', because: `${left.length} of ${request.pods.length} pods are still there after ${formatDuration(request.deadlineMs)}`, left };
+    },
+  );
+}
+
+const requestsOf = (details: unknown): number =>
+  typeof details === 'object' && details !== null && 'requests' in details && typeof details.requests === 'number' ? details.requests : 0;
+
+/** An operator writes the status of a job several times in a row; this often we look again before somebody else must decide. */
+const mostConflicts = 10;
+
+/** Looks for our own mark first: after a lost answer the job is no longer the version that was looked at. */
+async function suspend({ kube, settings }: Dependencies, request: StopRequest, progress: Progress): Promise<Sent> {
+  const title = jobTitle(request.job);
+  for (let conflicts = 0; conflicts < mostConflicts; conflicts++) {
+    const job = await readJob(kube, request.job, settings.quarantine.taint);
+    if (!job) return interfered(`${title} is gone`);
+    const { suspension, resourceVersion } = job;
+    if (suspension?.by === 'kcover' && suspension.incident === request.incident && suspension.attempt === request.attempt) return undefined;
+    if (suspension) return interfered(suspension.by === 'owner' ? `${title} was suspended by its owner` : `${title} is suspended by ${suspension.incident}`);
+    if (resourceVersion !== request.resourceVersion && !(await isSameAttempt(kube, job, request))) return interfered(`${title} changed since it was looked at`);
+    try {
+      progress.requests += 1;
+      await suspendJob(kube, { ...request, resourceVersion });
+      return undefined;
+    } catch (error) {
+      if (!isConflict(error) && !isNotFound(error)) throw error;
+    }
+  }
+  return interfered(`somebody else keeps changing ${title}`);
+}
+
+/**
+ * Whether what changed is only what an operator says of its job, such as the counts after a pod failed: the decision still holds.
+ * The pods are listed after the version was read, so that a later attempt either shows here or is a conflict there.
+ */
+async function isSameAttempt(kube: Dependencies['kube'], job: JobView, request: StopRequest): Promise<boolean> {
+  // Without pods there is nothing to tell this attempt from a later one whose pods are about to be created.
+  if (request.pods.length === 0 || job.finished || !job.optedIn || !job.canStopBy.includes('suspend')) return false;
+  return sameSet(await attemptPods(kube, request.job), request.pods);
+}
+
+/** One delete-collection, once; whatever is doubtful after it is looked at and deleted singly by UID. */
+async function deleteAttempt({ kube }: Dependencies, request: StopRequest, progress: Progress, activityAttempt: number): Promise<Sent> {
+  if (activityAttempt > 1) return deleteLeft(kube, request, progress);
+  const matching = await listMatchingPods(kube, request.job);
+  const present = matching.filter((pod) => belongsTo(request.job, pod) && !isTerminating(pod)).map(attemptPod);
+  if (!sameSet(present, request.pods)) return interfered(`the pods of ${jobTitle(request.job)} changed since they were looked at`);
+  if (request.pods.length === 0) return undefined;
+  // Somebody else's pods carry the labels too: a collection would take them along.
+  if (matching.some((pod) => !belongsTo(request.job, pod))) return deleteLeft(kube, request, progress);
+  try {
+    progress.requests += 1;
+    Context.current().heartbeat(progress);
+    await deleteMatchingPods(kube, request.job);
+    return undefined;
+  } catch (error) {
+    if (error instanceof KcoverError && !error.transient) throw error;
+    return deleteLeft(kube, request, progress);
+  }
+}
+
+const sameSet = (pods: readonly { readonly uid: string }[], others: readonly { readonly uid: string }[]): boolean => {
+  const uids = new Set(pods.map((pod) => pod.uid));
+  return uids.size === others.length && others.every((pod) => uids.has(pod.uid));
+};
+
+/** Deletes what is left of the attempt and not going yet. No other UID is touched, whatever carries its labels now. */
+async function deleteLeft(kube: Dependencies['kube'], request: StopRequest, progress: Progress): Promise<Sent> {
+  const wanted = new Set(request.pods.map((pod) => pod.uid));
+  const left = (await listMatchingPods(kube, request.job)).filter((pod) => wanted.has(pod.metadata?.uid ?? '') && !isTerminating(pod)).map(attemptPod);
+  await inParallel(left, async (pod) => {
+    progress.requests += 1;
+    await deletePod(kube, request.job.namespace, pod);
+  });
+  return undefined;
+}

@@ -1,0 +1,105 @@
+/**
+ * Files of the node, opened below one directory. Tenants can write in some places there, so no link is followed in any component,
+ * only regular files are opened, and reads are bounded.
+ *
+ * Node has no openat(2). `/proc/self/fd/N/name` does the same: N is a directory that is already open, so nothing that is renamed
+ * or linked meanwhile can lead the walk elsewhere (lstat and realpath would leave that window). O_PATH looks at a file without
+ * opening it, so that a FIFO cannot block and a device is not touched before its kind is known. Linux only, as the agent is.
+ */
+
+import { constants } from 'node:fs';
+import { type FileHandle, open } from 'node:fs/promises';
+import { join } from 'node:path';
+import { KcoverError } from '../contract/errors.ts';
+import { systemErrorCode } from './system-error.ts';
+
+/** From linux/fcntl.h, the same on x64 and arm64; Node does not name it. */
+const O_PATH = 0o10000000;
+const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
+
+/** What else than a regular file may be opened. Only the kernel log is a device. */
+export interface OpenOptions {
+  readonly device?: boolean;
+}
+
+const within = (directory: FileHandle, name: string): string => `/proc/self/fd/${directory.fd}/${name}`;
+
+function asError(error: unknown, path: string): KcoverError {
+  if (error instanceof KcoverError) return error;
+  const code = systemErrorCode(error) ?? 'unknown error';
+  if (code === 'ENOENT')
+    return new KcoverError('not-found', path, { what: 'the node has no such file', try: 'check hostRoot and what is mounted there', cause: error });
+  const because: Record<string, string> = {
+    ELOOP: 'a component is a link',
+    ENOTDIR: 'a component is a link or not a directory',
+    EACCES: 'permission denied',
+    EPERM: 'operation not permitted; /dev/kmsg needs CAP_SYSLOG',
+  };
+  return refused(path, because[code] ?? code, error);
+}
+
+const refused = (path: string, because: string, cause?: unknown): KcoverError =>
+  new KcoverError('refused', `${path}: ${because}`, {
+    what: 'the file of the node cannot be used',
+    try: 'check permissions and what stands at this path',
+    cause,
+  });
+
+/** Opens every directory on the way and hands the last one to `use`. */
+async function inDirectory<T>(hostRoot: string, names: readonly string[], use: (directory: FileHandle) => Promise<T>): Promise<T> {
+  let directory = await open(hostRoot, O_RDONLY | O_DIRECTORY);
+  try {
+    for (const name of names) {
+      const next = await open(within(directory, name), O_PATH | O_DIRECTORY | O_NOFOLLOW);
+      await directory.close();
+      directory = next;
+    }
+    return await use(directory);
+  } finally {
+    await directory.close();
+  }
+}
+
+async function openEntry(directory: FileHandle, name: string, path: string, { device = false }: OpenOptions): Promise<FileHandle> {
+  const looked = await open(within(directory, name), O_PATH | O_NOFOLLOW);
+  try {
+    const stat = await looked.stat();
+    if (stat.isSymbolicLink()) throw refused(path, 'it is a link');
+    if (!stat.isFile() && !(device && stat.isCharacterDevice())) throw refused(path, `it is not a regular file${device ? ' or character device' : ''}`);
+    return await open(`/proc/self/fd/${looked.fd}`, O_RDONLY | O_NONBLOCK);
+  } finally {
+    await looked.close();
+  }
+}
+
+/** Opens a file below `hostRoot`, non-blocking. Throws `not-found` or `refused`; the caller closes the handle. */
+export async function openHostFile(hostRoot: string, path: string, options: OpenOptions = {}): Promise<FileHandle> {
+  const names = path.split('/').filter((name) => name !== '' && name !== '.');
+  const last = names.pop();
+  if (last === undefined || [...names, last].some((name) => name === '..' || name.includes('\0'))) throw refused(path, 'it is not a path below the host root');
+  const shown = join(hostRoot, path);
+  try {
+    return await inDirectory(hostRoot, names, (directory) => openEntry(directory, last, shown, options));
+  } catch (error) {
+    throw asError(error, shown);
+  }
+}
+
+/** The text of a regular file. Throws `refused` when it has more than `most` bytes. */
+export async function readHostFile(hostRoot: string, path: string, most: number): Promise<string> {
+  const file = await openHostFile(hostRoot, path);
+  try {
+    // Files of /proc say that they are empty, so the size is found by reading.
+    const buffer = Buffer.alloc(most + 1);
+    let length = 0;
+    for (;;) {
+      const { bytesRead } = await file.read(buffer, length, buffer.length - length, length);
+      length += bytesRead;
+      if (bytesRead === 0 || length > most) break;
+    }
+    if (length > most) throw refused(join(hostRoot, path), `it has more than ${most} bytes`);
+    return buffer.toString('utf8', 0, length);
+  } finally {
+    await file.close();
+  }
+}

@@ -1,0 +1,75 @@
+/** The agent: detectors find faults, the spool keeps them, the reporter brings them to the controller. */
+
+import type { Logger } from 'pino';
+import type { AgentSettings } from '../contract/settings.schema.ts';
+import { connectController } from './controller-connection.ts';
+import type { Detector, DetectorStatus } from './detectors/detector.ts';
+import { detectors } from './detectors/index.ts';
+import { readBootId } from './kernel-log/boot-id.ts';
+import { type ReporterStatus, startReporter } from './reporter.ts';
+import { openSpool, type SpoolStatus } from './spool.ts';
+
+export interface AgentOptions {
+  readonly settings: AgentSettings;
+  readonly node: string;
+  /** `/host` in a pod, a directory in the testbed. */
+  readonly hostRoot: string;
+  readonly version: string;
+  readonly log: Logger;
+}
+
+export interface AgentStatus {
+  readonly node: string;
+  readonly detectors: Readonly<Record<string, DetectorStatus>>;
+  readonly reporter: ReporterStatus;
+  readonly spool: SpoolStatus;
+}
+
+export interface RunningAgent {
+  stop(): Promise<void>;
+  status(): AgentStatus;
+}
+
+/** Resolves when everything runs. What cannot be had yet (controller, kernel log, disk) is waited for, never thrown. */
+export async function startAgent({ settings, node, hostRoot, version, log }: AgentOptions): Promise<RunningAgent> {
+  const { directory, maxBytes } = settings.spool;
+  let changed = (): void => undefined;
+  const spool = await openSpool({ directory, maxBytes, log, changed: () => changed() });
+  const reporter = startReporter({
+    spool,
+    connection: connectController(settings.controller, version),
+    node,
+    bootId: () => readBootId(hostRoot),
+    heartbeatMs: settings.heartbeat,
+    log,
+  });
+  changed = reporter.wake;
+
+  const start = (name: string, detector: Detector) =>
+    detector.start({
+      settings,
+      node,
+      hostRoot,
+      stateDirectory: directory,
+      log: log.child({ detector: name }),
+      fault: (fault) => spool.append(fault),
+      gap: (gap) => spool.gap({ ...gap, seenAt: new Date().toISOString() }),
+      settled: () => spool.settled(),
+    });
+  const running = Object.entries(detectors).map(([name, detector]) => ({ name, detector: start(name, detector) }));
+  log.info({ node, hostRoot, version }, 'the agent runs');
+
+  return {
+    status: () => ({
+      node,
+      detectors: Object.fromEntries(running.map(({ name, detector }) => [name, detector.status()])),
+      reporter: reporter.status(),
+      spool: spool.status(),
+    }),
+    async stop() {
+      await Promise.all(running.map(({ detector }) => detector.stop()));
+      await reporter.stop();
+      await spool.close();
+    },
+  };
+}

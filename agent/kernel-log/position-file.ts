@@ -1,0 +1,38 @@
+/** What the follower remembers across restarts of the agent, so that no line is judged twice. */
+
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { systemErrorCode } from '../system-error.ts';
+
+/** Where to go on: after the last line that was read. */
+export interface Position {
+  readonly bootId: string;
+  /** First sequence that was not read: record number, or byte offset in a plain file. */
+  readonly next: number;
+}
+
+const nameOf = (directory: string): string => join(directory, 'kernel-log.json');
+
+function isPosition(value: unknown): value is Position {
+  if (typeof value !== 'object' || value === null || !('bootId' in value) || !('next' in value)) return false;
+  return typeof value.bootId === 'string' && Number.isSafeInteger(value.next) && Number(value.next) >= 0;
+}
+
+/** `absent`: never written. `unusable`: written, but it cannot be read. */
+export async function loadPosition(directory: string): Promise<Position | 'absent' | 'unusable'> {
+  try {
+    const value: unknown = JSON.parse(await readFile(nameOf(directory), 'utf8'));
+    return isPosition(value) ? value : 'unusable';
+  } catch (error) {
+    const code = systemErrorCode(error);
+    return code === 'ENOENT' || code === 'ENOTDIR' ? 'absent' : 'unusable';
+  }
+}
+
+/** Replaces the file as a whole. */
+export async function savePosition(directory: string, position: Position): Promise<void> {
+  await mkdir(directory, { recursive: true });
+  const fresh = `${nameOf(directory)}.new`;
+  await writeFile(fresh, JSON.stringify(position));
+  await rename(fresh, nameOf(directory));
+}

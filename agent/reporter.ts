@@ -1,0 +1,159 @@
+/** Sends what waits in the spool, at once when there is something and as a heartbeat when there is nothing. */
+
+import { setTimeout } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { reportBodyLimit, type ReportBatch } from '../contract/reports.ts';
+import { backOff } from './back-off.ts';
+import type { Answer, ControllerConnection } from './controller-connection.ts';
+import type { Pending, Spool } from './spool.ts';
+import { createWake } from './wake.ts';
+
+export interface ReporterStatus {
+  /** RFC 3339; absent before the first success. */
+  readonly lastAcceptedAt?: string;
+  /** In a row. */
+  readonly failures: number;
+  /** Why the last one failed. */
+  readonly because?: string;
+}
+
+export interface Reporter {
+  /** There is something new in the spool. */
+  readonly wake: () => void;
+  stop(): Promise<void>;
+  status(): ReporterStatus;
+}
+
+export interface ReporterOptions {
+  readonly spool: Spool;
+  readonly connection: ControllerConnection;
+  readonly node: string;
+  /** Asked for each batch: the agent may outlive a simulated boot. */
+  readonly bootId: () => Promise<string>;
+  readonly heartbeatMs: number;
+  readonly log: Logger;
+  /** Between 0 and 1; for the jitter. */
+  readonly chance?: () => number;
+}
+
+/** Room for the envelope and 100 gaps is left of the body. */
+const limit = { reports: 500, bytes: reportBodyLimit - 64 * 1024 } as const;
+/** While it goes on failing, the log says so this often. */
+const remindMs = 60_000;
+
+type Part = Omit<Pending, 'stream'>;
+type Failure = Exclude<Answer, { kind: 'accepted' }>;
+
+const nothing: Part = { reports: [], gaps: [], lastGap: 0 };
+
+/** The parts of a batch that was rejected; one part when it cannot be divided. */
+function divide({ reports, gaps, lastGap }: Part): readonly Part[] {
+  if (reports.length > 0 && gaps.length > 0)
+    return [
+      { reports, gaps: [], lastGap: 0 },
+      { reports: [], gaps, lastGap },
+    ];
+  if (reports.length < 2) return [{ reports, gaps, lastGap }];
+  const half = Math.ceil(reports.length / 2);
+  return [reports.slice(0, half), reports.slice(half)].map((some) => ({ reports: some, gaps: [], lastGap: 0 }));
+}
+
+export function startReporter(options: ReporterOptions): Reporter {
+  const { spool, connection, node, log, heartbeatMs, chance = Math.random } = options;
+  const wake = createWake();
+  const stopping = new AbortController();
+  let status: ReporterStatus = { failures: 0 };
+  let remindedAt = 0;
+
+  async function post(part: Part, stream: string): Promise<Answer> {
+    const bootId = await options.bootId().catch(() => '');
+    const batch: ReportBatch = { schema: 1, node, bootId, stream, reports: part.reports, gaps: part.gaps };
+    return connection.post(batch, stopping.signal);
+  }
+
+  async function discard(part: Part, because: string): Promise<void> {
+    const [report] = part.reports;
+    log.error(
+      { fault: report?.fault.id, code: report?.fault.code, gaps: part.gaps.length, because },
+      'the controller will never take this report; it is dropped',
+    );
+    await spool.forget({ seq: report?.seq ?? 0, gap: part.lastGap });
+    // A rejected gap is not answered with another gap: that could go on for ever.
+    if (report) await spool.gap({ seenAt: new Date().toISOString(), what: 'state-lost', lost: 1 });
+  }
+
+  /** Undefined when all of the part has been taken, or dropped as poisonous. */
+  async function deliver(part: Part, stream: string): Promise<Failure | undefined> {
+    const answer = await post(part, stream);
+    if (answer.kind === 'accepted') return take(part, answer.accepted);
+    if (answer.kind !== 'rejected' || part.reports.length + part.gaps.length === 0) return answer;
+
+    const parts = divide(part);
+    if (parts.length > 1) {
+      for (const one of parts) {
+        const failure = await deliver(one, stream);
+        if (failure) return failure;
+      }
+      return undefined;
+    }
+    // If even an empty batch is rejected, it is not the report's fault, and nothing may be dropped.
+    const empty = await post(nothing, stream);
+    if (empty.kind !== 'accepted') return empty;
+    await discard(part, answer.because);
+    return undefined;
+  }
+
+  async function take({ reports, lastGap }: Part, accepted: number): Promise<Failure | undefined> {
+    const last = reports.at(-1)?.seq ?? 0;
+    const seq = Math.min(accepted, last);
+    if (seq > 0 || lastGap > 0) await spool.forget({ seq, gap: lastGap });
+    const first = reports[0]?.seq ?? 0;
+    return seq < first ? { kind: 'unavailable', because: `the controller accepted nothing: up to ${accepted} of ${first} to ${last}` } : undefined;
+  }
+
+  function succeeded(): void {
+    if (status.failures > 0) log.info({ failures: status.failures }, 'reports reach the controller again');
+    status = { failures: 0, lastAcceptedAt: new Date().toISOString() };
+    remindedAt = 0;
+  }
+
+  function failed(failure: Failure): void {
+    status = { ...status, failures: status.failures + 1, because: failure.because };
+    const now = Date.now();
+    if (now - remindedAt < remindMs) return;
+    remindedAt = now;
+    const { waiting } = spool.status();
+    if (failure.kind === 'denied')
+      log.error({ because: failure.because, waiting }, 'the controller does not let this agent in; check its ServiceAccount, audience and node');
+    else log.warn({ because: failure.because, waiting }, 'reports do not reach the controller; they are kept');
+  }
+
+  async function run(): Promise<void> {
+    while (!stopping.signal.aborted) {
+      const { stream, ...part } = spool.pending(limit);
+      const failure = await deliver(part, stream);
+      if (stopping.signal.aborted) return;
+      if (failure) {
+        failed(failure);
+        // Not cut short by new reports: they would undo the back-off.
+        await setTimeout(backOff(status.failures, chance()), undefined, { signal: stopping.signal }).catch(() => undefined);
+        continue;
+      }
+      succeeded();
+      const left = spool.pending(limit);
+      if (left.reports.length + left.gaps.length === 0) await wake.sleep(heartbeatMs);
+    }
+  }
+
+  const running = run();
+  return {
+    wake: wake.wake,
+    status: () => status,
+    async stop() {
+      stopping.abort();
+      wake.wake();
+      await running;
+      await connection.close();
+    },
+  };
+}

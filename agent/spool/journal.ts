@@ -1,0 +1,72 @@
+/** The spool's file: one JSON object a line, only ever appended to or replaced as a whole. */
+
+import { appendFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { Gap, Report } from '../../contract/reports.ts';
+import { systemErrorCode } from '../system-error.ts';
+
+/** First line: `stream`. Then what was put in, and what may be forgotten. */
+export type Entry =
+  | { readonly stream: string; readonly nextSeq: number; readonly nextGap: number }
+  | { readonly report: Report }
+  /** The same number again replaces it. */
+  | { readonly gap: Gap; readonly number: number }
+  /** Everything up to these numbers is with the controller, or was dropped. */
+  | { readonly forget: { readonly seq: number; readonly gap: number } };
+
+/** What was found on disk; lines that are not whole entries are counted. */
+export interface Found {
+  readonly entries: readonly Entry[];
+  readonly broken: number;
+  readonly bytes: number;
+}
+
+const nameOf = (directory: string): string => join(directory, 'spool.jsonl');
+const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null && !Array.isArray(value);
+const isNumber = (value: unknown): value is number => Number.isSafeInteger(value);
+
+/** Only kcover writes this file: shapes are checked as far as a half-written or damaged line could differ. */
+function isEntry(value: unknown): value is Entry {
+  if (!isObject(value)) return false;
+  if ('stream' in value) return typeof value['stream'] === 'string' && isNumber(value['nextSeq']) && isNumber(value['nextGap']);
+  if (isObject(value['report'])) return isNumber(value['report']['seq']) && isObject(value['report']['fault']);
+  if (isObject(value['gap'])) return isNumber(value['number']) && typeof value['gap']['what'] === 'string';
+  return isObject(value['forget']) && isNumber(value['forget']['seq']) && isNumber(value['forget']['gap']);
+}
+
+function parse(line: string): Entry | undefined {
+  try {
+    const value: unknown = JSON.parse(line);
+    return isEntry(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+export const encode = (entries: readonly Entry[]): string => entries.map((entry) => `${JSON.stringify(entry)}\n`).join('');
+
+/** Undefined when there is no file yet. Throws when it cannot be read. */
+export async function readJournal(directory: string): Promise<Found | undefined> {
+  const text = await readFile(nameOf(directory), 'utf8').catch((error: unknown) => {
+    if (systemErrorCode(error) === 'ENOENT') return undefined;
+    throw error;
+  });
+  if (text === undefined) return undefined;
+  const lines = text.split('\n');
+  // A last line without its end was being written when the agent died, even if it happens to parse.
+  const tail = lines.pop() ?? '';
+  const entries = lines.map(parse).filter((entry) => entry !== undefined);
+  return { entries, broken: lines.length - entries.length + (tail === '' ? 0 : 1), bytes: Buffer.byteLength(text) };
+}
+
+export async function appendJournal(directory: string, text: string): Promise<void> {
+  await appendFile(nameOf(directory), text, { mode: 0o600 });
+}
+
+/** A crash leaves the old file or the new one, never half of one. */
+export async function replaceJournal(directory: string, text: string): Promise<void> {
+  await mkdir(directory, { recursive: true });
+  const fresh = `${nameOf(directory)}.new`;
+  await writeFile(fresh, text, { mode: 0o600 });
+  await rename(fresh, nameOf(directory));
+}

@@ -1,0 +1,151 @@
+/** The spool's memory: reports and gaps that the controller has not taken. */
+
+import type { Fault } from '../../contract/faults.ts';
+import type { Gap, Report } from '../../contract/reports.ts';
+import type { Entry } from './journal.ts';
+
+interface Kept {
+  readonly report: Report;
+  readonly bytes: number;
+}
+interface KeptGap {
+  readonly gap: Gap;
+  readonly number: number;
+}
+
+/** More gaps than this are told as fewer, larger ones; a batch may carry 100. */
+const gapsMost = 50;
+
+const sizeOf = (report: Report): number => Buffer.byteLength(JSON.stringify(report));
+const add = (one: Gap['lost'], other: Gap['lost']): Gap['lost'] => (one === 'unknown' || other === 'unknown' ? 'unknown' : one + other);
+
+export interface Waiting {
+  /** Of the file it was restored from. */
+  readonly stream: string | undefined;
+  readonly nextSeq: number;
+  readonly nextGap: number;
+  readonly count: number;
+  readonly bytes: number;
+  readonly dropped: number;
+  /** Numbers a fault. It is not sent before `show`, so that no number is given away that the disk does not know. */
+  take(fault: Fault): Report;
+  show(seq: number): void;
+  addGap(gap: Gap): KeptGap;
+  first(limit: { readonly reports: number; readonly bytes: number }): {
+    readonly reports: readonly Report[];
+    readonly gaps: readonly Gap[];
+    readonly lastGap: number;
+  };
+  forget(through: { readonly seq: number; readonly gap: number }): void;
+  dropOldest(toBytes: number): { readonly count: number; readonly seq: number };
+  entries(): readonly Entry[];
+}
+
+interface Start {
+  readonly stream: string | undefined;
+  readonly nextSeq: number;
+  readonly nextGap: number;
+  readonly kept: Kept[];
+  readonly gaps: KeptGap[];
+}
+
+function waitingFrom(start: Start): Waiting {
+  let { nextSeq, nextGap, kept, gaps } = start;
+  let bytes = kept.reduce((sum, one) => sum + one.bytes, 0);
+  let shownSeq = nextSeq - 1;
+  let shownGap = 0;
+  let dropped = 0;
+
+  return {
+    stream: start.stream,
+    get nextSeq() {
+      return nextSeq;
+    },
+    get nextGap() {
+      return nextGap;
+    },
+    get count() {
+      return kept.length;
+    },
+    get bytes() {
+      return bytes;
+    },
+    get dropped() {
+      return dropped;
+    },
+    take(fault) {
+      const report = { seq: nextSeq++, fault };
+      kept.push({ report, bytes: sizeOf(report) });
+      bytes += sizeOf(report);
+      return report;
+    },
+    show(seq) {
+      shownSeq = seq;
+    },
+    addGap(gap) {
+      // One that is on its way must not change any more; when there are too many, counting twice is the lesser evil.
+      const same = gaps.findLast((one) => one.gap.what === gap.what && (one.number > shownGap || gaps.length >= gapsMost));
+      const entry = same ? { gap: { ...same.gap, lost: add(same.gap.lost, gap.lost) }, number: same.number } : { gap, number: nextGap++ };
+      gaps = [...gaps.filter((one) => one.number !== entry.number), entry];
+      return entry;
+    },
+    first(limit) {
+      let left = limit.bytes;
+      const reports: Report[] = [];
+      for (const one of kept) {
+        left -= one.bytes + 1;
+        if (one.report.seq > shownSeq || reports.length === limit.reports || (left < 0 && reports.length > 0)) break;
+        reports.push(one.report);
+      }
+      shownGap = gaps.reduce((most, one) => Math.max(most, one.number), shownGap);
+      return { reports, gaps: gaps.map((one) => one.gap), lastGap: shownGap };
+    },
+    forget(through) {
+      kept = kept.filter((one) => one.report.seq > through.seq);
+      bytes = kept.reduce((sum, one) => sum + one.bytes, 0);
+      gaps = gaps.filter((one) => one.number > through.gap);
+    },
+    dropOldest(toBytes) {
+      let count = 0;
+      let seq = 0;
+      for (const one of kept) {
+        if (bytes <= toBytes) break;
+        bytes -= one.bytes;
+        seq = one.report.seq;
+        count++;
+      }
+      kept = kept.slice(count);
+      dropped += count;
+      return { count, seq };
+    },
+    entries: () => [...kept.map(({ report }) => ({ report })), ...gaps],
+  };
+}
+
+export const emptyWaiting = (): Waiting => waitingFrom({ stream: undefined, nextSeq: 1, nextGap: 1, kept: [], gaps: [] });
+
+/** What a journal leaves when it is read from beginning to end. */
+export function restore(entries: readonly Entry[]): Waiting {
+  let stream: string | undefined;
+  let nextSeq = 1;
+  let nextGap = 1;
+  const reports = new Map<number, Kept>();
+  const gaps = new Map<number, KeptGap>();
+  for (const entry of entries) {
+    if ('stream' in entry) {
+      stream = entry.stream;
+      nextSeq = Math.max(nextSeq, entry.nextSeq);
+      nextGap = Math.max(nextGap, entry.nextGap);
+    } else if ('report' in entry) {
+      reports.set(entry.report.seq, { report: entry.report, bytes: sizeOf(entry.report) });
+      nextSeq = Math.max(nextSeq, entry.report.seq + 1);
+    } else if ('gap' in entry) {
+      gaps.set(entry.number, entry);
+      nextGap = Math.max(nextGap, entry.number + 1);
+    } else {
+      for (const seq of reports.keys()) if (seq <= entry.forget.seq) reports.delete(seq);
+      for (const number of gaps.keys()) if (number <= entry.forget.gap) gaps.delete(number);
+    }
+  }
+  return waitingFrom({ stream, nextSeq, nextGap, kept: [...reports.values()], gaps: [...gaps.values()] });
+}

@@ -1,0 +1,134 @@
+/** One trial: a fresh job, one fault (or bare hands), and everything that was seen of it. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from '@temporalio/client';
+import { clusterWorkflowId, jobWorkflowId, nodeWorkflowId, quarantineTaintKey } from '../contract/ids.ts';
+import { updates } from '../contract/messages.ts';
+import { breakGpu, failContainer } from '../testbed/failures.ts';
+import { awaitRunning, createJob, type RunningJob } from '../testbed/jobs.ts';
+import { until } from '../testbed/until.ts';
+import { now } from './clock.ts';
+import { historyLength, readHistory, type Step } from './histories.ts';
+import { isWatched, type Stage } from './stage.ts';
+import { manifestOf, type Variant } from './variants.ts';
+
+/** Times in ms since the epoch, as seen by the witness unless said otherwise. */
+export interface Trial {
+  readonly variant: string;
+  /** Line written, or request sent that fails the container; with bare hands, first request sent. */
+  readonly fault: number;
+  /** With bare hands: when the stop itself was sent. */
+  readonly stopBegan?: number;
+  /** Time of the first signal in the history of the node's workflow (kernel) or of the job's (pod). */
+  readonly accepted?: number;
+  readonly tainted?: number;
+  readonly firstDeleted: number;
+  readonly newRunning: number;
+  /** Only with kcover. */
+  readonly histories?: { readonly atStart: number; readonly job: number; readonly recovery: number; readonly node: number; readonly cluster: number };
+  readonly steps?: { readonly node: readonly Step[]; readonly job: readonly Step[]; readonly recovery: readonly Step[] };
+  /** Between these the audit log is counted. */
+  readonly window?: { readonly from: number; readonly to: number };
+  /** Node's signal to the start of the recovery, ms. */
+  readonly acceptedToRecovery?: number;
+}
+
+/**
+ * The training operator's client may send 30 requests at once and 20 a second after that, and creating the job used them up.
+ * A job that has trained for a while is met by an operator that has them again.
+ */
+const restMs = 2000;
+
+const kernelLine = 'NVRM: Xid (PCI:0000:5d:00): 79, pid=4242, name=python, GPU has fallen off the bus.';
+
+export async function runTrial(stage: Stage, variant: Variant, number: number, pods: number): Promise<Trial> {
+  const { world } = stage;
+  const job = await createJob(world.api, manifestOf(variant, `${variant.name}-${number}`, pods));
+  const running = await awaitRunning(world.api, job);
+  const victim = running.findLast((pod) => pod.spec?.nodeName !== stage.healthy.node);
+  const node = world.nodes.find(({ name }) => name === victim?.spec?.nodeName);
+  if (victim === undefined || node === undefined) throw new Error(`${job.name} has no pod on a node that may break`);
+  await sleep(restMs);
+  const trial = variant.fault === 'none' ? await byHand(stage, variant, job, node.name) : await byKcover(stage, variant, job, victim, node);
+  await removeJob(stage, job);
+  return trial;
+}
+
+async function byHand(stage: Stage, variant: Variant, job: RunningJob, node: string): Promise<Trial> {
+  const { began, tainted, stopBegan, firstDeleted, newRunning } = await stage.hands.restart(stage.witness, job, node, variant);
+  await stage.hands.giveBack(stage.witness, node);
+  return { variant: variant.name, fault: began, stopBegan, tainted, firstDeleted, newRunning };
+}
+
+async function byKcover(
+  stage: Stage,
+  variant: Variant,
+  job: RunningJob,
+  victim: Parameters<typeof failContainer>[1],
+  node: Stage['world']['nodes'][number],
+): Promise<Trial> {
+  const { witness, client, world } = stage;
+  await isWatched(client, job);
+  const [atStart, clusterBefore] = [await historyLength(client, jobWorkflowId(job)), await historyLength(client, clusterWorkflowId)];
+  const isKernel = variant.fault === 'kernel';
+  const seen = witness.restartOf(job, new Set(witness.podsOf(job).map((pod) => pod.metadata?.uid ?? '')));
+  const seenTainted = isKernel ? witness.tainted(node.name, quarantineTaintKey) : Promise.resolve(undefined);
+
+  const fault = now();
+  await (isKernel ? breakGpu(node, kernelLine) : failContainer(world.api, victim, { exitCode: 1, restart: true }));
+  const [tainted, firstDeleted, newRunning] = await Promise.all([seenTainted, seen.firstDeleted, seen.newRunning]);
+
+  const { last } = await isWatched(client, job, true);
+  if (last === undefined || last.outcome !== 'restarted') throw new Error(`${job.name} ended as ${last?.outcome}: ${last?.because}`);
+  const to = now();
+  const recovery = await readHistory(client, last.incident);
+  const ofJob = await readHistory(client, jobWorkflowId(job));
+  const ofNode = isKernel ? await readHistory(client, nodeWorkflowId(node.name)) : undefined;
+  const cluster = (await historyLength(client, clusterWorkflowId)) - clusterBefore;
+  if (isKernel) await release(stage, node.name);
+  const accepted = (ofNode ?? ofJob).firstSignal;
+  return {
+    variant: variant.name,
+    fault,
+    firstDeleted,
+    newRunning,
+    histories: { atStart, job: ofJob.events - atStart, recovery: recovery.events, node: ofNode?.events ?? 0, cluster },
+    steps: { node: ofNode?.steps ?? [], job: ofJob.steps, recovery: recovery.steps },
+    window: { from: fault, to },
+    ...(tainted !== undefined && { tainted }),
+    ...(accepted !== undefined && { accepted, acceptedToRecovery: recovery.started - accepted }),
+  };
+}
+
+/** So that the next trial has all nodes, and the node's workflow starts anew. */
+async function release({ client, witness }: Stage, node: string): Promise<void> {
+  const handle = client.workflow.getHandle(nodeWorkflowId(node));
+  await handle.executeUpdate(updates.release, { args: [{ by: 'bench', reason: 'next trial' }] });
+  await witness.tainted(node, quarantineTaintKey, false);
+  await closed(client, nodeWorkflowId(node));
+}
+
+async function removeJob({ world, client, witness }: Stage, job: RunningJob): Promise<void> {
+  const { namespace, name } = job;
+  if (job.kind === 'Job') await world.api.batch.deleteNamespacedJob({ namespace, name, propagationPolicy: 'Background' });
+  else await world.api.custom.deleteNamespacedCustomObject({ group: 'kubeflow.org', version: 'v1', plural: 'pytorchjobs', namespace, name });
+  await until(`${name} gone`, 60_000, () => {
+    const left = witness.podsOf(job).length;
+    return Promise.resolve(left === 0 ? { found: true } : { missing: `${left} pods are left` });
+  });
+  await closed(client, jobWorkflowId(job));
+}
+
+/** Waits until the workflow does not run (or never did). */
+function closed(client: Client, workflowId: string): Promise<true> {
+  return until(`${workflowId} closed`, 60_000, async () => {
+    const status = await client.workflow
+      .getHandle(workflowId)
+      .describe()
+      .then(
+        ({ status }) => status.name,
+        () => 'NONE',
+      );
+    return status === 'RUNNING' ? { missing: 'it still runs' } : { found: true };
+  });
+}

@@ -1,0 +1,70 @@
+#!/usr/bin/env node
+// Plain JavaScript for any Node from 18 on: finds the Node and the form of the program that can run here.
+import { spawn } from 'node:child_process';
+import { existsSync, realpathSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { constants } from 'node:os';
+import { dirname, join, sep } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+
+const here = realpathSync(fileURLToPath(import.meta.url));
+const root = dirname(dirname(here));
+
+/** Runs TypeScript as it stands, and has what the Kubernetes client needs. */
+const oldestNode = [22, 19];
+
+function isRecentNode() {
+  const [major, minor] = process.versions.node.split('.').map(Number);
+  return major > oldestNode[0] || (major === oldestNode[0] && minor >= oldestNode[1]);
+}
+
+/** The Node that npm installed beside us, if this platform has one. */
+function packagedNode() {
+  try {
+    return createRequire(here).resolve(`node-${process.platform}-${process.arch}/bin/node`);
+  } catch {
+    const linked = join(root, 'node_modules', '.bin', 'node');
+    return existsSync(linked) ? linked : undefined;
+  }
+}
+
+/** Runs the same command line under another Node and ends as it ends. */
+function runUnder(node) {
+  const child = spawn(node, [here, ...process.argv.slice(2)], { stdio: 'inherit', env: { ...process.env, KCOVER_NODE: node } });
+  for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR2']) process.on(signal, () => child.kill(signal));
+  child.on('error', (error) => fail(`cannot run ${node}: ${error.message}`));
+  child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));
+}
+
+function fail(because) {
+  console.error(
+    `error[failed]: kcover cannot start\n  because: ${because}\n  try:     run it with Node ${oldestNode.join('.')} or newer, or npm ci, which brings one`,
+  );
+  process.exit(1);
+}
+
+/** Node runs no TypeScript below node_modules: an installed package runs what was built. */
+function programFile() {
+  const source = join(root, 'cli', 'main.ts');
+  const installed = root.split(sep).includes('node_modules');
+  if (!installed && existsSync(source)) return source;
+  return join(root, 'dist', 'cli', 'main.js');
+}
+
+/** Type stripping and the like are how we run, no news to whoever typed a command. */
+function hideExperimentalWarnings() {
+  const emitWarning = process.emitWarning;
+  process.emitWarning = (warning, ...rest) => {
+    const type = typeof rest[0] === 'string' ? rest[0] : rest[0]?.type;
+    if (type !== 'ExperimentalWarning') emitWarning.call(process, warning, ...rest);
+  };
+}
+
+if (isRecentNode()) {
+  hideExperimentalWarnings();
+  await import(pathToFileURL(programFile()).href);
+} else {
+  const node = process.env.KCOVER_NODE === undefined ? packagedNode() : undefined;
+  if (node === undefined) fail(`this is Node ${process.versions.node}`);
+  else runUnder(node);
+}

@@ -1,0 +1,27 @@
+/** Times as people read them in a table; UTC, because logs and incident ids are. */
+
+import { formatDuration } from '../contract/duration.ts';
+
+/** `07:14:04`, with the day when it is another one than today. */
+export function clockTime(at: string | number, now: number): string {
+  const iso = new Date(at).toISOString();
+  const today = new Date(now).toISOString().slice(0, 10);
+  return iso.startsWith(today) ? iso.slice(11, 19) : `${iso.slice(0, 10)} ${iso.slice(11, 19)}`;
+}
+
+/** `12s ago` */
+export function ago(at: string | number, now: number): string {
+  const past = whole(now - ms(at));
+  return past === 0 ? 'just now' : `${formatDuration(past)} ago`;
+}
+
+/** `until 07:14:04 (4m 51s left)`; empty without a deadline. */
+export function deadline(until: string | undefined, now: number): string {
+  if (until === undefined) return '';
+  const left = ms(until) - now;
+  return `until ${clockTime(until, now)} (${left > 0 ? `${formatDuration(whole(left))} left` : 'now'})`;
+}
+
+const ms = (at: string | number): number => new Date(at).getTime();
+/** People wait in seconds. */
+const whole = (duration: number): number => Math.max(0, Math.round(duration / 1000)) * 1000;

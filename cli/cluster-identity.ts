@@ -1,0 +1,54 @@
+/** One Temporal namespace serves one Kubernetes cluster: the workflow `cluster` was started with its UID. */
+
+import type { Client } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/client';
+import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import type { ClusterInput } from '../contract/cluster.ts';
+import { KcoverError } from '../contract/errors.ts';
+import { clusterWorkflowId, workflowTypes } from '../contract/ids.ts';
+import { askTemporal, temporalError } from './temporal.ts';
+
+/** Starts the workflow `cluster`, or finds it; throws `cluster.other` when it was started for another cluster. */
+export async function claimCluster(client: Client, clusterUid: string, taskQueue: string): Promise<void> {
+  const input: ClusterInput = { clusterUid };
+  await askTemporal(client, 'start the workflow cluster', () =>
+    client.workflow.start(workflowTypes.cluster, {
+      workflowId: clusterWorkflowId,
+      taskQueue,
+      args: [input],
+      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+      workflowIdConflictPolicy: 'USE_EXISTING',
+      staticSummary: 'reservations and the pause switch of the whole cluster',
+    }),
+  );
+  await requireSameCluster(client, clusterUid);
+}
+
+/** Throws `cluster.other` when Temporal serves another cluster; nobody there yet is fine. */
+export async function requireSameCluster(client: Client, clusterUid: string): Promise<void> {
+  const recorded = await recordedUid(client);
+  if (recorded === undefined || recorded === clusterUid) return;
+  throw new KcoverError(
+    'cluster.other',
+    `Temporal namespace ${client.options.namespace} serves the cluster with UID ${recorded}, and this one has ${clusterUid}`,
+  );
+}
+
+/** Read from the start event, not asked by query: no worker may touch a task before it is known. */
+async function recordedUid(client: Client): Promise<string | undefined> {
+  try {
+    const { history } = await client.withDeadline(Date.now() + 10_000, () =>
+      client.workflowService.getWorkflowExecutionHistory({
+        namespace: client.options.namespace,
+        execution: { workflowId: clusterWorkflowId },
+        maximumPageSize: 1,
+      }),
+    );
+    const payloads = history?.events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads;
+    const [input]: unknown[] = await decodeArrayFromPayloads(client.options.loadedDataConverter, payloads);
+    return typeof input === 'object' && input !== null && 'clusterUid' in input && typeof input.clusterUid === 'string' ? input.clusterUid : undefined;
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError || (error instanceof Error && 'code' in error && error.code === 5)) return undefined;
+    throw temporalError(error, 'read which cluster Temporal serves');
+  }
+}

@@ -1,0 +1,67 @@
+/** What a command is: data from which the command line, its help and its reference page are made. */
+
+import type { exitCodes } from '../contract/errors.ts';
+import type { Environment } from './environment.ts';
+import type { Answer } from './output.ts';
+import type { Session } from './session.ts';
+
+export type ExitName = keyof typeof exitCodes;
+
+export interface Argument {
+  /** `<job>` is needed, `[lines...]` is not. */
+  readonly name: string;
+  readonly describe: string;
+  readonly choices?: readonly string[];
+}
+
+export interface Option {
+  /** `-n, --namespace <name>` */
+  readonly flags: string;
+  readonly describe: string;
+  readonly byDefault?: string;
+  readonly choices?: readonly string[];
+  /** The command does not run without it. */
+  readonly required?: true;
+}
+
+/** What was typed, by name. */
+export interface Typed {
+  argument(name: string): string;
+  arguments(name: string): readonly string[];
+  option(name: string): string | undefined;
+  /** An option that is required or has a default. */
+  value(name: string): string;
+  flag(name: string): boolean;
+}
+
+export interface Surroundings {
+  readonly environment: Environment;
+  readonly session: Session;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
+
+/** One command. It answers with what is printed, or with the code it ends with. */
+export interface CommandEntry {
+  /** One sentence. */
+  readonly summary: string;
+  readonly arguments: readonly Argument[];
+  readonly options: readonly Option[];
+  readonly examples: readonly [string, string];
+  /** How it can end, beyond ok, failed, usage and bug. */
+  readonly exits: readonly ExitName[];
+  run(typed: Typed, surroundings: Surroundings): Promise<Answer | ExitName>;
+}
+
+export const outputFormats = ['table', 'json', 'yaml'] as const;
+export type OutputFormat = (typeof outputFormats)[number];
+
+/** Options that several commands share, each written once. */
+export const sharedOptions = {
+  output: { flags: '-o, --output <format>', describe: 'How to print', byDefault: 'table', choices: outputFormats },
+  namespace: { flags: '-n, --namespace <name>', describe: 'Kubernetes namespace of the job; the current one of the kubeconfig otherwise' },
+  kubeconfig: { flags: '--kubeconfig <file>', describe: 'Kubeconfig file; what kubectl would take otherwise' },
+  taskQueue: { flags: '--task-queue <name>', describe: 'Temporal task queue of the workers', byDefault: 'kcover' },
+  reason: { flags: '--reason <text>', describe: 'Why; recorded with what is done', required: true },
+  config: { flags: '--config <file>', describe: 'Settings file; all defaults without one' },
+} as const satisfies Record<string, Option>;

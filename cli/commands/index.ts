@@ -1,0 +1,59 @@
+/** Every command, in the order of the help. A new one is one file and one line here. */
+
+import type { CommandEntry } from '../command.ts';
+import { agent } from './agent.ts';
+import { classify } from './classify.ts';
+import { configCheck } from './config-check.ts';
+import { controller } from './controller.ts';
+import { list } from './list.ts';
+import { nodeList } from './node-list.ts';
+import { nodeQuarantine } from './node-quarantine.ts';
+import { nodeRelease } from './node-release.ts';
+import { pause } from './pause.ts';
+import { recover } from './recover.ts';
+import { resume } from './resume.ts';
+import { start } from './start.ts';
+import { status } from './status.ts';
+import { stop } from './stop.ts';
+import { worker } from './worker.ts';
+
+export type CommandName =
+  | 'start'
+  | 'stop'
+  | 'list'
+  | 'status'
+  | 'recover'
+  | 'pause'
+  | 'resume'
+  | 'node list'
+  | 'node quarantine'
+  | 'node release'
+  | 'classify'
+  | 'config check'
+  | 'worker'
+  | 'controller'
+  | 'agent';
+
+export const commands: Readonly<Record<CommandName, CommandEntry>> = {
+  start,
+  stop,
+  list,
+  status,
+  recover,
+  pause,
+  resume,
+  'node list': nodeList,
+  'node quarantine': nodeQuarantine,
+  'node release': nodeRelease,
+  classify,
+  'config check': configCheck,
+  worker,
+  controller,
+  agent,
+};
+
+/** Commands of two words. */
+export const groups = {
+  node: 'Nodes that are kept out of service.',
+  config: 'Settings files.',
+} as const;

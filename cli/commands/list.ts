@@ -1,0 +1,60 @@
+import type { WorkflowExecutionInfo } from '@temporalio/client';
+import { workflowTypes } from '../../contract/ids.ts';
+import { ago } from '../clock.ts';
+import { type CommandEntry, sharedOptions } from '../command.ts';
+import { table } from '../output.ts';
+
+export const list: CommandEntry = {
+  summary: 'List the jobs that kcover looks after.',
+  arguments: [],
+  options: [
+    { flags: '-n, --namespace <name>', describe: 'Only jobs of this namespace; all of them otherwise' },
+    { flags: '-a, --all', describe: 'Also jobs that are no longer looked after, as far as Temporal keeps them' },
+    sharedOptions.output,
+  ],
+  examples: ['kcover list', 'kcover list -n train --output json'],
+  exits: ['unreachable'],
+  async run(typed, { session, now }) {
+    const { attribute, listWorkflows, quoted } = await import('../workflows.ts');
+    const client = await session.temporal();
+    const namespace = typed.option('namespace');
+    const where = namespace === undefined ? '' : ` AND KcoverNamespace = ${quoted(namespace)}`;
+    const running = " AND ExecutionStatus = 'Running'";
+    const [jobs, recoveries] = await Promise.all([
+      listWorkflows(client, `WorkflowType = '${workflowTypes.trainingJob}'${where}${typed.flag('all') ? '' : running}`),
+      listWorkflows(client, `WorkflowType = '${workflowTypes.recovery}'${where}${running}`),
+    ]);
+    const open = new Map(recoveries.map(({ workflowId }) => [jobOf(workflowId), workflowId]));
+    const rows = jobs.map((info) => ({
+      namespace: attribute(info, 'KcoverNamespace') ?? jobOf(info.workflowId).split('/')[0] ?? '',
+      job: attribute(info, 'KcoverJob') ?? jobOf(info.workflowId).split('/')[1] ?? '',
+      phase: phaseOf(info, attribute(info, 'KcoverPhase')),
+      lastOutcome: attribute(info, 'KcoverOutcome') ?? null,
+      incident: (info.status.name === 'RUNNING' && open.get(jobOf(info.workflowId))) || null,
+      since: info.startTime.toISOString(),
+      workflow: info.workflowId,
+    }));
+    const lines = rows.map(({ namespace, job, phase, lastOutcome, incident, since }) => [
+      namespace,
+      job,
+      phase,
+      lastOutcome ?? '',
+      ago(since, now),
+      incident ?? '',
+    ]);
+    return {
+      data: rows,
+      text:
+        rows.length === 0
+          ? 'no jobs; kcover start KIND/NAME begins to look after one'
+          : table(['namespace', 'job', 'phase', 'last outcome', 'since', 'incident'], lines),
+    };
+  },
+};
+
+/** `<ns>/<name>/<uid>`, the part that a job's workflow and its recoveries share. */
+const jobOf = (workflowId: string): string => workflowId.split('/').slice(1, 4).join('/');
+
+/** A run that ended without a word of its own says how Temporal ended it. */
+const phaseOf = ({ status }: WorkflowExecutionInfo, phase: string | undefined): string =>
+  ['RUNNING', 'COMPLETED'].includes(status.name) ? (phase ?? '') : status.name.toLowerCase();

@@ -1,0 +1,33 @@
+import { jobWorkflowId } from '../../contract/ids.ts';
+import { jobTitle } from '../../contract/jobs.ts';
+import { updates } from '../../contract/messages.ts';
+import type { RecoverAnswer } from '../../contract/training-job.ts';
+import { type CommandEntry, sharedOptions } from '../command.ts';
+import { KcoverError } from '../../contract/errors.ts';
+
+export const recover: CommandEntry = {
+  summary: 'Restart all pods of a job now, whatever the mode and the budget say.',
+  arguments: [{ name: '<job>', describe: 'kind/name, such as pytorchjob/llm' }],
+  options: [sharedOptions.reason, sharedOptions.namespace, sharedOptions.kubeconfig, sharedOptions.output],
+  examples: [
+    'kcover recover pytorchjob/llm --reason "NCCL hangs since the switch was changed"',
+    'kcover recover job/preprocess -n data --reason "stuck on gpu-3"',
+  ],
+  exits: ['refused', 'notFound', 'unreachable'],
+  async run(typed, surroundings) {
+    const { commandFor, jobTyped, notWatched } = await import('../jobs.ts');
+    const { wish } = await import('../workflows.ts');
+    const { ref } = await jobTyped(typed, surroundings);
+    const client = await surroundings.session.temporal();
+    const said = { by: surroundings.environment.user, reason: typed.value('reason') };
+    const { incident } = await wish<RecoverAnswer>(client, jobWorkflowId(ref), updates.recoverNow, said).catch((error: unknown) => {
+      if (error instanceof KcoverError && error.code === 'refused')
+        throw new KcoverError('refused', error.because, { what: `${jobTitle(ref)} is not recovered`, try: commandFor('status', ref) });
+      throw notWatched(error, ref);
+    });
+    return {
+      data: { job: ref, incident },
+      text: `${jobTitle(ref)} in ${ref.namespace}: recovery begun\n  incident ${incident}\n  follow   ${commandFor('status', ref)}`,
+    };
+  },
+};

@@ -1,0 +1,37 @@
+import { labels } from '../../contract/ids.ts';
+import { jobTitle, type JobView } from '../../contract/jobs.ts';
+import { jobStart } from '../../contract/starts.ts';
+import { whyNotRecoverable } from '../../policy/recoverable.ts';
+import { type CommandEntry, sharedOptions } from '../command.ts';
+import type { Answer } from '../output.ts';
+
+export const start: CommandEntry = {
+  summary: 'Look after a job: sets its opt-in label and starts its workflow.',
+  arguments: [{ name: '<job>', describe: 'kind/name, such as pytorchjob/llm' }],
+  options: [sharedOptions.namespace, sharedOptions.kubeconfig, sharedOptions.taskQueue, sharedOptions.output],
+  examples: ['kcover start pytorchjob/llm', 'kcover start job/preprocess -n data'],
+  exits: ['notFound', 'unreachable'],
+  async run(typed, surroundings) {
+    const { jobTyped } = await import('../jobs.ts');
+    const { clusterUid } = await import('../../kube/connection.ts');
+    const { requireSameCluster } = await import('../cluster-identity.ts');
+    const { labelJob } = await import('../job-label.ts');
+    const { startWorkflow } = await import('../start-workflow.ts');
+
+    const job = await jobTyped(typed, surroundings);
+    const [kube, client] = await Promise.all([surroundings.session.kube(), surroundings.session.temporal()]);
+    await requireSameCluster(client, await clusterUid(kube));
+    await labelJob(kube, job.ref, 'true');
+    const workflowId = await startWorkflow(client, jobStart(job.ref, typed.value('task-queue')));
+    return started(job, workflowId);
+  },
+};
+
+function started(job: JobView, workflow: string): Answer {
+  const why = whyNotRecoverable(job);
+  const title = `${jobTitle(job.ref)} in ${job.ref.namespace}`;
+  return {
+    data: { job: job.ref, workflow, label: `${labels.cascadingRecovery}=true`, recoverable: why === undefined, ...why },
+    text: why ? `${title}: watched, but it cannot be recovered\n  because: ${why.because}\n  try:     ${why.try}` : `${title}: watched\n  workflow ${workflow}`,
+  };
+}

@@ -1,0 +1,86 @@
+import { jobWorkflowId } from '../../contract/ids.ts';
+import { KcoverError } from '../../contract/errors.ts';
+import type { RecoveryStatus } from '../../contract/recovery.ts';
+import type { JobStatus } from '../../contract/training-job.ts';
+import { ago, clockTime, deadline } from '../clock.ts';
+import { type CommandEntry, sharedOptions } from '../command.ts';
+import { properties } from '../output.ts';
+
+export const status: CommandEntry = {
+  summary: 'Say what kcover does for a job: what, why, what it waits for and until when.',
+  arguments: [{ name: '<job>', describe: 'kind/name, such as pytorchjob/llm' }],
+  options: [sharedOptions.namespace, sharedOptions.kubeconfig, sharedOptions.output],
+  examples: ['kcover status pytorchjob/llm', 'kcover status pytorchjob/llm -n train --output json'],
+  exits: ['notFound', 'unreachable'],
+  async run(typed, surroundings) {
+    const { jobTyped, notWatched } = await import('../jobs.ts');
+    const { statusOf } = await import('../workflows.ts');
+    const { ref } = await jobTyped(typed, surroundings);
+    const client = await surroundings.session.temporal();
+    const job = await statusOf(client, 'trainingJob', jobWorkflowId(ref)).catch((error: unknown) => {
+      throw notWatched(error, ref);
+    });
+    const recovery = job.incident === undefined ? undefined : await recoveryStatus(() => statusOf(client, 'recovery', job.incident ?? ''));
+    return { data: { ...job, ...(recovery && { recovery }) }, text: describe(job, recovery, surroundings.now) };
+  },
+};
+
+/** A recovery that was asked for a moment ago may not run yet. */
+async function recoveryStatus(ask: () => Promise<RecoveryStatus>): Promise<RecoveryStatus | undefined> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (error instanceof KcoverError && error.code === 'not-found') return undefined;
+    throw error;
+  }
+}
+
+/** The page of `kcover status`. */
+export function describe(job: JobStatus, recovery: RecoveryStatus | undefined, now: number): string {
+  const closed = job.phase === 'ended';
+  const waiting = recovery && recovery.phase !== 'ended' ? recovery : job;
+  const title = [
+    `${job.job.namespace}/${job.job.name}`,
+    recovery ? `${job.phase}: ${recovery.phase}` : job.phase,
+    closed ? '' : `waiting for ${waiting.waitingFor} ${deadline(waiting.until, now)}`.trimEnd(),
+  ];
+  const last = job.last && `${job.last.outcome} ${ago(job.last.at, now)}: ${job.last.because}`;
+  const moment = recovery?.timeline.at(-1);
+  return [
+    title.filter((part) => part !== '').join('   '),
+    properties([
+      ['because', waiting.because],
+      [
+        'now',
+        moment
+          ? `attempt ${recovery?.attempt}; ${clockTime(moment.at, now)} ${moment.what}${moment.because === undefined ? '' : ` (${moment.because})`}`
+          : `${job.phase} since ${clockTime(job.since, now)} (${ago(job.since, now)})`,
+      ],
+      ['next', nextOf[waiting.phase]],
+      ['faults', recovery?.faults.map(faultLine).join('; ')],
+      ['budget', `${job.spentThisHour} ${job.spentThisHour === 1 ? 'recovery' : 'recoveries'} in the last hour`],
+      ['incident', job.incident],
+      ['last', last],
+      ['dropped', job.dropped > 0 ? `${job.dropped} messages that could not be read or kept` : undefined],
+    ]),
+  ].join('\n');
+}
+
+/** What comes after what is waited for. */
+const nextOf: Readonly<Record<JobStatus['phase'] | RecoveryStatus['phase'], string>> = {
+  starting: 'it is watched once the object has been read',
+  watching: 'a fault, or kcover recover, opens an incident',
+  waiting: 'what is known is judged anew',
+  refused: 'judged anew then; kcover recover does not wait',
+  recovering: 'the recovery reports its outcome',
+  deciding: 'stop all pods, hold, or end',
+  held: 'nothing is deleted; judged anew when that changes',
+  stopping: 'a new attempt starts when all old pods are gone',
+  restarting: 'the outcome is recorded when all new pods are ready',
+  'waiting for placement': 'nothing is deleted again; it goes on when the scheduler finds room',
+  recording: 'the incident ends',
+  ended: 'nothing',
+};
+
+const faultLine = ({ code, message, node, hold }: RecoveryStatus['faults'][number]): string =>
+  `${code}${node === undefined ? '' : ` on ${node}`}${hold ? ` (${hold.state})` : ''}: ${message}`;

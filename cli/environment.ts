@@ -1,0 +1,67 @@
+/** The only reader of the command line and the environment. */
+
+import { readFileSync } from 'node:fs';
+import { hostname, userInfo } from 'node:os';
+import { text } from 'node:stream/consumers';
+
+/** Everything that a command may know of the process it runs in. */
+export interface Environment {
+  /** What was typed after the name of the program. */
+  readonly argv: readonly string[];
+  /** All variables, for the Temporal configuration, which has many. */
+  readonly variables: Readonly<Record<string, string>>;
+  /** Who typed it, for the record. */
+  readonly user: string;
+  readonly hostname: string;
+  /** Set in a pod. */
+  readonly inCluster: boolean;
+  readonly pod: { readonly name: string; readonly namespace: string | undefined };
+  readonly version: string;
+  readonly stdout: Output;
+  readonly stderr: Output;
+  readonly stdin: () => Promise<string>;
+  readonly stdinIsTerminal: boolean;
+}
+
+interface Output {
+  write(text: string): unknown;
+}
+
+export function readEnvironment(process: NodeJS.Process): Environment {
+  const variables = Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined));
+  return {
+    argv: process.argv.slice(2),
+    variables,
+    user: variables['USER'] || variables['LOGNAME'] || nameOfUser(),
+    hostname: hostname(),
+    inCluster: variables['KUBERNETES_SERVICE_HOST'] !== undefined,
+    pod: { name: variables['POD_NAME'] || hostname(), namespace: variables['POD_NAMESPACE'] || undefined },
+    version: packageVersion(),
+    stdout: process.stdout,
+    stderr: process.stderr,
+    stdin: () => text(process.stdin),
+    stdinIsTerminal: Boolean(process.stdin.isTTY),
+  };
+}
+
+/** A container often runs as a user without a name. */
+function nameOfUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    return 'unknown';
+  }
+}
+
+/** The package's own version: beside us in the source, one level up in what was built. */
+function packageVersion(): string {
+  for (const place of ['../package.json', '../../package.json']) {
+    try {
+      const parsed: unknown = JSON.parse(readFileSync(new URL(place, import.meta.url), 'utf8'));
+      if (typeof parsed === 'object' && parsed !== null && 'version' in parsed) return String(parsed.version);
+    } catch {
+      // Not here: the next place.
+    }
+  }
+  return 'unknown';
+}

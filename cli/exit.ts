@@ -1,0 +1,67 @@
+/** From an error to what a person reads and the code the process ends with. */
+
+import { CommanderError } from 'commander';
+import { type ErrorCode, exitCodes, explainError, KcoverError } from '../contract/errors.ts';
+import type { ExitName } from './command.ts';
+
+const exitOf: Readonly<Record<ErrorCode, ExitName>> = {
+  'kube.unreachable': 'unreachable',
+  'kube.throttled': 'unreachable',
+  'kube.conflict': 'failed',
+  'kube.forbidden': 'failed',
+  'kube.invalid': 'failed',
+  'node.gone': 'notFound',
+  'job.gone': 'notFound',
+  'temporal.unreachable': 'unreachable',
+  'cluster.other': 'failed',
+  'temporal.attributes': 'failed',
+  'settings.invalid': 'usage',
+  'records.unwritable': 'failed',
+  usage: 'usage',
+  refused: 'refused',
+  'not-found': 'notFound',
+};
+
+/** What `exits` of a command page say. */
+export const exitMeanings: Readonly<Record<ExitName, string>> = {
+  ok: 'done',
+  failed: 'it could not be done',
+  usage: 'the command line or a settings file cannot be used',
+  refused: 'policy refuses it; the message says why',
+  notFound: 'there is no such job, node or workflow',
+  unreachable: 'Kubernetes or Temporal did not answer',
+  bug: 'a defect of kcover',
+};
+
+/** Several findings at once, each already in the form of `explainError`. */
+export class Findings extends KcoverError {
+  readonly report: string;
+
+  constructor(code: ErrorCode, findings: readonly string[]) {
+    super(code, `${findings.length} problems`);
+    this.report = findings.join('\n\n');
+  }
+}
+
+export interface Ending {
+  readonly code: number;
+  /** For stderr; empty when everything was said. */
+  readonly message: string;
+}
+
+export function endingOf(error: unknown): Ending {
+  if (error instanceof Findings) return { code: exitCodes[exitOf[error.code]], message: error.report };
+  if (error instanceof KcoverError) return { code: exitCodes[exitOf[error.code]], message: explainError(error) };
+  if (error instanceof CommanderError) return endingOfCommander(error);
+  const because = error instanceof Error ? (error.stack ?? error.message) : String(error);
+  return {
+    code: exitCodes.bug,
+    message: `error[bug]: kcover did something it should not\n  because: ${because}\n  try:     report it with the command and this message`,
+  };
+}
+
+/** Help and version are no errors; whatever else it throws is a wrong command line. */
+function endingOfCommander(error: CommanderError): Ending {
+  if (error.exitCode === 0) return { code: exitCodes.ok, message: '' };
+  return { code: exitCodes.usage, message: explainError(new KcoverError('usage', error.message.replace(/^error: /, '').replaceAll('\n', ' '))) };
+}

@@ -1,0 +1,31 @@
+/** How people name a job: `pytorchjob/llm`, `pytorchjobs.kubeflow.org/llm`, `job/x`, in any case. */
+
+import { KcoverError } from '../contract/errors.ts';
+import { type JobKind, jobKindNames, jobKinds as kinds } from '../contract/jobs.ts';
+import { jobKinds } from '../kube/job-kinds/index.ts';
+
+export interface JobName {
+  readonly kind: JobKind;
+  readonly name: string;
+}
+
+/** What kubectl would take for a kind, in lower case. */
+function spellings(kind: JobKind): readonly string[] {
+  const { group, version, plural } = jobKinds[kind];
+  return [jobKindNames[kind], plural].flatMap((word) => [word, `${word}.${group}`, `${word}.${version}.${group}`]);
+}
+
+const subdomain = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
+
+/** Throws `usage` for anything else. */
+export function parseJobName(text: string): JobName {
+  const [word = '', name = '', ...more] = text.split('/');
+  if (more.length > 0 || name === '') throw unusable(text, 'a job is named kind/name');
+  const kind = kinds.find((each) => spellings(each).includes(word.toLowerCase()));
+  if (kind === undefined) throw unusable(text, `${word} is no kind of job that kcover knows`);
+  if (!subdomain.test(name)) throw unusable(text, `${name} cannot be the name of a Kubernetes object`);
+  return { kind, name };
+}
+
+const unusable = (text: string, why: string): KcoverError =>
+  new KcoverError('usage', `${JSON.stringify(text)}: ${why}`, { try: `one of ${kinds.map((kind) => `${jobKindNames[kind]}/NAME`).join(', ')}` });

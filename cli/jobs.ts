@@ -1,0 +1,42 @@
+/** Finds the job that was named on the command line, in Kubernetes. */
+
+import { KcoverError } from '../contract/errors.ts';
+import { quarantineTaintKey } from '../contract/ids.ts';
+import { type JobRef, jobTitle, type JobView } from '../contract/jobs.ts';
+import type { Kube } from '../kube/connection.ts';
+import { jobKinds, namespacePath } from '../kube/job-kinds/index.ts';
+import { readObject } from '../kube/requests.ts';
+import type { Surroundings, Typed } from './command.ts';
+import { type JobName, parseJobName } from './job-name.ts';
+import { currentNamespace } from './kubernetes.ts';
+
+/** Throws `not-found` when there is no such job. */
+export async function jobTyped(typed: Typed, { session }: Surroundings): Promise<JobView> {
+  const name = parseJobName(typed.argument('job'));
+  const kube = await session.kube();
+  return readNamed(kube, typed.option('namespace') ?? currentNamespace(kube), name);
+}
+
+async function readNamed(kube: Kube, namespace: string, { kind, name }: JobName): Promise<JobView> {
+  const entry = jobKinds[kind];
+  const object = await readObject(kube, `${namespacePath(entry, namespace)}/${name}`, `read ${entry.plural}/${name} in namespace ${namespace}`);
+  if (object === undefined) {
+    throw new KcoverError('not-found', `there is no ${kind} ${name} in namespace ${namespace}`, {
+      what: 'there is no such job',
+      try: `kubectl get ${entry.plural}.${entry.group} -n ${namespace}`,
+    });
+  }
+  return entry.view(object, { key: quarantineTaintKey, effect: 'NoSchedule' });
+}
+
+/** `kcover start pytorchjob/llm -n train`, to be typed as it stands. */
+export const commandFor = (command: string, job: JobRef): string => `kcover ${command} ${jobTitle(job)} -n ${job.namespace}`;
+
+/** A job without a running workflow of its own, said in the words of who asked; any other error as it is. */
+export function notWatched(error: unknown, job: JobRef): unknown {
+  if (!(error instanceof KcoverError) || error.code !== 'not-found') return error;
+  return new KcoverError('not-found', `no workflow looks after ${jobTitle(job)} in ${job.namespace}`, {
+    what: 'kcover does not look after this job',
+    try: commandFor('start', job),
+  });
+}

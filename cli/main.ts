@@ -1,0 +1,42 @@
+/** What `kcover` runs: reads the command line, runs one command, ends with its code. */
+
+import { exitCodes } from '../contract/errors.ts';
+import type { CommandEntry, OutputFormat, Typed } from './command.ts';
+import { type Environment, readEnvironment } from './environment.ts';
+import { endingOf } from './exit.ts';
+import { print } from './output.ts';
+import { buildProgram } from './program.ts';
+import { openSession } from './session.ts';
+
+async function main(environment: Environment): Promise<number> {
+  let code: number = exitCodes.ok;
+
+  const perform = async (entry: CommandEntry, typed: Typed): Promise<void> => {
+    const session = openSession(environment, typed.option('kubeconfig'));
+    try {
+      const result = await entry.run(typed, { environment, session, now: Date.now() });
+      if (typeof result === 'string') code = exitCodes[result];
+      else environment.stdout.write(print(result, (typed.option('output') ?? 'table') as OutputFormat));
+    } finally {
+      await session.close();
+    }
+  };
+
+  try {
+    const program = buildProgram(environment.version, perform);
+    if (environment.argv.length === 0) {
+      environment.stdout.write(program.helpInformation());
+      return exitCodes.ok;
+    }
+    await program.parseAsync([...environment.argv], { from: 'user' });
+    return code;
+  } catch (error) {
+    const ending = endingOf(error);
+    if (ending.message !== '') environment.stderr.write(`${ending.message}\n`);
+    return ending.code;
+  }
+}
+
+// A reader that has seen enough (`kcover list | head`) is no failure.
+process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? exitCodes.ok : exitCodes.failed));
+process.exitCode = await main(readEnvironment(process));

@@ -1,0 +1,66 @@
+/** Prints an answer as a person or a program wants it. */
+
+import Table from 'cli-table3';
+import { stringify } from 'yaml';
+import type { OutputFormat } from './command.ts';
+
+/** What a command answers: the data, and how a person reads it. */
+export interface Answer {
+  readonly data: unknown;
+  readonly text: string;
+}
+
+export function print(answer: Answer, format: OutputFormat): string {
+  switch (format) {
+    case 'json':
+      return `${JSON.stringify(answer.data, undefined, 2)}\n`;
+    case 'yaml':
+      return stringify(answer.data, { lineWidth: 0 });
+    case 'table':
+      return answer.text === '' ? '' : `${answer.text}\n`;
+  }
+}
+
+const borders = [
+  'top',
+  'top-mid',
+  'top-left',
+  'top-right',
+  'bottom',
+  'bottom-mid',
+  'bottom-left',
+  'bottom-right',
+  'left',
+  'left-mid',
+  'mid',
+  'mid-mid',
+  'right',
+  'right-mid',
+] as const;
+const plain = {
+  chars: { ...Object.fromEntries(borders.map((name) => [name, ''])), middle: '   ' },
+  style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [], compact: true },
+};
+
+/** Columns without borders, as kubectl has them. An empty cell reads `-`. */
+export function table(head: readonly string[], rows: readonly (readonly (string | undefined)[])[]): string {
+  const drawn = new Table({ ...plain, ...(head.length > 0 && { head: head.map((name) => name.toUpperCase()) }) });
+  for (const row of rows) drawn.push(row.map((cell) => (cell === undefined || cell === '' ? '-' : oneLine(cell))));
+  return trimLines(drawn.toString());
+}
+
+/** A list of names and values; what has no value is left out. */
+export function properties(rows: readonly (readonly [string, string | undefined])[]): string {
+  const drawn = new Table(plain);
+  for (const [name, value] of rows) if (value !== undefined && value !== '') drawn.push([`  ${name}`, oneLine(value)]);
+  return trimLines(drawn.toString());
+}
+
+const trimLines = (text: string): string =>
+  text
+    .split('\n')
+    .map((line) => line.trimEnd())
+    .join('\n');
+
+/** What others wrote (a scheduler, a kernel) must neither break a row nor steer a terminal. */
+const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\s]+/gu, ' ').trim();

@@ -1,0 +1,37 @@
+import type { ControllerSettings } from '../../contract/settings.schema.ts';
+import { startController } from '../../controller/index.ts';
+import { clusterUid } from '../../kube/connection.ts';
+import { requireSameCluster } from '../cluster-identity.ts';
+import type { ExitName } from '../command.ts';
+import type { Environment } from '../environment.ts';
+import { openKube } from '../kubernetes.ts';
+import { connectTemporal, temporalTarget } from '../temporal.ts';
+import { inRole } from './role.ts';
+import { requireSearchAttributes } from './search-attributes.ts';
+
+export interface ControllerRole {
+  readonly settings: ControllerSettings;
+  readonly environment: Environment;
+  readonly kubeconfig: string | undefined;
+}
+
+export const runController = ({ settings, environment, kubeconfig }: ControllerRole): Promise<ExitName> =>
+  inRole('controller', settings, environment, async ({ log, registry, stopping, readiness, waitFor }) => {
+    const target = temporalTarget(environment.variables);
+    const kube = openKube({ kubeconfig, inCluster: environment.inCluster });
+    const uid = await waitFor('Kubernetes', () => clusterUid(kube));
+    const connection = await waitFor('Temporal', () => connectTemporal(target));
+    const temporal = connection.client;
+    await waitFor('Temporal', () => requireSearchAttributes(temporal.connection, target));
+    await waitFor('Temporal', () => requireSameCluster(temporal, uid));
+
+    const { podName, namespace } = { podName: environment.pod.name, namespace: environment.pod.namespace ?? settings.leaderElection.namespace };
+    const controller = await startController({ settings, kube, temporal, identity: { podName, namespace }, log, metrics: registry });
+    readiness(undefined);
+    log.info({ intake: controller.address, cluster: uid, temporal: target.address }, 'ready');
+    stopping.addEventListener('abort', () => void controller.stop(), { once: true });
+    if (stopping.aborted) await controller.stop();
+    const how = await controller.stopped;
+    await Promise.allSettled([connection.close(), kube.close()]);
+    return how === 'stopped' ? 'ok' : 'failed';
+  });

@@ -1,0 +1,44 @@
+/** What a kubelet and Prometheus ask of every role. */
+
+import Fastify from 'fastify';
+import type { Registry } from 'prom-client';
+import { KcoverError } from '../../contract/errors.ts';
+
+export interface HealthOptions {
+  /** `host:port` */
+  readonly listen: string;
+  /** Why it is not ready, or undefined when it is. */
+  readonly notReady: () => string | undefined;
+  readonly registry: Registry;
+  /** Metrics that another library renders itself. */
+  readonly more: () => Promise<string>;
+}
+
+export interface Health {
+  readonly address: string;
+  close(): Promise<void>;
+}
+
+/** Serves `/livez` (the event loop runs), `/readyz` and `/metrics`. Throws `settings.invalid` when it cannot listen. */
+export async function serveHealth({ listen, notReady, registry, more }: HealthOptions): Promise<Health> {
+  const server = Fastify({ logger: false, forceCloseConnections: true });
+  server.get('/livez', () => 'ok\n');
+  server.get('/readyz', (_, reply) => {
+    const why = notReady();
+    return why === undefined ? 'ok\n' : reply.code(503).send(`${why}\n`);
+  });
+  server.get('/metrics', async (_, reply) => {
+    const [own, others] = await Promise.all([registry.metrics(), more()]);
+    return reply.header('content-type', registry.contentType).send(own + others);
+  });
+
+  const colon = listen.lastIndexOf(':');
+  try {
+    const address = await server.listen({ host: listen.slice(0, colon) || '0.0.0.0', port: Number(listen.slice(colon + 1)) });
+    return { address, close: () => server.close() };
+  } catch (error) {
+    throw new KcoverError('settings.invalid', `health.listen ${listen}: ${error instanceof Error ? error.message : 'cannot listen'}`, {
+      try: 'set health.listen to a free port',
+    });
+  }
+}

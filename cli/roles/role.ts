@@ -1,0 +1,111 @@
+/** What all roles share: a log, metrics, health, a graceful end, and patience with what is not there yet. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { destination, type Logger, pino } from 'pino';
+import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
+import { KcoverError } from '../../contract/errors.ts';
+import type { ExitName } from '../command.ts';
+import type { Environment } from '../environment.ts';
+import { type Role as RoleName } from '../settings-file.ts';
+import { serveHealth } from './health.ts';
+
+export interface Role {
+  readonly log: Logger;
+  readonly registry: Registry;
+  /** Aborted by SIGTERM or SIGINT. */
+  readonly stopping: AbortSignal;
+  /** Says why the role is not ready; undefined when it is. */
+  readonly readiness: (why: string | undefined) => void;
+  /** Adds metrics that another library renders. */
+  readonly addMetrics: (render: () => Promise<string>) => void;
+  /** Tries until it succeeds; an error that is not transient is thrown. Throws `Stopped` when the role ends first. */
+  readonly waitFor: <T>(what: string, attempt: () => Promise<T>) => Promise<T>;
+}
+
+export interface RoleSettings {
+  readonly log: { readonly level: string };
+  readonly health: { readonly listen: string };
+}
+
+/** The role was told to end while it waited. */
+class Stopped extends Error {}
+
+const backOff = { firstMs: 500, mostMs: 15_000 } as const;
+
+/** Runs a role until it ends by itself or by a signal; `ok` for a signal. */
+export async function inRole(name: RoleName, settings: RoleSettings, environment: Environment, run: (role: Role) => Promise<ExitName>): Promise<ExitName> {
+  const log = pino(
+    {
+      level: settings.log.level,
+      base: { role: name, version: environment.version },
+      timestamp: pino.stdTimeFunctions.isoTime,
+      formatters: { level: (level) => ({ level }) },
+    },
+    destination({ dest: 2, sync: true }),
+  );
+  const registry = metricsOf(name, environment.version);
+  const ending = new AbortController();
+  let notReady: string | undefined = 'starting';
+  let more = (): Promise<string> => Promise.resolve('');
+
+  const role: Role = {
+    log,
+    registry,
+    stopping: ending.signal,
+    readiness: (why) => void (notReady = why),
+    addMetrics: (render) => void (more = render),
+    waitFor: (what, attempt) => persist(what, attempt, ending.signal, log, (why) => void (notReady = why)),
+  };
+  const health = await serveHealth({ listen: settings.health.listen, notReady: () => notReady, registry, more: () => more() });
+  const forget = onSignals((signal) => {
+    log.info({ signal }, 'stopping');
+    notReady = 'stopping';
+    ending.abort(new Stopped(signal));
+  });
+  log.info({ health: health.address }, 'starting');
+  try {
+    return await run(role);
+  } catch (error) {
+    if (error instanceof Stopped) return 'ok';
+    throw error;
+  } finally {
+    forget();
+    await health.close();
+    log.info('ended');
+    leaveSoon();
+  }
+}
+
+function metricsOf(name: RoleName, version: string): Registry {
+  const registry = new Registry();
+  collectDefaultMetrics({ register: registry });
+  new Gauge({ name: 'kcover_build_info', help: 'Always 1; the labels say what runs', labelNames: ['role', 'version'], registers: [registry] }).set(
+    { role: name, version },
+    1,
+  );
+  return registry;
+}
+
+function onSignals(stop: (signal: string) => void): () => void {
+  const signals = ['SIGTERM', 'SIGINT'] as const;
+  for (const signal of signals) process.on(signal, stop);
+  return () => signals.forEach((signal) => process.removeListener(signal, stop));
+}
+
+/** A library's forgotten timer or socket must not keep a role that has ended. */
+const leaveSoon = (): void => void setTimeout(() => process.exit(), 3000).unref();
+
+async function persist<T>(what: string, attempt: () => Promise<T>, stopping: AbortSignal, log: Logger, notReady: (why: string) => void): Promise<T> {
+  for (let wait: number = backOff.firstMs; ; wait = Math.min(wait * 2, backOff.mostMs)) {
+    if (stopping.aborted) throw stopping.reason;
+    try {
+      return await attempt();
+    } catch (error) {
+      if (stopping.aborted) throw stopping.reason;
+      if (!(error instanceof KcoverError) || !error.transient) throw error;
+      notReady(`waiting for ${what}: ${error.because}`);
+      log.warn({ code: error.code, because: error.because, againInMs: wait }, `waiting for ${what}`);
+    }
+    await sleep(wait, undefined, { signal: stopping }).catch(() => undefined);
+  }
+}

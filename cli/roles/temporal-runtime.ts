@@ -1,0 +1,49 @@
+/** Temporal's native part: its log goes to ours, its metrics to a port of its own on the loopback. */
+
+import { createServer } from 'node:net';
+import { DefaultLogger, Runtime } from '@temporalio/worker';
+import type { LogEntry } from '@temporalio/worker';
+import type { Logger } from 'pino';
+import { fetch } from 'undici';
+
+const levels = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const;
+
+/** For the bundler, whose every module is no news. */
+export const quietLogger = (log: Logger): DefaultLogger =>
+  new DefaultLogger('WARN', ({ level, message, meta }: LogEntry) => log[levels[level]]({ ...meta }, message));
+
+/** Must come before any other use of the native part. Returns how its metrics are read. */
+export async function installRuntime(log: Logger): Promise<() => Promise<string>> {
+  const bindAddress = `127.0.0.1:${await freePort()}`;
+  const said = log.child({ from: 'temporal' });
+  const logger = new DefaultLogger(log.isLevelEnabled('debug') ? 'DEBUG' : 'INFO', ({ level, message, meta }: LogEntry) =>
+    said[levels[level]]({ ...meta }, message),
+  );
+  Runtime.install({
+    logger,
+    // The role ends its worker itself, in order.
+    shutdownSignals: [],
+    telemetryOptions: { logging: { filter: { core: 'WARN', other: 'ERROR' }, forward: {} }, metrics: { prometheus: { bindAddress } } },
+  });
+  return () => metricsAt(`http://${bindAddress}/metrics`);
+}
+
+/** Half of the metrics are better than none. */
+async function metricsAt(url: string): Promise<string> {
+  try {
+    const response = await fetch(url, { signal: AbortSignal.timeout(1000) });
+    return response.ok ? await response.text() : '';
+  } catch {
+    return '';
+  }
+}
+
+const freePort = (): Promise<number> =>
+  new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      server.close(() => resolve(typeof address === 'object' && address ? address.port : 0));
+    });
+  });

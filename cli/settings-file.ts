@@ -1,0 +1,119 @@
+/** Reads the settings file of a role; everything that is wrong with it is said at once, each with its place in the file. */
+
+import { readFile } from 'node:fs/promises';
+import { isMap, isNode, isPair, isScalar, LineCounter, parseDocument, visit } from 'yaml';
+import type { Document, Node, Pair, YAMLError } from 'yaml';
+import type { z } from 'zod';
+import { KcoverError } from '../contract/errors.ts';
+import { agentSettings, controllerSettings, workerSettings } from '../contract/settings.schema.ts';
+import { Findings } from './exit.ts';
+import { type Place, pointAt } from './settings-place.ts';
+import { explainIssue, type Finding } from './settings-problem.ts';
+import type { Schema } from './settings-fields.ts';
+
+export const roles = ['worker', 'controller', 'agent'] as const;
+export type Role = (typeof roles)[number];
+export const isRole = (text: string): text is Role => roles.some((role) => role === text);
+
+export const settingsSchemas = { worker: workerSettings, controller: controllerSettings, agent: agentSettings } as const satisfies Record<Role, Schema>;
+export type Settings<R extends Role> = z.output<(typeof settingsSchemas)[R]>;
+
+export interface ReadSettings<R extends Role> {
+  readonly settings: Settings<R>;
+  readonly schema: Schema;
+  /** As it stands in the file. */
+  readonly written: unknown;
+}
+
+const mostBytes = 1_000_000;
+
+/** The settings in `file`; all defaults without one. Throws `settings.invalid` with everything that is wrong. */
+export async function readSettings<R extends Role>(role: R, file: string | undefined): Promise<ReadSettings<R>> {
+  return parseSettings(role, file ?? '', file === undefined ? '' : await textOf(file));
+}
+
+async function textOf(file: string): Promise<string> {
+  try {
+    const text = await readFile(file, 'utf8');
+    if (text.length <= mostBytes) return text;
+  } catch (error) {
+    const why =
+      error instanceof Error && 'code' in error && error.code === 'ENOENT' ? 'there is no such file' : String(error instanceof Error ? error.message : error);
+    throw new KcoverError('settings.invalid', `${file}: ${why}`, { what: 'the settings file cannot be read', try: 'name another file with --config' });
+  }
+  throw new KcoverError('settings.invalid', `${file} is larger than ${mostBytes} bytes`, {
+    what: 'the settings file cannot be read',
+    try: 'name another file with --config',
+  });
+}
+
+export function parseSettings<R extends Role>(role: R, file: string, text: string): ReadSettings<R> {
+  const lines = new LineCounter();
+  const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
+  const show = (finding: Finding) => pointAt({ file, text, lines }, finding);
+  const flaws = [...document.errors, ...document.warnings];
+  if (flaws.length > 0)
+    throw new Findings(
+      'settings.invalid',
+      flaws.map((flaw) => show(explainFlaw(flaw, text))),
+    );
+
+  const written = contentOf(document, show);
+  const schema = settingsSchemas[role];
+  const result = schema.safeParse(written ?? {}, { reportInput: true });
+  if (result.success) return { settings: result.data as Settings<R>, schema, written };
+  const findings = result.error.issues.flatMap((issue) => explainIssue(schema, issue, (path, at) => placeOf(document, path, at)));
+  throw new Findings('settings.invalid', findings.toSorted((a, b) => a.place.start - b.place.start).map(show));
+}
+
+function contentOf(document: Document, show: (finding: Finding) => string): unknown {
+  try {
+    return document.toJS();
+  } catch (error) {
+    // An alias without its anchor, or a bomb of aliases.
+    const because = error instanceof Error ? error.message : String(error);
+    throw new Findings('settings.invalid', [show({ what: because, place: firstAlias(document), try: 'write the value out' })]);
+  }
+}
+
+function firstAlias(document: Document): Place {
+  let place: Place = { start: 0, end: 1 };
+  visit(document, {
+    Alias: (_, alias) => {
+      place = rangeOf(alias);
+      return visit.BREAK;
+    },
+  });
+  return place;
+}
+
+function explainFlaw({ code, message, pos: [start, end] }: YAMLError, text: string): Finding {
+  const place = { start, end: Math.max(end, start + 1) };
+  if (code === 'DUPLICATE_KEY') {
+    const key = /^[^\s:,}]*/.exec(text.slice(start, start + 200))?.[0] ?? '';
+    return { what: 'this key stands here twice', place: { start, end: start + Math.max(1, key.length) }, try: 'keep one of them' };
+  }
+  return { what: `this is not YAML: ${message}`, place, try: 'quote text that holds : # or brackets, and indent with spaces' };
+}
+
+/** Where the key or the value of a path stands; of what is missing, where its parent does. */
+function placeOf(document: Document, path: readonly PropertyKey[], at: 'key' | 'value'): Place {
+  let node: unknown = document.contents;
+  let pair: Pair | undefined;
+  for (const segment of path) {
+    const found: Pair | undefined = isMap(node) ? node.items.find(({ key }) => keyText(key) === String(segment)) : undefined;
+    if (!found) return rangeOf(pair?.key ?? document.contents);
+    pair = found;
+    node = found.value;
+  }
+  return rangeOf(at === 'key' || !hasRange(node) ? (pair?.key ?? node) : node);
+}
+
+const keyText = (key: unknown): string => (isScalar(key) ? String(key.value) : String(key));
+
+const hasRange = (node: unknown): node is Node => isNode(node) && node.range !== undefined && node.range !== null && node.range[1] > node.range[0];
+
+function rangeOf(node: unknown): Place {
+  const target = isPair(node) ? node.key : node;
+  return hasRange(target) && target.range ? { start: target.range[0], end: target.range[1] } : { start: 0, end: 1 };
+}

@@ -1,0 +1,34 @@
+/** Points at a place in a file: file, line and column, the line itself, and a caret under what is wrong. */
+
+import type { LineCounter } from 'yaml';
+import type { Finding } from './settings-problem.ts';
+
+/** Offsets in the text. */
+export interface Place {
+  readonly start: number;
+  readonly end: number;
+}
+
+export interface Source {
+  readonly file: string;
+  readonly text: string;
+  readonly lines: LineCounter;
+}
+
+export function pointAt({ file, text, lines }: Source, { what, place, try: advice }: Finding): string {
+  const { line, col } = lines.linePos(Math.min(place.start, text.length));
+  const content = (text.split('\n')[Math.max(line, 1) - 1] ?? '').replace(/\r$/, '');
+  const column = Math.max(col, 1);
+  const width = Math.max(1, Math.min(place.end - place.start, content.length - column + 1));
+  const number = String(Math.max(line, 1));
+  const margin = ' '.repeat(number.length);
+  // Tabs stay tabs, so that the caret stands under what it points at.
+  const indent = content.slice(0, column - 1).replaceAll(/[^\t]/g, ' ');
+  return [
+    `error[settings.invalid]: ${what}`,
+    `  because: ${file}:${number}:${column}`,
+    `    ${number} | ${content}`,
+    `    ${margin} | ${indent}${'^'.repeat(width)}`,
+    `  try:     ${advice}`,
+  ].join('\n');
+}

@@ -1,0 +1,81 @@
+/** What a person reads about one thing that the schema does not take. */
+
+import type { z } from 'zod';
+import { nearest } from './nearest.ts';
+import { type Schema, peel, shapeOf, typeOf, written } from './settings-fields.ts';
+import type { Place } from './settings-place.ts';
+
+export interface Finding {
+  readonly what: string;
+  readonly place: Place;
+  readonly try: string;
+}
+
+export type Locate = (path: readonly PropertyKey[], at: 'key' | 'value') => Place;
+
+export function explainIssue(schema: Schema, issue: z.core.$ZodIssue, locate: Locate): readonly Finding[] {
+  const { path } = issue;
+  const name = path.map(String).join('.');
+  const expected = schemaAt(schema, path);
+  switch (issue.code) {
+    case 'unrecognized_keys':
+      return issue.keys.map((key) => unknownKey([...path, key], Object.keys((expected && shapeOf(expected)) ?? {}), locate));
+    case 'invalid_key':
+      return [{ what: `${name} is no key that can stand here`, place: locate(path, 'key'), try: messageOf(issue.issues[0]?.message ?? issue.message) }];
+    default:
+      if (issue.input === undefined) return [{ what: `${name} is missing`, place: locate(path, 'key'), try: `${String(path.at(-1))}: ${example(expected)}` }];
+      return [{ what: `${name === '' ? 'the file' : name} ${demandOf(issue, expected)}`, place: locate(path, 'value'), try: adviceFor(issue, expected, path) }];
+  }
+}
+
+function unknownKey(path: readonly PropertyKey[], known: readonly string[], locate: Locate): Finding {
+  const key = String(path.at(-1));
+  const close = nearest(key, known);
+  return {
+    what: `${path.map(String).join('.')} is not a setting`,
+    place: locate(path, 'key'),
+    try: close === undefined ? `one of ${known.join(', ')}` : close,
+  };
+}
+
+/** `must be ...` */
+function demandOf(issue: z.core.$ZodIssue, expected: Schema | undefined): string {
+  if (issue.message.startsWith('must be')) return issue.message;
+  return expected ? `must be ${typeOf(expected)}` : issue.message;
+}
+
+function adviceFor(issue: z.core.$ZodIssue, expected: Schema | undefined, path: readonly PropertyKey[]): string {
+  if (issue.code === 'invalid_value' && typeof issue.input === 'string') {
+    const close = nearest(issue.input, issue.values.map(String));
+    if (close !== undefined) return close;
+  }
+  return path.length === 0 ? 'KEY: VALUE on each line, or an empty file for all defaults' : `${String(path.at(-1))}: ${example(expected)}`;
+}
+
+/** A value that would be taken. */
+function example(schema: Schema | undefined): string {
+  if (!schema) return '...';
+  const { schema: inner, byDefault } = peel(schema);
+  const definition = inner._zod.def;
+  if (definition.type === 'enum') return written(byDefault ?? Object.values((definition as z.core.$ZodEnumDef).entries)[0]);
+  if (typeof byDefault === 'object' || definition.type === 'object')
+    return `{ ${Object.keys(shapeOf(schema) ?? {})
+      .map((key) => `${key}: ...`)
+      .join(', ')} }`;
+  return byDefault === undefined ? typeOf(schema) : written(byDefault);
+}
+
+function schemaAt(schema: Schema, path: readonly PropertyKey[]): Schema | undefined {
+  let at: Schema | undefined = schema;
+  for (const segment of path) at = at && below(at, String(segment));
+  return at;
+}
+
+function below(schema: Schema, key: string): Schema | undefined {
+  const definition = peel(schema).schema._zod.def;
+  if (definition.type === 'record') return (definition as z.core.$ZodRecordDef).valueType;
+  const shape = shapeOf(schema);
+  return shape && Object.hasOwn(shape, key) ? shape[key] : undefined;
+}
+
+const messageOf = (message: string): string => message.replace(/^must be /, '');

@@ -1,0 +1,33 @@
+import type { Client } from '@temporalio/client';
+import { TypedSearchAttributes } from '@temporalio/common';
+import { searchAttributePairs } from '../activities/search-attributes.ts';
+import type { OperatorWish } from '../contract/messages.ts';
+import type { Start } from '../contract/starts.ts';
+import { askTemporal } from './temporal.ts';
+
+/** Starts the workflow, or finds it running; returns its id. */
+export async function startWorkflow<Input>(client: Client, start: Start<Input>): Promise<string> {
+  const { workflowType, workflowId } = start;
+  await askTemporal(client, `start ${workflowId}`, () =>
+    client.workflow.start(workflowType, { ...optionsOf(start), workflowIdConflictPolicy: 'USE_EXISTING' }),
+  );
+  return workflowId;
+}
+
+/** The same, with an operator's wish that it must hear. */
+export async function signalWithStart<Input>(client: Client, start: Start<Input>, signal: string, wish: OperatorWish): Promise<string> {
+  const { workflowType, workflowId } = start;
+  await askTemporal(client, `tell ${workflowId}`, () => client.workflow.signalWithStart(workflowType, { ...optionsOf(start), signal, signalArgs: [wish] }));
+  return workflowId;
+}
+
+function optionsOf<Input>({ workflowId, taskQueue, args, workflowIdReusePolicy, staticSummary, attributes }: Start<Input>) {
+  return {
+    workflowId,
+    taskQueue,
+    args: [...args],
+    workflowIdReusePolicy,
+    staticSummary,
+    typedSearchAttributes: new TypedSearchAttributes(searchAttributePairs(attributes)),
+  };
+}

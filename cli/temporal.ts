@@ -1,0 +1,84 @@
+/** The connection to Temporal, configured as Temporal's own tools are: TEMPORAL_ADDRESS and its siblings, or a profile. */
+
+import { Client, Connection, QueryNotRegisteredError, QueryRejectedError, WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
+import { loadClientConnectConfig } from '@temporalio/envconfig';
+import type { ClientConnectConfig } from '@temporalio/envconfig';
+import { KcoverError } from '../contract/errors.ts';
+
+export const connectTimeoutMs = 5000;
+const callTimeoutMs = 10_000;
+
+export const defaultAddress = 'localhost:7233';
+
+export interface TemporalTarget {
+  readonly address: string;
+  readonly namespace: string;
+  readonly options: ClientConnectConfig['connectionOptions'];
+}
+
+/** Where Temporal is. Throws `settings.invalid` for a profile that cannot be read. */
+export function temporalTarget(variables: Readonly<Record<string, string>>): TemporalTarget {
+  try {
+    const { connectionOptions, namespace } = loadClientConnectConfig({ overrideEnvVars: { ...variables } });
+    const address = connectionOptions.address ?? defaultAddress;
+    return { address, namespace: namespace ?? 'default', options: { ...connectionOptions, address } };
+  } catch (error) {
+    throw new KcoverError('settings.invalid', `Temporal's client configuration: ${wordsOf(error)}`, {
+      try: 'look at TEMPORAL_CONFIG_FILE, TEMPORAL_PROFILE and the other TEMPORAL_ variables',
+    });
+  }
+}
+
+export interface TemporalConnection {
+  readonly client: Client;
+  close(): Promise<void>;
+}
+
+/** A client for one command: connects now, or throws `temporal.unreachable`. */
+export async function connectTemporal({ address, namespace, options }: TemporalTarget): Promise<TemporalConnection> {
+  try {
+    const { apiKey, tls, metadata } = options;
+    const connection = await Connection.connect({
+      address,
+      connectTimeout: connectTimeoutMs,
+      ...(apiKey !== undefined && { apiKey }),
+      ...(tls !== undefined && tls !== null && { tls }),
+      ...(metadata !== undefined && { metadata }),
+    });
+    return { client: new Client({ connection, namespace }), close: () => connection.close() };
+  } catch (error) {
+    throw new KcoverError('temporal.unreachable', `connect to ${address}: ${wordsOf(error)}`);
+  }
+}
+
+/** Calls with a deadline and throws errors of the catalogue. `doing` completes "cannot ...". */
+export async function askTemporal<T>(client: Client, doing: string, call: () => Promise<T>): Promise<T> {
+  try {
+    return await client.withDeadline(Date.now() + callTimeoutMs, call);
+  } catch (error) {
+    throw temporalError(error, doing);
+  }
+}
+
+export function temporalError(error: unknown, doing: string): KcoverError {
+  if (error instanceof KcoverError) return error;
+  if (error instanceof WorkflowNotFoundError) return new KcoverError('not-found', `${doing}: there is no such workflow`);
+  if (error instanceof WorkflowUpdateFailedError) return new KcoverError('refused', wordsOf(error));
+  if (error instanceof QueryRejectedError || error instanceof QueryNotRegisteredError) return new KcoverError('not-found', `${doing}: it has no answer`);
+  const words = wordsOf(error);
+  if (/namespace.* not found/i.test(words))
+    return new KcoverError('temporal.unreachable', `${doing}: ${words}`, { try: 'check TEMPORAL_NAMESPACE', cause: error });
+  const late = /deadline|timeout|timed out|cancel/i.test(`${words} ${error instanceof Error ? error.name : ''}`);
+  return late
+    ? new KcoverError('temporal.unreachable', `${doing}: no answer in ${callTimeoutMs / 1000} s`, {
+        try: 'look whether Temporal and a kcover worker are running',
+        cause: error,
+      })
+    : new KcoverError('temporal.unreachable', `${doing}: ${words}`.slice(0, 300), { cause: error });
+}
+
+/** The client wraps what the server or the workflow said: the innermost message is theirs. */
+export function wordsOf(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  return error.cause instanceof Error ? wordsOf(error.cause) : error.message;
+}

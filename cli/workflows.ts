@@ -1,0 +1,54 @@
+/** What runs in Temporal: lists by visibility, states by query, wishes by update. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
+import { defineSearchAttributeKey } from '@temporalio/common';
+import type { ClusterStatus } from '../contract/cluster.ts';
+import { type SearchAttribute, searchAttributes } from '../contract/ids.ts';
+import { KcoverError } from '../contract/errors.ts';
+import { notReady, type OperatorWish, statusQuery } from '../contract/messages.ts';
+import type { NodeStatus } from '../contract/nodes.ts';
+import type { RecoveryStatus } from '../contract/recovery.ts';
+import type { JobStatus } from '../contract/training-job.ts';
+import { askTemporal } from './temporal.ts';
+
+interface Statuses {
+  readonly trainingJob: JobStatus;
+  readonly recovery: RecoveryStatus;
+  readonly nodeQuarantine: NodeStatus;
+  readonly cluster: ClusterStatus;
+}
+
+/** The answer of a workflow's `status` query. */
+export const statusOf = <Type extends keyof Statuses>(client: Client, _type: Type, workflowId: string): Promise<Statuses[Type]> =>
+  askTemporal(client, `ask ${workflowId} for its status`, () => client.workflow.getHandle(workflowId).query<Statuses[Type]>(statusQuery));
+
+/** An update, answered at once; a rejection is thrown as `refused`. One that comes in the first moment of a workflow is asked again. */
+export async function wish<Result>(client: Client, workflowId: string, update: string, said: OperatorWish): Promise<Result> {
+  for (let tries = 1; ; tries++) {
+    try {
+      return await askTemporal(client, `tell ${workflowId}`, () =>
+        client.workflow.getHandle(workflowId).executeUpdate<Result, [OperatorWish]>(update, { args: [said] }),
+      );
+    } catch (error) {
+      if (tries === 10 || !(error instanceof KcoverError) || !error.because.includes(notReady)) throw error;
+      await sleep(300);
+    }
+  }
+}
+
+/** Every workflow that the query finds, newest first. */
+export const listWorkflows = (client: Client, query: string): Promise<WorkflowExecutionInfo[]> =>
+  askTemporal(client, 'list workflows', async () => {
+    const found: WorkflowExecutionInfo[] = [];
+    for await (const each of client.workflow.list({ query, pageSize: 1000 })) found.push(each);
+    return found.toSorted((a, b) => b.startTime.getTime() - a.startTime.getTime());
+  });
+
+/** The value of a search attribute that holds one word. */
+export function attribute(info: WorkflowExecutionInfo, name: Exclude<SearchAttribute, 'KcoverNode'>): string | undefined {
+  return info.typedSearchAttributes.get(defineSearchAttributeKey(name, searchAttributes[name]));
+}
+
+/** `'text'`, for a visibility query. */
+export const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;

@@ -1,0 +1,126 @@
+/**
+ * Everything a workflow can ask of the world, one interface for both sides.
+ * `decide*` are pure policy, run as local activities so that history shows the decision; all others read or change the cluster.
+ * Every effect is safe to repeat. Errors follow `errors.ts`.
+ */
+
+import type { ReserveAnswer, Reservation } from './cluster.ts';
+import type { Fault } from './faults.ts';
+import type { EventReason } from './ids.ts';
+import type { JobRef, JobView } from './jobs.ts';
+import type { NodeRecord, NodeView, Quarantined } from './nodes.ts';
+import type {
+  AttemptFacts,
+  AwaitRequest,
+  AwaitResult,
+  Decided,
+  IncidentRecord,
+  OptInDecision,
+  RecoveryDecision,
+  RecoveryFacts,
+  RecoveryOutcome,
+  StopRequest,
+  StopResult,
+} from './recovery.ts';
+import type { IncidentDecision, IncidentFacts, Spent } from './training-job.ts';
+
+/** What `decideNode` looks at. */
+export interface NodeFacts {
+  readonly node?: NodeView;
+  /** New faults only. */
+  readonly faults: readonly Fault[];
+  /** Highest kernel line already judged. */
+  readonly judged?: Fault['kernel'];
+  /** Set when a person asked for the quarantine. */
+  readonly askedBy?: { readonly by: string; readonly reason: string };
+}
+
+/** What each fault means for its node. `quarantine` wins over `warn`, and `warn` over `record`. */
+export type NodeDecision = Decided & {
+  readonly kind: 'quarantine' | 'observe' | 'warn' | 'record';
+  /** Value of the taint, at most 63 characters of a label value; set for `quarantine` and `observe`. */
+  readonly reason?: string;
+  /** The faults that count; what is old or repeated is left out. */
+  readonly faults: readonly Fault[];
+  readonly try?: string;
+  /** How long the workflow stays after faults that did not quarantine, ms. */
+  readonly quietMs: number;
+  /** How long a refused quarantine waits before it asks again by itself, ms. */
+  readonly askAgainMs: number;
+};
+
+export interface QuarantineRequest {
+  readonly node: string;
+  readonly uid: string;
+  readonly incident: string;
+  /** Taint value. */
+  readonly reason: string;
+  readonly because: string;
+}
+
+export interface ReleaseRequest {
+  readonly node: string;
+  readonly uid: string;
+  readonly incident: string;
+  readonly judged?: Fault['kernel'];
+  readonly by: string;
+  readonly because: string;
+}
+
+export interface ReleaseResult {
+  /** `not-ours`: there was nothing of ours to take off. */
+  readonly kind: 'released' | 'not-ours' | 'gone';
+}
+
+/** A Kubernetes Event. Written once for the same incident, reason and object, however often it is asked for. */
+export interface Announcement {
+  readonly about: { readonly kind: 'node'; readonly name: string; readonly uid?: string } | { readonly kind: 'job'; readonly job: JobRef };
+  readonly type: 'Normal' | 'Warning';
+  readonly reason: EventReason;
+  readonly message: string;
+  /** Incident or fault id: the Event's identity. */
+  readonly key: string;
+}
+
+export interface Activities {
+  decideNode(facts: NodeFacts): Promise<NodeDecision>;
+  decideIncident(facts: IncidentFacts): Promise<IncidentDecision>;
+  decideRecovery(facts: RecoveryFacts): Promise<RecoveryDecision>;
+  /** Whether a job that opted in could be recovered at all; says what to change when not. */
+  decideOptIn(job: JobView): Promise<OptInDecision>;
+
+  /** The Node object; null when it is gone. */
+  observeNode(request: { readonly node: string }): Promise<NodeView | null>;
+  /** Asks `cluster` for the right to keep a node out; several requests of one worker travel together. */
+  reserveQuarantine(request: Omit<Reservation, 'since'> & { readonly byOperator?: boolean }): Promise<ReserveAnswer>;
+  /** Puts our taint on the node and reads it back, or finds it there. Throws `NodeGone` for another UID. */
+  quarantineNode(request: QuarantineRequest): Promise<Quarantined>;
+  /** Takes off what is ours, and nothing else. */
+  releaseNode(request: ReleaseRequest): Promise<ReleaseResult>;
+  /** Finds the opted-in jobs with pods on the node and signals each; returns whom it told. */
+  tellJobs(request: { readonly node: string; readonly faults: readonly Fault[] }): Promise<readonly JobRef[]>;
+
+  /** The job object; null when it, or this UID of it, is gone. */
+  observeJob(request: { readonly job: JobRef }): Promise<JobView | null>;
+  /** Job, pods and the blamed nodes in one look. */
+  observeAttempt(request: { readonly job: JobRef; readonly nodes: readonly string[] }): Promise<AttemptFacts>;
+  /** Stops the attempt and waits until its pods are observed gone. After a retry it looks before it repeats. */
+  stopAttempt(request: StopRequest): Promise<StopResult>;
+  /** Takes off our own suspend, if the job still carries it. */
+  resumeJob(request: { readonly job: JobRef; readonly incident: string }): Promise<{ readonly resumed: boolean }>;
+  /** Waits until a whole new attempt is ready, none of it on a quarantined node. */
+  awaitAttempt(request: AwaitRequest): Promise<AwaitResult>;
+  /** Removes the need-recovery label. */
+  acknowledgeWish(request: { readonly job: JobRef }): Promise<void>;
+
+  announce(request: { readonly events: readonly Announcement[] }): Promise<void>;
+  /** Stores the document; the same incident again overwrites it. Returns its address. */
+  recordIncident(record: IncidentRecord | NodeRecord): Promise<{ readonly address: string }>;
+
+  /** Recoveries of this job in the last hour, and one that is still open: for a job workflow that starts anew. */
+  findRecoveries(request: { readonly job: JobRef }): Promise<{ readonly spent: readonly Spent[]; readonly open?: string }>;
+  /** Whether a recovery still runs; with its outcome when it closed. */
+  lookAtRecovery(request: { readonly incident: string }): Promise<{ readonly kind: 'running' } | { readonly kind: 'closed'; readonly report: RecoveryOutcome }>;
+  /** Tells those who wait that a refusal may no longer hold; who is gone is skipped. */
+  tellWaiting(request: { readonly workflowIds: readonly string[] }): Promise<void>;
+}

@@ -1,0 +1,60 @@
+/**
+ * Every error that kcover can meet, in one table: what kind it is decides whether Temporal tries again.
+ * transient: try again. permanent: the step fails and its branch runs. A refusal is a decision and a passed deadline is a value:
+ * neither is thrown. A defect is thrown as it is, and the workflow task waits for a fix.
+ */
+export const errorCatalogue = {
+  'kube.unreachable': {
+    kind: 'transient',
+    what: 'the Kubernetes API did not answer',
+    try: 'kcover waits and tries again; look at the API server and the network',
+  },
+  'kube.throttled': { kind: 'transient', what: 'the Kubernetes API asked to slow down', try: 'kcover waits as long as it was told' },
+  'kube.conflict': { kind: 'transient', what: 'the object changed while it was being written', try: 'kcover reads it again' },
+  'kube.forbidden': { kind: 'transient', what: 'kcover may not do this', try: 'compare its role with docs/reference/rbac.yaml' },
+  'kube.invalid': {
+    kind: 'permanent',
+    what: 'the Kubernetes API rejected the request',
+    try: 'this is a defect or a version that kcover does not know; report it',
+  },
+  'node.gone': { kind: 'permanent', what: 'the node is gone or was replaced', try: 'nothing: the quarantine ends' },
+  'job.gone': { kind: 'permanent', what: 'the job is gone or was replaced', try: 'nothing: the recovery ends' },
+  'temporal.unreachable': { kind: 'transient', what: 'Temporal did not answer', try: 'check TEMPORAL_ADDRESS and the server' },
+  'cluster.other': { kind: 'permanent', what: 'this Temporal namespace serves another Kubernetes cluster', try: 'use one Temporal namespace for each cluster' },
+  'temporal.attributes': { kind: 'permanent', what: 'a search attribute is not registered', try: 'run the command that the message names' },
+  'settings.invalid': { kind: 'permanent', what: 'the settings cannot be used', try: 'correct the line that the message shows' },
+  'records.unwritable': { kind: 'transient', what: 'the record store cannot be written', try: 'free space or permissions of the directory' },
+  usage: { kind: 'permanent', what: 'the command line cannot be used', try: 'kcover help' },
+  refused: { kind: 'permanent', what: 'policy refuses this', try: 'read why; some refusals name a command' },
+  'not-found': { kind: 'permanent', what: 'there is no such thing', try: 'kcover list' },
+} as const satisfies Record<string, { kind: 'transient' | 'permanent'; what: string; try: string }>;
+
+export type ErrorCode = keyof typeof errorCatalogue;
+
+/** An error of the catalogue. `because` names the particular case; it must hold no secret. */
+export class KcoverError extends Error {
+  override readonly name = 'KcoverError';
+  readonly code: ErrorCode;
+  readonly because: string;
+  readonly advice: string;
+  /** Asked to wait this long before the next try, ms. */
+  readonly retryAfterMs: number | undefined;
+
+  constructor(code: ErrorCode, because: string, more: { what?: string; try?: string; retryAfterMs?: number; cause?: unknown } = {}) {
+    super(more.what ?? errorCatalogue[code].what, more.cause === undefined ? undefined : { cause: more.cause });
+    this.code = code;
+    this.because = because;
+    this.advice = more.try ?? errorCatalogue[code].try;
+    this.retryAfterMs = more.retryAfterMs;
+  }
+
+  get transient(): boolean {
+    return errorCatalogue[this.code].kind === 'transient';
+  }
+}
+
+/** The three lines a person reads: what, because, try. */
+export const explainError = (error: KcoverError): string => `error[${error.code}]: ${error.message}\n  because: ${error.because}\n  try:     ${error.advice}`;
+
+/** Exit codes of every command. */
+export const exitCodes = { ok: 0, failed: 1, usage: 2, refused: 3, notFound: 4, unreachable: 5, bug: 70 } as const;

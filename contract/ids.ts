@@ -1,0 +1,90 @@
+/**
+ * Every name that crosses a wire: workflow ids, labels, annotations, taints, search attributes, Event reasons.
+ * A name is written here once; nothing else spells it out.
+ */
+
+/** The Temporal task queue that workflows and activities share when settings name no other. */
+export const defaultTaskQueue = 'kcover';
+
+/** Kubernetes labels that people set. */
+export const labels = {
+  /** Opts a job in; strictly `true`. On the job object it decides; on the pod template it counts when the job has none. */
+  cascadingRecovery: 'kcover.io/cascading-recovery',
+  /** Asks for a recovery now; kcover removes it before it acts. */
+  needRecovery: 'kcover.io/need-recovery',
+} as const;
+
+/** Annotations that kcover writes. */
+export const annotations = {
+  /** On a node: the incident that quarantined it. Its presence says that the taint is ours. */
+  quarantineIncident: 'kcover.io/quarantine-incident',
+  /** On a node: why, in one sentence. */
+  quarantineReason: 'kcover.io/quarantine-reason',
+  /** On a node: `true` when it was kcover that set `spec.unschedulable`. */
+  quarantineCordoned: 'kcover.io/quarantine-cordoned',
+  /** On a node: `<boot id>/<kernel sequence>` of the last line judged before a release; nothing at or below it counts again. */
+  judged: 'kcover.io/judged',
+  /** On a job that kcover suspended: `<incident id>#<attempt>`. */
+  suspendedBy: 'kcover.io/suspended-by',
+} as const;
+
+/** Default taint of a quarantined node; key and effect can be changed by settings, the value is the reason. */
+export const quarantineTaintKey = 'kcover.io/quarantine';
+
+/** Typed search attributes of every kcover workflow. */
+export const searchAttributes = {
+  KcoverNamespace: 'KEYWORD',
+  KcoverJob: 'KEYWORD',
+  KcoverNode: 'KEYWORD_LIST',
+  KcoverPhase: 'KEYWORD',
+  KcoverFault: 'KEYWORD',
+  KcoverOutcome: 'KEYWORD',
+} as const;
+export type SearchAttribute = keyof typeof searchAttributes;
+
+/** Workflow types. Never renamed: running workflows carry them. */
+export const workflowTypes = {
+  trainingJob: 'trainingJob',
+  recovery: 'recovery',
+  nodeQuarantine: 'nodeQuarantine',
+  cluster: 'cluster',
+} as const;
+
+/** Reasons of Kubernetes Events. Constant PascalCase, so that they can be filtered and alerted on. */
+export const eventReasons = {
+  faultObserved: 'FaultObserved',
+  quarantined: 'NodeQuarantined',
+  quarantineHeld: 'NodeQuarantineHeld',
+  released: 'NodeReleased',
+  recoveryStarted: 'RecoveryStarted',
+  attemptStopped: 'AttemptStopped',
+  restarted: 'JobRestarted',
+  waitingForPlacement: 'WaitingForPlacement',
+  recoveryHeld: 'RecoveryHeld',
+  recoveryRefused: 'RecoveryRefused',
+  recoveryEnded: 'RecoveryEnded',
+  notRecoverable: 'NotRecoverable',
+} as const;
+export type EventReason = (typeof eventReasons)[keyof typeof eventReasons];
+
+interface Named {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** `job/<namespace>/<name>/<uid>`: the workflow that looks after one training job. */
+export const jobWorkflowId = (job: Named): string => `job/${job.namespace}/${job.name}/${job.uid}`;
+
+/** `recovery/<namespace>/<name>/<uid>/<UTC time of the first fault, ms>`: one incident of one job. */
+export const recoveryId = (job: Named, firstFaultAt: number): string =>
+  `recovery/${job.namespace}/${job.name}/${job.uid}/${new Date(firstFaultAt).toISOString()}`;
+
+/** `node/<name>`: the workflow that quarantines and looks after one node. */
+export const nodeWorkflowId = (node: string): string => `node/${node}`;
+
+/** `node/<name>/<UTC time, ms>`: one quarantine of one node. */
+export const quarantineId = (node: string, at: number): string => `node/${node}/${new Date(at).toISOString()}`;
+
+/** The one workflow that holds reservations and the pause switch of a cluster. */
+export const clusterWorkflowId = 'cluster';

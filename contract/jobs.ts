@@ -1,0 +1,57 @@
+/** What kcover knows of a training job, whatever its kind. */
+
+/** Kinds of job that kcover can stop and see restarted; `kube/job-kinds/` holds one file for each. */
+export const jobKinds = ['PyTorchJob', 'Job'] as const;
+export type JobKind = (typeof jobKinds)[number];
+
+/** One job object. The UID makes a job that is created again under its old name another job. */
+export interface JobRef {
+  readonly kind: JobKind;
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+}
+
+/** The words people type: `pytorchjob/llm`. */
+export const jobKindNames = { PyTorchJob: 'pytorchjob', Job: 'job' } as const satisfies Record<JobKind, string>;
+
+/** `pytorchjob/llm`, as people type it. */
+export const jobTitle = (job: Pick<JobRef, 'kind' | 'name'>): string => `${jobKindNames[job.kind]}/${job.name}`;
+
+/** Ways of stopping all pods of a job without its own controller taking that for a failure. */
+export const stopMethods = ['suspend', 'delete-collection'] as const;
+export type StopMethod = (typeof stopMethods)[number];
+
+export type RestartPolicy = 'Never' | 'OnFailure' | 'Always' | 'ExitCode';
+
+/** Who set `suspend` on a job. */
+export type Suspension = { readonly by: 'owner' } | { readonly by: 'kcover'; readonly incident: string; readonly attempt: number };
+
+/** The job object, read once. Pods are read apart (`AttemptPod`). */
+export interface JobView {
+  readonly ref: JobRef;
+  readonly optedIn: boolean;
+  /** RFC 3339: when the opt-in label was last set, as far as the object tells; never later than now. */
+  readonly optedInAt: string;
+  readonly finished?: { readonly as: 'succeeded' | 'failed'; readonly because: string };
+  readonly suspension?: Suspension;
+  /** Name of the queue system that owns `suspend`, if one does (Kueue's queue label). */
+  readonly queue?: string;
+  /** The strictest restart policy of its roles. */
+  readonly restartPolicy: RestartPolicy;
+  /** Pods that a whole attempt has. */
+  readonly podsExpected: number;
+  /** True when a role's pods tolerate the quarantine taint, so that quarantine would not keep them off a bad node. */
+  readonly toleratesQuarantine: boolean;
+  /** Which ways of stopping its kind has at all. */
+  readonly canStopBy: readonly StopMethod[];
+  readonly resourceVersion: string;
+}
+
+/** One pod of the present attempt. */
+export interface AttemptPod {
+  readonly name: string;
+  readonly uid: string;
+  /** Absent while it is not scheduled. */
+  readonly node?: string;
+}

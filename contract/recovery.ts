@@ -1,0 +1,169 @@
+/** One recovery of one job: what is asked of it, what it decides, how it ends. */
+
+import type { Fault } from './faults.ts';
+import type { AttemptPod, JobRef, JobView, StopMethod } from './jobs.ts';
+import type { NodeView } from './nodes.ts';
+
+/** How a recovery can end. `recovered` needs proof that training moved on; `restarted` means running again, not verified. */
+export const outcomes = ['recovered', 'restarted', 'refused', 'failed', 'cancelled', 'handed over'] as const;
+export type Outcome = (typeof outcomes)[number];
+
+/** Input of `recovery`. */
+export interface RecoveryInput {
+  readonly incident: string;
+  readonly job: JobRef;
+  readonly faults: readonly Fault[];
+  /** Set when a person (or their label) asked: acts in `observe` mode and beyond the budget. */
+  readonly askedBy?: { readonly by: string; readonly reason: string };
+  readonly limits: RecoveryLimits;
+}
+
+/** Deadlines of one recovery in milliseconds, taken from the worker's settings when it starts. */
+export interface RecoveryLimits {
+  readonly attempts: number;
+  readonly holdMs: number;
+  readonly stopMs: number;
+  readonly restartMs: number;
+  readonly placementMs: number;
+}
+
+/** What `decideRecovery` looks at: the job, its present pods, and the nodes under them. */
+export interface AttemptFacts {
+  /** Absent when the job object is gone. */
+  readonly job?: JobView;
+  /** Pods controlled by the job and not being deleted. */
+  readonly pods: readonly AttemptPod[];
+  /** Nodes that the faults blame; a node that is gone is missing. */
+  readonly nodes: readonly NodeView[];
+  /** Blamed nodes whose own workflow has not yet said, or may not yet say, that they are quarantined. */
+  readonly undecided: readonly { readonly node: string; readonly because: string }[];
+  /** Present when a person has paused kcover. */
+  readonly paused?: { readonly by: string; readonly reason: string };
+}
+
+/** Everything `decideRecovery` decides from. */
+export interface RecoveryFacts {
+  readonly attempt: AttemptFacts;
+  /** Faults that no stop has answered yet. */
+  readonly fresh: readonly Fault[];
+  /** Faults that an earlier stop of this incident answered. */
+  readonly answered: readonly Fault[];
+  readonly stops: number;
+  readonly attempts: number;
+  /** A person asked for this recovery. */
+  readonly asked: boolean;
+}
+
+/** The next step, with the reason that reaches the UI, the Event and the record. */
+export type RecoveryDecision = Decided &
+  (
+    | { readonly kind: 'stop'; readonly by: StopMethod }
+    /** Nothing is deleted; the facts are judged anew when something changes. */
+    | { readonly kind: 'hold'; readonly try: string; /** Set where nobody may tell of the change: look again by itself. */ readonly lookAgainMs?: number }
+    /** What arrived since the last stop changes nothing: go on waiting for the new attempt. */
+    | { readonly kind: 'go-on' }
+    | { readonly kind: 'end'; readonly outcome: Outcome; readonly try?: string }
+  );
+
+/** Whether a job can be recovered, judged when it opts in. */
+export type OptInDecision = Decided & ({ readonly kind: 'watch' } | { readonly kind: 'warn'; readonly try: string });
+
+/** What every decision carries. */
+export interface Decided {
+  readonly because: string;
+  /** Digest of the settings that decided. */
+  readonly settings: string;
+  /** When it was decided, ms. Workflows take the time from here: their own clock may differ in replay after a local activity. */
+  readonly at: number;
+}
+
+/** Request to stop one attempt; `pods` were recorded in history before it is sent. */
+export interface StopRequest {
+  readonly incident: string;
+  readonly attempt: number;
+  readonly job: JobRef;
+  readonly by: StopMethod;
+  readonly resourceVersion: string;
+  readonly pods: readonly AttemptPod[];
+  readonly because: string;
+  readonly deadlineMs: number;
+}
+
+/** What became of it. `interfered`: the job changed between the look and the stop; nothing was done, look again. */
+export type StopResult =
+  | { readonly kind: 'stopped'; readonly at: string; readonly requests: number }
+  | { readonly kind: 'interfered'; readonly because: string }
+  | { readonly kind: 'timed-out'; readonly because: string; readonly left: readonly string[] };
+
+/** Request to wait until a whole new attempt is ready. */
+export interface AwaitRequest {
+  readonly incident: string;
+  readonly job: JobRef;
+  /** The stopped attempt: none of these may be counted. */
+  readonly old: readonly string[];
+  readonly deadlineMs: number;
+}
+
+/** What was seen. `overdue` carries the scheduler's own words. */
+export type AwaitResult =
+  | { readonly kind: 'running'; readonly at: string; readonly pods: readonly AttemptPod[]; readonly startedAt: string; readonly misplaced: number }
+  | { readonly kind: 'overdue'; readonly because: string }
+  | { readonly kind: 'ended'; readonly outcome: Outcome; readonly because: string };
+
+/** Result of `recovery`, shown in the Temporal UI and sent to the parent. */
+export interface RecoveryOutcome {
+  readonly incident: string;
+  readonly outcome: Outcome;
+  readonly because: string;
+  readonly stops: number;
+  /** Stops that were begun, whatever became of them: what the budget counts. Missing when nobody knows. */
+  readonly begun?: number;
+  /** Fault ids taken into account; the parent keeps every other. */
+  readonly faults: readonly string[];
+  /** RFC 3339, the API server's clock: pods created before it belong to an earlier attempt. */
+  readonly attemptStartedAt?: string;
+}
+
+/** One line of an incident's story. */
+export interface Moment {
+  readonly at: string;
+  readonly what: string;
+  readonly because?: string;
+}
+
+/** The document that outlives Temporal's retention: one per incident. */
+export interface IncidentRecord {
+  readonly schema: 1;
+  readonly incident: string;
+  readonly job: JobRef;
+  readonly outcome: Outcome;
+  readonly because: string;
+  readonly startedAt: string;
+  readonly endedAt: string;
+  readonly faults: readonly Fault[];
+  readonly decisions: readonly RecoveryDecision[];
+  readonly stops: readonly {
+    readonly attempt: number;
+    readonly by: StopMethod;
+    readonly at: string;
+    readonly pods: readonly AttemptPod[];
+  }[];
+  readonly runningPods: readonly AttemptPod[];
+  readonly timeline: readonly Moment[];
+}
+
+/** Phases of a recovery, as the UI and the `status` query name them. */
+export type RecoveryPhase = 'deciding' | 'held' | 'stopping' | 'restarting' | 'waiting for placement' | 'recording' | 'ended';
+
+/** Answer of the `status` query of a recovery. */
+export interface RecoveryStatus {
+  readonly incident: string;
+  readonly phase: RecoveryPhase;
+  readonly attempt: number;
+  readonly because: string;
+  readonly waitingFor: string;
+  readonly since: string;
+  readonly until?: string;
+  readonly faults: readonly Pick<Fault, 'id' | 'code' | 'message' | 'node' | 'hold'>[];
+  readonly timeline: readonly Moment[];
+}

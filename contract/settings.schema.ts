@@ -1,0 +1,168 @@
+/** Settings of every role, with all defaults. Unknown keys are errors; durations are written `30s` and read as milliseconds. */
+
+import { z } from 'zod';
+import { parseDuration } from './duration.ts';
+import { actions } from './faults.ts';
+import { agentAudience } from './reports.ts';
+import { defaultTaskQueue, quarantineTaintKey } from './ids.ts';
+import { stopMethods } from './jobs.ts';
+
+/** A duration setting: text in the file, milliseconds in the program. */
+const duration = (byDefault: string) =>
+  z
+    .string()
+    .refine((text) => parseDuration(text) !== undefined, { error: 'must be a duration such as 500ms, 30s, 10m or 1h' })
+    .transform((text) => parseDuration(text) ?? 0)
+    .prefault(byDefault);
+
+/** What a code leads to on its node. */
+export const responses = ['record', 'warn', 'quarantine'] as const;
+const response = z.enum(responses);
+export type Response = z.infer<typeof response>;
+
+const code = z.string().regex(/^(xid|sxid|kernel)\/[\w-]+$/, { error: 'must be a code such as xid/79 or sxid/20034' });
+
+/** `host:port`. */
+const listen = (byDefault: string) =>
+  z
+    .string()
+    .regex(/^[^\s:]*:\d{1,5}$/, { error: 'must be host:port, such as 127.0.0.1:9090' })
+    .default(byDefault);
+
+const labelKey = z.string().regex(/^([a-z0-9.-]+\/)?[A-Za-z0-9][\w.-]{0,62}$/, { error: 'must be a Kubernetes label key' });
+
+const taint = z
+  .strictObject({
+    key: labelKey.default(quarantineTaintKey).describe('Key of the quarantine taint'),
+    value: z.string().max(63).optional().describe('Value of the taint; without it the reason, such as xid-79'),
+    effect: z.enum(['NoSchedule', 'NoExecute', 'PreferNoSchedule']).default('NoSchedule'),
+  })
+  .prefault({});
+
+const faults = z
+  .strictObject({
+    responses: z
+      .strictObject({
+        ...(Object.fromEntries(
+          actions.map((action) => [action, response.default(action === 'ignore' || action === 'restart-app' ? 'record' : 'quarantine')]),
+        ) as Record<(typeof actions)[number], z.ZodDefault<typeof response>>),
+        retired: response.default('warn').describe('Codes that current hardware no longer emits'),
+        unknown: response.default('warn').describe('Codes that the catalogue does not know'),
+      })
+      .prefault({})
+      .describe('What each action of the catalogue leads to on the node'),
+    codes: z.record(code, response).default({}).describe('The same for single codes; wins over `responses`'),
+  })
+  .prefault({});
+
+const budget = z
+  .strictObject({
+    recoveries: z.int().min(1).max(50).default(5).describe('Recoveries of one job in a sliding window'),
+    window: duration('1h'),
+    backoff: z
+      .strictObject({ first: duration('30s'), most: duration('10m') })
+      .prefault({})
+      .describe('Between two recoveries; doubles'),
+  })
+  .prefault({});
+
+const health = z.strictObject({ listen: listen('0.0.0.0:9090') }).prefault({});
+const log = z.strictObject({ level: z.enum(['debug', 'info', 'warn', 'error']).default('info') }).prefault({});
+const temporal = z.strictObject({ taskQueue: z.string().min(1).max(200).default(defaultTaskQueue) }).prefault({});
+
+/** `kcover worker --config FILE`. */
+export const workerSettings = z.strictObject({
+  mode: z.enum(['observe', 'act']).default('observe').describe("observe: decide and tell, change nothing; only an operator's command acts"),
+  temporal,
+  quarantine: z
+    .strictObject({
+      taint,
+      cordon: z.boolean().default(false).describe('Also set spec.unschedulable'),
+      limit: z
+        .strictObject({ atLeast: z.int().min(0).default(2), percent: z.number().min(0).max(100).default(10) })
+        .prefault({})
+        .describe('Most nodes out at once: the larger of a number and a share of the nodes with accelerators'),
+      quiet: duration('1h').describe('How long a node is remembered after faults that did not quarantine it'),
+      askAgain: duration('5m').describe('How long a refused quarantine waits before it asks again by itself'),
+    })
+    .prefault({}),
+  faults,
+  recovery: z
+    .strictObject({
+      correlation: duration('500ms').describe('How long a pod failure waits for a fault of its node'),
+      attempts: z.int().min(1).max(10).default(3).describe('Stops in one incident before a person is asked'),
+      budget,
+      stop: z
+        .strictObject({ PyTorchJob: z.enum(stopMethods).default('suspend'), Job: z.enum(stopMethods).default('suspend') })
+        .prefault({})
+        .describe('Preferred way of stopping all pods of a kind; another is taken where this one is not possible'),
+      deadlines: z
+        .strictObject({
+          hold: duration('1h').describe('Held by a refused quarantine or a pause'),
+          stop: duration('15m').describe('Old pods observed gone'),
+          restart: duration('10m').describe('All new pods ready'),
+          placement: duration('24h').describe('After that, while the scheduler finds no room'),
+        })
+        .prefault({}),
+    })
+    .prefault({}),
+  records: z.strictObject({ directory: z.string().min(1).default('/var/lib/kcover/records') }).prefault({}),
+  health,
+  log,
+});
+export type WorkerSettings = z.infer<typeof workerSettings>;
+
+/** `kcover controller --config FILE`. */
+export const controllerSettings = z.strictObject({
+  temporal,
+  taint,
+  intake: z
+    .strictObject({
+      listen: listen('0.0.0.0:8443'),
+      tls: z
+        .strictObject({ certFile: z.string().min(1), keyFile: z.string().min(1) })
+        .prefault({ certFile: '/etc/kcover/tls/tls.crt', keyFile: '/etc/kcover/tls/tls.key' }),
+      audience: z.string().min(1).default(agentAudience),
+      agentAccount: z
+        .string()
+        .regex(/^[a-z0-9-]+\/[a-z0-9.-]+$/, { error: 'must be namespace/name of a ServiceAccount' })
+        .default('kcover-system/kcover-agent')
+        .describe('The only ServiceAccount that may report'),
+    })
+    .prefault({}),
+  leaderElection: z
+    .strictObject({
+      enabled: z.boolean().default(true),
+      namespace: z.string().min(1).default('kcover-system'),
+      name: z.string().min(1).default('kcover'),
+      lease: duration('15s'),
+      renew: duration('10s'),
+      retry: duration('2s'),
+    })
+    .prefault({}),
+  health,
+  log,
+});
+export type ControllerSettings = z.infer<typeof controllerSettings>;
+
+/** `kcover agent --config FILE`. */
+export const agentSettings = z.strictObject({
+  controller: z
+    .strictObject({
+      url: z.url({ protocol: /^https$/, error: 'must be an https address' }).default('https://kcover-intake.kcover-system.svc:8443'),
+      caFile: z.string().min(1).default('/etc/kcover/tls/ca.crt'),
+      tokenFile: z.string().min(1).default('/var/run/secrets/kcover/token').describe('Projected token; read anew for every request'),
+    })
+    .prefault({}),
+  heartbeat: duration('10s'),
+  kernelLog: z.strictObject({ path: z.string().startsWith('/').default('/dev/kmsg').describe('Below the host root') }).prefault({}),
+  spool: z
+    .strictObject({
+      directory: z.string().min(1).default('/var/lib/kcover/agent'),
+      maxBytes: z.int().min(65_536).default(16_777_216),
+    })
+    .prefault({}),
+  health: z.strictObject({ listen: listen('0.0.0.0:9091') }).prefault({}),
+  log,
+});
+export type AgentSettings = z.infer<typeof agentSettings>;

@@ -1,0 +1,41 @@
+/** How workflows are started, wherever it is done: names, ids, arguments. Typed search attributes are added by the caller, who has the SDK. */
+
+import { jobWorkflowId, nodeWorkflowId, type SearchAttribute, workflowTypes } from './ids.ts';
+import { type JobRef, jobTitle } from './jobs.ts';
+import type { NodeInput } from './nodes.ts';
+import type { JobInput } from './training-job.ts';
+
+/** Options of a start or signal-with-start, but for the signal. */
+export interface Start<Input> {
+  readonly workflowType: string;
+  readonly workflowId: string;
+  readonly taskQueue: string;
+  readonly args: [Input];
+  readonly workflowIdReusePolicy: 'ALLOW_DUPLICATE';
+  /** One line of Markdown for the list page of the UI. */
+  readonly staticSummary: string;
+  /** Values of the search attributes at the start. */
+  readonly attributes: Readonly<Partial<Record<SearchAttribute, string | readonly string[]>>>;
+}
+
+/** The workflow that looks after one job. */
+export const jobStart = (job: JobRef, taskQueue: string): Start<JobInput> => ({
+  workflowType: workflowTypes.trainingJob,
+  workflowId: jobWorkflowId(job),
+  taskQueue,
+  args: [{ job }],
+  workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+  staticSummary: `looks after ${jobTitle(job)} in ${job.namespace}`,
+  attributes: { KcoverNamespace: job.namespace, KcoverJob: job.name, KcoverPhase: 'starting' },
+});
+
+/** The workflow that quarantines and looks after one node. */
+export const nodeStart = (node: string, taskQueue: string): Start<NodeInput> => ({
+  workflowType: workflowTypes.nodeQuarantine,
+  workflowId: nodeWorkflowId(node),
+  taskQueue,
+  args: [{ node }],
+  workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+  staticSummary: `looks after node ${node}`,
+  attributes: { KcoverNode: [node], KcoverPhase: 'watching' },
+});

@@ -1,0 +1,100 @@
+/** The workflow that looks after one training job: its input, state and answers. */
+
+import type { Fault } from './faults.ts';
+import type { JobRef } from './jobs.ts';
+import type { Decided, Outcome, RecoveryLimits } from './recovery.ts';
+
+/** Input of `trainingJob`. */
+export interface JobInput {
+  readonly job: JobRef;
+  readonly carried?: CarriedJob;
+}
+
+/** A recovery that counts against the budget. Times are milliseconds since the epoch. */
+export interface Spent {
+  readonly incident: string;
+  readonly startedAt: number;
+  readonly endedAt?: number;
+}
+
+/** A request of a person: through an update, a signal, or the need-recovery label. */
+export interface RecoveryWish {
+  readonly by: string;
+  readonly reason: string;
+  /** Set when it came by label: the label is removed before anything is done. */
+  readonly label?: true;
+}
+
+/** The incident that is open now. */
+export interface OpenIncident {
+  readonly incident: string;
+  readonly since: number;
+  /** Whether its recovery was started. */
+  readonly started: boolean;
+  readonly askedBy?: { readonly by: string; readonly reason: string };
+}
+
+/** What survives continue-as-new. Bounded: inbox and seen ids are capped. */
+export interface CarriedJob {
+  readonly optedInAt: string;
+  readonly inbox: readonly Fault[];
+  readonly wishes: readonly RecoveryWish[];
+  readonly open?: OpenIncident;
+  readonly spent: readonly Spent[];
+  readonly seen: readonly string[];
+  readonly attemptStartedAt?: string;
+  readonly last?: { readonly incident: string; readonly outcome: Outcome; readonly because: string; readonly at: string };
+  readonly dropped: number;
+}
+
+/** What `decideIncident` looks at. */
+export interface IncidentFacts {
+  readonly job: JobRef;
+  readonly faults: readonly Fault[];
+  readonly askedBy?: { readonly by: string; readonly reason: string };
+  readonly spent: readonly Spent[];
+  /** RFC 3339: pods created before it belong to an attempt that was stopped. */
+  readonly attemptStartedAt?: string;
+  /** RFC 3339: what ended before it is history. */
+  readonly optedInAt: string;
+  /** When the oldest of the faults reached the job, ms. */
+  readonly since: number;
+  readonly now: number;
+}
+
+/** Open an incident, wait, refuse until a time, or set faults aside. */
+export type IncidentDecision = Decided & {
+  /** Fault ids that need nothing, each with its reason. */
+  readonly aside: readonly { readonly id: string; readonly because: string }[];
+} & (
+    | { readonly kind: 'open'; readonly limits: RecoveryLimits }
+    | { readonly kind: 'wait'; readonly until: number }
+    | { readonly kind: 'refuse'; readonly until: number; readonly try: string }
+    | { readonly kind: 'nothing' }
+  );
+
+/** Answer of the updates `recoverNow`. */
+export interface RecoverAnswer {
+  readonly incident: string;
+}
+
+/** Answer of the `status` query of a job. */
+export interface JobStatus {
+  readonly job: JobRef;
+  readonly phase: 'starting' | 'watching' | 'waiting' | 'refused' | 'recovering' | 'ended';
+  readonly because: string;
+  readonly waitingFor: string;
+  readonly since: string;
+  readonly until?: string;
+  readonly incident?: string;
+  readonly last?: { readonly incident: string; readonly outcome: Outcome; readonly because: string; readonly at: string };
+  readonly spentThisHour: number;
+  readonly dropped: number;
+}
+
+/** Result of `trainingJob`. */
+export interface JobOutcome {
+  readonly job: JobRef;
+  readonly outcome: 'gone' | 'succeeded' | 'failed' | 'opted-out';
+  readonly because: string;
+}

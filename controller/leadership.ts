@@ -1,0 +1,201 @@
+/**
+ * At most one controller leads. A Lease is claimed with optimistic locking and renewed; who cannot renew stops leading by its own
+ * clock before anybody else may claim it. Clocks of two machines are never compared: a foreign Lease has expired when it was seen
+ * unchanged for its whole duration by our monotonic clock.
+ */
+
+import { KcoverError } from '../contract/errors.ts';
+import type { HeldLease, Lease, LeaseStore } from '../kube/leases.ts';
+
+/** Time as the elections see it; `now` is monotonic, ms. */
+export interface Clock {
+  readonly now: () => number;
+  /** RFC 3339. */
+  readonly wall: () => string;
+  /** Ends early, without an error, when the signal comes. */
+  readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
+}
+
+export interface Timing {
+  /** How long the others wait after the last renewal. */
+  readonly lease: number;
+  /** How long we go on without one; less than `lease`. */
+  readonly renew: number;
+  /** Between two tries. */
+  readonly retry: number;
+}
+
+export interface LeadershipOptions {
+  readonly store: LeaseStore;
+  /** Unlike that of any other process. */
+  readonly identity: string;
+  readonly timing: Timing;
+  readonly clock: Clock;
+  readonly onTrouble?: (error: KcoverError) => void;
+}
+
+export interface Leadership {
+  /** False from the moment at which the last renewal is too old, even when nothing else has noticed yet. */
+  leading(): boolean;
+  /** Resolves when we lead, or with `false` when stopped before. */
+  readonly elected: Promise<boolean>;
+  readonly ended: Promise<'stopped' | 'lost-lease'>;
+  /** Gives the Lease back, so that the next need not wait. */
+  stop(): Promise<void>;
+}
+
+/** A foreign Lease, and since when it has been seen as it is. */
+export interface Sighting {
+  readonly lease: HeldLease;
+  readonly since: number;
+}
+
+/** What to do about a Lease as it was read. */
+export type Claim = { readonly kind: 'create' } | { readonly kind: 'take'; readonly over: HeldLease } | { readonly kind: 'wait'; readonly sighting: Sighting };
+
+/** Pure: `before` is the last sighting, `now` our monotonic clock. */
+export function decideClaim(read: HeldLease | undefined, before: Sighting | undefined, identity: string, now: number): Claim {
+  if (!read) return { kind: 'create' };
+  if (read.holder === '' || read.holder === identity) return { kind: 'take', over: read };
+  const unchanged = before !== undefined && before.lease.holder === read.holder && before.lease.renewedAt === read.renewedAt;
+  const sighting = unchanged ? { lease: read, since: before.since } : { lease: read, since: now };
+  return now - sighting.since >= Math.max(read.durationMs, 1000) ? { kind: 'take', over: read } : { kind: 'wait', sighting };
+}
+
+/** Leads at once and for ever: for a single replica. */
+export function leadAlone(): Leadership {
+  const end = Promise.withResolvers<'stopped'>();
+  let leads = true;
+  return {
+    leading: () => leads,
+    elected: Promise.resolve(true),
+    ended: end.promise,
+    stop: async () => {
+      leads = false;
+      end.resolve('stopped');
+    },
+  };
+}
+
+/** Stands for election until elected, then renews until stopped or lost. */
+export function standForElection(options: LeadershipOptions): Leadership {
+  const { store, identity, timing, clock } = options;
+  const stopping = new AbortController();
+  const elected = Promise.withResolvers<boolean>();
+  let held: { readonly lease: HeldLease; readonly until: number } | undefined;
+
+  /** The time counts from before the request: the Lease may have been written at any moment after it. */
+  async function write(over: HeldLease | undefined): Promise<void> {
+    const from = clock.now();
+    const lease = leaseOf(over);
+    const written = await inTime(over ? store.replace({ ...lease, resourceVersion: over.resourceVersion }) : store.create(lease), timing.retry * 2, clock);
+    held = { lease: written, until: from + timing.renew };
+  }
+
+  function leaseOf(over: HeldLease | undefined): Lease {
+    const now = clock.wall();
+    const ours = over?.holder === identity;
+    return {
+      holder: identity,
+      durationMs: timing.lease,
+      acquiredAt: ours ? over.acquiredAt : now,
+      renewedAt: now,
+      transitions: (over?.transitions ?? 0) + (over && !ours ? 1 : 0),
+    };
+  }
+
+  async function claim(): Promise<void> {
+    let sighting: Sighting | undefined;
+    while (!held && !stopping.signal.aborted) {
+      try {
+        const decision = decideClaim(await inTime(store.read(), timing.retry * 2, clock), sighting, identity, clock.now());
+        if (decision.kind === 'wait') sighting = decision.sighting;
+        else await write(decision.kind === 'take' ? decision.over : undefined);
+      } catch (error) {
+        tell(error);
+      }
+      if (!held) await clock.sleep(timing.retry * (0.8 + Math.random() * 0.4), stopping.signal);
+    }
+  }
+
+  async function renew(): Promise<void> {
+    while (held && clock.now() < held.until && !stopping.signal.aborted) {
+      await clock.sleep(Math.min(timing.retry, held.until - clock.now()), stopping.signal);
+      if (stopping.signal.aborted || clock.now() >= held.until) return;
+      try {
+        await write(held.lease);
+      } catch (error) {
+        tell(error);
+        if (await foreign(error)) return;
+      }
+    }
+  }
+
+  /** After a conflict we look: a write of ours whose answer was lost is still ours, another holder's is not. */
+  async function foreign(error: unknown): Promise<boolean> {
+    if (!(error instanceof KcoverError) || (error.code !== 'kube.conflict' && error.code !== 'not-found')) return false;
+    try {
+      const read = await inTime(store.read(), timing.retry * 2, clock);
+      if (!held || read?.holder !== identity) return true;
+      held = { lease: read, until: held.until };
+      return false;
+    } catch (problem) {
+      tell(problem);
+      return false;
+    }
+  }
+
+  async function run(): Promise<'stopped' | 'lost-lease'> {
+    await claim();
+    const won = held !== undefined && !stopping.signal.aborted;
+    elected.resolve(won);
+    if (won) await renew();
+    const stopped = stopping.signal.aborted;
+    if (!stopped) held = undefined;
+    await giveBack();
+    return stopped ? 'stopped' : 'lost-lease';
+  }
+
+  async function giveBack(): Promise<void> {
+    const last = held;
+    held = undefined;
+    if (!last) return;
+    try {
+      await inTime(store.replace({ ...last.lease, holder: '', durationMs: 1000, renewedAt: clock.wall() }), timing.retry * 2, clock);
+    } catch (error) {
+      tell(error);
+    }
+  }
+
+  function tell(error: unknown): void {
+    const known = error instanceof KcoverError ? error : new KcoverError('kube.unreachable', error instanceof Error ? error.message : 'unknown failure');
+    // Losing a race for the Lease is how elections work.
+    if (known.code !== 'kube.conflict') options.onTrouble?.(known);
+  }
+
+  const ended = run();
+  return {
+    leading: () => held !== undefined && clock.now() < held.until && !stopping.signal.aborted,
+    elected: elected.promise,
+    ended,
+    stop: async () => {
+      stopping.abort();
+      await ended;
+    },
+  };
+}
+
+/** A request that never answers must not keep us from noticing that the Lease ran out. */
+async function inTime<T>(request: Promise<T>, ms: number, clock: Clock): Promise<T> {
+  const done = new AbortController();
+  request.catch(() => undefined);
+  try {
+    const late = clock.sleep(ms, done.signal).then(() => {
+      throw new KcoverError('kube.unreachable', `no answer within ${ms} ms`);
+    });
+    late.catch(() => undefined);
+    return await Promise.race([request, late]);
+  } finally {
+    done.abort();
+  }
+}

@@ -1,0 +1,106 @@
+/** What the controller has to say to a workflow, and which of it may start one. */
+
+import type { Fault } from '../contract/faults.ts';
+import { faultLimits } from '../contract/faults.ts';
+import { jobWorkflowId, nodeWorkflowId } from '../contract/ids.ts';
+import type { JobRef } from '../contract/jobs.ts';
+import type { FaultsObserved, JobObserved, NodeObserved, Recover } from '../contract/messages.ts';
+
+/** Whose workflow it is. */
+export type Addressee = { readonly kind: 'job'; readonly job: JobRef } | { readonly kind: 'node'; readonly node: string };
+
+/** One fact for one workflow. */
+export type Letter = {
+  readonly workflowId: string;
+  /** Set when the workflow is started if it does not run; without it a workflow that does not run is not told. */
+  readonly starts?: Addressee;
+} & (
+  | { readonly says: 'start' }
+  | { readonly says: 'faultsObserved'; readonly fault: Fault }
+  | { readonly says: 'jobObserved'; readonly observed: JobObserved }
+  | { readonly says: 'nodeObserved'; readonly observed: NodeObserved }
+  | { readonly says: 'recover'; readonly wish: Recover }
+);
+
+/** One request to Temporal: what stands together in a mailbox and says the same, at most `faultLimits.perSignal` faults. */
+export interface Call {
+  readonly workflowId: string;
+  readonly starts?: Addressee;
+  /** Absent when only the start is wanted. */
+  readonly signal?:
+    | { readonly name: 'faultsObserved'; readonly payload: FaultsObserved }
+    | { readonly name: 'jobObserved'; readonly payload: JobObserved }
+    | { readonly name: 'nodeObserved'; readonly payload: NodeObserved }
+    | { readonly name: 'recover'; readonly payload: Recover };
+}
+
+const idOf = (to: Addressee): string => (to.kind === 'job' ? jobWorkflowId(to.job) : nodeWorkflowId(to.node));
+
+/** The job's workflow shall run. */
+export const startLetter = (job: JobRef): Letter => ({ says: 'start', workflowId: jobWorkflowId(job), starts: { kind: 'job', job } });
+
+/** Starts the workflow that has to deal with the fault. */
+export const faultLetter = (to: Addressee, fault: Fault): Letter => ({ says: 'faultsObserved', workflowId: idOf(to), starts: to, fault: bounded(fault) });
+
+/** A wish starts the job's workflow too. */
+export const wishLetter = (job: JobRef, wish: Recover): Letter => ({ says: 'recover', workflowId: jobWorkflowId(job), starts: { kind: 'job', job }, wish });
+
+/** Opted in again: the old run may be about to end, and a signal keeps it from ending unheard. */
+export const optedInLetter = (job: JobRef): Letter => ({
+  says: 'jobObserved',
+  workflowId: jobWorkflowId(job),
+  starts: { kind: 'job', job },
+  observed: { change: 'opted-in' },
+});
+
+/** The end of a job's supervision; nobody is told when nobody supervises. */
+export const jobEndLetter = (workflowId: string, observed: JobObserved): Letter => ({ says: 'jobObserved', workflowId, observed });
+
+/** What became of a Node object; nobody is told when nobody looks after it. */
+export const nodeLetter = (node: string, observed: NodeObserved): Letter => ({ says: 'nodeObserved', workflowId: nodeWorkflowId(node), observed });
+
+/** A fault within `faultLimits`: long texts are cut; an id or code that is too long is a defect of its maker. */
+export function bounded(fault: Fault): Fault {
+  if (fault.id.length > faultLimits.id) throw new RangeError(`the fault id has ${fault.id.length} characters: ${fault.id.slice(0, 80)}`);
+  if (fault.code.length > faultLimits.code) throw new RangeError(`the fault code has ${fault.code.length} characters: ${fault.code.slice(0, 80)}`);
+  return {
+    ...fault,
+    message: fault.message.slice(0, faultLimits.message),
+    ...(fault.evidence && { evidence: fault.evidence.slice(0, faultLimits.evidenceLines).map((line) => line.slice(0, faultLimits.evidenceLine)) }),
+  };
+}
+
+/** Two letters of one key say the same thing, or the later one says it better. */
+export const letterKey = (letter: Letter): string => (letter.says === 'faultsObserved' ? `fault ${letter.fault.id}` : letter.says);
+
+/** Facts about an object's state: only the newest counts. Everything else is kept as it was first said. */
+export const replacesOlder = (letter: Letter): boolean => letter.says === 'jobObserved' || letter.says === 'nodeObserved';
+
+/** How many letters from the front travel in one call. */
+export function howManyTogether(letters: readonly Letter[]): number {
+  if (letters[0]?.says !== 'faultsObserved') return Math.min(letters.length, 1);
+  const end = letters.findIndex((letter) => letter.says !== 'faultsObserved');
+  return Math.min(end === -1 ? letters.length : end, faultLimits.perSignal);
+}
+
+/** Letters of one mailbox that travel together, as one call. */
+export function callOf(letters: readonly Letter[]): Call {
+  const [first] = letters;
+  if (!first) throw new RangeError('a call needs a letter');
+  const to = { workflowId: first.workflowId, ...(first.starts && { starts: first.starts }) };
+  switch (first.says) {
+    case 'start':
+      return to;
+    case 'faultsObserved':
+      return {
+        ...to,
+        signal: { name: 'faultsObserved', payload: { faults: letters.flatMap((letter) => (letter.says === 'faultsObserved' ? [letter.fault] : [])) } },
+      };
+    case 'jobObserved':
+      return { ...to, signal: { name: 'jobObserved', payload: first.observed } };
+    case 'nodeObserved':
+      return { ...to, signal: { name: 'nodeObserved', payload: first.observed } };
+    case 'recover':
+      return { ...to, signal: { name: 'recover', payload: first.wish } };
+  }
+}

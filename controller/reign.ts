@@ -1,0 +1,55 @@
+/** What runs only while we lead: the delivery and every watcher. */
+
+import type { Logger } from 'pino';
+import type { Kube } from '../kube/connection.ts';
+import type { QuarantineTaint } from '../kube/job-kinds/index.ts';
+import { type Delivery, openDelivery, type Sender } from './delivery.ts';
+import type { Call } from './letters.ts';
+import type { ControllerMetrics } from './metrics.ts';
+import type { Workflows } from './temporal.ts';
+import { watchJobs } from './watchers/jobs.ts';
+import { type NodesWatch, watchNodes } from './watchers/nodes.ts';
+import { watchPods } from './watchers/pods.ts';
+
+export interface ReignOptions {
+  readonly kube: Kube;
+  readonly taint: QuarantineTaint;
+  readonly sender: Sender;
+  readonly workflows: Workflows;
+  /** Whether the agent of a node was heard since this time (monotonic, ms). */
+  readonly heardSince: (node: string, since: number) => boolean;
+  readonly metrics: ControllerMetrics;
+  readonly log: Logger;
+}
+
+export interface Reign {
+  readonly delivery: Delivery;
+  readonly nodes: NodesWatch;
+  /** Nothing is sent after this. Safe to repeat. */
+  end(): void;
+}
+
+/** From here on we alone speak for the cluster. */
+export function beginReign({ kube, taint, sender, workflows, heardSince, metrics, log }: ReignOptions): Reign {
+  const since = performance.now();
+  const over = new AbortController();
+  const { signal } = over;
+  const delivery = openDelivery({
+    sender,
+    signal,
+    onSent: (call) => metrics.signalsSent.inc({ signal: nameOf(call) }),
+    onFailure(call, error, failures) {
+      metrics.signalFailures.inc({ signal: nameOf(call) });
+      // The first failure and then ever fewer: an outage of Temporal must not fill the log.
+      if (Number.isInteger(Math.log2(failures)))
+        log.warn({ to: call.workflowId, signal: nameOf(call), because: error.because, failures }, 'Temporal did not take a signal');
+    },
+  });
+  const watching = { kube, delivery, metrics, log, signal };
+  const nodes = watchNodes({ ...watching, taint, workflows });
+  const jobs = watchJobs({ ...watching, taint, workflows, onJob: (job) => pods.lookAgain(job) });
+  const pods = watchPods({ ...watching, job: (uid) => jobs.get(uid), heard: (node) => heardSince(node, since) });
+  return { delivery, nodes, end: () => over.abort() };
+}
+
+const nameOf = (call: Call): string => call.signal?.name ?? 'start';

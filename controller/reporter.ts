@@ -1,0 +1,66 @@
+/** Who may report, and for which node: pure decisions about a reviewed token, its pod, and a batch. */
+
+import type { Fault } from '../contract/faults.ts';
+import type { Rejection, ReportBatch } from '../contract/reports.ts';
+import type { LivePod, ReviewedToken } from '../kube/tokens.ts';
+
+/** Why a request is not taken. The text goes to whoever asked: it holds no secret. */
+export interface Refusal {
+  readonly kind: 'refused';
+  readonly rejection: Rejection;
+  readonly because: string;
+}
+
+export const refused = (rejection: Rejection, because: string): Refusal => ({ kind: 'refused', rejection, because });
+
+/** A token that may belong to an agent: its pod has to be looked at. `account` is `namespace/name`. */
+export interface Claimed {
+  readonly kind: 'claimed';
+  readonly namespace: string;
+  readonly pod: { readonly name: string; readonly uid: string };
+  readonly node: string;
+}
+
+/** An agent on its node. */
+export interface Reporter {
+  readonly kind: 'reporter';
+  readonly node: string;
+  readonly podUid: string;
+}
+
+/** Only tokens of the agent's own account that are bound to a pod on a node. */
+export function decideClaim(review: ReviewedToken, account: string): Claimed | Refusal {
+  if (!review.authenticated) return refused('unauthenticated', 'the token is not valid for this audience');
+  const [namespace = '', name = ''] = account.split('/');
+  if (review.user !== `system:serviceaccount:${namespace}:${name}`) return refused('other-account', `${review.user} may not report`);
+  if (!review.pod || review.node === undefined) return refused('unauthenticated', 'the token is not bound to a pod on a node');
+  return { kind: 'claimed', namespace, pod: review.pod, node: review.node };
+}
+
+/** The live pod decides the node: a token outlives its pod by some seconds. */
+export function decideReporter(claimed: Claimed, pod: LivePod | undefined): Reporter | Refusal {
+  const title = `${claimed.namespace}/${claimed.pod.name}`;
+  if (!pod) return refused('dead-pod', `pod ${title} is gone`);
+  if (pod.uid !== claimed.pod.uid) return refused('dead-pod', `pod ${title} was replaced`);
+  if (pod.dead) return refused('dead-pod', `pod ${title} is ending`);
+  if (pod.node === undefined || pod.node !== claimed.node) return refused('other-node', `pod ${title} does not run on ${claimed.node}`);
+  return { kind: 'reporter', node: pod.node, podUid: pod.uid };
+}
+
+/** A node speaks for itself. Undefined when the batch may be taken. */
+export function objection(batch: ReportBatch, reporter: Reporter): Refusal | undefined {
+  if (batch.node !== reporter.node) return refused('other-node', `the batch is of ${batch.node}, its sender runs on ${reporter.node}`);
+  for (const { fault } of batch.reports) {
+    // Not the batch's boot: a spool may still hold what was seen before the node rebooted.
+    const expected = fault.kernel && `kernel/${fault.kernel.bootId}/${fault.kernel.sequence}`;
+    if (fault.id !== expected) return refused('malformed', `the id of a fault of the kernel is its position: ${expected ?? 'kernel/<boot id>/<sequence>'}`);
+  }
+  return undefined;
+}
+
+/** Faults of what was not acknowledged before, in order; each blames the sender's node and no other. */
+export const newFaults = (batch: ReportBatch, reporter: Reporter, acknowledged: number): readonly Fault[] =>
+  batch.reports.filter(({ seq }) => seq > acknowledged).map(({ fault }) => ({ ...fault, node: reporter.node }));
+
+/** What may be forgotten after this batch was taken. */
+export const acknowledgedBy = (batch: ReportBatch, before: number): number => batch.reports.reduce((most, { seq }) => Math.max(most, seq), before);

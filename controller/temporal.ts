@@ -1,0 +1,122 @@
+/** The controller's side of Temporal: calls as signal-with-start, and the few looks at what runs. */
+
+import { type Client, WorkflowNotFoundError } from '@temporalio/client';
+import { defineSearchAttributeKey, type SearchAttributePair, TypedSearchAttributes } from '@temporalio/common';
+import { KcoverError } from '../contract/errors.ts';
+import { nodeWorkflowId, type SearchAttribute, searchAttributes, workflowTypes } from '../contract/ids.ts';
+import type { NodeOutcome } from '../contract/nodes.ts';
+import { jobStart, nodeStart, type Start } from '../contract/starts.ts';
+import type { Sender } from './delivery.ts';
+import type { Addressee, Call } from './letters.ts';
+
+export interface TemporalOptions {
+  readonly client: Client;
+  readonly taskQueue: string;
+  /** Deadline of one request, ms. */
+  readonly callMs?: number;
+}
+
+/** What the latest run of a node's workflow says. */
+export type LastRun = { readonly state: 'none' } | { readonly state: 'running' } | { readonly state: 'closed'; readonly outcome?: NodeOutcome };
+
+/** Looks at workflows. Lists are eventually consistent; `lastRun` is not. */
+export interface Workflows {
+  runningJobs(): Promise<readonly string[]>;
+  runningNodes(): Promise<readonly string[]>;
+  /** Names of nodes that had a quarantine when they went. */
+  nodesGone(): Promise<readonly string[]>;
+  lastRun(node: string): Promise<LastRun>;
+}
+
+/** Sends with a deadline; every failure is a `KcoverError` that may be tried again. */
+export function temporalSender({ client, taskQueue, callMs = 5000 }: TemporalOptions): Sender {
+  const startOf = (to: Addressee) => (to.kind === 'job' ? startOptions(jobStart(to.job, taskQueue)) : startOptions(nodeStart(to.node, taskQueue)));
+
+  async function call({ workflowId, starts, signal }: Call): Promise<unknown> {
+    if (!signal) {
+      if (!starts) return undefined;
+      const { workflowType, ...options } = startOf(starts);
+      return client.workflow.start(workflowType, { ...options, workflowIdConflictPolicy: 'USE_EXISTING' });
+    }
+    if (!starts) return client.workflow.getHandle(workflowId).signal(signal.name, signal.payload);
+    const { workflowType, ...options } = startOf(starts);
+    return client.workflow.signalWithStart(workflowType, { ...options, signal: signal.name, signalArgs: [signal.payload] });
+  }
+
+  return {
+    async send(request) {
+      try {
+        await client.withDeadline(Date.now() + callMs, () => call(request));
+      } catch (error) {
+        if (error instanceof WorkflowNotFoundError && !request.starts) return;
+        throw temporalError(error, `tell ${request.workflowId}`);
+      }
+    },
+  };
+}
+
+/** Looks with a deadline; every failure is a `KcoverError`. */
+export function temporalWorkflows({ client, callMs = 30_000 }: TemporalOptions): Workflows {
+  const inTime = async <T>(doing: string, look: () => Promise<T>): Promise<T> => {
+    try {
+      return await client.withDeadline(Date.now() + callMs, look);
+    } catch (error) {
+      throw temporalError(error, doing);
+    }
+  };
+  const idsOf = (query: string) =>
+    inTime('list workflows', async () => {
+      const ids: string[] = [];
+      for await (const { workflowId } of client.workflow.list({ query, pageSize: 1000 })) ids.push(workflowId);
+      return ids;
+    });
+  const nodesOf = async (query: string) => (await idsOf(query)).flatMap((id) => nodeOfWorkflow(id) ?? []);
+
+  return {
+    runningJobs: () => idsOf(`WorkflowType = '${workflowTypes.trainingJob}' AND ExecutionStatus = 'Running'`),
+    runningNodes: () => nodesOf(`WorkflowType = '${workflowTypes.nodeQuarantine}' AND ExecutionStatus = 'Running'`),
+    nodesGone: async () => [...new Set(await nodesOf(`WorkflowType = '${workflowTypes.nodeQuarantine}' AND KcoverOutcome = 'gone'`))],
+    lastRun: (node) => inTime(`look at node/${node}`, () => lastRun(client, node)),
+  };
+}
+
+async function lastRun(client: Client, node: string): Promise<LastRun> {
+  try {
+    const { status, runId } = await client.workflow.getHandle(nodeWorkflowId(node)).describe();
+    if (status.name === 'RUNNING' || status.name === 'CONTINUED_AS_NEW' || status.name === 'PAUSED') return { state: 'running' };
+    if (status.name !== 'COMPLETED') return { state: 'closed' };
+    const outcome: unknown = await client.workflow.getHandle(nodeWorkflowId(node), runId, { followRuns: false }).result();
+    return isOutcome(outcome) ? { state: 'closed', outcome } : { state: 'closed' };
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return { state: 'none' };
+    throw error;
+  }
+}
+
+/** A result of another version is no outcome. */
+const isOutcome = (value: unknown): value is NodeOutcome =>
+  typeof value === 'object' && value !== null && 'node' in value && 'outcome' in value && typeof value.outcome === 'string';
+
+const nodeOfWorkflow = (id: string): string | undefined => /^node\/([^/]+)$/.exec(id)?.[1];
+
+function startOptions<Input>({ attributes, ...start }: Start<Input>) {
+  return { ...start, typedSearchAttributes: typed(attributes) };
+}
+
+function typed(attributes: Start<unknown>['attributes']): TypedSearchAttributes {
+  const pairs: SearchAttributePair[] = [];
+  for (const [name, value] of Object.entries(attributes)) {
+    const type = searchAttributes[name as SearchAttribute];
+    if (type === 'KEYWORD' && typeof value === 'string') pairs.push({ key: defineSearchAttributeKey(name, type), value });
+    if (type === 'KEYWORD_LIST' && Array.isArray(value)) pairs.push({ key: defineSearchAttributeKey(name, type), value: value.map(String) });
+  }
+  return new TypedSearchAttributes(pairs);
+}
+
+function temporalError(error: unknown, doing: string): KcoverError {
+  if (error instanceof KcoverError) return error;
+  // The client wraps gRPC errors: the innermost message is the server's.
+  const inner = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  const said = inner instanceof Error ? inner.message : 'unknown failure';
+  return new KcoverError('temporal.unreachable', `${doing}: ${said}`.slice(0, 300), { cause: error });
+}

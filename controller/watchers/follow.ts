@@ -1,0 +1,56 @@
+/** A watch with its outages counted and its listener's defects logged. */
+
+import type { Logger } from 'pino';
+import type { Kube } from '../../kube/connection.ts';
+import { watchResource, type WatchEvent, type Watched } from '../../kube/watch.ts';
+import type { Delivery } from '../delivery.ts';
+import type { Letter } from '../letters.ts';
+import type { ControllerMetrics } from '../metrics.ts';
+
+/** What every watcher needs. It ends with the signal. */
+export interface Watching {
+  readonly kube: Kube;
+  readonly delivery: Delivery;
+  readonly metrics: Pick<ControllerMetrics, 'podFaults' | 'wishesIgnored' | 'watchBreaks'>;
+  readonly log: Logger;
+  readonly signal: AbortSignal;
+}
+
+type Watchable = Parameters<typeof watchResource>[0] extends { readonly onEvent: (event: WatchEvent<infer Object>) => void } ? Object : never;
+
+export interface FollowOptions<T> {
+  /** As the metric names it. */
+  readonly what: string;
+  readonly path: string;
+  readonly labelSelector?: string;
+  readonly onEvent: (event: WatchEvent<T>) => void;
+}
+
+export function follow<T extends Watchable>({ kube, metrics, log, signal }: Watching, options: FollowOptions<T>): Watched<T> {
+  const { what, path, labelSelector, onEvent } = options;
+  return watchResource<T>({
+    kube,
+    path,
+    signal,
+    ...(labelSelector !== undefined && { labelSelector }),
+    onEvent(event) {
+      try {
+        onEvent(event);
+      } catch (error) {
+        log.error({ err: error, what, object: event.object.metadata?.name }, 'defect: a change could not be handled');
+      }
+    },
+    onState(state, because) {
+      if (state === 'broken') metrics.watchBreaks.inc({ what });
+      log[state === 'broken' ? 'warn' : 'info']({ what, because }, `watch of ${what}: ${state}`);
+    },
+  });
+}
+
+/** Sends for as long as we lead. The letter is lost only when that ends: the next leader learns the same from its own watches. */
+export function post({ delivery, log }: Pick<Watching, 'delivery' | 'log' | 'signal'>, letter: Letter, onLost?: () => void): void {
+  delivery.send(letter).catch((error: unknown) => {
+    onLost?.();
+    log.debug({ err: error, to: letter.workflowId, says: letter.says }, 'not told');
+  });
+}

@@ -1,0 +1,101 @@
+/** Watches Node objects: whoever looks after a node hears when it goes, changes or loses our taint; a machine that returns is quarantined again. */
+
+import type { QuarantineTaint } from '../../kube/job-kinds/index.ts';
+import { nodeView } from '../../kube/nodes.ts';
+import { faultsOfReturned, foldNode, missedOf, type NodeMemory, type NodeSeen, seenOf } from '../../policy/node-watch.ts';
+import { faultLetter, nodeLetter } from '../letters.ts';
+import type { Workflows } from '../temporal.ts';
+import { follow, post, type Watching } from './follow.ts';
+import { pause, persist } from './persist.ts';
+
+type Node = Parameters<typeof nodeView>[0];
+
+export interface NodesOptions extends Watching {
+  readonly taint: QuarantineTaint;
+  readonly workflows: Workflows;
+  /** Between looks at a workflow that has not ended yet, ms. */
+  readonly lookAgainMs?: readonly number[];
+}
+
+export interface NodesWatch {
+  /** Somebody looks after this node from now on. */
+  follow(node: string): void;
+  /** Resolves when the workflows of nodes were told what nobody watched, and returned machines were looked at. */
+  readonly settled: Promise<void>;
+}
+
+export function watchNodes(options: NodesOptions): NodesWatch {
+  const { taint, workflows, log, signal, lookAgainMs = [500, 2000, 10_000, 60_000] } = options;
+  const memories = new Map<string, NodeMemory>();
+  /** UIDs of which it is known whether they are a machine that returned. */
+  const looked = new Set<string>();
+  let listed = false;
+
+  const watched = follow<Node>(options, {
+    what: 'nodes',
+    path: '/api/v1/nodes',
+    onEvent({ type, object }) {
+      const view = nodeView(object, taint);
+      const seen = type === 'deleted' ? undefined : seenOf(view);
+      fold(view.name, seen);
+      if (!seen) looked.delete(view.uid);
+      else if (listed) void lookAtReturned(view.name, seen);
+    },
+  });
+
+  function fold(node: string, seen: NodeSeen | undefined): void {
+    const { tell, memory } = foldNode(memories.get(node), seen);
+    if (!memory.seen && !memory.followed) memories.delete(node);
+    else memories.set(node, memory);
+    if (!tell) return;
+    log.info({ node, observed: tell }, 'a node under care changed');
+    post(options, nodeLetter(node, tell));
+  }
+
+  function followNode(node: string): void {
+    const memory = memories.get(node);
+    memories.set(node, { takenOff: false, ...memory, followed: true });
+  }
+
+  /** Once for each UID, as soon as the machine is known. */
+  async function lookAtReturned(node: string, seen: NodeSeen): Promise<void> {
+    if (seen.systemUuid === '' || looked.has(seen.uid)) return;
+    looked.add(seen.uid);
+    for (const wait of [0, ...lookAgainMs]) {
+      await pause(wait, signal);
+      const last = await persist(`look at the last run of node/${node}`, options, () => workflows.lastRun(node));
+      const now = memories.get(node)?.seen;
+      // Gone again, or another one by now: its own look decides.
+      if (!last || now?.uid !== seen.uid) return;
+      // The run that belongs to the object before may not have ended yet.
+      if (last.state === 'running') continue;
+      const faults = faultsOfReturned(now, last.state === 'closed' ? last.outcome : undefined);
+      if (faults.length === 0) return;
+      log.warn({ node, faults: faults.map(({ id, code }) => ({ id, code })) }, 'a machine returned that was quarantined when it went');
+      followNode(node);
+      for (const fault of faults) post(options, faultLetter({ kind: 'node', node }, fault));
+      return;
+    }
+  }
+
+  async function settle(): Promise<void> {
+    const found = await persist('list the workflows of nodes', options, async () => {
+      await watched.synced;
+      const present = new Map([...memories].flatMap(([node, { seen }]) => (seen ? [[node, seen] as const] : [])));
+      const [running, gone] = await Promise.all([workflows.runningNodes(), workflows.nodesGone()]);
+      return { present, running, gone: new Set(gone) };
+    });
+    if (!found) return;
+    listed = true;
+    for (const node of found.running) {
+      followNode(node);
+      const missed = missedOf(memories.get(node)?.seen);
+      if (missed) post(options, nodeLetter(node, missed));
+    }
+    // Who was here all the time and did not return need not be looked at.
+    for (const [node, seen] of found.present) if (!found.gone.has(node)) looked.add(seen.uid);
+    await Promise.all([...memories].flatMap(([node, { seen }]) => (seen ? [lookAtReturned(node, seen)] : [])));
+  }
+
+  return { follow: followNode, settled: settle().catch((error: unknown) => log.error({ err: error }, 'defect: the nodes could not be looked at')) };
+}

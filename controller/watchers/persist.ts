@@ -1,0 +1,31 @@
+/** Tries again for as long as we lead. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+
+/** Undefined when the signal came first. */
+export async function persist<T>(
+  doing: string,
+  { log, signal }: { readonly log: Logger; readonly signal: AbortSignal },
+  act: () => Promise<T>,
+): Promise<T | undefined> {
+  for (let failures = 0; !signal.aborted; failures++) {
+    try {
+      return await act();
+    } catch (error) {
+      if (signal.aborted) return undefined;
+      log.warn({ err: error, failures: failures + 1 }, `cannot ${doing} yet`);
+      await pause(Math.min(30_000, 500 * 2 ** Math.min(failures, 10)), signal);
+    }
+  }
+  return undefined;
+}
+
+/** Waits, or ends early without an error when the signal comes. */
+export async function pause(ms: number, signal: AbortSignal): Promise<void> {
+  try {
+    await sleep(ms, undefined, { signal, ref: false });
+  } catch {
+    // Ended early: whoever waits looks at the signal.
+  }
+}

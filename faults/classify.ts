@@ -1,0 +1,68 @@
+/** What a kernel line means and what its maker says to do about it. */
+
+import type { Action, Standing } from '../contract/faults.ts';
+import { lookUp } from './catalogue.ts';
+import { parseKernelLine } from './kernel-line.ts';
+import { oneLine } from './one-line.ts';
+import { decideSxid } from './sxid-action.ts';
+import { decideXid } from './xid-action.ts';
+import { type OtherLine, parseDriverLine } from './xid.ts';
+
+/** A line that means something; what the line does not say is null. */
+export interface Classified {
+  /** Number of an Xid or SXid; a name for other lines. */
+  readonly code: number | string;
+  readonly kind: 'xid' | 'sxid' | 'other';
+  /** `dddd:bb:dd` */
+  readonly pci: string | null;
+  readonly pid: number | null;
+  readonly process: string | null;
+  readonly link: number | null;
+  /** Of the catalogue; `unknown` for numbers it does not know. */
+  readonly severity: string;
+  readonly action: Action;
+  readonly standing: Standing;
+  /** One sentence: the code, what it is, and who says what to do. */
+  readonly because: string;
+  /** The driver's own words, or the catalogue's where it had none. At most 500 characters. */
+  readonly message: string;
+}
+
+/** What is decided about a line. */
+export type Judgement = Pick<Classified, 'severity' | 'action' | 'standing' | 'because'>;
+
+const others: Readonly<Record<OtherLine['code'], Judgement>> = {
+  'gpu-off-bus': {
+    severity: 'critical',
+    action: 'reboot',
+    standing: 'current',
+    because: 'The driver says without an Xid that a GPU has fallen off the bus or does not respond; reboot, as for Xid 79.',
+  },
+  peermem: {
+    severity: 'application',
+    action: 'restart-app',
+    standing: 'current',
+    because: 'nvidia-peermem freed memory in an invalid context (GPUDirect RDMA); the application did that, the node did not.',
+  },
+};
+
+const messageOf = (text: string, otherwise: string | undefined): string => oneLine(text, 500) || (otherwise ?? '');
+
+/** Meaning of one line in any of the forms of `kernel-line.ts`; undefined when it means nothing. Never throws. */
+export function classifyLine(text: string): Classified | undefined {
+  const line = parseDriverLine(parseKernelLine(text).text);
+  if (!line) return undefined;
+  const nobody = { pid: null, process: null, link: null };
+  switch (line.kind) {
+    case 'xid': {
+      const { kind, code, pci, pid, process } = line;
+      return { ...nobody, kind, code, pci, pid, process, ...decideXid(line), message: messageOf(line.message, lookUp(kind, code)?.name) };
+    }
+    case 'sxid': {
+      const { kind, code, pci, link } = line;
+      return { ...nobody, kind, code, pci, link, ...decideSxid(line), message: messageOf(line.message, lookUp(kind, code)?.name) };
+    }
+    case 'other':
+      return { ...nobody, kind: line.kind, code: line.code, pci: line.pci, ...others[line.code], message: messageOf(line.message, undefined) };
+  }
+}

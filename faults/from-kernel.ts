@@ -1,0 +1,37 @@
+/** A kernel line as a fault: what the agent reports. */
+
+import { type Fault, faultLimits, type KernelPosition } from '../contract/faults.ts';
+import { classifyLine } from './classify.ts';
+import { parseKernelLine } from './kernel-line.ts';
+import { oneLine } from './one-line.ts';
+
+export interface KernelSighting {
+  /** In any of the forms of `kernel-line.ts`. */
+  readonly line: string;
+  readonly position: KernelPosition;
+  readonly node: string;
+  /** RFC 3339. */
+  readonly seenAt: string;
+  /** The lines before it, oldest first. */
+  readonly evidence: readonly string[];
+}
+
+/** The fault that a line stands for; undefined when it means nothing. The line itself is its last piece of evidence. */
+export function kernelFault({ line, position, node, seenAt, evidence }: KernelSighting): Fault | undefined {
+  const classified = classifyLine(line);
+  if (!classified) return undefined;
+  const around = [...evidence, line].slice(-faultLimits.evidenceLines).map((one) => oneLine(parseKernelLine(one).text, faultLimits.evidenceLine));
+  return {
+    id: `kernel/${position.bootId}/${position.sequence}`,
+    source: 'kernel',
+    code: `${classified.kind === 'other' ? 'kernel' : classified.kind}/${classified.code}`,
+    message: classified.message,
+    seenAt,
+    node,
+    ...(classified.pci !== null && { device: classified.pci }),
+    action: classified.action,
+    standing: classified.standing,
+    kernel: position,
+    evidence: around,
+  };
+}

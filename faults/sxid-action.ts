@@ -1,0 +1,39 @@
+/** What to do about an SXid: the table knows numbers, the line itself says whether it was fatal. */
+
+import { lookUp } from './catalogue.ts';
+import type { Judgement } from './classify.ts';
+import type { SxidLine } from './xid.ts';
+
+function decideByWord({ code, word }: SxidLine): Judgement {
+  const unknown = `SXid ${code} is not in the catalogue of SXids`;
+  switch (word) {
+    case 'fatal':
+      return { severity: 'fatal', action: 'reboot', standing: 'current', because: `${unknown}, but its line says fatal; that is reboot.` };
+    case 'non-fatal':
+      return { severity: 'info', action: 'ignore', standing: 'current', because: `${unknown}, but its line says non-fatal; that is ignore.` };
+    case null:
+      return {
+        severity: 'unknown',
+        action: 'contact-support',
+        standing: 'unknown',
+        because: `${unknown} and its line does not say whether it is fatal; somebody has to look.`,
+      };
+  }
+}
+
+/** Pure. The fatal word wins over a table that calls the number harmless; otherwise the table wins over the word. */
+export function decideSxid(line: SxidLine): Judgement {
+  const entry = lookUp('sxid', line.code);
+  if (!entry || entry.action === 'follow-xid-154') return decideByWord(line);
+  const { name, severity, action } = entry;
+  const standing = entry.retired ? 'retired' : 'current';
+  if (line.word === 'fatal' && action === 'ignore') {
+    return {
+      severity: 'fatal',
+      action: 'reboot',
+      standing,
+      because: `SXid ${line.code} is "${name}", harmless in the catalogue of SXids, but its line says fatal; that is reboot.`,
+    };
+  }
+  return { severity, action, standing, because: `SXid ${line.code} is "${name}"; the catalogue of SXids says ${action}.` };
+}

@@ -1,0 +1,75 @@
+/** How far a new attempt has come. Pure. */
+
+import type { V1Pod } from '@kubernetes/client-node';
+import type { AttemptPod, JobView } from '../contract/jobs.ts';
+import type { AwaitResult } from '../contract/recovery.ts';
+import { attemptPod, belongsTo, isTerminating } from './pods.ts';
+import { timeOrEpoch } from './time.ts';
+
+export type AttemptProgress =
+  | Extract<AwaitResult, { kind: 'ended' }>
+  | { readonly kind: 'ready'; readonly pods: readonly AttemptPod[]; readonly startedAt: string }
+  | { readonly kind: 'waiting'; readonly because: string; readonly misplaced: readonly AttemptPod[] };
+
+export interface AttemptSeen {
+  /** Absent when the job, or this UID of it, is gone. */
+  readonly job: JobView | undefined;
+  readonly pods: readonly V1Pod[];
+  /** UIDs that were stopped. */
+  readonly old: ReadonlySet<string>;
+  readonly quarantined: ReadonlySet<string>;
+}
+
+/** A whole attempt is ready: the expected number of pods, each new and ready, none going, none on a quarantined node. */
+export function attemptProgress({ job, pods, old, quarantined }: AttemptSeen): AttemptProgress {
+  const end = whyEnded(job);
+  if (end || !job) return end ?? { kind: 'ended', outcome: 'cancelled', because: 'the job is gone' };
+  const fresh = pods.filter((pod) => belongsTo(job.ref, pod) && !old.has(pod.metadata?.uid ?? ''));
+  const misplaced = fresh.filter((pod) => !isTerminating(pod) && quarantined.has(pod.spec?.nodeName ?? ''));
+  const because = whyNotReady(job, pods, fresh, misplaced);
+  if (because !== undefined) return { kind: 'waiting', because, misplaced: misplaced.map(attemptPod) };
+  return {
+    kind: 'ready',
+    pods: inOrder(fresh).map(attemptPod),
+    startedAt: fresh.map((pod) => timeOrEpoch(pod.metadata?.creationTimestamp)).toSorted()[0] ?? '',
+  };
+}
+
+function whyEnded(job: JobView | undefined): Extract<AwaitResult, { kind: 'ended' }> | undefined {
+  const ended = (outcome: 'cancelled' | 'failed' | 'restarted', because: string) => ({ kind: 'ended', outcome, because }) as const;
+  if (!job) return ended('cancelled', 'the job is gone');
+  if (job.finished?.as === 'failed') return ended('failed', `its own controller failed the job: ${job.finished.because}`);
+  if (job.finished) return ended('restarted', `the job succeeded: ${job.finished.because}`);
+  if (!job.optedIn) return ended('cancelled', 'the job was opted out');
+  if (job.suspension?.by === 'owner') return ended('cancelled', 'the job is suspended by its owner');
+  return undefined;
+}
+
+function whyNotReady(job: JobView, pods: readonly V1Pod[], fresh: readonly V1Pod[], misplaced: readonly V1Pod[]): string | undefined {
+  const [wrong] = misplaced;
+  if (wrong) return `${wrong.metadata?.name} is on quarantined node ${wrong.spec?.nodeName}`;
+  const ready = fresh.filter((pod) => !isTerminating(pod) && isReady(pod));
+  const going = pods.find((pod) => belongsTo(job.ref, pod) && isTerminating(pod));
+  const count = `${ready.length} of ${job.podsExpected} pods ready`;
+  const [pending] = inOrder(fresh.filter((pod) => !isTerminating(pod) && !isReady(pod)));
+  if (pending) return `${whyPending(pending)} (${count})`;
+  if (going) return `${going.metadata?.name} is still terminating (${count})`;
+  if (job.suspension) return `suspended by ${job.suspension.by} (${count})`;
+  return ready.length < job.podsExpected ? count : undefined;
+}
+
+const inOrder = (pods: readonly V1Pod[]): V1Pod[] =>
+  pods.toSorted((a, b) => (a.metadata?.name ?? '').localeCompare(b.metadata?.name ?? '', 'en', { numeric: true }));
+
+const isReady = ({ status }: V1Pod): boolean =>
+  status?.phase === 'Succeeded' || (status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') ?? false);
+
+/** The scheduler's own words where there are some, else what the containers wait for. */
+function whyPending({ metadata, status }: V1Pod): string {
+  const scheduled = status?.conditions?.find((condition) => condition.type === 'PodScheduled' && condition.status === 'False');
+  if (scheduled) return `${metadata?.name} pending: ${scheduled.message ?? scheduled.reason ?? 'not scheduled'}`;
+  const waiting = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])].find((container) => container.state?.waiting)?.state
+    ?.waiting;
+  const why = waiting ? [waiting.reason, waiting.message].filter(Boolean).join(': ') : (status?.phase ?? 'just created').toLowerCase();
+  return `${metadata?.name} not ready: ${why}`;
+}

@@ -1,0 +1,138 @@
+/** Waits for the pods of a job: for the old ones to be gone, for the new ones to be there. */
+
+import type { KubernetesObject, V1Pod } from '@kubernetes/client-node';
+import type { AttemptPod, JobRef, JobView } from '../contract/jobs.ts';
+import type { Kube } from './connection.ts';
+import { jobKinds, namespacePath, type QuarantineTaint } from './job-kinds/index.ts';
+import { belongsTo, podsPath } from './pods.ts';
+import { type Watched, type WatchEvent, watchResource } from './watch.ts';
+
+export interface Wait {
+  readonly kube: Kube;
+  readonly job: JobRef;
+  /** When to give up, ms since the epoch. */
+  readonly deadline: number;
+  readonly now: () => number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Waits until the pods are observed gone, and returns the names of those left at the deadline.
+ * Where a kind keeps pods that ended, an ended one counts as gone: its processes are.
+ */
+export function awaitGone(wait: Wait, pods: readonly AttemptPod[]): Promise<readonly string[]> {
+  return watching(wait, undefined, async (watches) => {
+    const left = () => pods.filter((pod) => !watches.synced() || watches.present.has(pod.uid)).map((pod) => pod.name);
+    const gone = await watches.until(() => (left().length === 0 ? [] : undefined));
+    return gone ?? left();
+  });
+}
+
+/** Shows job and pods to `look` after every change until it answers; undefined at the deadline. */
+export function awaitAttemptOf<T>(
+  wait: Wait,
+  taint: QuarantineTaint,
+  look: (job: JobView | undefined, pods: readonly V1Pod[]) => T | undefined | Promise<T | undefined>,
+): Promise<T | undefined> {
+  return watching(wait, taint, (watches) => watches.until(() => (watches.synced() ? look(watches.job(), watches.pods()) : undefined)));
+}
+
+interface Watches {
+  /** Whether everything was listed; nothing can be said before. */
+  readonly synced: () => boolean;
+  /** UIDs of pods of the job that exist. */
+  readonly present: ReadonlySet<string>;
+  readonly pods: () => readonly V1Pod[];
+  readonly job: () => JobView | undefined;
+  readonly until: <T>(look: () => T | undefined | Promise<T | undefined>) => Promise<T | undefined>;
+}
+
+/** Opens the watches, runs `use`, and closes them again. */
+async function watching<T>(wait: Wait, taint: QuarantineTaint | undefined, use: (watches: Watches) => Promise<T>): Promise<T> {
+  const { kube, job } = wait;
+  const entry = jobKinds[job.kind];
+  const closing = new AbortController();
+  const signal = AbortSignal.any([wait.signal, closing.signal]);
+  const bell = new Bell();
+  const present = new Set<string>();
+  const onPod = ({ type, object }: WatchEvent<V1Pod>) => {
+    const uid = object.metadata?.uid ?? '';
+    if (type !== 'deleted' && belongsTo(job, object)) present.add(uid);
+    else present.delete(uid);
+    bell.ring();
+  };
+  const pods = watchResource<V1Pod>({ kube, path: podsPath(job.namespace), labelSelector: entry.podSelector(job), signal, onEvent: onPod });
+  const jobs =
+    taint &&
+    watchResource<KubernetesObject>({
+      kube,
+      path: namespacePath(entry, job.namespace),
+      fieldSelector: `metadata.name=${job.name}`,
+      signal,
+      onEvent: () => bell.ring(),
+    });
+  let synced = false;
+  Promise.all([pods.synced, jobs?.synced]).then(
+    () => {
+      synced = true;
+      bell.ring();
+    },
+    () => undefined, // the signal came first, and ends the wait itself
+  );
+  try {
+    return await use({
+      synced: () => synced,
+      present,
+      pods: () => pods.objects(),
+      job: () => taint && viewIn(jobs, job, taint),
+      until: (look) => untilFound(wait, bell, look),
+    });
+  } finally {
+    closing.abort();
+  }
+}
+
+function viewIn(jobs: Watched<KubernetesObject> | undefined, job: JobRef, taint: QuarantineTaint): JobView | undefined {
+  const object = jobs?.get(job.namespace, job.name);
+  return object?.metadata?.uid === job.uid ? jobKinds[job.kind].view(object, taint) : undefined;
+}
+
+async function untilFound<T>(wait: Wait, bell: Bell, look: () => T | undefined | Promise<T | undefined>): Promise<T | undefined> {
+  for (;;) {
+    wait.signal.throwIfAborted();
+    const found = await look();
+    if (found !== undefined) return found;
+    const left = wait.deadline - wait.now();
+    if (left <= 0) return undefined;
+    await bell.next(left, wait.signal);
+  }
+}
+
+/** Rung by every change; what rings while nobody listens is not lost, and many rings of one moment are one. */
+class Bell {
+  #rung = false;
+  #listener: (() => void) | undefined;
+
+  ring(): void {
+    this.#rung = true;
+    this.#listener?.();
+  }
+
+  async next(withinMs: number, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const heard = Promise.withResolvers<void>();
+    const abort = () => heard.reject(signal.reason);
+    const timer = setTimeout(heard.resolve, Math.min(withinMs, 2 ** 31 - 1));
+    signal.addEventListener('abort', abort);
+    this.#listener = () => setImmediate(heard.resolve);
+    if (this.#rung) this.#listener();
+    try {
+      await heard.promise;
+    } finally {
+      this.#rung = false;
+      this.#listener = undefined;
+      clearTimeout(timer);
+      signal.removeEventListener('abort', abort);
+    }
+  }
+}

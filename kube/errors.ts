@@ -1,0 +1,63 @@
+/** What the Kubernetes client throws, as errors of the catalogue. */
+
+import { ApiException } from '@kubernetes/client-node';
+import { type ErrorCode, KcoverError } from '../contract/errors.ts';
+
+const codeOf = (error: unknown): number | undefined => (error instanceof ApiException ? error.code : undefined);
+
+const isOf = (error: unknown, code: ErrorCode): boolean => error instanceof KcoverError && error.code === code;
+
+/** Of the client's errors and of ours. */
+export const isNotFound = (error: unknown): boolean => codeOf(error) === 404 || isOf(error, 'not-found');
+export const isConflict = (error: unknown): boolean => codeOf(error) === 409 || isOf(error, 'kube.conflict');
+
+/** The server's own sentence and nothing else of the body: an ApiException's message repeats all headers. */
+export function statusMessage(body: unknown): string {
+  const status = typeof body === 'string' ? parsed(body) : body;
+  if (typeof status === 'object' && status !== null && 'message' in status && typeof status.message === 'string') return status.message.slice(0, 300);
+  return typeof status === 'string' ? status.trim().slice(0, 100) : '';
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return text;
+  }
+}
+
+/** An answer with this status, as an error of the catalogue. */
+export function answerError(status: number, body: unknown, retryAfter: string | undefined, doing: string): KcoverError {
+  const said = statusMessage(body);
+  const because = `${doing}: ${status}${said ? ` ${said}` : ''}`;
+  const seconds = Number(retryAfter);
+  const wait = retryAfter !== undefined && Number.isFinite(seconds) ? { retryAfterMs: Math.min(seconds, 60) * 1000 } : {};
+  if (status === 429) return new KcoverError('kube.throttled', because, wait);
+  if (status === 409) return new KcoverError('kube.conflict', because);
+  // 401 too is transient: tokens are rotated, and an API server that starts up knows nobody yet.
+  if (status === 403) return new KcoverError('kube.forbidden', because);
+  if (status === 404) return new KcoverError('not-found', because);
+  if (status >= 500 || status === 401 || status === 408 || status === 410) return new KcoverError('kube.unreachable', because, wait);
+  return new KcoverError('kube.invalid', because);
+}
+
+/** Any error of a call to Kubernetes as one of the catalogue; one that is already is left alone, a defect too. */
+export function kubeError(error: unknown, doing: string): KcoverError {
+  if (error instanceof KcoverError) return error;
+  if (error instanceof ApiException) {
+    const headers: Record<string, string> = error.headers ?? {};
+    return answerError(error.code, error.body, headers['retry-after'], doing);
+  }
+  return new KcoverError('kube.unreachable', `${doing}: ${networkReason(error)}`);
+}
+
+function networkReason(error: unknown): string {
+  if (isAbort(error)) return 'no answer in time';
+  if (!(error instanceof Error)) return 'unknown failure';
+  const { cause } = error;
+  if (cause instanceof Error) return `${error.message} (${'code' in cause && typeof cause.code === 'string' ? cause.code : cause.message})`.slice(0, 300);
+  return error.message.slice(0, 300);
+}
+
+const isAbort = (error: unknown): boolean =>
+  typeof error === 'object' && error !== null && 'name' in error && (error.name === 'TimeoutError' || error.name === 'AbortError');

@@ -1,0 +1,58 @@
+/** Kubernetes Events: what a person sees in `kubectl describe`. */
+
+import { createHash } from 'node:crypto';
+import type { Logger } from 'pino';
+import type { Announcement } from '../contract/activities.ts';
+import type { Kube } from './connection.ts';
+import { isConflict, kubeError } from './errors.ts';
+import { jobKinds } from './job-kinds/index.ts';
+import { askKube } from './requests.ts';
+
+interface Involved {
+  readonly apiVersion: string;
+  readonly kind: string;
+  readonly name: string;
+  readonly namespace?: string;
+  readonly uid?: string;
+}
+
+const involved = ({ about }: Announcement): Involved =>
+  about.kind === 'node'
+    ? { apiVersion: 'v1', kind: 'Node', name: about.name, ...(about.uid !== undefined && { uid: about.uid }) }
+    : { apiVersion: jobKinds[about.job.kind].apiVersion, kind: about.job.kind, name: about.job.name, namespace: about.job.namespace, uid: about.job.uid };
+
+/** The Event of an announcement. Its name follows from what it is about: the same one again is already there. Pure. */
+export function eventOf(announcement: Announcement, now: number) {
+  const object = involved(announcement);
+  const identity = [announcement.key, announcement.reason, object.uid ?? object.name].join('\n');
+  const at = new Date(now).toISOString().replace(/\.\d+Z$/, 'Z');
+  return {
+    apiVersion: 'v1',
+    kind: 'Event',
+    // Events of objects without a namespace live in `default`.
+    metadata: { name: `kcover.${createHash('sha256').update(identity).digest('hex').slice(0, 24)}`, namespace: object.namespace ?? 'default' },
+    involvedObject: object,
+    type: announcement.type,
+    reason: announcement.reason,
+    message: announcement.message.slice(0, 1024),
+    source: { component: 'kcover' },
+    reportingComponent: 'kcover',
+    reportingInstance: 'kcover-worker',
+    firstTimestamp: at,
+    lastTimestamp: at,
+    count: 1,
+  };
+}
+
+/** Writes the Event. An Event that cannot be written is logged: nothing waits for it. */
+export async function announceEvent(kube: Kube, announcement: Announcement, now: number, log: Logger): Promise<void> {
+  const event = eventOf(announcement, now);
+  const doing = `write an Event on ${event.involvedObject.kind} ${event.involvedObject.name}`;
+  const body = { contentType: 'application/json', text: JSON.stringify(event) };
+  try {
+    await askKube(kube, { method: 'POST', path: `/api/v1/namespaces/${event.metadata.namespace}/events`, body }, doing);
+  } catch (error) {
+    if (isConflict(error)) return;
+    log.warn({ key: announcement.key, reason: announcement.reason, because: kubeError(error, doing).because }, 'Event not written');
+  }
+}

@@ -1,0 +1,57 @@
+/** Job of batch/v1. */
+
+import type { KubernetesObject, V1PodTemplateSpec } from '@kubernetes/client-node';
+import type { JobView } from '../../contract/jobs.ts';
+import type { JobKindEntry, QuarantineTaint } from './entry.ts';
+import { type Condition, finishedBy, isRestartPolicy, queueLabel, viewOf } from './view.ts';
+
+interface BatchJob extends KubernetesObject {
+  readonly spec?: { readonly parallelism?: number; readonly completions?: number; readonly suspend?: boolean; readonly template?: V1PodTemplateSpec };
+  readonly status?: { readonly succeeded?: number; readonly conditions?: readonly Condition[] };
+}
+
+function view(object: KubernetesObject, taint: QuarantineTaint): JobView {
+  const job: BatchJob = object;
+  const template = job.spec?.template;
+  const policy = template?.spec?.restartPolicy;
+  const podsExpected = livePods(job);
+  return viewOf(
+    object,
+    {
+      kind: 'Job',
+      roles: [{ replicas: podsExpected, restartPolicy: isRestartPolicy(policy) ? policy : 'Never', template }],
+      podsExpected,
+      suspended: isSuspended(object),
+      // A deleted pod counts against backoffLimit.
+      canStopBy: job.metadata?.labels?.[queueLabel] === undefined ? ['suspend'] : [],
+      finished: finishedBy(job.status?.conditions, 'Complete', 'Failed'),
+    },
+    taint,
+  );
+}
+
+/** What succeeded is not run again. */
+function livePods(job: BatchJob): number {
+  const parallelism = job.spec?.parallelism ?? 1;
+  const completions = job.spec?.completions;
+  return completions === undefined ? parallelism : Math.max(0, Math.min(parallelism, completions - (job.status?.succeeded ?? 0)));
+}
+
+function isSuspended(object: KubernetesObject): boolean {
+  const job: BatchJob = object;
+  return job.spec?.suspend === true;
+}
+
+export const batchJob: JobKindEntry = {
+  kind: 'Job',
+  apiVersion: 'batch/v1',
+  group: 'batch',
+  version: 'v1',
+  plural: 'jobs',
+  podSelector: (job) => `batch.kubernetes.io/controller-uid=${job.uid}`,
+  view,
+  suspend: (suspended) => ({ suspend: suspended }),
+  isSuspended,
+  keepsEndedPods: true,
+  succeedsWith: () => 'all',
+};

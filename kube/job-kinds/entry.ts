@@ -1,0 +1,47 @@
+/** What kcover must know of a kind of job; one file for each kind. */
+
+import type { KubernetesObject, V1PodTemplateSpec } from '@kubernetes/client-node';
+import type { JobKind, JobRef, JobView, RestartPolicy, StopMethod } from '../../contract/jobs.ts';
+
+/** The taint of a quarantine, as settings have it. */
+export interface QuarantineTaint {
+  readonly key: string;
+  readonly value?: string | undefined;
+  readonly effect: 'NoSchedule' | 'NoExecute' | 'PreferNoSchedule';
+}
+
+export interface JobKindEntry {
+  readonly kind: JobKind;
+  readonly apiVersion: string;
+  readonly group: string;
+  readonly version: string;
+  readonly plural: string;
+  /** The most specific labels that all pods of the job carry and no other job's pods should. */
+  readonly podSelector: (job: JobRef) => string;
+  /** The object as kcover sees it; pure. */
+  readonly view: (object: KubernetesObject, taint: QuarantineTaint) => JobView;
+  /** The part of a merge patch that stops or lets go on. */
+  readonly suspend: (suspended: boolean) => object;
+  readonly isSuspended: (object: KubernetesObject) => boolean;
+  /** Whether its controller leaves pods that ended in place when it stops: they are no part of an attempt then. */
+  readonly keepsEndedPods: boolean;
+  /** Whose success is the job's success. */
+  readonly succeedsWith: (object: KubernetesObject) => 'Master' | 'all';
+}
+
+/** One role of a job: its pods and what happens when one ends. */
+export interface JobRole {
+  readonly replicas: number;
+  readonly restartPolicy: RestartPolicy;
+  readonly template: V1PodTemplateSpec | undefined;
+}
+
+/** How a kind fills the parts of a view that every kind has. */
+export interface ViewParts {
+  readonly kind: JobKind;
+  readonly roles: readonly JobRole[];
+  readonly podsExpected: number;
+  readonly suspended: boolean;
+  readonly canStopBy: readonly StopMethod[];
+  readonly finished: JobView['finished'];
+}

@@ -1,0 +1,30 @@
+/** Every kind of job, by name. A new kind is one file and one line here. */
+
+import type { V1OwnerReference } from '@kubernetes/client-node';
+import type { JobKind, JobRef } from '../../contract/jobs.ts';
+import { jobKinds as kinds } from '../../contract/jobs.ts';
+import { batchJob } from './batch-job.ts';
+import type { JobKindEntry } from './entry.ts';
+import { pytorchJob } from './pytorch-job.ts';
+
+export type { JobKindEntry, QuarantineTaint } from './entry.ts';
+export { suspensionMark } from './view.ts';
+
+export const jobKinds = { PyTorchJob: pytorchJob, Job: batchJob } satisfies Record<JobKind, JobKindEntry>;
+
+/** Where all jobs of a kind are listed and watched. */
+export const watchPath = ({ group, version, plural }: JobKindEntry): string => `/apis/${group}/${version}/${plural}`;
+
+/** Where the jobs of one namespace are. */
+export const namespacePath = ({ group, version, plural }: JobKindEntry, namespace: string): string =>
+  `/apis/${group}/${version}/namespaces/${namespace}/${plural}`;
+
+/** Where one job is. */
+export const jobPath = (job: JobRef): string => `${namespacePath(jobKinds[job.kind], job.namespace)}/${job.name}`;
+
+/** The job that controls an object, when it is of a known kind. */
+export function controllingJob(namespace: string, owners: readonly V1OwnerReference[] | undefined): JobRef | undefined {
+  const owner = owners?.find((each) => each.controller === true);
+  const kind = kinds.find((each) => each === owner?.kind && jobKinds[each].apiVersion === owner.apiVersion);
+  return owner && kind ? { kind, namespace, name: owner.name, uid: owner.uid } : undefined;
+}

@@ -1,0 +1,98 @@
+/** The parts of a job's view that do not depend on its kind. */
+
+import type { KubernetesObject, V1ObjectMeta, V1PodTemplateSpec } from '@kubernetes/client-node';
+import { annotations, labels } from '../../contract/ids.ts';
+import type { JobKind, JobRef, JobView, RestartPolicy, Suspension } from '../../contract/jobs.ts';
+import { timeOf, timeOrEpoch } from '../time.ts';
+import type { JobRole, QuarantineTaint, ViewParts } from './entry.ts';
+
+/** Kueue's label: where it is, the queue owns `suspend`. */
+export const queueLabel = 'kueue.x-k8s.io/queue-name';
+
+export interface Condition {
+  readonly type: string;
+  readonly status: string;
+  readonly reason?: string;
+  readonly message?: string;
+}
+
+export function jobRefOf(kind: JobKind, metadata: V1ObjectMeta | undefined): JobRef {
+  return { kind, namespace: metadata?.namespace ?? '', name: metadata?.name ?? '', uid: metadata?.uid ?? '' };
+}
+
+export function viewOf(object: KubernetesObject, parts: ViewParts, taint: QuarantineTaint): JobView {
+  const { metadata } = object;
+  const queue = metadata?.labels?.[queueLabel];
+  return {
+    ref: jobRefOf(parts.kind, metadata),
+    optedIn: isOptedIn(metadata, parts.roles),
+    optedInAt: optedInAt(metadata),
+    ...(parts.finished && { finished: parts.finished }),
+    ...(parts.suspended && { suspension: suspensionOf(metadata) }),
+    ...(queue !== undefined && { queue }),
+    restartPolicy: strictest(parts.roles.map((role) => role.restartPolicy)),
+    podsExpected: parts.podsExpected,
+    toleratesQuarantine: parts.roles.some((role) => tolerates(role.template, taint)),
+    canStopBy: parts.canStopBy,
+    resourceVersion: metadata?.resourceVersion ?? '',
+  };
+}
+
+/** Where the job has the label its value decides; else any role's pod template. */
+function isOptedIn(metadata: V1ObjectMeta | undefined, roles: readonly JobRole[]): boolean {
+  const own = metadata?.labels?.[labels.cascadingRecovery];
+  if (own !== undefined) return own === 'true';
+  return roles.some((role) => role.template?.metadata?.labels?.[labels.cascadingRecovery] === 'true');
+}
+
+/**
+ * When the label was last set. The object only tells when an owner of the label last wrote anything, so of several owners the earliest counts:
+ * who takes a label over without changing it is added, who changes it is left as the only one.
+ */
+function optedInAt(metadata: V1ObjectMeta | undefined): string {
+  const created = timeOrEpoch(metadata?.creationTimestamp);
+  if (metadata?.labels?.[labels.cascadingRecovery] === undefined) return created;
+  const owned = (metadata.managedFields ?? []).filter(ownsLabel).flatMap((entry) => timeOf(entry.time) ?? []);
+  return owned.toSorted()[0] ?? created;
+}
+
+function ownsLabel(entry: { readonly fieldsV1?: object }): boolean {
+  const fields: { 'f:metadata'?: { 'f:labels'?: Readonly<Record<string, unknown>> } } | undefined = entry.fieldsV1;
+  return fields?.['f:metadata']?.['f:labels']?.[`f:${labels.cascadingRecovery}`] !== undefined;
+}
+
+/** Value of the annotation on a job that kcover suspended. */
+export const suspensionMark = (incident: string, attempt: number): string => `${incident}#${attempt}`;
+
+function suspensionOf(metadata: V1ObjectMeta | undefined): Suspension {
+  const match = /^(.+)#(\d+)$/.exec(metadata?.annotations?.[annotations.suspendedBy] ?? '');
+  const [, incident, attempt] = match ?? [];
+  return incident === undefined ? { by: 'owner' } : { by: 'kcover', incident, attempt: Number(attempt) };
+}
+
+const strictness = ['Never', 'ExitCode', 'OnFailure', 'Always'] as const satisfies readonly RestartPolicy[];
+
+export const isRestartPolicy = (text: string | undefined): text is RestartPolicy => strictness.some((policy) => policy === text);
+
+const strictest = (policies: readonly RestartPolicy[]): RestartPolicy => strictness.find((policy) => policies.includes(policy)) ?? 'Never';
+
+/** A value given by settings must match an `Equal`; the reason, which is the value otherwise, is nothing that a template can foresee. */
+function tolerates(template: V1PodTemplateSpec | undefined, taint: QuarantineTaint): boolean {
+  return (template?.spec?.tolerations ?? []).some((toleration) => {
+    if (toleration.effect && toleration.effect !== taint.effect) return false;
+    if (toleration.operator === 'Exists') return !toleration.key || toleration.key === taint.key;
+    return toleration.key === taint.key && taint.value !== undefined && (toleration.value ?? '') === taint.value;
+  });
+}
+
+/** The condition that ended the job, in the words of its controller. */
+export function finishedBy(conditions: readonly Condition[] | undefined, succeeded: string, failed: string): JobView['finished'] {
+  for (const [type, as] of [
+    [succeeded, 'succeeded'],
+    [failed, 'failed'],
+  ] as const) {
+    const condition = conditions?.find((each) => each.type === type && each.status === 'True');
+    if (condition) return { as, because: [condition.reason, condition.message].filter(Boolean).join(': ') || type };
+  }
+  return undefined;
+}

@@ -1,0 +1,76 @@
+/** Reads a job and writes the little that kcover writes to it. */
+
+import type { KubernetesObject } from '@kubernetes/client-node';
+import { annotations, labels } from '../contract/ids.ts';
+import { KcoverError } from '../contract/errors.ts';
+import { type JobRef, jobTitle, type JobView } from '../contract/jobs.ts';
+import type { Kube } from './connection.ts';
+import { isConflict, isNotFound } from './errors.ts';
+import { jobKinds, jobPath, type QuarantineTaint, suspensionMark } from './job-kinds/index.ts';
+import { patchObject, readObject } from './requests.ts';
+
+const tries = 10;
+
+/** The job; undefined when it, or this UID of it, is gone. */
+export async function readJob(kube: Kube, job: JobRef, taint: QuarantineTaint): Promise<JobView | undefined> {
+  const object = await readJobObject(kube, job);
+  return object && jobKinds[job.kind].view(object, taint);
+}
+
+async function readJobObject(kube: Kube, job: JobRef): Promise<KubernetesObject | undefined> {
+  const object = await readObject(kube, jobPath(job), `read ${jobTitle(job)} in ${job.namespace}`);
+  return object?.metadata?.uid === job.uid ? object : undefined;
+}
+
+export interface SuspendWish {
+  readonly job: JobRef;
+  readonly incident: string;
+  readonly attempt: number;
+  /** The version that was looked at; another one is a conflict. */
+  readonly resourceVersion: string;
+}
+
+/** Suspends the job under our mark. Throws `kube.conflict` when it is no longer the version that was looked at. */
+export async function suspendJob(kube: Kube, { job, incident, attempt, resourceVersion }: SuspendWish): Promise<void> {
+  const entry = jobKinds[job.kind];
+  const doing = `suspend ${jobTitle(job)} in ${job.namespace}`;
+  const metadata = { uid: job.uid, resourceVersion, annotations: { [annotations.suspendedBy]: suspensionMark(incident, attempt) } };
+  const written = await patchObject(kube, jobPath(job), { metadata, spec: entry.suspend(true) }, doing);
+  // A server whose CRD lacks the field drops it without a word.
+  if (!entry.isSuspended(written))
+    throw new KcoverError('kube.invalid', `${doing}: this version of ${job.kind} has no suspend`, {
+      try: 'update its operator, or set recovery.stop to delete-collection',
+    });
+}
+
+/** Takes off our own suspend of this incident; anybody else's stays. False when there was nothing of ours. */
+export async function resumeJob(kube: Kube, job: JobRef, incident: string): Promise<boolean> {
+  const entry = jobKinds[job.kind];
+  for (let attempt = 1; ; attempt++) {
+    const object = await readJobObject(kube, job);
+    const mark = object?.metadata?.annotations?.[annotations.suspendedBy];
+    if (!object?.metadata || mark === undefined || mark.slice(0, mark.lastIndexOf('#')) !== incident) return false;
+    const suspended = entry.isSuspended(object);
+    const metadata = { uid: job.uid, resourceVersion: object.metadata.resourceVersion, annotations: { [annotations.suspendedBy]: null } };
+    try {
+      await patchObject(kube, jobPath(job), { metadata, ...(suspended && { spec: entry.suspend(false) }) }, `resume ${jobTitle(job)} in ${job.namespace}`);
+      return suspended;
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      if (!isConflict(error) || attempt >= tries) throw error;
+    }
+  }
+}
+
+/** Removes the need-recovery label; nothing to do when the job is gone. */
+export async function removeWish(kube: Kube, job: JobRef): Promise<void> {
+  try {
+    const patch = { metadata: { uid: job.uid, labels: { [labels.needRecovery]: null } } };
+    await patchObject(kube, jobPath(job), patch, `remove the label ${labels.needRecovery} of ${jobTitle(job)} in ${job.namespace}`);
+  } catch (error) {
+    if (isNotFound(error)) return;
+    // Another UID: the job was created anew, and its label is not the wish that was heard.
+    if (isConflict(error) && (await readJobObject(kube, job)) === undefined) return;
+    throw error;
+  }
+}

@@ -1,0 +1,12 @@
+/** Many calls at once, but never more than a few: an API server has other clients. */
+
+/** Results in the order of the items. The first error ends it; calls in flight are not waited for. */
+export async function inParallel<T, R>(items: readonly T[], call: (item: T) => Promise<R>, atOnce = 32): Promise<R[]> {
+  const results = new Map<number, R>();
+  const queue = items.entries();
+  const lane = async () => {
+    for (const [index, item] of queue) results.set(index, await call(item));
+  };
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, lane));
+  return [...results].toSorted(([a], [b]) => a - b).map(([, result]) => result);
+}

@@ -1,0 +1,101 @@
+/** What each role may do in the cluster, and why: one table, from which the RBAC objects are made. The agent may do nothing. */
+
+import type { V1ClusterRole, V1ClusterRoleBinding, V1PolicyRule, V1Role, V1RoleBinding } from '@kubernetes/client-node';
+
+export interface Permission {
+  readonly apiGroup: string;
+  readonly resource: string;
+  readonly verbs: readonly string[];
+  readonly why: string;
+  /** Only these objects. */
+  readonly names?: readonly string[];
+  /** Only in kcover's own namespace. */
+  readonly own?: true;
+}
+
+export type Role = 'controller' | 'worker';
+
+export const ownNamespace = 'kcover-system';
+export const leaseName = 'kcover';
+
+const clusterIdentity: Permission = {
+  apiGroup: '',
+  resource: 'namespaces',
+  verbs: ['get'],
+  names: ['kube-system'],
+  why: 'its UID is the identity of the cluster',
+};
+
+export const permissions = {
+  controller: [
+    clusterIdentity,
+    { apiGroup: '', resource: 'nodes', verbs: ['get', 'list', 'watch'], why: 'notices nodes that are gone, replaced or released by hand' },
+    { apiGroup: '', resource: 'pods', verbs: ['get', 'list', 'watch'], why: 'sees pods fail; checks that the pod of a token lives' },
+    { apiGroup: 'kubeflow.org', resource: 'pytorchjobs', verbs: ['get', 'list', 'watch'], why: 'sees jobs opt in, finish and go' },
+    { apiGroup: 'batch', resource: 'jobs', verbs: ['get', 'list', 'watch'], why: 'sees jobs opt in, finish and go' },
+    { apiGroup: 'authentication.k8s.io', resource: 'tokenreviews', verbs: ['create'], why: 'asks who an agent is' },
+    { apiGroup: 'coordination.k8s.io', resource: 'leases', verbs: ['create'], own: true, why: 'creates its Lease once; a create cannot be bound to a name' },
+    { apiGroup: 'coordination.k8s.io', resource: 'leases', verbs: ['get', 'update', 'patch'], names: [leaseName], own: true, why: 'one controller leads' },
+  ],
+  worker: [
+    clusterIdentity,
+    { apiGroup: '', resource: 'nodes', verbs: ['get', 'list', 'patch'], why: 'taints, cordons and releases nodes; counts those with accelerators' },
+    { apiGroup: '', resource: 'pods', verbs: ['get', 'list', 'watch', 'delete', 'deletecollection'], why: 'stops attempts and sees the next one become ready' },
+    { apiGroup: '', resource: 'events', verbs: ['create', 'patch'], why: 'tells people on the job and the node' },
+    {
+      apiGroup: 'kubeflow.org',
+      resource: 'pytorchjobs',
+      verbs: ['get', 'list', 'watch', 'patch'],
+      why: 'suspends and resumes; removes the need-recovery label; sees the next attempt',
+    },
+    {
+      apiGroup: 'batch',
+      resource: 'jobs',
+      verbs: ['get', 'list', 'watch', 'patch'],
+      why: 'suspends and resumes; removes the need-recovery label; sees the next attempt',
+    },
+  ],
+} as const satisfies Record<Role, readonly Permission[]>;
+
+const roleNames = Object.keys(permissions).filter((name): name is Role => name in permissions);
+const fullName = (role: Role): string => `kcover-${role}`;
+const rbac = 'rbac.authorization.k8s.io';
+
+const rule = ({ apiGroup, resource, verbs, names }: Permission): V1PolicyRule => ({
+  apiGroups: [apiGroup],
+  resources: [resource],
+  verbs: [...verbs],
+  ...(names && { resourceNames: [...names] }),
+});
+
+const subjects = (role: Role) => [{ kind: 'ServiceAccount', name: fullName(role), namespace: ownNamespace }];
+
+function rulesOf(role: Role, own: boolean): V1PolicyRule[] {
+  const table: readonly Permission[] = permissions[role];
+  return table.filter((permission) => (permission.own === true) === own).map(rule);
+}
+
+/** For the whole cluster: a ClusterRole and its binding for every role. */
+export const clusterRoles = (): (V1ClusterRole | V1ClusterRoleBinding)[] =>
+  roleNames.flatMap((role) => [
+    { apiVersion: `${rbac}/v1`, kind: 'ClusterRole', metadata: { name: fullName(role) }, rules: rulesOf(role, false) },
+    {
+      apiVersion: `${rbac}/v1`,
+      kind: 'ClusterRoleBinding',
+      metadata: { name: fullName(role) },
+      roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: fullName(role) },
+      subjects: subjects(role),
+    },
+  ]);
+
+/** For kcover's own namespace: a Role and its binding, where a role needs something there. */
+export const roles = (): (V1Role | V1RoleBinding)[] =>
+  roleNames
+    .filter((role) => rulesOf(role, true).length > 0)
+    .flatMap((role) => {
+      const metadata = { name: fullName(role), namespace: ownNamespace };
+      return [
+        { apiVersion: `${rbac}/v1`, kind: 'Role', metadata, rules: rulesOf(role, true) },
+        { apiVersion: `${rbac}/v1`, kind: 'RoleBinding', metadata, roleRef: { apiGroup: rbac, kind: 'Role', name: fullName(role) }, subjects: subjects(role) },
+      ];
+    });

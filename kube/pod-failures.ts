@@ -1,0 +1,93 @@
+/** What a pod's status says went wrong, as faults. Pure. */
+
+import type { V1ContainerStateTerminated, V1ContainerStatus, V1Pod } from '@kubernetes/client-node';
+import { type Fault, faultLimits } from '../contract/faults.ts';
+import { timeOf, timeOrEpoch } from './time.ts';
+
+/**
+ * Every failure that the status still shows; the same death has the same id in `state` and `lastState`.
+ * A pod that is being deleted fails because somebody wants it to: it has none.
+ */
+export function podFailures(pod: V1Pod): Fault[] {
+  if (pod.metadata?.deletionTimestamp !== undefined) return [];
+  const { status } = pod;
+  const deaths = [
+    ...(status?.initContainerStatuses ?? []).flatMap((container) => containerDeaths(pod, container, true)),
+    ...(status?.containerStatuses ?? []).flatMap((container) => containerDeaths(pod, container, false)),
+  ];
+  const others = [...disruption(pod), ...eviction(pod)];
+  const faults = [...deaths, ...others];
+  const unexplained = status?.phase === 'Failed' && faults.length === 0;
+  return unique(unexplained ? [failedPhase(pod)] : faults);
+}
+
+const unique = (faults: readonly Fault[]): Fault[] => [...new Map(faults.map((fault) => [fault.id, fault])).values()];
+
+function containerDeaths(pod: V1Pod, container: V1ContainerStatus, init: boolean): Fault[] {
+  return [container.lastState?.terminated, container.state?.terminated]
+    .filter((end) => end !== undefined && end !== null)
+    .filter((end) => end.exitCode !== 0 || end.reason === 'OOMKilled')
+    .map((end) => death(pod, container, end, init));
+}
+
+function death(pod: V1Pod, container: V1ContainerStatus, end: V1ContainerStateTerminated, init: boolean): Fault {
+  const reason = end.reason ?? 'Error';
+  const signal = end.signal ? ` (signal ${end.signal})` : '';
+  const what = `${init ? 'init container' : 'container'} ${container.name} of ${pod.metadata?.name} ended with exit code ${end.exitCode}${signal}: ${reason}`;
+  return faultOf(pod, {
+    // A container that never started has no id; its end and name stand in.
+    id: end.containerID || `${container.name}@${timeOrEpoch(end.finishedAt)}`,
+    code: deathCode(reason, init),
+    message: end.message ? `${what}: ${end.message}` : what,
+    at: timeOf(end.finishedAt),
+  });
+}
+
+function deathCode(reason: string, init: boolean): string {
+  if (reason === 'OOMKilled') return 'pod/oom-killed';
+  if (reason === 'ContainerCannotRun' || reason === 'StartError') return 'pod/cannot-run';
+  return init ? 'pod/init-exit' : 'pod/exit';
+}
+
+/** The condition announces that the pod is about to be ended by somebody: preemption, a taint, an eviction, a lost node. */
+function disruption(pod: V1Pod): Fault[] {
+  const condition = pod.status?.conditions?.find((each) => each.type === 'DisruptionTarget' && each.status === 'True');
+  if (!condition) return [];
+  const reason = condition.reason ?? 'unknown';
+  const message = `${pod.metadata?.name} is a target of disruption: ${reason}${condition.message ? `: ${condition.message}` : ''}`;
+  return [faultOf(pod, { id: `DisruptionTarget-${reason}`, code: 'pod/disruption', message, at: timeOf(condition.lastTransitionTime) })];
+}
+
+function eviction(pod: V1Pod): Fault[] {
+  if (pod.status?.reason !== 'Evicted') return [];
+  const message = `${pod.metadata?.name} was evicted${pod.status.message ? `: ${pod.status.message}` : ''}`;
+  return [faultOf(pod, { id: 'Evicted', code: 'pod/evicted', message, at: lastChange(pod) })];
+}
+
+function failedPhase(pod: V1Pod): Fault {
+  const reason = pod.status?.reason ?? 'Failed';
+  const message = `${pod.metadata?.name} failed: ${reason}${pod.status?.message ? `: ${pod.status.message}` : ''}`;
+  return faultOf(pod, { id: reason, code: 'pod/failed', message, at: lastChange(pod) });
+}
+
+/** The newest transition: the status itself carries no time. */
+function lastChange(pod: V1Pod): string | undefined {
+  return (pod.status?.conditions ?? [])
+    .flatMap((condition) => timeOf(condition.lastTransitionTime) ?? [])
+    .toSorted()
+    .at(-1);
+}
+
+function faultOf(pod: V1Pod, { id, code, message, at }: { id: string; code: string; message: string; at: string | undefined }): Fault {
+  const uid = pod.metadata?.uid ?? '';
+  const createdAt = timeOrEpoch(pod.metadata?.creationTimestamp);
+  return {
+    id: `pod/${uid}/${id}`.slice(0, faultLimits.id),
+    source: 'pod',
+    code,
+    message: message.replace(/\s+/g, ' ').trim().slice(0, faultLimits.message),
+    seenAt: at ?? createdAt,
+    ...(pod.spec?.nodeName && { node: pod.spec.nodeName }),
+    pod: { name: pod.metadata?.name ?? '', uid, createdAt },
+  };
+}

@@ -1,0 +1,79 @@
+/** Pods of a job and on a node. */
+
+import type { V1Pod } from '@kubernetes/client-node';
+import { type AttemptPod, type JobRef, jobTitle } from '../contract/jobs.ts';
+import type { Kube } from './connection.ts';
+import { isConflict, isNotFound } from './errors.ts';
+import { jobKinds } from './job-kinds/index.ts';
+import { askKube, listObjects } from './requests.ts';
+
+export const podsPath = (namespace: string): string => `/api/v1/namespaces/${namespace}/pods`;
+
+/** The server answers a delete-collection only when every pod was asked to go, one after the other. */
+const collectionMs = 90_000;
+
+const controlledBy = (pod: V1Pod, uid: string): boolean =>
+  (pod.metadata?.ownerReferences ?? []).some((owner) => owner.controller === true && owner.uid === uid);
+
+const hasEnded = (pod: V1Pod): boolean => pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
+
+/** Whether the pod belongs to an attempt of this job: controlled by its UID, and not one that ended and is only kept to be looked at. */
+export const belongsTo = (job: JobRef, pod: V1Pod): boolean => controlledBy(pod, job.uid) && !(jobKinds[job.kind].keepsEndedPods && hasEnded(pod));
+
+export const isTerminating = (pod: V1Pod): boolean => pod.metadata?.deletionTimestamp !== undefined;
+
+export const attemptPod = (pod: V1Pod): AttemptPod => ({
+  name: pod.metadata?.name ?? '',
+  uid: pod.metadata?.uid ?? '',
+  ...(pod.spec?.nodeName && { node: pod.spec.nodeName }),
+});
+
+/** Everything that the job's selector matches, whoever controls it. */
+export const listMatchingPods = (kube: Kube, job: JobRef): Promise<V1Pod[]> =>
+  listObjects<V1Pod>(
+    kube,
+    podsPath(job.namespace),
+    { labelSelector: jobKinds[job.kind].podSelector(job) },
+    `list the pods of ${jobTitle(job)} in ${job.namespace}`,
+  );
+
+/** The present attempt: pods of the job that are not being deleted, by name. */
+export async function attemptPods(kube: Kube, job: JobRef): Promise<AttemptPod[]> {
+  const pods = await listMatchingPods(kube, job);
+  return pods
+    .filter((pod) => belongsTo(job, pod) && !isTerminating(pod))
+    .map(attemptPod)
+    .toSorted((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }));
+}
+
+/** Pods bound to the node that may still run there. */
+export async function podsOnNode(kube: Kube, node: string): Promise<V1Pod[]> {
+  const pods = await listObjects<V1Pod>(kube, '/api/v1/pods', { fieldSelector: `spec.nodeName=${node}` }, `list the pods on node ${node}`);
+  return pods.filter((pod) => !isTerminating(pod) && pod.status?.phase !== 'Succeeded');
+}
+
+/** Deletes this one UID with its own grace. `gone`: it, or this UID of it, was not there. */
+export async function deletePod(kube: Kube, namespace: string, pod: Pick<AttemptPod, 'name' | 'uid'>): Promise<'deleted' | 'gone'> {
+  const text = JSON.stringify({ kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid: pod.uid } });
+  try {
+    await askKube(
+      kube,
+      { method: 'DELETE', path: `${podsPath(namespace)}/${pod.name}`, body: { contentType: 'application/json', text } },
+      `delete pod ${pod.name} in ${namespace}`,
+    );
+    return 'deleted';
+  } catch (error) {
+    if (isNotFound(error) || isConflict(error)) return 'gone';
+    throw error;
+  }
+}
+
+/** Asks all pods of the selector to go, with their own grace. Not atomic: after an error some may have been asked. */
+export async function deleteMatchingPods(kube: Kube, job: JobRef): Promise<void> {
+  const query = { labelSelector: jobKinds[job.kind].podSelector(job) };
+  await askKube(
+    kube,
+    { method: 'DELETE', path: podsPath(job.namespace), query, signal: AbortSignal.timeout(collectionMs) },
+    `delete the pods of ${jobTitle(job)} in ${job.namespace}`,
+  );
+}

@@ -1,0 +1,69 @@
+/** What a quarantine and a release write on a Node object. Pure. */
+
+import type { V1Node, V1Taint } from '@kubernetes/client-node';
+import { annotations } from '../contract/ids.ts';
+import type { KernelPosition } from '../contract/faults.ts';
+import type { Quarantined } from '../contract/nodes.ts';
+import type { QuarantineTaint } from './job-kinds/index.ts';
+import { formatJudged, type NodeEdit, quarantineTaint } from './nodes.ts';
+
+export interface QuarantineSettings {
+  readonly taint: QuarantineTaint;
+  readonly cordon: boolean;
+}
+
+const incidentOf = (node: V1Node): string | undefined => node.metadata?.annotations?.[annotations.quarantineIncident];
+const isCordoned = (node: V1Node): boolean => node.spec?.unschedulable === true;
+const cordonedByUs = (node: V1Node): boolean => node.metadata?.annotations?.[annotations.quarantineCordoned] === 'true';
+const isOurs = (taint: QuarantineTaint) => (each: V1Taint) => each.key === taint.key && each.effect === taint.effect;
+
+/** Our taint, beside all others; undefined when there is nothing to write. A taint of our key without our annotation is somebody else's. */
+export function quarantineEdit(
+  node: V1Node,
+  request: { readonly incident: string; readonly reason: string; readonly because: string },
+  { taint, cordon }: QuarantineSettings,
+): NodeEdit | undefined {
+  const found = quarantineTaint(node, taint);
+  const before = incidentOf(node);
+  if (found && before === undefined) return undefined;
+  const cordons = cordon && !isCordoned(node);
+  if (found && before === request.incident && !cordons) return undefined;
+  const wanted: V1Taint = { key: taint.key, value: taint.value ?? request.reason, effect: taint.effect };
+  return {
+    taints: [...(node.spec?.taints ?? []).filter((each) => !isOurs(taint)(each)), wanted],
+    ...(cordons && { unschedulable: true }),
+    annotations: {
+      [annotations.quarantineIncident]: request.incident,
+      [annotations.quarantineReason]: request.because.slice(0, 1000),
+      ...(cordons && { [annotations.quarantineCordoned]: 'true' }),
+    },
+  };
+}
+
+/** What stands on the node now; undefined when it does not carry the taint. */
+export function quarantineFound(node: V1Node, { taint }: QuarantineSettings): Omit<Quarantined, 'at'> | undefined {
+  if (!quarantineTaint(node, taint)) return undefined;
+  return { taint: incidentOf(node) === undefined ? 'other' : 'ours', cordonedByUs: isCordoned(node) && cordonedByUs(node) };
+}
+
+/** Takes off the taint, cordon and annotations of this incident, and remembers what was judged. What another incident put there stays. */
+export function releaseEdit(
+  node: V1Node,
+  request: { readonly incident: string; readonly judged?: KernelPosition | undefined },
+  { taint }: QuarantineSettings,
+): { readonly ours: boolean; readonly change: NodeEdit | undefined } {
+  const before = incidentOf(node);
+  const judged = request.judged && { [annotations.judged]: formatJudged(request.judged) };
+  if (before === undefined) return { ours: false, change: judged && { annotations: judged } };
+  if (before !== request.incident) return { ours: false, change: undefined };
+  const tainted = quarantineTaint(node, taint) !== undefined;
+  return {
+    ours: true,
+    change: {
+      ...(tainted && { taints: (node.spec?.taints ?? []).filter((each) => !isOurs(taint)(each)) }),
+      // Who uncordoned and cordoned again since cannot be told from us; who cordoned before us can: then the annotation is missing.
+      ...(cordonedByUs(node) && isCordoned(node) && { unschedulable: false }),
+      annotations: { [annotations.quarantineIncident]: null, [annotations.quarantineReason]: null, [annotations.quarantineCordoned]: null, ...judged },
+    },
+  };
+}

@@ -1,0 +1,60 @@
+/** Requests that read and write plain JSON: the typed client turns every field of every pod into objects, which costs seconds for thousands. */
+
+import type { KubernetesListObject, KubernetesObject } from '@kubernetes/client-node';
+import { type Kube, openRequest, type OpenRequest } from './connection.ts';
+import { answerError, isNotFound, kubeError } from './errors.ts';
+
+/** Owner of the fields that activities write; another name than a person's tool has, so that field times stay apart. */
+export const fieldManager = 'kcover-worker';
+
+/** Asks, and throws errors of the catalogue. `doing` completes "cannot ...". Times in the answer are text, whatever their type says. */
+export async function askKube<T>(kube: Kube, request: OpenRequest, doing: string): Promise<T> {
+  try {
+    const response = await openRequest(kube, request);
+    if (response.ok) return (await response.json()) as T;
+    throw answerError(response.status, await response.text(), response.headers.get('retry-after') ?? undefined, doing);
+  } catch (error) {
+    throw kubeError(error, doing);
+  }
+}
+
+/** One object, or undefined when it is not there. */
+export async function readObject<T extends KubernetesObject>(kube: Kube, path: string, doing: string): Promise<T | undefined> {
+  try {
+    return await askKube<T>(kube, { method: 'GET', path }, doing);
+  } catch (error) {
+    if (isNotFound(error)) return undefined;
+    throw error;
+  }
+}
+
+/** Every page of a list. */
+export async function listObjects<T extends KubernetesObject>(
+  kube: Kube,
+  path: string,
+  selectors: { labelSelector?: string; fieldSelector?: string },
+  doing: string,
+): Promise<T[]> {
+  const items: T[] = [];
+  let next: string | undefined;
+  do {
+    const page: KubernetesListObject<T> = await askKube(kube, { method: 'GET', path, query: { ...selectors, limit: '500', continue: next } }, doing);
+    items.push(...page.items);
+    next = continueOf(page);
+  } while (next);
+  return items;
+}
+
+/** The token of the next page, under its name on the wire. */
+export function continueOf(page: KubernetesListObject<KubernetesObject>): string | undefined {
+  const metadata: object = page.metadata ?? {};
+  return 'continue' in metadata && typeof metadata.continue === 'string' && metadata.continue !== '' ? metadata.continue : undefined;
+}
+
+/** A merge patch; `metadata.resourceVersion` and `metadata.uid` in it are preconditions and answered with a conflict. */
+export const patchObject = <T extends KubernetesObject>(kube: Kube, path: string, patch: object, doing: string): Promise<T> =>
+  askKube<T>(
+    kube,
+    { method: 'PATCH', path, query: { fieldManager }, body: { contentType: 'application/merge-patch+json', text: JSON.stringify(patch) } },
+    doing,
+  );

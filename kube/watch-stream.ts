@@ -1,0 +1,134 @@
+/** The two requests under a watch: a list in pages, and one stream of changes. */
+
+import type { KubernetesListObject, KubernetesObject } from '@kubernetes/client-node';
+import { type Kube, openRequest } from './connection.ts';
+import { answerError } from './errors.ts';
+import { continueOf } from './requests.ts';
+
+export interface Selection {
+  readonly kube: Kube;
+  readonly path: string;
+  readonly labelSelector?: string;
+  readonly fieldSelector?: string;
+  readonly signal: AbortSignal;
+}
+
+/** The server has forgotten where we were, or has another resource there: list anew. */
+export class Expired extends Error {}
+
+/** A stream that ended; it can be resumed at `position`. Without a cause it was only silent. */
+export class Interrupted extends Error {
+  readonly position: string;
+  constructor(position: string, cause?: unknown) {
+    super('interrupted', { cause });
+    this.position = position;
+  }
+}
+
+const callMs = 10_000;
+/** Bookmarks arrive about once a minute: a stream that is silent for longer is taken for dead and opened again. */
+const silenceMs = 75_000;
+
+const selectors = ({ labelSelector, fieldSelector }: Selection) => ({ labelSelector, fieldSelector });
+
+/** All pages of one list, or undefined when the resource does not exist. */
+export async function listAll<T extends KubernetesObject>(selection: Selection): Promise<{ items: T[]; position: string } | undefined> {
+  const items: T[] = [];
+  let next: string | undefined;
+  for (;;) {
+    const page = await listPage<T>(selection, next);
+    if (!page) return undefined;
+    const { apiVersion } = page;
+    const kind = page.kind?.replace(/List$/, '');
+    // Items of a list do not say what they are.
+    for (const item of page.items) items.push({ ...(apiVersion && { apiVersion }), ...(kind && { kind }), ...item });
+    next = continueOf(page);
+    if (!next) return { items, position: page.metadata?.resourceVersion ?? '' };
+  }
+}
+
+async function listPage<T extends KubernetesObject>(selection: Selection, next: string | undefined): Promise<KubernetesListObject<T> | undefined> {
+  const signal = AbortSignal.any([selection.signal, AbortSignal.timeout(callMs)]);
+  const query = { ...selectors(selection), limit: '500', continue: next };
+  const response = await openRequest(selection.kube, { method: 'GET', path: selection.path, query, signal });
+  if (response.ok) return (await response.json()) as KubernetesListObject<T>;
+  const body = await response.text();
+  if (response.status === 404) return undefined;
+  if (response.status === 410) throw new Expired();
+  throw answerError(response.status, body, response.headers.get('retry-after') ?? undefined, `list ${selection.path}`);
+}
+
+interface Line<T> {
+  readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
+  readonly object: T & { readonly code?: number };
+}
+
+export interface StreamListener<T> {
+  readonly opened: () => void;
+  readonly changed: (object: T) => void;
+  readonly deleted: (object: T) => void;
+}
+
+/** Follows one stream to the end that the server sets to it, and returns where it stood. Throws Expired, Interrupted, or what the signal says. */
+export async function followStream<T extends KubernetesObject>(selection: Selection, from: string, listener: StreamListener<T>): Promise<string> {
+  const stop = new AbortController();
+  const quiet = deadline(() => stop.abort());
+  let position = from;
+  let opened = false;
+  try {
+    quiet.within(callMs);
+    const lifetime = 240 + Math.floor(Math.random() * 60);
+    const query = { ...selectors(selection), watch: '1', allowWatchBookmarks: 'true', resourceVersion: from, timeoutSeconds: String(lifetime) };
+    const response = await openRequest(selection.kube, {
+      method: 'GET',
+      path: selection.path,
+      query,
+      signal: AbortSignal.any([selection.signal, stop.signal]),
+    });
+    if (!response.ok || !response.body) throw refusal(response.status, await response.text(), selection.path);
+    opened = true;
+    listener.opened();
+    quiet.within(silenceMs);
+    for await (const line of lines(response.body, () => quiet.within(silenceMs))) {
+      const { type, object } = JSON.parse(line) as Line<T>;
+      if (type === 'ERROR') throw refusal(object.code ?? 500, object, selection.path);
+      if (type === 'DELETED') listener.deleted(object);
+      else if (type !== 'BOOKMARK') listener.changed(object);
+      position = object.metadata?.resourceVersion ?? position;
+    }
+    return position;
+  } catch (error) {
+    if (error instanceof Expired || selection.signal.aborted) throw error;
+    if (stop.signal.aborted) throw new Interrupted(position, opened ? undefined : new DOMException('no answer in time', 'TimeoutError'));
+    throw new Interrupted(position, error);
+  } finally {
+    quiet.clear();
+    stop.abort();
+  }
+}
+
+/** 404: the resource itself went away (its CRD was deleted); the next list says so. */
+const refusal = (status: number, body: unknown, path: string): Error =>
+  status === 410 || status === 404 ? new Expired() : answerError(status, body, undefined, `watch ${path}`);
+
+function deadline(passed: () => void): { within(ms: number): void; clear(): void } {
+  let handle: NodeJS.Timeout | undefined;
+  const clear = () => clearTimeout(handle);
+  const within = (ms: number) => {
+    clear();
+    handle = setTimeout(passed, ms);
+    handle.unref();
+  };
+  return { within, clear };
+}
+
+async function* lines(body: AsyncIterable<Uint8Array>, onBytes: () => void): AsyncGenerator<string> {
+  const decoder = new TextDecoder();
+  let rest = '';
+  for await (const chunk of body) {
+    onBytes();
+    const parts = (rest + decoder.decode(chunk, { stream: true })).split('\n');
+    rest = parts.pop() ?? '';
+    for (const part of parts) if (part.trim() !== '') yield part;
+  }
+}

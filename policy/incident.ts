@@ -1,0 +1,69 @@
+import type { Fault } from '../contract/faults.ts';
+import { jobTitle } from '../contract/jobs.ts';
+import type { WorkerSettings } from '../contract/settings.schema.ts';
+import type { IncidentDecision, IncidentFacts } from '../contract/training-job.ts';
+import { judgeBudget } from './budget.ts';
+import type { Undated } from './decision.ts';
+
+/** Whether the faults of a job open an incident now, later, or not at all. */
+export function decideIncident(facts: IncidentFacts, settings: WorkerSettings): Undated<IncidentDecision> {
+  const { recovery } = settings;
+  const aside = facts.faults.flatMap((fault) => {
+    const because = whyNothing(fault, facts);
+    return because === undefined ? [] : [{ id: fault.id, because }];
+  });
+  const limits = {
+    attempts: recovery.attempts,
+    holdMs: recovery.deadlines.hold,
+    stopMs: recovery.deadlines.stop,
+    restartMs: recovery.deadlines.restart,
+    placementMs: recovery.deadlines.placement,
+  };
+  if (facts.askedBy) return { kind: 'open', limits, aside, because: `${facts.askedBy.by} asked: ${facts.askedBy.reason}` };
+
+  const pending = facts.faults.filter((fault) => !aside.some((one) => one.id === fault.id));
+  if (pending.length === 0) return { kind: 'nothing', aside, because: aside[0]?.because ?? 'no fault is waiting' };
+  const because = describeFaults(pending);
+
+  const budget = judgeBudget(facts.spent, facts.now, recovery.budget);
+  if (budget.kind === 'spent') {
+    return {
+      kind: 'refuse',
+      until: budget.until,
+      aside,
+      because: `${budget.because}; waiting: ${because}`,
+      try: `kcover recover ${jobTitle(facts.job)} -n ${facts.job.namespace} --reason "..."`,
+    };
+  }
+  if (budget.kind === 'back-off') return { kind: 'wait', until: budget.until, aside, because: `${budget.because}; waiting: ${because}` };
+
+  const correlated = facts.since + recovery.correlation;
+  if (pending.every((fault) => fault.source === 'pod') && correlated > facts.now) {
+    return { kind: 'wait', until: correlated, aside, because: `${because}; a fault of its node may follow` };
+  }
+  return { kind: 'open', limits, aside, because };
+}
+
+/** Why a fault needs nothing, if it does not. */
+function whyNothing(fault: Fault, { optedInAt, attemptStartedAt }: IncidentFacts): string | undefined {
+  if (fault.hold?.state === 'released') return `${fault.node ?? 'its node'} was released`;
+  if (fault.pod === undefined) return undefined;
+  if (attemptStartedAt !== undefined && Date.parse(fault.pod.createdAt) < Date.parse(attemptStartedAt))
+    return `${fault.pod.name} belonged to an earlier attempt`;
+  // Container times are whole seconds: a death in the very second of the opt-in counts.
+  if (Date.parse(fault.seenAt) < Math.floor(Date.parse(optedInAt) / 1000) * 1000) return `${fault.pod.name} ended before the job was opted in`;
+  return undefined;
+}
+
+/** One sentence for one or many faults; those of nodes come first, because they explain those of pods. */
+export function describeFaults(faults: readonly Fault[]): string {
+  const ordered = faults.toSorted((a, b) => Number(a.source === 'pod') - Number(b.source === 'pod') || a.id.localeCompare(b.id));
+  const [first] = ordered;
+  if (first === undefined) return 'no fault';
+  const where = first.node === undefined ? '' : ` on ${first.node}`;
+  const more = ordered.length > 1 ? ` (and ${ordered.length - 1} more)` : '';
+  return `${first.code}${where}: ${withoutStop(first.message)}${more}`;
+}
+
+/** A driver's own full stop would stand in the middle of our sentence. */
+export const withoutStop = (text: string): string => text.replace(/\.\s*$/, '');

@@ -1,0 +1,56 @@
+/** What a change of a job object means for the workflow that looks after it. */
+
+import type { JobView } from '../contract/jobs.ts';
+import type { JobObserved } from '../contract/messages.ts';
+
+/** What counts of a job object for its supervision. */
+export type JobSeen = Pick<JobView, 'ref' | 'optedIn' | 'finished'> & {
+  /** It carries `kcover.io/need-recovery: "true"`. */
+  readonly wantsRecovery: boolean;
+};
+
+export type JobStep =
+  /** Seen for the first time as one to look after: make sure that its workflow runs. */
+  | { readonly kind: 'start' }
+  | { readonly kind: 'tell'; readonly observed: JobObserved }
+  /** A person asks for a recovery by label. */
+  | { readonly kind: 'recover' }
+  /** The same on a job that never agreed to be recovered. */
+  | { readonly kind: 'ignore-wish'; readonly because: string };
+
+/** Opted in and not finished. */
+const supervised = (job: JobSeen | undefined): boolean => job !== undefined && job.optedIn && !job.finished;
+
+/** Steps in the order in which they must be taken. `before` and `now` have the same UID; absent means: not there. */
+export function foldJob(before: JobSeen | undefined, now: JobSeen | undefined): readonly JobStep[] {
+  return [...supervision(before, now), ...wish(before, now)];
+}
+
+function supervision(before: JobSeen | undefined, now: JobSeen | undefined): readonly JobStep[] {
+  if (supervised(before)) return supervised(now) ? [] : [{ kind: 'tell', observed: endOf(now) }];
+  if (!supervised(now)) return [];
+  return before ? [{ kind: 'tell', observed: { change: 'opted-in' } }] : [{ kind: 'start' }];
+}
+
+/** Why a job is no longer supervised. */
+export function endOf(now: JobSeen | undefined): JobObserved {
+  if (!now) return { change: 'gone', because: 'the job object is gone' };
+  if (now.finished) return { change: 'finished', because: `${now.finished.as}: ${now.finished.because}`.slice(0, 500) };
+  return { change: 'opted-out', because: 'the job no longer carries the opt-in label' };
+}
+
+function wish(before: JobSeen | undefined, now: JobSeen | undefined): readonly JobStep[] {
+  if (!now?.wantsRecovery) return [];
+  if (supervised(now)) return supervised(before) && before?.wantsRecovery ? [] : [{ kind: 'recover' }];
+  if (before?.wantsRecovery) return [];
+  return [{ kind: 'ignore-wish', because: now.finished ? 'the job has finished' : 'the job is not opted in' }];
+}
+
+/** Running job workflows whose job is no longer supervised, each with what to tell it. `ids` are `job/<namespace>/<name>/<uid>`. */
+export function findStrays(ids: readonly string[], jobs: readonly JobSeen[]): readonly { readonly workflowId: string; readonly observed: JobObserved }[] {
+  const byUid = new Map(jobs.map((job) => [job.ref.uid, job]));
+  return ids.flatMap((workflowId) => {
+    const job = byUid.get(workflowId.split('/')[3] ?? '');
+    return supervised(job) ? [] : [{ workflowId, observed: endOf(job) }];
+  });
+}

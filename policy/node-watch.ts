@@ -1,0 +1,53 @@
+/** What a change of a Node object means for the workflow that looks after it. */
+
+import type { Fault } from '../contract/faults.ts';
+import type { NodeObserved } from '../contract/messages.ts';
+import type { NodeOutcome, NodeView } from '../contract/nodes.ts';
+
+/** What counts of a Node object. */
+export interface NodeSeen {
+  readonly uid: string;
+  readonly systemUuid: string;
+  /** It carries a taint that is ours. */
+  readonly quarantinedByUs: boolean;
+}
+
+/** What is remembered of a node. */
+export interface NodeMemory {
+  /** Absent after the object went. */
+  readonly seen?: NodeSeen;
+  /** It carried our taint at some time, or its workflow is known to run: somebody has to be told. */
+  readonly followed: boolean;
+  /** Our taint was taken off since it was last seen there. */
+  readonly takenOff: boolean;
+}
+
+export const seenOf = (view: NodeView): NodeSeen => ({ uid: view.uid, systemUuid: view.systemUuid, quarantinedByUs: view.taint?.ours === true });
+
+/** Pure fold: what to tell, and what to remember. `now` is absent when the object is gone. */
+export function foldNode(before: NodeMemory | undefined, now: NodeSeen | undefined): { readonly tell?: NodeObserved; readonly memory: NodeMemory } {
+  const followed = before?.followed === true;
+  const takenOff = now !== undefined && !now.quarantinedByUs && (before?.takenOff === true || before?.seen?.quarantinedByUs === true);
+  const memory: NodeMemory = { ...(now && { seen: now }), followed: followed || now?.quarantinedByUs === true, takenOff };
+  return followed && isNews(before, now) ? { tell: observedOf(now), memory } : { memory };
+}
+
+/** Our own first taint is no news to whoever put it there; that it is back after it was taken off is. */
+function isNews(before: NodeMemory, now: NodeSeen | undefined): boolean {
+  if (before.seen?.uid !== now?.uid) return true;
+  if (before.seen?.quarantinedByUs === now?.quarantinedByUs) return false;
+  return before.seen?.quarantinedByUs === true || before.takenOff;
+}
+
+const observedOf = (now: NodeSeen | undefined): NodeObserved => (now ? { uid: now.uid, quarantinedByUs: now.quarantinedByUs } : { quarantinedByUs: false });
+
+/** What a running node workflow must hear of when nobody watched for a while: a node that is gone or no longer carries our taint. */
+export const missedOf = (now: NodeSeen | undefined): NodeObserved | undefined => (now?.quarantinedByUs ? undefined : observedOf(now));
+
+/** Faults for which a machine is quarantined again that went while it was quarantined; none when it is another machine. */
+export function faultsOfReturned(now: NodeSeen, last: NodeOutcome | undefined): readonly Fault[] {
+  if (last?.outcome !== 'gone' || now.quarantinedByUs) return [];
+  // An empty id is no identity: two machines without one are not the same.
+  if (now.systemUuid === '' || now.systemUuid !== last.systemUuid) return [];
+  return last.quarantinedFor ?? [];
+}

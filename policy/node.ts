@@ -1,0 +1,68 @@
+import type { NodeDecision, NodeFacts } from '../contract/activities.ts';
+import type { Fault, KernelPosition } from '../contract/faults.ts';
+import type { Response, WorkerSettings } from '../contract/settings.schema.ts';
+import type { Undated } from './decision.ts';
+import { withoutStop } from './incident.ts';
+
+const strength = { record: 0, warn: 1, quarantine: 2 } as const satisfies Record<Response, number>;
+
+/**
+ * What new faults mean for their node. The strongest response wins; in mode `observe` a quarantine is only told.
+ * Source of the actions: NVIDIA's Xid catalogue; retired and unknown codes never act by themselves.
+ */
+export function decideNode(facts: NodeFacts, settings: WorkerSettings): Undated<NodeDecision> {
+  const times = { quietMs: settings.quarantine.quiet, askAgainMs: settings.quarantine.askAgain };
+  if (facts.askedBy) {
+    return { kind: 'quarantine', reason: 'operator', faults: facts.faults, because: `${facts.askedBy.by} asked: ${facts.askedBy.reason}`, ...times };
+  }
+  const counted = facts.faults.filter((fault) => !wasJudged(fault, facts.judged) && !wasJudged(fault, facts.node?.judged));
+  const worst = strongest(counted, settings);
+  if (worst === undefined) return { kind: 'record', faults: [], because: 'every line was judged before', ...times };
+
+  const { fault, response } = worst;
+  const because = `${fault.code} on ${fault.node ?? 'the node'}${fault.device ? ` (${fault.device})` : ''}: ${withoutStop(fault.message)}`;
+  if (response === 'quarantine') {
+    const kind = settings.mode === 'act' ? 'quarantine' : 'observe';
+    return { kind, reason: taintValue(fault.code), faults: counted, because, ...times };
+  }
+  if (response === 'warn') {
+    const why = fault.standing === 'retired' ? 'current hardware no longer emits this code' : 'no rule acts on this code by itself';
+    return {
+      kind: 'warn',
+      faults: counted,
+      because: `${because}; ${why}`,
+      try: `kcover node quarantine ${fault.node ?? '<node>'} --reason "${fault.code}"`,
+      ...times,
+    };
+  }
+  return { kind: 'record', faults: counted, because: `${because}; ${recordedBecause(fault)}`, ...times };
+}
+
+/** What settings make of one fault: a rule for its code, else for its standing, else for its action. */
+export function responseTo(fault: Fault, { faults }: Pick<WorkerSettings, 'faults'>): Response {
+  const own = faults.codes[fault.code];
+  if (own !== undefined) return own;
+  if (fault.standing === 'retired') return faults.responses.retired;
+  if (fault.standing === 'unknown' || fault.action === undefined) return faults.responses.unknown;
+  return faults.responses[fault.action];
+}
+
+/** True when the line stands at or below the last one judged in the same boot. */
+export function wasJudged(fault: Fault, last: KernelPosition | undefined): boolean {
+  return fault.kernel !== undefined && last !== undefined && fault.kernel.bootId === last.bootId && fault.kernel.sequence <= last.sequence;
+}
+
+function strongest(faults: readonly Fault[], settings: WorkerSettings): { fault: Fault; response: Response } | undefined {
+  let worst: { fault: Fault; response: Response } | undefined;
+  for (const fault of faults) {
+    const response = responseTo(fault, settings);
+    if (worst === undefined || strength[response] > strength[worst.response]) worst = { fault, response };
+  }
+  return worst;
+}
+
+const recordedBecause = (fault: Fault): string =>
+  fault.action === 'restart-app' ? 'the application must restart, the node need not' : 'nothing needs to be done about the node';
+
+/** `xid/79` -> `xid-79`: a taint value is a label value. */
+const taintValue = (code: string): string => code.replace(/[^A-Za-z0-9._-]/g, '-').slice(0, 63);

@@ -1,0 +1,101 @@
+import type { Fault } from '../contract/faults.ts';
+import type { JobView, StopMethod } from '../contract/jobs.ts';
+import type { AttemptFacts, RecoveryDecision, RecoveryFacts } from '../contract/recovery.ts';
+import type { WorkerSettings } from '../contract/settings.schema.ts';
+import type { Undated } from './decision.ts';
+import { describeFaults } from './incident.ts';
+import { whyNotRecoverable } from './recoverable.ts';
+
+type Decision = Undated<RecoveryDecision>;
+
+/**
+ * The next step of a recovery: stop the attempt, hold, go on waiting, or end.
+ * The order is the rule: whether the job still wants it, whether it still needs it, whether it may, and only then how.
+ */
+export function decideRecovery(facts: RecoveryFacts, settings: WorkerSettings): Decision {
+  const { job } = facts.attempt;
+  if (job === undefined) return end('cancelled', 'the job object is gone');
+  return noLongerWanted(job) ?? notNeeded(facts) ?? notAllowed(facts, job, settings) ?? notYet(facts) ?? stop(facts, job, settings);
+}
+
+function noLongerWanted(job: JobView): Decision | undefined {
+  if (job.finished?.as === 'failed') return end('failed', `its own controller failed the job: ${job.finished.because}`);
+  if (job.finished) return end('cancelled', `the job succeeded: ${job.finished.because}`);
+  if (!job.optedIn) return end('cancelled', 'the job was opted out');
+  if (job.suspension?.by === 'owner') return end('cancelled', 'the job is suspended by its owner');
+  return undefined;
+}
+
+/** A node fault needs nothing once no pod of the job is on that node; the fault of a pod always needs the others restarted. */
+function notNeeded({ attempt, fresh, stops, asked }: RecoveryFacts): Decision | undefined {
+  if (asked && stops === 0) return undefined;
+  const occupied = new Set(attempt.pods.map((pod) => pod.node));
+  const needed = fresh.some((fault) => fault.hold?.state !== 'released' && (fault.pod !== undefined || occupied.has(fault.node)));
+  if (needed) return undefined;
+  if (stops > 0) return { kind: 'go-on', because: 'what was seen since the stop does not touch the new attempt' };
+  return end('cancelled', `no pod of the job is left on ${listed(blamed(fresh)) || 'the node'}`);
+}
+
+function notAllowed({ attempts, stops, asked, fresh, answered, attempt }: RecoveryFacts, job: JobView, settings: WorkerSettings): Decision | undefined {
+  const why = whyNotRecoverable(job);
+  if (why) return end('refused', why.because, why.try);
+  if (stops >= attempts) return end('handed over', `stopped ${stops} times in this incident and not running: ${describeFaults([...fresh, ...answered])}`);
+  // A person's word is for one stop: what comes after it is the mode's again.
+  if (settings.mode === 'observe' && !(asked && stops === 0)) {
+    return end(
+      'refused',
+      `mode is observe; would stop ${attempt.pods.length} pods by ${stopMethod(job, settings) ?? 'nothing'}: ${describeFaults(fresh)}`,
+      'set mode: act, or kcover recover',
+    );
+  }
+  return undefined;
+}
+
+/** New pods must not be able to land on a bad node, so quarantine comes before any stop. */
+function notYet({ attempt, fresh, answered }: RecoveryFacts): Decision | undefined {
+  if (attempt.paused) {
+    return { kind: 'hold', because: `paused by ${attempt.paused.by}: ${attempt.paused.reason}`, try: 'kcover resume' };
+  }
+  const [undecided] = attempt.undecided;
+  if (undecided) {
+    return { kind: 'hold', because: `${undecided.node} is being judged: ${undecided.because}`, try: 'kcover node list', lookAgainMs };
+  }
+  for (const fault of [...fresh, ...answered]) {
+    const open = openNode(fault, attempt);
+    if (open !== undefined) return { kind: 'hold', because: open, try: `kcover node quarantine ${fault.node ?? '<node>'} --reason "..."` };
+  }
+  return undefined;
+}
+
+/** A node's workflow tells the jobs when it quarantines, and nobody when it does not. Doubles while it lasts. */
+const lookAgainMs = 1000;
+
+function openNode(fault: Fault, attempt: AttemptFacts): string | undefined {
+  if (fault.node === undefined || fault.hold === undefined || fault.hold.state === 'released' || fault.hold.state === 'observed') return undefined;
+  const node = attempt.nodes.find((one) => one.name === fault.node);
+  // A node that is gone takes no pods.
+  if (node === undefined || node.taint !== undefined) return undefined;
+  return `${fault.node} is not quarantined: ${fault.hold.because}`;
+}
+
+function stop(facts: RecoveryFacts, job: JobView, settings: WorkerSettings): Decision {
+  const by = stopMethod(job, settings);
+  if (by === undefined) return end('refused', `there is no way to stop ${job.ref.kind} without failing it`);
+  return { kind: 'stop', by, because: facts.fresh.length > 0 ? describeFaults(facts.fresh) : 'a person asked for it' };
+}
+
+/** The preferred way of its kind, or another that the job allows. */
+export const stopMethod = (job: JobView, settings: Pick<WorkerSettings, 'recovery'>): StopMethod | undefined => {
+  const preferred = settings.recovery.stop[job.ref.kind];
+  return job.canStopBy.includes(preferred) ? preferred : job.canStopBy[0];
+};
+
+const blamed = (faults: readonly Fault[]): string[] => [...new Set(faults.flatMap((fault) => fault.node ?? []))].toSorted();
+const listed = (names: readonly string[]): string => names.join(', ');
+
+const end = (outcome: Extract<Decision, { kind: 'end' }>['outcome'], because: string, advice?: string): Decision => ({
+  kind: 'end',
+  outcome,
+  because,
+  ...(advice === undefined ? {} : { try: advice }),
+});

@@ -1,0 +1,36 @@
+/** Writes the reference pages that are made from code; with --check, fails when one of them is not what the code says. */
+
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
+import { dirname } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { cliPage } from './generate/cli-page.ts';
+import { errorsPage } from './generate/errors-page.ts';
+import { rbacPage } from './generate/rbac-page.ts';
+import { settingsPage } from './generate/settings-page.ts';
+
+const pages = {
+  'docs/reference/cli.md': cliPage,
+  'docs/reference/errors.md': errorsPage,
+  'docs/reference/settings.md': settingsPage,
+  'docs/reference/rbac.yaml': rbacPage,
+} as const satisfies Record<string, () => string>;
+
+const pathOf = (page: string): string => fileURLToPath(new URL(`../${page}`, import.meta.url));
+
+const current = async (path: string): Promise<string | undefined> => (existsSync(path) ? readFile(path, 'utf8') : undefined);
+
+const check = process.argv.includes('--check');
+const stale: string[] = [];
+for (const [page, render] of Object.entries(pages)) {
+  const path = pathOf(page);
+  const text = render();
+  if ((await current(path)) === text) continue;
+  stale.push(page);
+  if (check) continue;
+  await mkdir(dirname(path), { recursive: true });
+  await writeFile(path, text);
+}
+
+for (const page of stale) console.log(check ? `${page} is not what the code says: npm run generate` : `wrote ${page}`);
+if (check && stale.length > 0) process.exitCode = 1;

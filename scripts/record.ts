@@ -1,0 +1,77 @@
+/** `npm run record`: plays every story of test/replay/stories.ts on a real Temporal server and keeps the histories of this version. */
+
+import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
+import { hostname } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
+import { stories } from '../test/replay/stories.ts';
+import { activitiesOf, FakeCluster } from '../test/support/fake-cluster.ts';
+import { startRig } from '../test/support/rig.ts';
+import { bundleWorkflows } from '../testbed/bundle.ts';
+import { endOf, stopOnSignals } from '../testbed/ending.ts';
+import { obtainPrograms } from '../testbed/parts/programs.ts';
+import { createRunDirectory } from '../testbed/run-directory.ts';
+import { Ports } from '../testbed/servers/ports.ts';
+import { temporal } from '../testbed/servers/temporal.ts';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const histories = join(root, 'test/replay/histories');
+const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string };
+
+if ((await readFile(join(root, 'CHANGELOG.md'), 'utf8')).includes(`## [${version}]`)) {
+  console.error(
+    `error[refused]: nothing is recorded\n  because: ${version} is released, and histories of a release are never changed\n  try:     raise the version in package.json`,
+  );
+  process.exit(3);
+}
+
+const programs = await obtainPrograms(console.error);
+const directory = createRunDirectory();
+const ports = new Ports(directory);
+const stop = endOf(directory, ports, false);
+stopOnSignals({ stop });
+try {
+  const [port, uiPort, httpPort, metricsPort] = [await ports.take(), await ports.take(), await ports.take(), await ports.take()];
+  const [workflowBundle] = await Promise.all([
+    bundleWorkflows(join(directory, 'workflows.js')),
+    temporal({ program: programs.temporal, directory, port, uiPort, httpPort, metricsPort, dynamicConfig: {} }).start(),
+  ]);
+  const world = join(directory, 'world.json');
+  await writeFile(world, JSON.stringify({ temporalAddress: `127.0.0.1:${port}`, workflowBundle }));
+  process.env['KCOVER_TEST_WORLD'] = world;
+  await record();
+} finally {
+  await stop();
+}
+
+async function record(): Promise<void> {
+  let cluster = new FakeCluster();
+  const rig = await startRig(activitiesOf(() => cluster));
+  try {
+    for (const story of stories) {
+      cluster = new FakeCluster();
+      cluster.client = rig.client;
+      for (const [name, workflowId] of Object.entries(await story({ rig, cluster }))) {
+        const file = join(histories, `${name}@${version}.json`);
+        const text = withoutTraces(historyToJSON(await rig.client.workflow.getHandle(workflowId).fetchHistory()));
+        await rig.replay(workflowId);
+        await mkdir(dirname(file), { recursive: true });
+        await rm(file, { force: true });
+        await writeFile(file, text);
+        console.log(`recorded ${name}@${version}`);
+      }
+    }
+  } finally {
+    await rig.close();
+  }
+}
+
+/** One event a line; processes and queues named after this machine get the name of the program. */
+function withoutTraces(json: string): string {
+  const machine = new RegExp(`^\\d+@${hostname().replace(/[^\w-]/g, '\\$&')}.*$`);
+  const { events } = JSON.parse(json, (_key, value: unknown) =>
+    typeof value === 'string' ? value.replace(machine, 'kcover').replaceAll(root, '/kcover/') : value,
+  ) as { events: unknown[] };
+  return `{"events":[\n${events.map((event) => JSON.stringify(event)).join(',\n')}\n]}\n`;
+}

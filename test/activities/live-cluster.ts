@@ -1,0 +1,71 @@
+/** The test servers as the activities see them: a real API server, a real Temporal, and a worker that runs nothing but activities. */
+
+import { randomUUID } from 'node:crypto';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Client, Connection } from '@temporalio/client';
+import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { pino } from 'pino';
+import { createActivities, directoryRecords } from '../../activities/index.ts';
+import type { Activities } from '../../contract/activities.ts';
+import { connectKube, type Kube } from '../../kube/connection.ts';
+import { type Api, connect } from '../../testbed/api.ts';
+import { settings } from '../support/builders.ts';
+import { testServers, type TestServers } from '../support/rig.ts';
+
+interface LiveServers extends TestServers {
+  readonly kubeconfig: string;
+}
+
+export interface LiveCluster {
+  readonly kube: Kube;
+  readonly api: Api;
+  readonly client: Client;
+  readonly taskQueue: string;
+  /** Runs one activity as Temporal runs it: with heartbeats, retries and cancellation. */
+  run<N extends keyof Activities>(name: N, request: Parameters<Activities[N]>[0]): Promise<Awaited<ReturnType<Activities[N]>>>;
+  close(): Promise<void>;
+}
+
+let installed = false;
+
+export async function liveCluster(taskQueue = `test-${randomUUID()}`): Promise<LiveCluster> {
+  if (!installed) Runtime.install({ logger: new DefaultLogger('ERROR') });
+  installed = true;
+  const { kubeconfig, temporalAddress: address } = testServers<LiveServers>();
+  const kube = connectKube({ kubeconfig });
+  const [connection, native] = await Promise.all([Connection.connect({ address }), NativeConnection.connect({ address })]);
+  const client = new Client({ connection });
+  const activities = createActivities({
+    kube,
+    settings: settings({ mode: 'act' }),
+    temporal: () => client,
+    records: directoryRecords(join(tmpdir(), taskQueue)),
+    log: pino({ level: 'silent' }),
+    now: Date.now,
+  });
+  const worker = await Worker.create({ connection: native, taskQueue, activities: { ...activities }, shutdownForceTime: '5s' });
+  const running = worker.run();
+  return {
+    kube,
+    api: connect(kubeconfig),
+    client,
+    taskQueue,
+    run: (name, request) =>
+      client.activity.execute(name, {
+        id: `${name}-${randomUUID()}`,
+        taskQueue,
+        args: [request],
+        startToCloseTimeout: '60s',
+        heartbeatTimeout: '10s',
+        retry: { initialInterval: '200ms' },
+      }),
+    async close() {
+      worker.shutdown();
+      await running;
+      await kube.close();
+      await native.close();
+      await connection.close();
+    },
+  };
+}

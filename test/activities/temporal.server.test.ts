@@ -1,0 +1,101 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { KubernetesObject } from '@kubernetes/client-node';
+import { jobWorkflowId, labels, nodeWorkflowId } from '../../contract/ids.ts';
+import type { JobRef } from '../../contract/jobs.ts';
+import { jobPath } from '../../kube/job-kinds/index.ts';
+import { askKube } from '../../kube/requests.ts';
+import { pytorchJob } from '../../testbed/job-manifests.ts';
+import { awaitRunning, createJob } from '../../testbed/jobs.ts';
+import { kernelFault } from '../support/builders.ts';
+import { liveCluster, type LiveCluster } from './live-cluster.ts';
+
+let cluster: LiveCluster;
+beforeAll(async () => {
+  cluster = await liveCluster();
+});
+afterAll(() => cluster.close());
+
+const uid = () => randomUUID().slice(0, 8);
+
+async function runningJob(given: Record<string, string>): Promise<{ job: JobRef; nodes: readonly string[] }> {
+  const running = await createJob(cluster.api, pytorchJob({ name: `tell-${uid()}`, workers: 1, gpus: 0, labels: given }));
+  const pods = await awaitRunning(cluster.api, running);
+  const { kind, namespace, name, uid: id } = running;
+  return { job: { kind, namespace, name, uid: id }, nodes: pods.flatMap((pod) => pod.spec?.nodeName ?? []) };
+}
+const remove = (job: JobRef) => askKube<KubernetesObject>(cluster.kube, { method: 'DELETE', path: jobPath(job) }, 'tidy up');
+
+describe('telling the jobs on a node', () => {
+  it('starts the workflow of each opted-in job with the faults, and leaves the others alone', async () => {
+    const { job, nodes } = await runningJob({ [labels.cascadingRecovery]: 'true' });
+    const other = await runningJob({ [labels.cascadingRecovery]: 'false' });
+    const handle = cluster.client.workflow.getHandle(jobWorkflowId(job));
+    try {
+      const told = (
+        await Promise.all([...new Set([...nodes, ...other.nodes])].map((node) => cluster.run('tellJobs', { node, faults: [kernelFault({ node })] })))
+      ).flat();
+      expect(told).toContainEqual(job);
+      expect(told).not.toContainEqual(other.job);
+      const seen = await handle.describe();
+      expect(seen.type).toBe('trainingJob');
+      const { events } = await handle.fetchHistory();
+      expect(events?.some((event) => event.workflowExecutionSignaledEventAttributes?.signalName === 'faultsObserved')).toBe(true);
+    } finally {
+      await handle.terminate('tidy up');
+      await Promise.all([remove(job), remove(other.job)]);
+    }
+  });
+});
+
+describe('looking for recoveries', () => {
+  it('finds those of this job object, and the one that still runs', async () => {
+    const job: JobRef = { kind: 'PyTorchJob', namespace: 'train', name: `find-${uid()}`, uid: 'u-1' };
+    const start = (id: string) => cluster.client.workflow.start('recovery', { workflowId: id, taskQueue: 'nobody-listens', args: [] });
+    const [done, open, others] = ['recovery/train/%/u-1/1', 'recovery/train/%/u-1/2', 'recovery/train/%/u-2/1'].map((id) => id.replace('%', job.name)) as [
+      string,
+      string,
+      string,
+    ];
+    await Promise.all([start(done), start(open), start(others)]);
+    await cluster.client.workflow.getHandle(done).terminate('over');
+    try {
+      const found = await until(
+        () => cluster.run('findRecoveries', { job }),
+        ({ spent }) => spent.length === 2 && spent.some((each) => each.endedAt !== undefined),
+      );
+      expect(found.open).toBe(open);
+      expect(found.spent.map((each) => each.incident).toSorted()).toEqual([done, open]);
+
+      expect(await cluster.run('lookAtRecovery', { incident: open })).toEqual({ kind: 'running' });
+      expect(await cluster.run('lookAtRecovery', { incident: done })).toMatchObject({ kind: 'closed', report: { outcome: 'failed', faults: [] } });
+      expect(await cluster.run('lookAtRecovery', { incident: `${open}-unknown` })).toMatchObject({
+        kind: 'closed',
+        report: { because: 'Temporal knows no such recovery' },
+      });
+    } finally {
+      await Promise.all([open, others].map((id) => cluster.client.workflow.getHandle(id).terminate('tidy up')));
+    }
+  });
+
+  it('skips those who wait and are gone', async () => {
+    await expect(cluster.run('tellWaiting', { workflowIds: [nodeWorkflowId(`gone-${uid()}`)] })).resolves.not.toThrow();
+  });
+});
+
+describe('what cannot be helped', () => {
+  it('ends at once when the node was replaced', async () => {
+    const failure = await cluster
+      .run('quarantineNode', { node: `none-${uid()}`, uid: 'u', incident: 'i', reason: 'r', because: 'b' })
+      .catch((error: Error) => error);
+    expect(failure).toMatchObject({ cause: { type: 'node.gone', nonRetryable: true } });
+  });
+});
+
+async function until<T>(look: () => Promise<T>, ok: (seen: T) => boolean): Promise<T> {
+  for (let tries = 0; ; tries++) {
+    const seen = await look();
+    if (ok(seen) || tries > 50) return seen;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+}

@@ -1,0 +1,100 @@
+import { appendFile, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { type RunningAgent, startAgent } from '../../agent/index.ts';
+import { agentSettings } from '../../contract/settings.schema.ts';
+import { type HttpsController, startHttpsController } from './https-controller.ts';
+
+let root = '';
+let controller: HttpsController;
+let agent: RunningAgent | undefined;
+
+beforeEach(async () => {
+  controller = await startHttpsController();
+  root = await mkdtemp(join(tmpdir(), 'kcover-agent-'));
+  await mkdir(join(root, 'dev'));
+  await mkdir(join(root, 'proc/sys/kernel/random'), { recursive: true });
+  await writeFile(join(root, 'proc/sys/kernel/random/boot_id'), 'boot-1\n');
+  await writeFile(join(root, 'dev/kmsg'), 'old\n');
+});
+afterEach(async () => {
+  await agent?.stop();
+  await controller.close();
+  await rm(root, { recursive: true, force: true });
+});
+
+async function start(): Promise<void> {
+  const { url, caFile, tokenFile } = controller;
+  const settings = agentSettings.parse({ controller: { url, caFile, tokenFile }, spool: { directory: join(root, 'spool') } });
+  agent = await startAgent({ settings, node: 'gpu-3', hostRoot: root, version: '0.1.0', log: pino({ level: 'silent' }) });
+  await until(() => agent?.status().detectors['kernel-log']?.state === 'watching' && controller.requests.length > 0);
+  await setTimeout(400);
+}
+async function until(condition: () => boolean): Promise<void> {
+  const deadline = Date.now() + 8000;
+  while (!condition()) {
+    if (Date.now() > deadline) throw new Error('waited 8 s in vain');
+    await setTimeout(5);
+  }
+}
+const codes = () => controller.requests.flatMap(({ batch }) => batch.reports.map((report) => report.fault.code));
+const write = (code: number) => appendFile(join(root, 'dev/kmsg'), `NVRM: Xid (PCI:0000:5d:00): ${code}, x\n`);
+
+describe('the agent', () => {
+  it('brings a kernel line to the controller as a fault', async () => {
+    await start();
+    await write(79);
+    await until(() => codes().length === 1);
+    expect(controller.requests.at(-1)?.batch).toMatchObject({
+      node: 'gpu-3',
+      bootId: 'boot-1',
+      reports: [
+        {
+          seq: 1,
+          fault: { id: 'kernel/boot-1/4', source: 'kernel', code: 'xid/79', node: 'gpu-3', device: '0000:5d:00', action: 'reboot', standing: 'current' },
+        },
+      ],
+    });
+    expect(agent?.status()).toMatchObject({ node: 'gpu-3', detectors: { 'kernel-log': { state: 'watching' } }, reporter: { failures: 0 } });
+  });
+
+  it('delivers after a restart what the controller had not taken, and judges no line twice', async () => {
+    await start();
+    controller.answer(() => ({ status: 503 }));
+    await write(79);
+    await until(() => codes().length > 0);
+    await agent?.stop();
+    controller.answer(() => undefined);
+    const before = controller.requests.length;
+    await start();
+    await write(48);
+    await until(() => codes().includes('xid/48'));
+    expect(controller.requests.slice(before).flatMap(({ batch }) => batch.reports.map((report) => [report.seq, report.fault.code]))).toEqual([
+      [1, 'xid/79'],
+      [2, 'xid/48'],
+    ]);
+    expect(new Set(controller.requests.map(({ batch }) => batch.stream)).size).toBe(1);
+  });
+
+  it('reports although its spool cannot be written, and says so', async () => {
+    await writeFile(join(root, 'spool'), 'a file');
+    await start();
+    await write(79);
+    await until(() => codes().length === 1);
+    expect(controller.requests.flatMap(({ batch }) => batch.gaps.map((gap) => gap.what))).toEqual(['spool-unwritable']);
+    expect(agent?.status().spool.onDisk).toBe(false);
+  });
+
+  it('says that it is blind while it cannot read the kernel log, and goes on beating', async () => {
+    await rm(join(root, 'dev/kmsg'));
+    await mkdir(join(root, 'dev/kmsg'));
+    const { url, caFile, tokenFile } = controller;
+    const settings = agentSettings.parse({ heartbeat: '50ms', controller: { url, caFile, tokenFile }, spool: { directory: join(root, 'spool') } });
+    agent = await startAgent({ settings, node: 'gpu-3', hostRoot: root, version: '0.1.0', log: pino({ level: 'silent' }) });
+    await until(() => agent?.status().detectors['kernel-log']?.state === 'blind' && controller.requests.length > 2);
+    expect(agent.status().detectors['kernel-log']?.because).toContain('not a regular file or character device');
+  });
+});

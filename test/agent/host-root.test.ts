@@ -1,0 +1,89 @@
+import { execFileSync } from 'node:child_process';
+import { chmod, link, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { openHostFile, readHostFile } from '../../agent/host-root.ts';
+
+let root = '';
+let outside = '';
+
+beforeEach(async () => {
+  root = await mkdtemp(join(tmpdir(), 'kcover-host-'));
+  outside = await mkdtemp(join(tmpdir(), 'kcover-outside-'));
+  await mkdir(join(root, 'var/lib'), { recursive: true });
+  await writeFile(join(root, 'var/lib/report.json'), 'hello');
+  await writeFile(join(outside, 'secret'), 'secret');
+});
+
+afterEach(async () => {
+  await Promise.all([root, outside].map((directory) => rm(directory, { recursive: true, force: true })));
+});
+
+describe('a file below the host root', () => {
+  it('is read', async () => {
+    expect(await readHostFile(root, '/var/lib/report.json', 100)).toBe('hello');
+    expect(await readHostFile(root, 'var//./lib/report.json', 5)).toBe('hello');
+  });
+
+  it('is refused when it has more bytes than wanted', async () => {
+    await expect(readHostFile(root, '/var/lib/report.json', 4)).rejects.toMatchObject({
+      code: 'refused',
+      because: expect.stringContaining('more than 4 bytes'),
+    });
+  });
+
+  it('is read although the kernel says that it is empty', async () => {
+    expect(await readHostFile('/', '/proc/sys/kernel/random/boot_id', 256)).toMatch(/^[0-9a-f-]{36}\n$/);
+  });
+
+  it('is not found when it is not there, or a directory on the way is not', async () => {
+    await expect(readHostFile(root, '/var/lib/nothing', 100)).rejects.toMatchObject({ code: 'not-found' });
+    await expect(readHostFile(root, '/no/lib/nothing', 100)).rejects.toMatchObject({ code: 'not-found' });
+  });
+
+  it.each(['/', '', '/var/../../etc/passwd', '..', '/var/lib/report.json/..', '/a\0b'])('is refused for the path %j', async (path) => {
+    await expect(readHostFile(root, path, 100)).rejects.toMatchObject({ code: 'refused' });
+  });
+
+  it('is refused when it is a link, even to a file below the root', async () => {
+    await symlink(join(outside, 'secret'), join(root, 'var/lib/away'));
+    await symlink('report.json', join(root, 'var/lib/near'));
+    await symlink('nowhere', join(root, 'var/lib/dangling'));
+    for (const name of ['away', 'near', 'dangling']) await expect(readHostFile(root, `/var/lib/${name}`, 100)).rejects.toMatchObject({ code: 'refused' });
+  });
+
+  it('is refused when a directory on the way is a link', async () => {
+    await symlink(outside, join(root, 'var/out'));
+    await expect(readHostFile(root, '/var/out/secret', 100)).rejects.toMatchObject({ code: 'refused', because: expect.stringContaining('link') });
+  });
+
+  it('is refused at once when it is a FIFO, with nobody at the other end', async () => {
+    execFileSync('mkfifo', [join(root, 'pipe')]);
+    await expect(readHostFile(root, '/pipe', 100)).rejects.toMatchObject({ code: 'refused' });
+    await expect(openHostFile(root, '/pipe', { device: true })).rejects.toMatchObject({ code: 'refused' });
+  });
+
+  it('is refused when it is a directory', async () => {
+    await expect(readHostFile(root, '/var', 100)).rejects.toMatchObject({ code: 'refused', because: expect.stringContaining('not a regular file') });
+  });
+
+  it('is refused when it is a device that was not asked for', async () => {
+    await expect(readHostFile('/', '/dev/null', 100)).rejects.toMatchObject({ code: 'refused' });
+    const file = await openHostFile('/', '/dev/null', { device: true });
+    expect((await file.stat()).isCharacterDevice()).toBe(true);
+    await file.close();
+  });
+
+  it('may have two names', async () => {
+    await link(join(root, 'var/lib/report.json'), join(root, 'second'));
+    expect(await readHostFile(root, '/second', 100)).toBe('hello');
+  });
+
+  it('leaves no open files behind, whatever happens', async () => {
+    await chmod(join(root, 'var/lib/report.json'), 0o600);
+    for (const path of ['/var/lib/report.json', '/var/lib/nothing', '/var', '/no/way']) await readHostFile(root, path, 100).catch(() => undefined);
+    const open = execFileSync('ls', ['-l', `/proc/${process.pid}/fd`], { encoding: 'utf8' });
+    expect(open).not.toContain(root);
+  });
+});

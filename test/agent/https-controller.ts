@@ -1,0 +1,97 @@
+/** A real HTTPS server that takes reports as the controller does, and answers as a test wants. */
+
+import { createServer } from 'node:https';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import type { AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { generate } from 'selfsigned';
+import { reportBatch } from '../../contract/reports.schema.ts';
+import { reportBodyLimit, type ReportBatch } from '../../contract/reports.ts';
+
+export interface Request {
+  readonly batch: ReportBatch;
+  readonly authorization: string | undefined;
+  readonly bytes: number;
+  readonly at: number;
+}
+/** Status and body; undefined accepts everything. `silent` never answers. */
+export type Answering = (request: Request) => { readonly status: number; readonly body?: unknown } | 'silent' | undefined;
+
+export interface HttpsController {
+  readonly url: string;
+  readonly caFile: string;
+  readonly tokenFile: string;
+  readonly requests: readonly Request[];
+  /** TLS connections that were opened. */
+  connections(): number;
+  answer(answering: Answering): void;
+  close(): Promise<void>;
+}
+
+async function certificate(): Promise<{ key: string; cert: string }> {
+  const pems = await generate([{ name: 'commonName', value: 'localhost' }], {
+    algorithm: 'sha256',
+    keyType: 'ec',
+    extensions: [
+      { name: 'basicConstraints', cA: true },
+      {
+        name: 'subjectAltName',
+        altNames: [
+          { type: 2, value: 'localhost' },
+          { type: 7, ip: '127.0.0.1' },
+        ],
+      },
+    ],
+  });
+  return { key: pems.private, cert: pems.cert };
+}
+
+export async function startHttpsController(): Promise<HttpsController> {
+  const directory = await mkdtemp(join(tmpdir(), 'kcover-controller-'));
+  const { key, cert } = await certificate();
+  const caFile = join(directory, 'ca.crt');
+  const tokenFile = join(directory, 'token');
+  await Promise.all([writeFile(caFile, cert), writeFile(tokenFile, 'token-1\n')]);
+  const requests: Request[] = [];
+  let connections = 0;
+  let answering: Answering = () => undefined;
+
+  const server = createServer({ key, cert }, (request, response) => {
+    const chunks: Buffer[] = [];
+    request.on('data', (chunk: Buffer) => chunks.push(chunk));
+    request.on('end', () => {
+      const body = Buffer.concat(chunks);
+      const parsed = reportBatch.safeParse(JSON.parse(body.toString()));
+      const reply = (status: number, answer: unknown) => response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+      if (request.method !== 'POST' || request.url !== '/v1/reports') return reply(404, {});
+      if (!parsed.success) return reply(400, { error: 'malformed' });
+      const batch: ReportBatch = parsed.data;
+      const seen = { batch, authorization: request.headers.authorization, bytes: body.length, at: performance.now() };
+      requests.push(seen);
+      const answer = answering(seen);
+      if (answer === 'silent') return undefined;
+      if (body.length > reportBodyLimit) return reply(413, { error: 'too-large' });
+      return reply(answer?.status ?? 202, answer?.body ?? { accepted: batch.reports.at(-1)?.seq ?? 0 });
+    });
+  });
+  server.on('secureConnection', () => connections++);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const { port } = server.address() as AddressInfo;
+
+  return {
+    url: `https://localhost:${port}`,
+    caFile,
+    tokenFile,
+    requests,
+    connections: () => connections,
+    answer(next) {
+      answering = next;
+    },
+    async close() {
+      server.closeAllConnections();
+      await new Promise((resolve) => server.close(resolve));
+      await rm(directory, { recursive: true, force: true });
+    },
+  };
+}

@@ -1,0 +1,30 @@
+import { describe, expect, it } from '@jest/globals';
+import type { KubernetesObject } from '@kubernetes/client-node';
+import { parse } from 'yaml';
+import { agentSettings, controllerSettings, workerSettings } from '../../contract/settings.schema.ts';
+import { jobKinds } from '../../kube/job-kinds/index.ts';
+import { decideOptIn } from '../../policy/recoverable.ts';
+import { files, textOf } from './sources.ts';
+
+const taint = { key: 'kcover.io/quarantine', effect: 'NoSchedule' } as const;
+
+describe('the examples', () => {
+  it.each([
+    ['examples/worker.yaml', workerSettings],
+    ['examples/controller.yaml', controllerSettings],
+    ['examples/agent.yaml', agentSettings],
+  ])('hold settings that are taken as they stand: %s', (file, schema) => {
+    expect(schema.safeParse(parse(textOf(file)))).toMatchObject({ success: true });
+  });
+
+  it('hold a job that is opted in and can be recovered', () => {
+    const job = parse(textOf('examples/pytorchjob.yaml')) as KubernetesObject;
+    const view = jobKinds.PyTorchJob.view({ ...job, metadata: { ...job.metadata, uid: 'uid', resourceVersion: '1' } }, taint);
+    expect(view).toMatchObject({ optedIn: true, podsExpected: 4 });
+    expect(decideOptIn(view).kind).not.toBe('warn');
+  });
+
+  it('are all looked at here', () => {
+    expect(files.filter((file) => file.startsWith('examples/'))).toHaveLength(4);
+  });
+});

@@ -1,0 +1,70 @@
+import { basename } from 'node:path';
+import { describe, expect, it } from '@jest/globals';
+import { codeOf, roomOf, sources, textOf } from './sources.ts';
+
+/** Lines of code, comments and blank lines apart. */
+const sizeOf = (file: string): number =>
+  codeOf(textOf(file))
+    .split('\n')
+    .filter((line) => line.trim() !== '').length;
+
+/** A test file holds a table or a story; a source file holds one idea. */
+const mostOf = (file: string): number => longer[file]?.most ?? usualOf(file);
+const usualOf = (file: string): number => (roomOf(file) === 'test' ? 300 : 250);
+
+/** Files that are longer, with what they may be at most and why. This list may only shrink. */
+const longer: Readonly<Record<string, { readonly most: number; readonly because: string }>> = {
+  'test/controller/controller.server.test.ts': { most: 350, because: 'one set-up of a controller for all that it does' },
+};
+
+describe('files', () => {
+  it('are named after what they are about', () => {
+    const nameless = /^(utils?|helpers?|common|misc|managers?|base|types?|services?|handlers?|shared|lib)$/;
+    const words = (file: string) => file.replace(/(\.\w+)+$/, '').split('/');
+    expect(words('cli/utils.ts').some((word) => nameless.test(word))).toBe(true);
+    expect(sources.filter((file) => words(file).some((word) => nameless.test(word)))).toEqual([]);
+  });
+
+  it('have kebab-case names', () => {
+    expect(sources.filter((file) => !/^[a-z0-9-]+(\.(server\.)?test|\.schema)?\.ts$/.test(basename(file)))).toEqual([]);
+  });
+
+  it('have at most 250 lines of code, 300 in tests', () => {
+    expect(sources.length).toBeGreaterThan(100);
+    expect(sources.filter((file) => sizeOf(file) > mostOf(file)).map((file) => `${file}: ${sizeOf(file)}`)).toEqual([]);
+  });
+
+  it('leave the list of longer ones when they have become shorter', () => {
+    expect(Object.keys(longer).filter((file) => !sources.includes(file) || sizeOf(file) <= usualOf(file))).toEqual([]);
+  });
+});
+
+/** It quotes what it looks for. */
+const self = 'test/architecture/files.test.ts';
+
+describe('tests', () => {
+  const imitation = new RegExp(
+    ['jest\\.mock', 'mockModule', 'createMockFromModule', '\\bnock\\b', 'MockAgent', 'MockActivityEnvironment', 'TestWorkflowEnvironment'].join('|'),
+  );
+
+  it('never imitate Temporal or Kubernetes', () => {
+    const tests = sources.filter((file) => roomOf(file) === 'test' && file !== self);
+    expect(tests.length).toBeGreaterThan(30);
+    expect(imitation.test("jest.mock('@temporalio/client')")).toBe(true);
+    expect(tests.filter((file) => imitation.test(textOf(file)))).toEqual([]);
+  });
+
+  it('say what happens: no name is a single word', () => {
+    const named = /\b(?:it|test)(?:\.each\([^)]*\))?\(\s*['"`]([^'"`]+)['"`]/g;
+    const names = sources
+      .filter((file) => file.endsWith('.test.ts') && file !== self)
+      .flatMap((file) => [...textOf(file).matchAll(named)].map(([, name]) => ({ file, name: name ?? '' })));
+    expect(names.length).toBeGreaterThan(100);
+    expect(names.filter(({ name }) => !name.includes(' ') && !name.includes('%') && !name.includes('$'))).toEqual([]);
+  });
+
+  it('are neither switched off nor alone', () => {
+    const off = /\b(?:it|test|describe)\.(?:skip|only|todo)\b|\bx(?:it|describe)\(/;
+    expect(sources.filter((file) => file.startsWith('test/') && file !== self && off.test(textOf(file)))).toEqual([]);
+  });
+});

@@ -1,0 +1,87 @@
+/** Which room may import what. Rooms are the folders of the root. */
+
+import { type Import, importsOf, roomOf } from './sources.ts';
+
+interface Allowed {
+  readonly rooms: readonly string[];
+  /** `node:*` stands for every module of Node. */
+  readonly packages: readonly string[];
+  /** Only with `import type`. */
+  readonly types: readonly string[];
+}
+
+const product = ['contract', 'faults', 'policy', 'workflows', 'activities', 'controller', 'kube', 'agent', 'cli'];
+
+const anything = { rooms: [...product, 'testbed', 'test', 'scripts', 'bench'], packages: ['*'], types: [] } as const;
+
+export const importTable: Readonly<Record<string, Allowed>> = {
+  contract: { rooms: [], packages: ['zod'], types: [] },
+  faults: { rooms: ['contract'], packages: [], types: [] },
+  policy: { rooms: ['contract', 'faults'], packages: [], types: [] },
+  workflows: { rooms: ['contract'], packages: ['@temporalio/workflow', '@temporalio/common'], types: [] },
+  activities: {
+    rooms: ['contract', 'policy', 'kube'],
+    packages: ['@temporalio/activity', '@temporalio/client', '@temporalio/common', 'dataloader', 'node:*'],
+    // The shapes of Kubernetes objects are facts; only kube/ talks to the server.
+    types: ['@kubernetes/client-node', 'pino'],
+  },
+  controller: {
+    rooms: ['contract', 'faults', 'policy', 'kube'],
+    packages: ['@temporalio/client', '@temporalio/common', 'fastify', 'prom-client', 'node:*'],
+    types: ['@kubernetes/client-node', 'pino'],
+  },
+  kube: { rooms: ['contract'], packages: ['@kubernetes/client-node', 'undici', 'node:*'], types: ['pino'] },
+  agent: { rooms: ['contract', 'faults'], packages: ['undici', 'node:*'], types: ['pino'] },
+  cli: {
+    rooms: product,
+    packages: [
+      '@temporalio/client',
+      '@temporalio/common',
+      '@temporalio/envconfig',
+      '@temporalio/worker',
+      'cli-table3',
+      'commander',
+      'fastify',
+      'pino',
+      'prom-client',
+      'undici',
+      'yaml',
+      'zod',
+      'node:*',
+    ],
+    types: ['@kubernetes/client-node'],
+  },
+  testbed: { ...anything, rooms: [...product, 'testbed'] },
+  test: anything,
+  scripts: anything,
+  bench: anything,
+};
+
+/** What only one room may import, whoever else is allowed anything. */
+const onlyIn: Readonly<Record<string, readonly string[]>> = {
+  '@temporalio/workflow': ['workflows'],
+  '@temporalio/activity': ['activities'],
+};
+
+/** What is wrong with the imports of one file, as sentences. */
+export function badImports(file: string, text: string): string[] {
+  return importsOf(file, text).flatMap((one) => {
+    const because = whyNot(file, one);
+    return because === undefined ? [] : [`${file} imports ${one.what}: ${because}`];
+  });
+}
+
+function whyNot(file: string, { what, ours, typeOnly }: Import): string | undefined {
+  const room = roomOf(file);
+  const allowed = importTable[room];
+  if (allowed === undefined) return `${room}/ is not in the table`;
+  if (ours) {
+    const to = roomOf(what);
+    return to === room || what === 'package.json' || allowed.rooms.includes(to) ? undefined : `${room}/ may not know ${to}/`;
+  }
+  if (onlyIn[what] && !onlyIn[what].includes(room)) return `only ${onlyIn[what].join(', ')}/ may`;
+  if (what === 'zod' && room === 'contract' && !file.endsWith('.schema.ts')) return 'zod is for *.schema.ts, which workflows never import';
+  if (allowed.packages.some((name) => name === '*' || name === what || (name === 'node:*' && what.startsWith('node:')))) return undefined;
+  if (allowed.types.includes(what)) return typeOnly ? undefined : `${room}/ may import its types only`;
+  return `${room}/ may not`;
+}

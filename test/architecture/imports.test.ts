@@ -1,0 +1,68 @@
+import { describe, expect, it } from '@jest/globals';
+import { badImports, importTable } from './import-table.ts';
+import { codeOf, importsOf, roomOf, sources, textOf } from './sources.ts';
+
+describe('the table of imports', () => {
+  it.each([
+    ['a policy that reads files', 'policy/made-up.ts', "import { readFile } from 'node:fs/promises';"],
+    ['a fault that knows a policy', 'faults/made-up.ts', "import { decideNode } from '../policy/node.ts';"],
+    ['a workflow that calls an activity directly', 'workflows/made-up.ts', "import type { Dependencies } from '../activities/index.ts';"],
+    ['a controller with a Kubernetes client of its own', 'controller/made-up.ts', "import { KubeConfig } from '@kubernetes/client-node';"],
+    ['an activity that imports types of the client as values', 'activities/made-up.ts', "import { type V1Pod } from '@kubernetes/client-node';"],
+    ['an agent that talks to Temporal', 'agent/made-up.ts', "import {\n  Client,\n} from '@temporalio/client';"],
+    ['zod beside the types', 'contract/made-up.ts', "import { z } from 'zod';"],
+    ['a late import', 'kube/made-up.ts', "const { Client } = await import('@temporalio/client');"],
+    ['the product on the testbed', 'cli/made-up.ts', "export { startWorld } from '../testbed/world.ts';"],
+    ['a room that nobody knows', 'made-up/index.ts', "import 'node:fs';"],
+  ])('catches %s', (_what, file, text) => {
+    expect(badImports(file, text)).toHaveLength(1);
+  });
+
+  it('holds in every file', () => {
+    const scanned = sources.filter((file) => roomOf(file) in importTable || file.includes('/'));
+    expect(scanned.length).toBeGreaterThan(100);
+    expect(scanned.flatMap((file) => badImports(file, textOf(file)))).toEqual([]);
+  });
+});
+
+describe('workflow code', () => {
+  /** Everything that ends up in the bundle: what workflows import as values, and so on. */
+  function reachable(file: string, seen = new Set<string>()): Set<string> {
+    if (seen.has(file)) return seen;
+    seen.add(file);
+    for (const one of importsOf(file, textOf(file))) {
+      if (one.ours && !one.typeOnly) reachable(one.what, seen);
+      if (!one.ours && !one.typeOnly) seen.add(one.what);
+    }
+    return seen;
+  }
+
+  it('never reaches zod, a schema, or a module of Node', () => {
+    const all = [...reachable('workflows/index.ts')];
+    expect(all).toEqual(expect.arrayContaining(['workflows/recovery.ts', 'contract/ids.ts', '@temporalio/workflow']));
+    expect(all.filter((what) => what === 'zod' || what.startsWith('node:') || what.endsWith('.schema.ts'))).toEqual([]);
+  });
+});
+
+describe('where the world outside is read', () => {
+  const environment = /\bprocess\.(env|argv)\b/;
+  const mayRead = (file: string) =>
+    file === 'cli/environment.ts' || file === 'testbed/parts/environment.ts' || ['test', 'scripts', 'bench'].includes(roomOf(file));
+
+  it('is one file for the command line and the environment', () => {
+    expect(environment.test(textOf('cli/environment.ts'))).toBe(true);
+    expect(sources.filter((file) => !mayRead(file) && environment.test(codeOf(textOf(file))))).toEqual([]);
+  });
+
+  const impure = /\bDate\.now\b|\bnew Date\(\)|\bperformance\.|\bMath\.random\b|\bconsole\.|\bprocess\.|\bfetch\(|\bset(Timeout|Interval)\(/;
+
+  it.each(['contract', 'faults', 'policy'])('is never %s/: no clock, no chance, no log, no process', (room) => {
+    const files = sources.filter((file) => roomOf(file) === room);
+    expect(files.length).toBeGreaterThan(3);
+    expect(files.filter((file) => impure.test(codeOf(textOf(file))))).toEqual([]);
+  });
+
+  it.each(['const now = Date.now();', 'new Date()', "console.log('x')", 'process.env.HOME'])('would notice %s', (code) => {
+    expect(impure.test(codeOf(code))).toBe(true);
+  });
+});

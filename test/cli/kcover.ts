@@ -1,0 +1,24 @@
+import { spawn } from 'node:child_process';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+
+export interface Ran {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const program = fileURLToPath(new URL('../../bin/kcover.js', import.meta.url));
+
+/** Runs the program as a person would, without a way to Kubernetes or Temporal. */
+export async function kcover(args: readonly string[], stdin = ''): Promise<Ran> {
+  const env = { PATH: process.env['PATH'], HOME: '/nonexistent', KUBECONFIG: '/nonexistent', TEMPORAL_ADDRESS: '127.0.0.1:1' };
+  const child = spawn(process.execPath, [program, ...args], { env });
+  child.stdin.end(stdin);
+  const [stdout, stderr, code] = await Promise.all([
+    text(child.stdout),
+    text(child.stderr),
+    new Promise<number | null>((resolve) => child.on('close', resolve)),
+  ]);
+  return { code, stdout, stderr };
+}

@@ -1,0 +1,161 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Fault } from '../../contract/faults.ts';
+import { KcoverError } from '../../contract/errors.ts';
+import type { ReportBatch } from '../../contract/reports.ts';
+import { rememberAgents } from '../../controller/agents.ts';
+import { authenticator } from '../../controller/authenticate.ts';
+import { acknowledgedBy, decideClaim, decideReporter, newFaults, objection, type Reporter } from '../../controller/reporter.ts';
+import type { LivePod, ReviewedToken } from '../../kube/tokens.ts';
+
+const account = 'kcover-system/kcover-agent';
+const good: ReviewedToken = {
+  authenticated: true,
+  user: 'system:serviceaccount:kcover-system:kcover-agent',
+  pod: { name: 'agent-1', uid: 'pod-uid' },
+  node: 'gpu-1',
+};
+const live: LivePod = { uid: 'pod-uid', node: 'gpu-1', dead: false };
+const without = <K extends keyof ReviewedToken>(key: K): ReviewedToken =>
+  Object.fromEntries(Object.entries(good).filter(([name]) => name !== key)) as unknown as ReviewedToken;
+
+describe('who may report', () => {
+  it.each<[string, ReviewedToken, string]>([
+    ['takes a token of the agent that is bound to a pod on a node', good, 'claimed'],
+    ['does not know a token that is not valid', { ...good, authenticated: false }, 'unauthenticated'],
+    ['refuses the same name in another namespace', { ...good, user: 'system:serviceaccount:default:kcover-agent' }, 'other-account'],
+    ['refuses another account of the same namespace', { ...good, user: 'system:serviceaccount:kcover-system:default' }, 'other-account'],
+    ['refuses a person', { ...good, user: 'kcover-agent' }, 'other-account'],
+    ['does not know a token that is bound to no pod', without('pod'), 'unauthenticated'],
+    ['does not know a token of a pod without a node', without('node'), 'unauthenticated'],
+  ])('%s', (_sentence, review, expected) => {
+    const decision = decideClaim(review, account);
+    expect(decision.kind === 'refused' ? decision.rejection : decision.kind).toBe(expected);
+  });
+
+  it.each<[string, LivePod | undefined, string]>([
+    ['believes a live pod', live, 'reporter'],
+    ['refuses a pod that is gone', undefined, 'dead-pod'],
+    ['refuses a pod of the same name with another UID', { ...live, uid: 'other' }, 'dead-pod'],
+    ['refuses a pod that is ending', { ...live, dead: true }, 'dead-pod'],
+    ['refuses a pod on another node than its token says', { ...live, node: 'gpu-2' }, 'other-node'],
+  ])('%s', (_sentence, pod, expected) => {
+    const decision = decideReporter({ kind: 'claimed', namespace: 'kcover-system', pod: { name: 'agent-1', uid: 'pod-uid' }, node: 'gpu-1' }, pod);
+    expect(decision.kind === 'refused' ? decision.rejection : decision.kind).toBe(expected);
+  });
+});
+
+describe('authentication', () => {
+  function world(review: ReviewedToken = good, pod: LivePod | undefined = live) {
+    const asked: string[] = [];
+    let time = 0;
+    let state = { review, pod, broken: false };
+    const authenticate = authenticator({
+      account,
+      now: () => time,
+      capacity: 2,
+      source: {
+        review: async (token) => {
+          asked.push(token);
+          if (state.broken) throw new KcoverError('kube.unreachable', 'connection refused');
+          return state.review;
+        },
+        pod: async () => state.pod,
+      },
+    });
+    return { authenticate, asked, later: (ms: number) => (time += ms), change: (next: Partial<typeof state>) => (state = { ...state, ...next }) };
+  }
+
+  it('asks the API server once a minute for one token', async () => {
+    const { authenticate, asked, later } = world();
+    await authenticate('Bearer t');
+    later(59_999);
+    expect(await authenticate('Bearer t')).toEqual({ kind: 'reporter', node: 'gpu-1', podUid: 'pod-uid' });
+    expect(asked).toHaveLength(1);
+    later(1);
+    await authenticate('Bearer t');
+    expect(asked).toHaveLength(2);
+  });
+
+  it('does not remember a refusal', async () => {
+    const { authenticate, asked, change } = world({ ...good, authenticated: false });
+    expect(await authenticate('Bearer t')).toMatchObject({ rejection: 'unauthenticated' });
+    change({ review: good });
+    expect(await authenticate('Bearer t')).toMatchObject({ kind: 'reporter' });
+    expect(asked).toHaveLength(2);
+  });
+
+  it('remembers no more tokens than it has room for', async () => {
+    const { authenticate, asked } = world();
+    for (const token of ['a', 'b', 'c', 'a']) await authenticate(`Bearer ${token}`);
+    expect(asked).toEqual(['a', 'b', 'c', 'a']);
+  });
+
+  it('says that the API server cannot be reached, not that the token is bad', async () => {
+    const { authenticate, change } = world();
+    change({ broken: true });
+    expect(await authenticate('Bearer t')).toMatchObject({ rejection: 'kube-unreachable' });
+  });
+
+  it.each([undefined, '', 'Basic dTpw', 'Bearer', 'Bearer a b', `Bearer ${'x'.repeat(9000)}`])('asks nobody about %p', async (header) => {
+    const { authenticate, asked } = world();
+    expect(await authenticate(header)).toMatchObject({ rejection: 'unauthenticated' });
+    expect(asked).toEqual([]);
+  });
+});
+
+const bootId = '6f9d2c1e';
+const fault = (more: Partial<Fault> = {}): Fault => ({
+  id: `kernel/${bootId}/1`,
+  source: 'kernel',
+  code: 'xid/79',
+  message: 'm',
+  seenAt: '2026-11-21T07:00:00Z',
+  kernel: { bootId, sequence: 1 },
+  ...more,
+});
+const batch = (more: Partial<ReportBatch> = {}): ReportBatch => ({ schema: 1, node: 'gpu-1', bootId, stream: 's', reports: [], gaps: [], ...more });
+const reporter: Reporter = { kind: 'reporter', node: 'gpu-1', podUid: 'pod-uid' };
+
+describe('a batch', () => {
+  it.each<[string, ReportBatch, string | undefined]>([
+    ['is taken when it is of the node of its sender', batch({ reports: [{ seq: 1, fault: fault() }] }), undefined],
+    ['is refused for another node', batch({ node: 'gpu-2' }), 'other-node'],
+    ['is refused with a fault id of another boot', batch({ reports: [{ seq: 1, fault: fault({ id: 'kernel/other/1' }) }] }), 'malformed'],
+    ['is refused with a fault id of a pod', batch({ reports: [{ seq: 1, fault: fault({ id: 'pod/uid/exit' }) }] }), 'malformed'],
+    [
+      'is refused with a kernel position of another boot',
+      batch({ reports: [{ seq: 1, fault: fault({ kernel: { bootId: 'other', sequence: 1 } }) }] }),
+      'malformed',
+    ],
+  ])('%s', (_sentence, given, expected) => {
+    expect(objection(given, reporter)?.rejection).toBe(expected);
+  });
+
+  it('blames the node of its sender, whatever its faults say', () => {
+    const reports = [
+      { seq: 1, fault: fault({ node: 'gpu-2' }) },
+      { seq: 2, fault: fault() },
+    ];
+    expect(newFaults(batch({ reports }), reporter, 0).map(({ node }) => node)).toEqual(['gpu-1', 'gpu-1']);
+  });
+
+  it('has nothing new below what was acknowledged for its node, boot and stream', () => {
+    const agents = rememberAgents(() => 0);
+    const first = batch({ reports: [4, 5].map((seq) => ({ seq, fault: fault() })) });
+    agents.acknowledge(first, acknowledgedBy(first, agents.acknowledged(first)));
+    expect(newFaults(first, reporter, agents.acknowledged(first))).toEqual([]);
+    for (const other of [batch({ stream: 'new' }), batch({ bootId: 'new' }), batch({ node: 'gpu-2' })]) expect(agents.acknowledged(other)).toBe(0);
+    expect(acknowledgedBy(batch(), agents.acknowledged(first))).toBe(5);
+  });
+
+  it('counts an agent as heard for as long as asked', () => {
+    let time = 0;
+    const agents = rememberAgents(() => time);
+    agents.heard(batch());
+    time = 50_000;
+    agents.heard(batch({ node: 'gpu-2' }));
+    time = 70_000;
+    expect(agents.heardWithin(60_000)).toBe(1);
+    expect(agents.get('gpu-1')).toEqual({ at: 0, bootId });
+  });
+});

@@ -1,0 +1,128 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Fault } from '../../contract/faults.ts';
+import type { NodeOutcome } from '../../contract/nodes.ts';
+import { findStrays, foldJob, type JobSeen } from '../../policy/job-watch.ts';
+import { faultsOfReturned, foldNode, missedOf, type NodeMemory, type NodeSeen } from '../../policy/node-watch.ts';
+import { failuresToTell, type PodOwner, type PodSeen } from '../../policy/pod-watch.ts';
+
+const seen = (more: Partial<JobSeen> = {}): JobSeen => ({
+  ref: { kind: 'PyTorchJob', namespace: 'train', name: 'llm', uid: 'u1' },
+  optedIn: true,
+  wantsRecovery: false,
+  ...more,
+});
+const finished = seen({ finished: { as: 'succeeded', because: 'done' } });
+const out = seen({ optedIn: false });
+const wanting = seen({ wantsRecovery: true });
+
+describe('a change of a job', () => {
+  it.each<[string, JobSeen | undefined, JobSeen | undefined, readonly string[]]>([
+    ['starts its workflow when it is first seen opted in', undefined, seen(), ['start']],
+    ['says nothing of a job that never opted in', undefined, out, []],
+    ['says nothing when a job that never opted in goes', out, undefined, []],
+    ['says nothing of a job that is first seen finished', undefined, finished, []],
+    ['says nothing while an opted-in job goes on', seen(), seen(), []],
+    ['tells that it opted in later', out, seen(), ['opted-in']],
+    ['tells that it opted out', seen(), out, ['opted-out']],
+    ['tells that it finished', seen(), finished, ['finished']],
+    ['tells that it is gone', seen(), undefined, ['gone']],
+    ['does not tell the end of a finished job again when it goes', finished, undefined, []],
+    ['asks for a recovery when the label appears', seen(), wanting, ['recover']],
+    ['asks once, however often the job changes', wanting, wanting, []],
+    ['starts and asks when both labels are there at first sight', undefined, wanting, ['start', 'recover']],
+    ['asks when a job with the label opts in', seen({ optedIn: false, wantsRecovery: true }), wanting, ['opted-in', 'recover']],
+    ['ignores the label on a job that is not opted in', undefined, seen({ optedIn: false, wantsRecovery: true }), ['ignore-wish']],
+    ['ignores it once', seen({ optedIn: false, wantsRecovery: true }), seen({ optedIn: false, wantsRecovery: true }), []],
+    ['ends with the label still there', wanting, seen({ optedIn: false, wantsRecovery: true }), ['opted-out']],
+  ])('%s', (_sentence, before, now, expected) => {
+    expect(foldJob(before, now).map((step) => (step.kind === 'tell' ? step.observed.change : step.kind))).toEqual(expected);
+  });
+
+  it('finds the workflows whose job ended while nobody watched', () => {
+    const jobs = [seen(), seen({ ref: { ...seen().ref, uid: 'u2' }, optedIn: false }), seen({ ...finished, ref: { ...seen().ref, uid: 'u3' } })];
+    const strays = findStrays(
+      ['u1', 'u2', 'u3', 'u4'].map((uid) => `job/train/llm/${uid}`),
+      jobs,
+    );
+    expect(strays.map(({ workflowId, observed }) => [workflowId, observed.change])).toEqual([
+      ['job/train/llm/u2', 'opted-out'],
+      ['job/train/llm/u3', 'finished'],
+      ['job/train/llm/u4', 'gone'],
+    ]);
+  });
+});
+
+const failure = (id: string, seenAt = '2026-11-21T07:00:10Z'): Fault => ({ id, source: 'pod', code: 'pod/exit', message: 'm', seenAt });
+const pod = (failures: readonly Fault[], more: Partial<PodSeen> = {}): PodSeen => ({ uid: 'p', failures, decidedSuccess: false, ...more });
+const owner: PodOwner = { optedIn: true, optedInAt: '2026-11-21T07:00:00Z' };
+
+describe('a failure of a pod', () => {
+  it.each<[string, PodOwner | undefined, readonly PodSeen[], readonly string[]]>([
+    ['is told', owner, [pod([failure('a')])], ['a']],
+    ['is told for every pod', owner, [pod([failure('a')]), pod([failure('b')])], ['a', 'b']],
+    ['is not told twice', owner, [pod([failure('told'), failure('b')])], ['b']],
+    ['waits while the job is not known', undefined, [pod([failure('a')])], []],
+    ['is nothing to a job that is not opted in', { ...owner, optedIn: false }, [pod([failure('a')])], []],
+    ['is nothing to a finished job', { ...owner, finished: { as: 'failed', because: 'x' } }, [pod([failure('a')])], []],
+    ['is nothing while the job is suspended', { ...owner, suspension: { by: 'kcover', incident: 'i', attempt: 1 } }, [pod([failure('a')])], []],
+    ['is history when it ended before the opt-in', owner, [pod([failure('a', '2026-11-21T06:59:59Z')])], []],
+    ['counts in the second of the opt-in', owner, [pod([failure('a', '2026-11-21T07:00:00Z')])], ['a']],
+    ['is nothing after the master has succeeded', owner, [pod([failure('a')]), pod([], { decidedSuccess: true })], []],
+  ])('%s', (_sentence, job, pods, expected) => {
+    expect(failuresToTell(job, pods, new Set(['told'])).map(({ id }) => id)).toEqual(expected);
+  });
+});
+
+const node = (more: Partial<NodeSeen> = {}): NodeSeen => ({ uid: 'u1', systemUuid: 's1', quarantinedByUs: false, ...more });
+const ours = node({ quarantinedByUs: true });
+
+describe('a change of a node', () => {
+  const run = (...states: readonly (NodeSeen | undefined)[]) => {
+    let memory: NodeMemory | undefined;
+    return states.map((state) => {
+      const folded = foldNode(memory, state);
+      memory = folded.memory;
+      return folded.tell ? (folded.tell.uid ? `${folded.tell.uid} ${folded.tell.quarantinedByUs ? 'ours' : 'free'}` : 'gone') : '-';
+    });
+  };
+  it.each<[string, readonly (NodeSeen | undefined)[], readonly string[]]>([
+    ['is nothing when the node was never quarantined', [node(), node(), undefined, node({ uid: 'u2' })], ['-', '-', '-', '-']],
+    ['is no news when it is our own first taint', [node(), ours], ['-', '-']],
+    ['is told when our taint is taken off', [ours, node()], ['-', 'u1 free']],
+    ['is told when our taint is back', [ours, node(), node(), ours, ours], ['-', 'u1 free', '-', 'u1 ours', '-']],
+    ['is told when the node goes and comes back as another object', [ours, undefined, node({ uid: 'u2' })], ['-', 'gone', 'u2 free']],
+    ['is told when the object was replaced', [ours, node({ uid: 'u2', quarantinedByUs: true })], ['-', 'u2 ours']],
+  ])('%s', (_sentence, states, expected) => {
+    expect(run(...states)).toEqual(expected);
+  });
+
+  it('is told of a node with a workflow that was never quarantined, but not its first taint', () => {
+    const followed: NodeMemory = { seen: node(), followed: true, takenOff: false };
+    expect(foldNode(followed, ours).tell).toBeUndefined();
+    expect(foldNode(followed, undefined).tell).toEqual({ quarantinedByUs: false });
+  });
+
+  it('is told after a time without a watch only where our taint is missing', () => {
+    expect(missedOf(ours)).toBeUndefined();
+    expect(missedOf(node())).toEqual({ uid: 'u1', quarantinedByUs: false });
+    expect(missedOf(undefined)).toEqual({ quarantinedByUs: false });
+  });
+
+  const went: NodeOutcome = { node: 'gpu-1', outcome: 'gone', because: 'gone', systemUuid: 's1', quarantinedFor: [failure('a')] };
+  it.each<[string, NodeSeen, NodeOutcome | undefined, number]>([
+    ['quarantines the same machine again', node({ uid: 'u2' }), went, 1],
+    ['leaves another machine of the same name alone', node({ uid: 'u2', systemUuid: 's2' }), went, 0],
+    ['takes no id for no identity', node({ uid: 'u2', systemUuid: '' }), { ...went, systemUuid: '' }, 0],
+    ['leaves a machine alone that was released', node({ uid: 'u2' }), { ...went, outcome: 'released' }, 0],
+    [
+      'leaves a machine alone that was not quarantined when it went',
+      node({ uid: 'u2' }),
+      { node: 'gpu-1', outcome: 'gone', because: 'gone', systemUuid: 's1' },
+      0,
+    ],
+    ['leaves a machine alone that is quarantined', { ...ours, uid: 'u2' }, went, 0],
+    ['leaves a machine alone of which nothing is known', node({ uid: 'u2' }), undefined, 0],
+  ])('%s', (_sentence, now, last, expected) => {
+    expect(faultsOfReturned(now, last)).toHaveLength(expected);
+  });
+});

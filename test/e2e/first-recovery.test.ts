@@ -1,0 +1,336 @@
+import type { V1Pod } from '@kubernetes/client-node';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { annotations, jobWorkflowId, labels, nodeWorkflowId } from '../../contract/ids.ts';
+import { signals, statusQuery } from '../../contract/messages.ts';
+import type { NodeStatus } from '../../contract/nodes.ts';
+import { merge } from '../../testbed/api.ts';
+import { attachWorld } from '../../testbed/attach.ts';
+import { deletesOfPods, podDeleteCollections } from '../../testbed/audit.ts';
+import { breakGpu, failContainer } from '../../testbed/failures.ts';
+import { batchJob } from '../../testbed/job-manifests.ts';
+import { bootIdFile } from '../../testbed/nodes.ts';
+import { until } from '../../testbed/until.ts';
+import { suspendsOf, violations } from '../support/invariants.ts';
+import { type LiveJob, LiveKcover, optIn, quick, xid79 } from '../support/live-kcover.ts';
+import { testServers } from '../support/rig.ts';
+
+/** A window that a busy test machine keeps: a report may take longer than 500 ms there. */
+const workerSettings = { ...quick, recovery: { ...quick.recovery, correlation: '1500ms' } };
+
+let live: LiveKcover;
+
+beforeAll(async () => {
+  const { workflowBundle } = testServers();
+  live = await LiveKcover.start(attachWorld(process.env['KCOVER_TEST_WORLD'] ?? ''), { workflowBundle, workerSettings });
+}, 120_000);
+afterEach(() => live?.clear(), 120_000);
+afterAll(() => live?.close(), 60_000);
+
+/** The node under the last pod of the job, and that pod. */
+function lastOf(job: LiveJob) {
+  const [node, pod] = [job.nodes.at(-1), job.first.at(-1)];
+  if (!node || !pod) throw new Error(`${job.name} has no pod on a node`);
+  return { node, pod };
+}
+
+/** As under a kubelet with restart policy OnFailure: the container starts again in the same pod, and the pod keeps telling of the death. */
+const die = (pod: V1Pod): Promise<void> => failContainer(live.world.api, pod, { exitCode: 1, restart: true });
+
+const uidsNow = (job: LiveJob): string[] =>
+  live.chronicle
+    .podsOf(job)
+    .filter(({ gone }) => gone === undefined)
+    .map(({ uid }) => uid)
+    .toSorted();
+const uidsAtFirst = (job: LiveJob): string[] => job.first.map(({ metadata }) => metadata?.uid ?? '').toSorted();
+
+/** One incident with one stop of the whole first attempt, and everything that must hold after it. */
+async function expectOneRecovery(job: LiveJob) {
+  const records = await live.settled(job);
+  const facts = await live.facts(job);
+  expect(violations(facts)).toEqual([]);
+  expect(records.map(({ outcome, stops }) => ({ outcome, stops: stops.length }))).toEqual([{ outcome: 'restarted', stops: 1 }]);
+  const [record] = records;
+  expect(record?.stops[0]?.pods.map(({ uid }) => uid).toSorted()).toEqual(uidsAtFirst(job));
+  expect(record?.runningPods.map(({ uid }) => uid).toSorted()).toEqual(uidsNow(job));
+  if (!record) throw new Error('no record');
+  return { record, facts };
+}
+
+/** Nothing is done about the job: looked at for a while, because nothing cannot be waited for. */
+async function expectNothing(job: LiveJob, forMs = 1500) {
+  await sleep(forMs);
+  expect(uidsNow(job)).toEqual(uidsAtFirst(job));
+  expect(live.records(job)).toEqual([]);
+  expect((await live.writes(job.since)).filter(({ namespace }) => namespace === job.namespace)).toEqual([]);
+}
+
+describe('a GPU that falls off the bus', () => {
+  it('makes one incident of the kernel line and the pod failure that follows it', async () => {
+    const job = await live.pytorch();
+    const { node, pod } = lastOf(job);
+    await breakGpu(node, xid79);
+    await die(pod);
+    const { record } = await expectOneRecovery(job);
+    expect(live.chronicle.isQuarantined(node.name)).toBe(true);
+    expect(record.faults.map(({ code }) => code)).toContain('xid/79');
+  });
+
+  it('makes one incident of a pod failure and the kernel line that comes a moment later', async () => {
+    const job = await live.pytorch();
+    const { node, pod } = lastOf(job);
+    await die(pod);
+    await sleep(100);
+    await breakGpu(node, xid79);
+    const { record } = await expectOneRecovery(job);
+    expect(live.chronicle.isQuarantined(node.name)).toBe(true);
+    expect(record.faults.map(({ code }) => code).toSorted()).toEqual(['pod/exit', 'xid/79']);
+  });
+
+  it('is enough by itself, while all pods still look well', async () => {
+    const job = await live.pytorch();
+    const { node } = lastOf(job);
+    await breakGpu(node, xid79);
+    const { record } = await expectOneRecovery(job);
+    expect(record.faults.map(({ code }) => code)).toEqual(['xid/79']);
+    expect(live.chronicle.isQuarantined(node.name)).toBe(true);
+  });
+
+  it('is one incident when two nodes of a job break at once, and nothing lands on either', async () => {
+    const job = await live.pytorch({ workers: 2 });
+    const [first, second] = job.nodes;
+    if (!first || !second) throw new Error('the job has no two nodes');
+    await Promise.all([breakGpu(first, xid79), breakGpu(second, xid79)]);
+    await Promise.all([live.quarantined(first), live.quarantined(second)]);
+    const records = await live.settled(job);
+    expect(records.map(({ outcome }) => outcome)).toEqual(['restarted']);
+    // The second line may come after the first stop: then the new attempt is stopped only if it stands on the second node.
+    expect(records[0]?.stops.length).toBeLessThanOrEqual(2);
+    expect(violations(await live.facts(job))).toEqual([]);
+    expect(live.chronicle.podsOf(job).filter(({ gone, node }) => gone === undefined && [first.name, second.name].includes(node ?? ''))).toEqual([]);
+  });
+
+  it('leaves other jobs alone: one elsewhere, and one on the bad node that never opted in', async () => {
+    const job = await live.pytorch({ gpus: 5 });
+    const { node } = lastOf(job);
+    const elsewhere = await live.pytorch();
+    const stranger = await live.pytorch({ gpus: 1, labels: {}, nodeSelector: { 'kubernetes.io/hostname': node.name } });
+    await breakGpu(node, xid79);
+    await expectOneRecovery(job);
+    await expectNothing(elsewhere, 0);
+    await expectNothing(stranger, 0);
+  });
+});
+
+describe('a pod failure', () => {
+  it('restarts the whole job and keeps no node out', async () => {
+    const job = await live.pytorch({ workers: 2 });
+    const since = new Date();
+    await die(lastOf(job).pod);
+    await expectOneRecovery(job);
+    expect(job.nodes.filter(({ name }) => live.chronicle.isQuarantined(name))).toEqual([]);
+    expect((await live.writes(since)).filter(({ resource }) => resource === 'nodes')).toEqual([]);
+  });
+
+  it('is history when it ended before the job opted in', async () => {
+    const job = await live.pytorch({ labels: {} });
+    const { pod } = lastOf(job);
+    await die(pod);
+    await sleep(2100); // Container times are whole seconds.
+    await optInNow(job);
+    await expectNothing(job, 2000);
+    await die(lastOf(job).pod);
+    const { record } = await expectOneRecovery(job);
+    expect(record.faults).toHaveLength(1);
+  });
+});
+
+describe('other kernel lines', () => {
+  it('records an application error and keeps no node out', async () => {
+    const job = await live.pytorch();
+    const { node } = lastOf(job);
+    await breakGpu(node, 'NVRM: Xid (PCI:0000:5d:00): 13, pid=4242, name=python, Graphics SM Warp Exception on (GPC 0, TPC 0, SM 0): Out Of Range Address');
+    await live.event({ name: node.name, uid: node.uid }, 'FaultObserved', /xid\/13/);
+    await expectNothing(job);
+    expect(live.chronicle.isQuarantined(node.name)).toBe(false);
+  });
+
+  it('only warns of a code that nobody knows', async () => {
+    const job = await live.pytorch();
+    const { node } = lastOf(job);
+    await breakGpu(node, 'NVRM: Xid (PCI:0000:5d:00): 999, pid=4242, name=python, something new');
+    const event = await live.event({ name: node.name, uid: node.uid }, 'FaultObserved', /xid\/999/);
+    expect(event.type).toBe('Warning');
+    await expectNothing(job);
+    expect(live.chronicle.isQuarantined(node.name)).toBe(false);
+  });
+});
+
+describe('opting in', () => {
+  it('counts on the pod template alone', async () => {
+    const job = await live.pytorch({ labels: {}, podLabels: optIn });
+    await breakGpu(lastOf(job).node, xid79);
+    await expectOneRecovery(job);
+  });
+
+  it('warns about a job that tolerates the quarantine, and refuses to restart it onto the bad node', async () => {
+    const job = await live.pytorch({ tolerations: [{ operator: 'Exists' }] });
+    expect((await live.event(job, 'NotRecoverable')).type).toBe('Warning');
+    const { node } = lastOf(job);
+    await breakGpu(node, xid79);
+    const records = await live.settled(job, { stays: true });
+    expect(records.map(({ outcome, stops }) => ({ outcome, stops }))).toEqual([{ outcome: 'refused', stops: [] }]);
+    expect((await live.event(job, 'RecoveryRefused')).type).toBe('Warning');
+    expect(live.chronicle.isQuarantined(node.name)).toBe(true);
+    expect(uidsNow(job)).toEqual(uidsAtFirst(job));
+    expect((await live.writes(job.since)).filter(({ namespace }) => namespace === job.namespace)).toEqual([]);
+  });
+});
+
+describe('a person', () => {
+  it('restarts a job by command', async () => {
+    const job = await live.pytorch();
+    const ran = await live.say('recover', `pytorchjob/${job.name}`, '-n', job.namespace, '--reason', 'it hangs', '--output', 'json');
+    expect(ran).toMatchObject({ code: 0, stderr: '' });
+    const { record } = await expectOneRecovery(job);
+    expect(record.incident).toBe((JSON.parse(ran.stdout) as { incident: string }).incident);
+    expect(record.faults[0]?.message).toContain('it hangs');
+  });
+
+  it('restarts a job by a signal to its workflow', async () => {
+    const job = await live.pytorch();
+    await until('workflow of the job', 10_000, async () => ((await live.status(job)).phase === 'watching' ? { found: true } : { missing: 'not watching yet' }));
+    await live.temporal.workflow.getHandle(jobWorkflowId(job)).signal(signals.recover, { by: 'ada', reason: 'the switch was changed' });
+    const { record } = await expectOneRecovery(job);
+    expect(record.faults[0]?.message).toBe('ada asked: the switch was changed');
+  });
+
+  it('restarts a job by label, and the label is gone', async () => {
+    const job = await live.pytorch();
+    await setLabels(job, { [labels.needRecovery]: 'true' });
+    await expectOneRecovery(job);
+    expect((await readJob(job)).metadata.labels).toEqual(optIn);
+  });
+
+  it('gives a node back with everything of ours taken off, and lines read once more are not judged again', async () => {
+    const job = await live.pytorch();
+    const { node } = lastOf(job);
+    await breakGpu(node, xid79);
+    await expectOneRecovery(job);
+    const ran = await live.say('node', 'release', node.name, '--reason', 'GPU replaced', '--output', 'json');
+    expect({ ...ran, stdout: JSON.parse(ran.stdout) as object }).toMatchObject({ code: 0, stdout: { node: node.name, outcome: 'released' } });
+    const after = await live.world.api.core.readNode({ name: node.name });
+    expect(after.spec?.taints ?? []).toEqual([]);
+    expect(Object.keys(after.metadata?.annotations ?? {}).filter((key) => key.startsWith('kcover.io/'))).toEqual([annotations.judged]);
+
+    const agent = live.kcover.agents.get(node.name);
+    await agent?.kill('SIGKILL');
+    const bootId = readFileSync(join(node.hostRoot, bootIdFile), 'utf8').trim();
+    writeFileSync(join(live.world.directory, 'kcover', 'agents', node.name, 'spool', 'kernel-log.json'), JSON.stringify({ bootId, next: 0 }));
+    await agent?.start();
+    await until('the old line judged once more', 20_000, async () => {
+      const { phase, because } = await live.temporal.workflow.getHandle(nodeWorkflowId(node.name)).query<NodeStatus>(statusQuery);
+      return phase === 'watching' ? { found: because } : { missing: `node workflow ${phase}: ${because}` };
+    });
+    await sleep(500);
+    expect(live.chronicle.isQuarantined(node.name)).toBe(false);
+    expect(live.records(job)).toHaveLength(1);
+  });
+});
+
+describe('a restart of an agent', () => {
+  it('judges nothing again, neither under quarantine nor after it', async () => {
+    const job = await live.pytorch();
+    const { node } = lastOf(job);
+    await breakGpu(node, xid79);
+    await expectOneRecovery(job);
+    const agent = live.kcover.agents.get(node.name);
+    const quarantines = () => live.chronicle.quarantines().filter((span) => span.node === node.name).length;
+    const before = quarantines();
+    const since = new Date();
+
+    await agent?.kill('SIGKILL');
+    await agent?.start();
+    await sleep(1000);
+    expect(await live.writes(since)).toEqual([]);
+    await live.release(node);
+    await agent?.stop();
+    await agent?.start();
+    await sleep(1000);
+
+    expect(quarantines()).toBe(before);
+    await live.settled(job);
+    expect(violations(await live.facts(job))).toEqual([]);
+  });
+});
+
+describe('kinds of jobs and ways to stop them', () => {
+  it('recovers a batch Job by suspending it, and does not spend its backoffLimit', async () => {
+    const job = await live.run((namespace) => batchJob({ name: 'indexed', namespace, pods: 2, labels: optIn }));
+    await breakGpu(lastOf(job).node, xid79);
+    const { facts } = await expectOneRecovery(job);
+    expect(suspendsOf(facts)).toHaveLength(1);
+    const { status } = await live.world.api.batch.readNamespacedJob({ name: job.name, namespace: job.namespace });
+    expect(status?.failed ?? 0).toBe(0);
+  });
+
+  it('stops once a job whose pods take their time and end with an error', async () => {
+    const job = await live.pytorch({ workers: 2, terminationSeconds: 2, exitOnTerm: 143 });
+    const { node, pod } = lastOf(job);
+    await breakGpu(node, xid79);
+    await die(pod);
+    const { facts } = await expectOneRecovery(job);
+    expect(suspendsOf(facts)).toHaveLength(1);
+    await sleep(1500);
+    expect(live.records(job)).toHaveLength(1);
+  });
+
+  it('stops by one delete-collection where the settings want it', async () => {
+    await live.kcover.reconfigure({ recovery: { ...workerSettings.recovery, stop: { PyTorchJob: 'delete-collection' } } });
+    try {
+      const job = await live.pytorch({ workers: 2, terminationSeconds: 1, exitOnTerm: 143 });
+      await breakGpu(lastOf(job).node, xid79);
+      const { record, facts } = await expectOneRecovery(job);
+      expect(record.stops[0]?.by).toBe('delete-collection');
+      expect(suspendsOf(facts)).toEqual([]);
+      const collections = podDeleteCollections(facts.writes).filter(({ namespace }) => namespace === job.namespace);
+      expect(collections.map(({ deleted }) => deleted.toSorted())).toEqual([uidsAtFirst(job)]);
+      expect([...deletesOfPods(facts.writes).values()].filter((times) => times > 1)).toEqual([]);
+    } finally {
+      await live.kcover.reconfigure(workerSettings);
+    }
+  });
+});
+
+describe('mode observe', () => {
+  it('tells what it would do and writes nothing but Events', async () => {
+    await live.kcover.reconfigure({ mode: 'observe' });
+    try {
+      const job = await live.pytorch();
+      const { node, pod } = lastOf(job);
+      const since = new Date();
+      await breakGpu(node, xid79);
+      await die(pod);
+      await live.event({ name: node.name, uid: node.uid }, 'FaultObserved', /would quarantine/);
+      await live.event(job, 'RecoveryRefused', /would stop 2 pods/);
+      await sleep(1500);
+      expect(await live.writes(since)).toEqual([]);
+      expect(uidsNow(job)).toEqual(uidsAtFirst(job));
+    } finally {
+      await live.kcover.reconfigure({ mode: 'act' });
+    }
+  });
+});
+
+interface JobObject {
+  readonly metadata: { readonly labels?: Readonly<Record<string, string>> };
+}
+
+const custom = (job: LiveJob) => ({ group: 'kubeflow.org', version: 'v1', plural: 'pytorchjobs', namespace: job.namespace, name: job.name });
+const readJob = async (job: LiveJob) => (await live.world.api.custom.getNamespacedCustomObject(custom(job))) as JobObject;
+const setLabels = (job: LiveJob, given: Readonly<Record<string, string>>) =>
+  live.world.api.custom.patchNamespacedCustomObject({ ...custom(job), body: { metadata: { labels: given } } }, merge);
+const optInNow = (job: LiveJob) => setLabels(job, optIn);

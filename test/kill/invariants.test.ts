@@ -1,0 +1,80 @@
+import { describe, expect, it } from '@jest/globals';
+import { annotations } from '../../contract/ids.ts';
+import type { IncidentRecord } from '../../contract/recovery.ts';
+import type { Write } from '../../testbed/audit.ts';
+import type { PodLife } from '../support/chronicle.ts';
+import { type StoryFacts, violations } from '../support/invariants.ts';
+
+const job = { kind: 'PyTorchJob', namespace: 'train', name: 'llm', uid: 'job', pods: 1, selector: '' } as const;
+const pod = (uid: string, more: Partial<PodLife> = {}): PodLife => ({
+  uid,
+  namespace: 'train',
+  name: 'llm-master-0',
+  owner: 'job',
+  created: 10,
+  node: 'gpu-1',
+  ready: true,
+  failed: false,
+  ...more,
+});
+const write = (more: Partial<Write>): Write => ({
+  at: new Date(0),
+  user: 'system:serviceaccount:kcover-system:kcover-worker',
+  verb: 'patch',
+  resource: 'pytorchjobs',
+  subresource: undefined,
+  namespace: 'train',
+  name: 'llm',
+  uid: undefined,
+  deleted: [],
+  body: undefined,
+  code: 200,
+  requestURI: '',
+  userAgent: undefined,
+  ...more,
+});
+const suspend = write({ body: { metadata: { annotations: { [annotations.suspendedBy]: 'incident#1' } }, spec: { runPolicy: { suspend: true } } } });
+const deletion = (uid: string) => write({ verb: 'delete', resource: 'pods', deleted: [uid] });
+const record = {
+  incident: 'incident',
+  outcome: 'restarted',
+  faults: [{ id: 'fault' }],
+  stops: [{ attempt: 1, by: 'suspend', at: '', pods: [{ name: 'llm-master-0', uid: 'old', node: 'gpu-0' }] }],
+} as unknown as IncidentRecord;
+
+const good: StoryFacts = {
+  job,
+  pods: [pod('old', { gone: 20, ready: false, node: 'gpu-0' }), pod('new', { created: 30 })],
+  quarantines: [{ node: 'gpu-0', from: 5 }],
+  writes: [suspend],
+  records: [record],
+  recoveries: ['incident'],
+  suspended: false,
+  takenByKubelet: new Set(),
+};
+
+describe('what must hold after an incident', () => {
+  it('holds after one stop of one attempt', () => {
+    expect(violations(good)).toEqual([]);
+  });
+
+  it.each<[string, Partial<StoryFacts>, RegExp]>([
+    ['the same stop took effect twice', { writes: [suspend, suspend] }, /suspended twice/],
+    ['a stop was never recorded', { records: [{ ...record, stops: [] }] }, /which no record holds/],
+    ['a pod of the next attempt was deleted', { writes: [suspend, deletion('new')] }, /deleted pod .* new that no stop had/],
+    ['a pod was deleted twice', { writes: [suspend, deletion('old'), deletion('old')] }, /deleted pod .* old 2 times/],
+    ['a pod of the next attempt went', { pods: [...good.pods, pod('lost', { gone: 40 })] }, /went and no stop had it/],
+    ['a pod runs on a quarantined node', { quarantines: [{ node: 'gpu-1', from: 5 }] }, /runs on gpu-1, which is quarantined/],
+    ['a pod is missing', { pods: [pod('old', { gone: 20 })] }, /0 pods are there/],
+    ['the job is still suspended', { suspended: true }, /is suspended/],
+    ['an incident has no record', { recoveries: ['incident', 'another'] }, /another has no record/],
+    ['the same fault stopped the job twice', { records: [record, { ...record, incident: 'b' }], recoveries: ['incident', 'b'] }, /answered before/],
+  ])('does not hold when %s', (_, broken, sentence) => {
+    expect(violations({ ...good, ...broken }).join('\n')).toMatch(sentence);
+  });
+
+  it('allows a pod that came to a quarantined node to be deleted alone', () => {
+    const strayed = pod('strayed', { created: 25, gone: 28, node: 'gpu-0', ready: false });
+    expect(violations({ ...good, pods: [...good.pods, strayed], writes: [suspend, deletion('strayed')] })).toEqual([]);
+  });
+});

@@ -1,0 +1,56 @@
+import { describe, expect, it } from '@jest/globals';
+import { ApiException } from '@kubernetes/client-node';
+import { KcoverError } from '../../contract/errors.ts';
+import { isConflict, isNotFound, kubeError } from '../../kube/errors.ts';
+
+const answer = (code: number, body: unknown = '', headers: Record<string, string> = {}) => new ApiException(code, 'Unknown API Status Code!', body, headers);
+
+describe('an answer of the API server', () => {
+  it.each([
+    [429, 'kube.throttled'],
+    [409, 'kube.conflict'],
+    [403, 'kube.forbidden'],
+    [404, 'not-found'],
+    [401, 'kube.unreachable'],
+    [500, 'kube.unreachable'],
+    [504, 'kube.unreachable'],
+    [422, 'kube.invalid'],
+    [400, 'kube.invalid'],
+  ])('%s is %s', (status, code) => {
+    expect(kubeError(answer(status), 'read node gpu-3').code).toBe(code);
+  });
+
+  it('is told in its own sentence, without headers', () => {
+    const error = kubeError(answer(403, '{"message":"nodes \\"gpu-3\\" is forbidden","details":{}}', { authorization: 'Bearer secret' }), 'change node gpu-3');
+    expect(error.because).toBe('change node gpu-3: 403 nodes "gpu-3" is forbidden');
+    expect(JSON.stringify(error) + error.message + error.because).not.toContain('secret');
+  });
+
+  it('says how long to wait', () => {
+    expect(kubeError(answer(429, '', { 'retry-after': '3' }), 'x').retryAfterMs).toBe(3000);
+    expect(kubeError(answer(429), 'x').retryAfterMs).toBeUndefined();
+  });
+});
+
+describe('no answer', () => {
+  it.each([
+    [
+      'a connection that was refused',
+      new TypeError('fetch failed', { cause: Object.assign(new Error('connect ECONNREFUSED'), { code: 'ECONNREFUSED' }) }),
+      'read x: fetch failed (ECONNREFUSED)',
+    ],
+    ['a passed deadline', new DOMException('The operation was aborted due to timeout', 'TimeoutError'), 'read x: no answer in time'],
+  ])('%s is unreachable', (_, error, because) => {
+    expect(kubeError(error, 'read x')).toMatchObject({ code: 'kube.unreachable', because });
+  });
+
+  it('an error of the catalogue stays what it is', () => {
+    const error = new KcoverError('node.gone', 'gone');
+    expect(kubeError(error, 'x')).toBe(error);
+  });
+});
+
+it('knows a missing object and a conflict of the client and of ours', () => {
+  expect([answer(404), kubeError(answer(404), 'x'), answer(409)].map(isNotFound)).toEqual([true, true, false]);
+  expect([answer(409), kubeError(answer(409), 'x'), answer(404)].map(isConflict)).toEqual([true, true, false]);
+});

@@ -1,0 +1,194 @@
+import { describe, expect, it } from '@jest/globals';
+import type { KubernetesObject, V1ObjectMeta, V1Toleration } from '@kubernetes/client-node';
+import { jobKinds as kinds, type JobView } from '../../contract/jobs.ts';
+import { controllingJob, jobKinds, watchPath } from '../../kube/job-kinds/index.ts';
+
+const taint = { key: 'kcover.io/quarantine', effect: 'NoSchedule' } as const;
+const optIn = 'kcover.io/cascading-recovery';
+const at = (text: string): Date => text as unknown as Date;
+const created = '2026-11-21T06:00:00Z';
+
+const metadata = (more: V1ObjectMeta = {}): V1ObjectMeta =>
+  Object.assign({ name: 'llm', namespace: 'train', uid: 'job-uid', resourceVersion: '7', creationTimestamp: at(created) }, more);
+const template = (more: { labels?: Record<string, string>; tolerations?: V1Toleration[]; restartPolicy?: string } = {}) => ({
+  metadata: { labels: more.labels ?? {} },
+  spec: { containers: [], ...(more.tolerations && { tolerations: more.tolerations }), ...(more.restartPolicy && { restartPolicy: more.restartPolicy }) },
+});
+
+interface Given {
+  metadata?: V1ObjectMeta;
+  roles?: Record<string, object>;
+  suspend?: boolean;
+  conditions?: object[];
+}
+const pytorch = ({
+  metadata: own,
+  roles = { Master: { template: template() }, Worker: { replicas: 3, template: template() } },
+  suspend,
+  conditions,
+}: Given = {}): KubernetesObject =>
+  ({
+    apiVersion: 'kubeflow.org/v1',
+    kind: 'PyTorchJob',
+    metadata: metadata(own),
+    spec: { pytorchReplicaSpecs: roles, runPolicy: suspend === undefined ? {} : { suspend } },
+    status: { conditions: conditions ?? [] },
+  }) as KubernetesObject;
+const batch = (spec: object = {}, status: object = {}, own: V1ObjectMeta = {}): KubernetesObject =>
+  ({
+    apiVersion: 'batch/v1',
+    kind: 'Job',
+    metadata: metadata(own),
+    spec: { template: template({ restartPolicy: 'Never' }), ...spec },
+    status,
+  }) as KubernetesObject;
+
+const view = (object: KubernetesObject): JobView => jobKinds[object.kind === 'Job' ? 'Job' : 'PyTorchJob'].view(object, taint);
+
+describe('a PyTorchJob', () => {
+  it('is seen whole', () => {
+    expect(view(pytorch({ metadata: { labels: { [optIn]: 'true' } } }))).toEqual({
+      ref: { kind: 'PyTorchJob', namespace: 'train', name: 'llm', uid: 'job-uid' },
+      optedIn: true,
+      optedInAt: created,
+      restartPolicy: 'OnFailure',
+      podsExpected: 4,
+      toleratesQuarantine: false,
+      canStopBy: ['suspend', 'delete-collection'],
+      resourceVersion: '7',
+    });
+  });
+
+  it.each([
+    ['one role with Never is not stopped by deleting', { Master: { restartPolicy: 'Never' }, Worker: { restartPolicy: 'OnFailure' } }, 'Never', ['suspend']],
+    ['ExitCode is not stopped by deleting', { Master: { restartPolicy: 'ExitCode' } }, 'ExitCode', ['suspend']],
+    ['Always may be', { Master: { restartPolicy: 'Always' } }, 'Always', ['suspend', 'delete-collection']],
+    ['no restart policy is OnFailure', { Master: {} }, 'OnFailure', ['suspend', 'delete-collection']],
+  ])('%s', (_, roles, restartPolicy, canStopBy) => {
+    expect(view(pytorch({ roles }))).toMatchObject({ restartPolicy, canStopBy });
+  });
+
+  it('leaves suspend to the queue that owns it', () => {
+    expect(view(pytorch({ metadata: { labels: { 'kueue.x-k8s.io/queue-name': 'gpus' } } }))).toMatchObject({ queue: 'gpus', canStopBy: ['delete-collection'] });
+  });
+
+  it.each([
+    ['by its owner', {}, { by: 'owner' }],
+    [
+      'by kcover',
+      { 'kcover.io/suspended-by': 'recovery/train/llm/job-uid/2026-11-21T07:09:03.117Z#2' },
+      { by: 'kcover', incident: 'recovery/train/llm/job-uid/2026-11-21T07:09:03.117Z', attempt: 2 },
+    ],
+    ['by its owner when the mark makes no sense', { 'kcover.io/suspended-by': 'me' }, { by: 'owner' }],
+  ])('knows that it was suspended %s', (_, annotations, suspension) => {
+    expect(view(pytorch({ metadata: { annotations }, suspend: true })).suspension).toEqual(suspension);
+  });
+
+  it('is not suspended because a mark was left behind', () => {
+    expect(view(pytorch({ metadata: { annotations: { 'kcover.io/suspended-by': 'x#1' } }, suspend: false })).suspension).toBeUndefined();
+  });
+
+  it.each([
+    ['Succeeded', 'True', { as: 'succeeded', because: 'PyTorchJobSucceeded: done' }],
+    ['Failed', 'True', { as: 'failed', because: 'PyTorchJobSucceeded: done' }],
+    ['Failed', 'False', undefined],
+    ['Running', 'True', undefined],
+  ])('with condition %s %s is finished accordingly', (type, status, finished) => {
+    expect(view(pytorch({ conditions: [{ type, status, reason: 'PyTorchJobSucceeded', message: 'done' }] })).finished).toEqual(finished);
+  });
+
+  it('succeeds with its master, and with all where it has none', () => {
+    expect(jobKinds.PyTorchJob.succeedsWith(pytorch())).toBe('Master');
+    expect(jobKinds.PyTorchJob.succeedsWith(pytorch({ roles: { Worker: {} } }))).toBe('all');
+  });
+});
+
+describe('opting in', () => {
+  const inTemplate = { Worker: { template: template({ labels: { [optIn]: 'true' } }) } };
+  it.each([
+    ['counts on the job', { metadata: { labels: { [optIn]: 'true' } } }, true],
+    ['counts on the template of any role', { roles: { Master: { template: template() }, ...inTemplate } }, true],
+    ['is decided by the job where both speak', { metadata: { labels: { [optIn]: 'false' } }, roles: inTemplate }, false],
+    ['is strictly true', { metadata: { labels: { [optIn]: 'True' } } }, false],
+    ['does not happen by itself', {}, false],
+  ])('%s', (_, given: Given, optedIn) => {
+    expect(view(pytorch(given)).optedIn).toBe(optedIn);
+  });
+
+  const owner = (manager: string, time: string, label: boolean) => ({
+    manager,
+    time: at(time),
+    fieldsV1: { 'f:metadata': { 'f:labels': label ? { [`f:${optIn}`]: {} } : {} } },
+  });
+  it('dates from the earliest write of an owner of the label', () => {
+    const managedFields = [
+      owner('operator', '2026-11-21T06:30:00Z', false),
+      owner('kubectl', '2026-11-21T06:50:00Z', true),
+      owner('cd', '2026-11-21T06:55:00Z', true),
+    ];
+    expect(view(pytorch({ metadata: { labels: { [optIn]: 'true' }, managedFields } })).optedInAt).toBe('2026-11-21T06:50:00Z');
+  });
+  it('by template dates from the creation', () => {
+    expect(view(pytorch({ metadata: { managedFields: [owner('kubectl', '2026-11-21T06:50:00Z', true)] }, roles: inTemplate })).optedInAt).toBe(created);
+  });
+});
+
+describe('tolerating the quarantine', () => {
+  it.each<[string, V1Toleration, boolean]>([
+    ['everything', { operator: 'Exists' }, true],
+    ['our key', { key: 'kcover.io/quarantine', operator: 'Exists' }, true],
+    ['our key with our effect', { key: 'kcover.io/quarantine', operator: 'Exists', effect: 'NoSchedule' }, true],
+    ['our key with another effect', { key: 'kcover.io/quarantine', operator: 'Exists', effect: 'NoExecute' }, false],
+    ['another key', { key: 'nvidia.com/gpu', operator: 'Exists' }, false],
+    ['our key with a value that the reason will not have', { key: 'kcover.io/quarantine', value: 'true' }, false],
+  ])('a pod that tolerates %s', (_, toleration, tolerates) => {
+    expect(view(pytorch({ roles: { Master: { template: template({ tolerations: [toleration] }) } } })).toleratesQuarantine).toBe(tolerates);
+  });
+
+  it('counts a value that settings give to the taint', () => {
+    const job = pytorch({ roles: { Master: { template: template({ tolerations: [{ key: 'faulty', operator: 'Equal', value: 'true' }] }) } } });
+    expect(jobKinds.PyTorchJob.view(job, { key: 'faulty', value: 'true', effect: 'NoSchedule' }).toleratesQuarantine).toBe(true);
+  });
+});
+
+describe('a batch Job', () => {
+  it('is stopped by suspending only', () => {
+    expect(view(batch({ parallelism: 4, completions: 4 }))).toMatchObject({ podsExpected: 4, restartPolicy: 'Never', canStopBy: ['suspend'] });
+  });
+  it('cannot be stopped where a queue owns suspend', () => {
+    expect(view(batch({}, {}, { labels: { 'kueue.x-k8s.io/queue-name': 'gpus' } })).canStopBy).toEqual([]);
+  });
+  it.each([
+    ['what succeeded is not run again', { parallelism: 4, completions: 4 }, { succeeded: 3 }, 1],
+    ['without completions it has its parallelism', { parallelism: 3 }, {}, 3],
+    ['by default it has one pod', {}, {}, 1],
+  ])('%s', (_, spec, status, pods) => {
+    expect(view(batch(spec, status)).podsExpected).toBe(pods);
+  });
+  it('finishes with Complete and Failed', () => {
+    expect(view(batch({}, { conditions: [{ type: 'Complete', status: 'True' }] })).finished).toEqual({ as: 'succeeded', because: 'Complete' });
+    expect(view(batch({}, { conditions: [{ type: 'Failed', status: 'True', reason: 'BackoffLimitExceeded' }] })).finished).toEqual({
+      as: 'failed',
+      because: 'BackoffLimitExceeded',
+    });
+  });
+});
+
+describe('the registry', () => {
+  it.each(kinds)('knows where to watch %s and how to suspend it', (kind) => {
+    const entry = jobKinds[kind];
+    expect(entry.kind).toBe(kind);
+    expect(watchPath(entry)).toBe(`/apis/${entry.apiVersion}/${entry.plural}`);
+    const object = { spec: entry.suspend(true) } as KubernetesObject;
+    expect(entry.isSuspended(object)).toBe(true);
+    expect(entry.isSuspended({ spec: entry.suspend(false) } as KubernetesObject)).toBe(false);
+  });
+
+  it('finds the job that controls a pod, and no other owner', () => {
+    const owner = { apiVersion: 'batch/v1', kind: 'Job', name: 'llm', uid: 'u', controller: true };
+    expect(controllingJob('train', [owner])).toEqual({ kind: 'Job', namespace: 'train', name: 'llm', uid: 'u' });
+    expect(controllingJob('train', [{ ...owner, controller: false }])).toBeUndefined();
+    expect(controllingJob('train', [{ ...owner, apiVersion: 'batch.volcano.sh/v1alpha1' }])).toBeUndefined();
+    expect(controllingJob('train', undefined)).toBeUndefined();
+  });
+});

@@ -1,0 +1,44 @@
+import { describe, expect, it } from '@jest/globals';
+import { clusterRoles, permissions, type Permission, roles } from '../../kube/permissions.ts';
+
+const verbsOf = (role: keyof typeof permissions, resource: string): readonly string[] => {
+  const table: readonly Permission[] = permissions[role];
+  return table.filter((permission) => permission.resource === resource).flatMap((permission) => permission.verbs);
+};
+
+describe('permissions', () => {
+  it('let the controller write nothing but reviews and its Lease', () => {
+    const table: readonly Permission[] = permissions.controller;
+    const writing = table.filter(({ verbs }) => verbs.some((verb) => !['get', 'list', 'watch'].includes(verb))).map(({ resource }) => resource);
+    expect(new Set(writing)).toEqual(new Set(['tokenreviews', 'leases']));
+  });
+
+  it('let the worker patch nodes and jobs, and never delete them', () => {
+    for (const resource of ['nodes', 'pytorchjobs', 'jobs']) {
+      expect(verbsOf('worker', resource)).toContain('patch');
+      expect(verbsOf('worker', resource)).not.toContain('delete');
+      expect(verbsOf('worker', resource)).not.toContain('update');
+    }
+  });
+
+  it('name no wildcard', () => {
+    expect(JSON.stringify([clusterRoles(), roles()])).not.toContain('*');
+  });
+
+  it('render a role and its binding for each service account', () => {
+    expect(clusterRoles().map(({ kind, metadata }) => `${kind}/${metadata?.name}`)).toEqual([
+      'ClusterRole/kcover-controller',
+      'ClusterRoleBinding/kcover-controller',
+      'ClusterRole/kcover-worker',
+      'ClusterRoleBinding/kcover-worker',
+    ]);
+  });
+
+  it('keep the Lease inside kcover-system', () => {
+    expect(roles().map(({ kind, metadata }) => `${kind}/${metadata?.namespace}/${metadata?.name}`)).toEqual([
+      'Role/kcover-system/kcover-controller',
+      'RoleBinding/kcover-system/kcover-controller',
+    ]);
+    expect(JSON.stringify(clusterRoles())).not.toContain('leases');
+  });
+});

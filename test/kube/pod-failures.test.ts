@@ -1,0 +1,143 @@
+import { describe, expect, it } from '@jest/globals';
+import type { V1ContainerStatus, V1Pod, V1PodStatus } from '@kubernetes/client-node';
+import { podFailures } from '../../kube/pod-failures.ts';
+
+/** As the API server sends it: times are text. */
+const at = (text: string): Date => text as unknown as Date;
+
+const pod = (
+  status: V1PodStatus,
+  metadata: { readonly name?: string; readonly uid?: string; readonly creationTimestamp?: Date; readonly deletionTimestamp?: Date } = {},
+): V1Pod => ({
+  metadata: { name: 'llm-worker-1', namespace: 'train', uid: 'pod-1', creationTimestamp: at('2026-11-21T06:00:00Z'), ...metadata },
+  spec: { nodeName: 'gpu-3', containers: [] },
+  status,
+});
+
+const ended = (exitCode: number, reason: string, containerID = 'containerd://a') => ({ exitCode, reason, containerID, finishedAt: at('2026-11-21T07:09:03Z') });
+const container = (name: string, more: Partial<V1ContainerStatus>): V1ContainerStatus => ({
+  name,
+  image: 'i',
+  imageID: 'i',
+  ready: false,
+  restartCount: 0,
+  ...more,
+});
+const condition = (type: string, reason: string, message = '') => ({ type, status: 'True', reason, message, lastTransitionTime: at('2026-11-21T07:09:01Z') });
+
+const cases: readonly [sentence: string, pod: V1Pod, expected: readonly [id: string, code: string][]][] = [
+  ['a running pod has none', pod({ phase: 'Running', containerStatuses: [container('pytorch', { state: { running: {} } })] }), []],
+  [
+    'a container that ended well is none',
+    pod({ phase: 'Succeeded', containerStatuses: [container('pytorch', { state: { terminated: ended(0, 'Completed') } })] }),
+    [],
+  ],
+  [
+    'a container that exits with an error is one',
+    pod({ phase: 'Failed', containerStatuses: [container('pytorch', { state: { terminated: ended(1, 'Error') } })] }),
+    [['pod/pod-1/containerd://a', 'pod/exit']],
+  ],
+  [
+    'a container killed for its memory is named so',
+    pod({ phase: 'Failed', containerStatuses: [container('pytorch', { state: { terminated: ended(137, 'OOMKilled') } })] }),
+    [['pod/pod-1/containerd://a', 'pod/oom-killed']],
+  ],
+  [
+    'memory that ran out counts even where the container then ended with 0',
+    pod({ phase: 'Succeeded', containerStatuses: [container('pytorch', { state: { terminated: ended(0, 'OOMKilled') } })] }),
+    [['pod/pod-1/containerd://a', 'pod/oom-killed']],
+  ],
+  [
+    'a container that was restarted in place shows its death in lastState',
+    pod({
+      phase: 'Running',
+      containerStatuses: [container('pytorch', { restartCount: 1, state: { running: {} }, lastState: { terminated: ended(1, 'Error') } })],
+    }),
+    [['pod/pod-1/containerd://a', 'pod/exit']],
+  ],
+  [
+    'the same death in state and lastState is one fault',
+    pod({
+      phase: 'Failed',
+      containerStatuses: [container('pytorch', { state: { terminated: ended(1, 'Error') }, lastState: { terminated: ended(1, 'Error') } })],
+    }),
+    [['pod/pod-1/containerd://a', 'pod/exit']],
+  ],
+  [
+    'two deaths of one container are two faults, the older first',
+    pod({
+      phase: 'Failed',
+      containerStatuses: [
+        container('pytorch', { state: { terminated: ended(1, 'Error', 'containerd://b') }, lastState: { terminated: ended(137, 'OOMKilled') } }),
+      ],
+    }),
+    [
+      ['pod/pod-1/containerd://a', 'pod/oom-killed'],
+      ['pod/pod-1/containerd://b', 'pod/exit'],
+    ],
+  ],
+  [
+    'a program that cannot be run is told from one that failed',
+    pod({ containerStatuses: [container('pytorch', { state: { terminated: ended(128, 'ContainerCannotRun') } })] }),
+    [['pod/pod-1/containerd://a', 'pod/cannot-run']],
+  ],
+  [
+    'an init container that fails is one',
+    pod({ phase: 'Pending', initContainerStatuses: [container('preflight', { state: { terminated: ended(2, 'Error') } })] }),
+    [['pod/pod-1/containerd://a', 'pod/init-exit']],
+  ],
+  [
+    'an init container that ended well is none',
+    pod({ phase: 'Running', initContainerStatuses: [container('preflight', { state: { terminated: ended(0, 'Completed') } })] }),
+    [],
+  ],
+  ['an eviction is one', pod({ phase: 'Failed', reason: 'Evicted', message: 'The node was low on memory' }), [['pod/pod-1/Evicted', 'pod/evicted']]],
+  [
+    'a pod that is about to be disrupted is one',
+    pod({ phase: 'Running', conditions: [condition('DisruptionTarget', 'PreemptionByScheduler')] }),
+    [['pod/pod-1/DisruptionTarget-PreemptionByScheduler', 'pod/disruption']],
+  ],
+  ['a failed phase that nothing explains is one', pod({ phase: 'Failed', reason: 'NodeLost' }), [['pod/pod-1/NodeLost', 'pod/failed']]],
+  [
+    'a failed phase that a death explains is not another',
+    pod({ phase: 'Failed', containerStatuses: [container('pytorch', { state: { terminated: ended(1, 'Error') } })] }),
+    [['pod/pod-1/containerd://a', 'pod/exit']],
+  ],
+  [
+    'a pod that is being deleted has none',
+    pod(
+      { phase: 'Failed', containerStatuses: [container('pytorch', { state: { terminated: ended(143, 'Error') } })] },
+      { deletionTimestamp: at('2026-11-21T07:09:00Z') },
+    ),
+    [],
+  ],
+];
+
+describe('failures of a pod', () => {
+  it.each(cases)('%s', (_, given, expected) => {
+    expect(podFailures(given).map((fault) => [fault.id, fault.code])).toEqual(expected);
+  });
+
+  it('names container, exit code, reason, node, pod and time', () => {
+    const [fault] = podFailures(
+      pod({
+        phase: 'Failed',
+        containerStatuses: [container('pytorch', { state: { terminated: { ...ended(1, 'Error'), message: 'CUDA error:\n device lost' } } })],
+      }),
+    );
+    expect(fault).toEqual({
+      id: 'pod/pod-1/containerd://a',
+      source: 'pod',
+      code: 'pod/exit',
+      message: 'container pytorch of llm-worker-1 ended with exit code 1: Error: CUDA error: device lost',
+      seenAt: '2026-11-21T07:09:03Z',
+      node: 'gpu-3',
+      pod: { name: 'llm-worker-1', uid: 'pod-1', createdAt: '2026-11-21T06:00:00Z' },
+    });
+  });
+
+  it('reads times of the typed client as well', () => {
+    const typed = pod({ phase: 'Failed', reason: 'Evicted' }, { name: 'llm-worker-1', uid: 'pod-1', creationTimestamp: new Date('2026-11-21T06:00:00Z') });
+    expect(podFailures(typed)[0]?.pod?.createdAt).toBe('2026-11-21T06:00:00Z');
+  });
+});

@@ -1,0 +1,79 @@
+import { describe, expect, it } from '@jest/globals';
+import type { IncidentFacts } from '../../contract/training-job.ts';
+import { decideIncident } from '../../policy/incident.ts';
+import { job, kernelFault, podFault, settings } from '../support/builders.ts';
+
+const now = Date.parse('2026-11-21T07:09:04Z');
+const quarantined = { state: 'quarantined', because: 'xid/79' } as const;
+const facts = (more: Partial<IncidentFacts> = {}): IncidentFacts => ({
+  job,
+  faults: [],
+  spent: [],
+  optedInAt: '2026-11-21T06:00:00Z',
+  since: now,
+  now,
+  ...more,
+});
+const spent = (...minutesAgo: number[]) =>
+  minutesAgo.map((minutes, index) => ({ incident: `i${index}`, startedAt: now - minutes * 60_000, endedAt: now - minutes * 60_000 + 1000 }));
+
+describe('whether faults open an incident', () => {
+  it('opens at once for a fault of a quarantined node', () => {
+    expect(decideIncident(facts({ faults: [kernelFault({ hold: quarantined })] }), settings())).toMatchObject({ kind: 'open' });
+  });
+
+  it('lets a pod failure wait for a fault of its node, and no longer than the correlation window', () => {
+    expect(decideIncident(facts({ faults: [podFault()] }), settings())).toMatchObject({ kind: 'wait', until: now + 500 });
+    expect(decideIncident(facts({ faults: [podFault()], since: now - 500 }), settings()).kind).toBe('open');
+    expect(decideIncident(facts({ faults: [podFault(), kernelFault({ hold: quarantined })] }), settings()).kind).toBe('open');
+  });
+
+  it.each([
+    ['ended before the job was opted in', { optedInAt: '2026-11-21T07:09:04Z' }],
+    ['belonged to an earlier attempt', { attemptStartedAt: '2026-11-21T06:00:01Z' }],
+  ])('sets a pod aside that %s', (because, more) => {
+    const decision = decideIncident(facts({ faults: [podFault()], ...more }), settings());
+    expect(decision.kind).toBe('nothing');
+    expect(decision.aside[0]?.because).toContain(because);
+  });
+
+  it('counts a death in the very second of the opt-in', () => {
+    expect(decideIncident(facts({ faults: [podFault()], optedInAt: '2026-11-21T07:09:03.900Z' }), settings()).aside).toEqual([]);
+  });
+
+  it('sets a fault aside whose node was released', () => {
+    expect(decideIncident(facts({ faults: [kernelFault({ hold: { state: 'released', because: 'ada' } })] }), settings()).kind).toBe('nothing');
+  });
+
+  it.each([
+    ['30 s after the first', [0.1], 30],
+    ['60 s after the second', [20, 0.1], 60],
+    ['120 s after the third', [30, 20, 0.1], 120],
+    ['240 s after the fourth', [40, 30, 20, 0.1], 240],
+  ])('backs off: %s', (_, minutes, seconds) => {
+    const history = spent(...minutes);
+    const last = history.at(-1)?.endedAt ?? 0;
+    expect(decideIncident(facts({ faults: [kernelFault()], spent: history }), settings())).toMatchObject({ kind: 'wait', until: last + seconds * 1000 });
+  });
+
+  it('never backs off longer than the limit', () => {
+    const generous = settings({ recovery: { budget: { recoveries: 50 } } });
+    const history = spent(59, 58, 57, 56, 55, 54, 53, 52, 0.1);
+    expect(decideIncident(facts({ faults: [kernelFault()], spent: history }), generous)).toMatchObject({
+      kind: 'wait',
+      until: (history.at(-1)?.endedAt ?? 0) + 600_000,
+    });
+  });
+
+  it('refuses the sixth recovery of an hour until the first has slid out', () => {
+    const history = spent(50, 40, 30, 20, 15);
+    expect(decideIncident(facts({ faults: [kernelFault()], spent: history }), settings())).toMatchObject({ kind: 'refuse', until: now + 10 * 60_000 });
+    expect(decideIncident(facts({ faults: [kernelFault()], spent: spent(61, 40, 30, 20, 15) }), settings()).kind).toBe('open');
+  });
+
+  it('does what a person asks, beyond the budget and without a window', () => {
+    expect(
+      decideIncident(facts({ faults: [podFault()], spent: spent(50, 40, 30, 20, 0.1), askedBy: { by: 'ada', reason: 'hung' } }), settings()),
+    ).toMatchObject({ kind: 'open', because: 'ada asked: hung' });
+  });
+});

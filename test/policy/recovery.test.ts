@@ -1,0 +1,87 @@
+import { describe, expect, it } from '@jest/globals';
+import type { RecoveryFacts } from '../../contract/recovery.ts';
+import { decideRecovery } from '../../policy/recovery.ts';
+import { jobView, kernelFault, nodeView, podFault, pods, settings, tainted } from '../support/builders.ts';
+
+const act = settings({ mode: 'act' });
+const nodeFault = kernelFault({ hold: { state: 'quarantined', because: 'xid/79' } });
+const facts = (more: Partial<RecoveryFacts> = {}, attempt: Partial<RecoveryFacts['attempt']> = {}): RecoveryFacts => ({
+  attempt: { job: jobView(), pods, nodes: [tainted()], undecided: [], ...attempt },
+  fresh: [nodeFault],
+  answered: [],
+  stops: 0,
+  attempts: 3,
+  asked: false,
+  ...more,
+});
+
+describe('the next step of a recovery', () => {
+  it('stops the attempt by suspend once the bad node is quarantined', () => {
+    expect(decideRecovery(facts(), act)).toMatchObject({ kind: 'stop', by: 'suspend', because: expect.stringContaining('xid/79 on gpu-3') });
+  });
+
+  it.each([
+    ['the job object is gone', facts({}, {}), { pods: [], nodes: [] }, 'cancelled'],
+    ['it was opted out', facts(), { job: jobView({ optedIn: false }) }, 'cancelled'],
+    ['it succeeded', facts(), { job: jobView({ finished: { as: 'succeeded', because: 'done' } }) }, 'cancelled'],
+    ['its own controller failed it', facts(), { job: jobView({ finished: { as: 'failed', because: 'BackoffLimitExceeded' } }) }, 'failed'],
+    ['its owner suspended it', facts(), { job: jobView({ suspension: { by: 'owner' } }) }, 'cancelled'],
+    ['its pods tolerate the taint', facts(), { job: jobView({ toleratesQuarantine: true }) }, 'refused'],
+    ['it cannot be stopped without failing', facts(), { job: jobView({ canStopBy: [], restartPolicy: 'Never' }) }, 'refused'],
+    ['no pod of it is left on the node', facts(), { pods: pods.slice(0, 3) }, 'cancelled'],
+  ] as const)('ends when %s', (name, given, attempt, outcome) => {
+    const { job: _, ...rest } = given.attempt;
+    const merged = name === 'the job object is gone' ? { ...rest, ...attempt } : { ...given.attempt, ...attempt };
+    expect(decideRecovery({ ...given, attempt: merged }, act)).toMatchObject({ kind: 'end', outcome });
+  });
+
+  it('hands over after the last stop that is allowed', () => {
+    expect(decideRecovery(facts({ stops: 3 }), act)).toMatchObject({ kind: 'end', outcome: 'handed over' });
+  });
+
+  it('says in mode observe what it would do, and acts when a person asked', () => {
+    expect(decideRecovery(facts(), settings())).toMatchObject({
+      kind: 'end',
+      outcome: 'refused',
+      because: expect.stringContaining('would stop 4 pods by suspend'),
+    });
+    expect(decideRecovery(facts({ asked: true }), settings()).kind).toBe('stop');
+  });
+
+  it('holds while a blamed node takes pods', () => {
+    const held = kernelFault({ hold: { state: 'held', because: '2 nodes are out and 2 may be' } });
+    expect(decideRecovery(facts({ fresh: [held] }, { nodes: [nodeView()] }), act)).toMatchObject({
+      kind: 'hold',
+      because: 'gpu-3 is not quarantined: 2 nodes are out and 2 may be',
+    });
+    expect(decideRecovery(facts({ fresh: [held] }, { nodes: [tainted()] }), act).kind).toBe('stop');
+    expect(decideRecovery(facts({ fresh: [held] }, { nodes: [] }), act).kind).toBe('stop');
+  });
+
+  it('holds, and looks again by itself, while the workflow of a blamed node has not decided', () => {
+    expect(decideRecovery(facts({ fresh: [podFault()] }, { nodes: [nodeView()], undecided: [{ node: 'gpu-3', because: 'xid/79' }] }), act)).toMatchObject({
+      kind: 'hold',
+      because: 'gpu-3 is being judged: xid/79',
+      lookAgainMs: 1000,
+    });
+  });
+
+  it('holds while a person has paused it', () => {
+    expect(decideRecovery(facts({}, { paused: { by: 'ada', reason: 'network work' } }), act)).toMatchObject({ kind: 'hold', try: 'kcover resume' });
+  });
+
+  it('stops by deletion where a queue owns suspend and the restart policy allows it', () => {
+    expect(decideRecovery(facts({}, { job: jobView({ queue: 'gpu-queue', canStopBy: ['delete-collection'] }) }), act)).toMatchObject({
+      by: 'delete-collection',
+    });
+  });
+
+  it('restarts the others when one pod failed, wherever it ran', () => {
+    expect(decideRecovery(facts({ fresh: [podFault({ node: 'gpu-9' })] }, { nodes: [] }), act).kind).toBe('stop');
+  });
+
+  it('goes on waiting when a later fault does not touch the new attempt', () => {
+    expect(decideRecovery(facts({ stops: 1, fresh: [kernelFault({ node: 'gpu-7' })] }), act).kind).toBe('go-on');
+    expect(decideRecovery(facts({ stops: 1 }), act).kind).toBe('stop');
+  });
+});

@@ -1,0 +1,126 @@
+/** What happened to nodes, pods and jobs, as an onlooker with a watch saw it. Every change has its place in the one order of etcd. */
+
+import type { KubernetesObject, V1Node, V1Pod } from '@kubernetes/client-node';
+import { quarantineTaintKey } from '../../contract/ids.ts';
+import { connectKube } from '../../kube/connection.ts';
+import { jobKinds, watchPath } from '../../kube/job-kinds/index.ts';
+import { type WatchEvent, watchResource } from '../../kube/watch.ts';
+import type { RunningJob } from '../../testbed/jobs.ts';
+
+/** One pod from its creation on. Places in the order of changes are resource versions. */
+export interface PodLife {
+  readonly uid: string;
+  readonly namespace: string;
+  readonly name: string;
+  /** UID of the job that controls it. */
+  readonly owner: string;
+  readonly created: number;
+  readonly node?: string;
+  readonly ready: boolean;
+  /** It ended by itself with an error before anybody told it to go: its own controller may replace it. */
+  readonly failed: boolean;
+  readonly gone?: number;
+}
+
+/** A node carried the quarantine taint from one change to another. */
+export interface QuarantineSpan {
+  readonly node: string;
+  readonly from: number;
+  readonly to?: number;
+}
+
+export interface Chronicle {
+  /** Every pod that the job ever had, in the order of creation. */
+  podsOf(job: Pick<RunningJob, 'uid'>): readonly PodLife[];
+  quarantines(): readonly QuarantineSpan[];
+  isQuarantined(node: string): boolean;
+  isSuspended(job: Pick<RunningJob, 'uid'>): boolean;
+  /** Resolves in the moment in which it is so. */
+  seen(what: string, withinMs: number, isSo: () => boolean): Promise<void>;
+  close(): Promise<void>;
+}
+
+const placeOf = (object: KubernetesObject): number => Number(object.metadata?.resourceVersion ?? 0);
+const isReady = ({ metadata, status }: V1Pod): boolean =>
+  metadata?.deletionTimestamp === undefined &&
+  status?.phase === 'Running' &&
+  (status.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ?? false);
+
+export async function openChronicle(kubeconfig: string): Promise<Chronicle> {
+  const kube = connectKube({ kubeconfig });
+  const stop = new AbortController();
+  const pods = new Map<string, PodLife>();
+  const spans: QuarantineSpan[] = [];
+  const suspended = new Map<string, boolean>();
+  const waiting = new Set<() => void>();
+  const openSpan = (node: string): number => spans.findLastIndex((span) => span.node === node && span.to === undefined);
+
+  const onPod = ({ type, object }: WatchEvent<V1Pod>): void => {
+    const { metadata, spec } = object;
+    const owner = metadata?.ownerReferences?.find(({ controller }) => controller === true)?.uid;
+    if (metadata?.uid === undefined || owner === undefined) return;
+    const before = pods.get(metadata.uid);
+    const node = spec?.nodeName ?? before?.node;
+    const fixed = { uid: metadata.uid, namespace: metadata.namespace ?? '', name: metadata.name ?? '', owner, created: before?.created ?? placeOf(object) };
+    const failed = before?.failed === true || (metadata.deletionTimestamp === undefined && object.status?.phase === 'Failed');
+    pods.set(metadata.uid, {
+      ...fixed,
+      failed,
+      ready: type !== 'deleted' && isReady(object),
+      ...(node && { node }),
+      ...(type === 'deleted' && { gone: placeOf(object) }),
+    });
+  };
+  const onNode = ({ type, object }: WatchEvent<V1Node>): void => {
+    const node = object.metadata?.name ?? '';
+    const tainted = type !== 'deleted' && (object.spec?.taints?.some(({ key }) => key === quarantineTaintKey) ?? false);
+    const open = openSpan(node);
+    if (tainted && open < 0) spans.push({ node, from: placeOf(object) });
+    const span = spans[open];
+    if (!tainted && span) spans[open] = { ...span, to: placeOf(object) };
+  };
+  const tell =
+    <T>(record: (event: WatchEvent<T>) => void) =>
+    (event: WatchEvent<T>): void => {
+      record(event);
+      for (const look of waiting) look();
+    };
+  const common = { kube, signal: stop.signal };
+  const watches = [
+    watchResource<V1Pod>({ ...common, path: '/api/v1/pods', onEvent: tell(onPod) }),
+    watchResource<V1Node>({ ...common, path: '/api/v1/nodes', onEvent: tell(onNode) }),
+    ...Object.values(jobKinds).map((kind) =>
+      watchResource({
+        ...common,
+        path: watchPath(kind),
+        onEvent: tell(({ object }: WatchEvent<KubernetesObject>) => suspended.set(object.metadata?.uid ?? '', kind.isSuspended(object))),
+      }),
+    ),
+  ];
+  await Promise.all(watches.map((each) => each.synced));
+
+  return {
+    podsOf: ({ uid }) => [...pods.values()].filter(({ owner }) => owner === uid).toSorted((a, b) => a.created - b.created),
+    quarantines: () => spans,
+    isQuarantined: (node) => openSpan(node) >= 0,
+    isSuspended: ({ uid }) => suspended.get(uid) === true,
+    seen: (what, withinMs, isSo) =>
+      new Promise((resolve, reject) => {
+        const timer = setTimeout(() => end(() => reject(new Error(`${what} was not seen within ${withinMs / 1000} s`))), withinMs);
+        const look = (): void => {
+          if (isSo()) end(resolve);
+        };
+        const end = (how: () => void): void => {
+          clearTimeout(timer);
+          waiting.delete(look);
+          how();
+        };
+        waiting.add(look);
+        look();
+      }),
+    close: async () => {
+      stop.abort();
+      await kube.close();
+    },
+  };
+}

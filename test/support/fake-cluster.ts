@@ -1,0 +1,149 @@
+/** Activities over a cluster in memory: real decisions, imagined effects. For workflow tests only. */
+
+import { randomUUID } from 'node:crypto';
+import type { Client } from '@temporalio/client';
+import type { Activities, Announcement } from '../../contract/activities.ts';
+import type { Fault } from '../../contract/faults.ts';
+import { jobWorkflowId } from '../../contract/ids.ts';
+import type { AttemptPod, JobRef, JobView } from '../../contract/jobs.ts';
+import type { NodeRecord, NodeView } from '../../contract/nodes.ts';
+import type { IncidentRecord, RecoveryOutcome } from '../../contract/recovery.ts';
+import type { Spent } from '../../contract/training-job.ts';
+import { decideIncident } from '../../policy/incident.ts';
+import { decideNode } from '../../policy/node.ts';
+import { decideOptIn } from '../../policy/recoverable.ts';
+import { decideRecovery } from '../../policy/recovery.ts';
+import { jobView, nodeView, settings } from './builders.ts';
+
+/** A job of four pods on gpu-0..gpu-3, spare nodes gpu-4..gpu-7. Fields may be changed by the test while it runs. */
+export class FakeCluster {
+  readonly job: JobRef = { kind: 'PyTorchJob', namespace: 'train', name: 'llm', uid: randomUUID() };
+  view: JobView | null = jobView({ ref: this.job });
+  readonly nodes = new Map<string, NodeView>();
+  pods: AttemptPod[] = [];
+  readonly announced: Announcement[] = [];
+  readonly records: IncidentRecord[] = [];
+  readonly nodeRecords: NodeRecord[] = [];
+  readonly stopped: { attempt: number; uids: string[] }[] = [];
+  settings = settings({ mode: 'act' });
+  paused: { by: string; reason: string } | undefined;
+  mayReserve: true | string = true;
+  resumes = 0;
+  /** Called before every look at the attempt. */
+  beforeLook: (() => Promise<void>) | undefined;
+  /** What Temporal would say of a recovery that closed without a report. */
+  closed: RecoveryOutcome | undefined;
+  found: { spent: readonly Spent[]; open?: string } = { spent: [] };
+  /** Holds the restart until the test lets it go on. */
+  gate: Promise<void> = Promise.resolve();
+  /** Set by the test: the rig's client and queue, for signals between workflows. */
+  client: Client | undefined;
+
+  constructor() {
+    for (let index = 0; index < 8; index++)
+      this.nodes.set(`gpu-${index}`, nodeView({ name: `gpu-${index}`, uid: `${this.job.uid}-node-${index}`, systemUuid: `machine-${index}` }));
+    this.place();
+  }
+
+  place(): void {
+    const free = [...this.nodes.values()].filter((node) => !node.taint).map((node) => node.name);
+    this.pods = [0, 1, 2, 3].map((index) => ({ name: `llm-${index}`, uid: randomUUID(), node: free[index] ?? 'none' }));
+  }
+
+  activities(): Activities {
+    const digest = async <T>(decision: T): Promise<T & { settings: string; at: number }> => ({ ...decision, settings: 'test', at: Date.now() });
+    return {
+      decideNode: (facts) => digest(decideNode(facts, this.settings)),
+      decideIncident: (facts) => digest(decideIncident(facts, this.settings)),
+      decideRecovery: (facts) => digest(decideRecovery(facts, this.settings)),
+      decideOptIn: (view) => digest(decideOptIn(view)),
+      observeNode: async ({ node }) => this.nodes.get(node) ?? null,
+      reserveQuarantine: async ({ nodeUid, incident }) =>
+        this.mayReserve === true ? { granted: true, nodeUid, incident } : { granted: false, nodeUid, because: this.mayReserve },
+      quarantineNode: async ({ node, reason, incident }) => {
+        this.change(node, { taint: { value: reason, ours: true, incident } });
+        return { at: new Date().toISOString(), taint: 'ours', cordonedByUs: false };
+      },
+      releaseNode: async ({ node, judged }) => {
+        const { taint: _, ...rest } = this.nodes.get(node) ?? nodeView({ name: node });
+        this.nodes.set(node, { ...rest, ...(judged ? { judged } : {}) });
+        return { kind: 'released' };
+      },
+      tellJobs: async ({ node, faults }) => {
+        if (!this.view?.optedIn || !this.pods.some((pod) => pod.node === node)) return [];
+        await this.client?.workflow.getHandle(jobWorkflowId(this.job)).signal('faultsObserved', { faults });
+        return [this.job];
+      },
+      observeJob: async () => this.view,
+      observeAttempt: async ({ nodes }) => {
+        await this.beforeLook?.();
+        return this.attempt(nodes);
+      },
+      stopAttempt: async ({ attempt, pods }) => {
+        this.stopped.push({ attempt, uids: pods.map((pod) => pod.uid) });
+        this.pods = [];
+        return { kind: 'stopped', at: new Date().toISOString(), requests: 1 };
+      },
+      resumeJob: async () => {
+        this.resumes += 1;
+        return { resumed: true };
+      },
+      awaitAttempt: async ({ old }) => {
+        if (this.pods.length === 0) this.place();
+        await this.gate;
+        if (this.pods.some((pod) => old.includes(pod.uid))) throw new Error('the old attempt was counted');
+        return { kind: 'running', at: new Date().toISOString(), pods: this.pods, startedAt: new Date().toISOString(), misplaced: 0 };
+      },
+      acknowledgeWish: async () => undefined,
+      announce: async ({ events }) => {
+        this.announced.push(...events);
+      },
+      recordIncident: async (record) => {
+        if ('job' in record) this.records.push(record);
+        else this.nodeRecords.push(record);
+        return { address: `memory/${record.incident}` };
+      },
+      findRecoveries: async () => this.found,
+      lookAtRecovery: async () => (this.closed ? { kind: 'closed', report: this.closed } : { kind: 'running' }),
+      tellWaiting: async ({ workflowIds }) => {
+        for (const id of workflowIds)
+          await this.client?.workflow
+            .getHandle(id)
+            .signal('permissionChanged')
+            .catch(() => undefined);
+      },
+    };
+  }
+
+  private attempt(nodes: readonly string[]) {
+    return {
+      pods: this.pods,
+      nodes: nodes.flatMap((name) => this.nodes.get(name) ?? []),
+      undecided: [],
+      ...(this.view ? { job: this.view } : {}),
+      ...(this.paused ? { paused: this.paused } : {}),
+    };
+  }
+
+  change(node: string, more: Partial<NodeView>): void {
+    const current = this.nodes.get(node);
+    if (current) this.nodes.set(node, { ...current, ...more });
+  }
+
+  reasons = (): string[] => this.announced.map((one) => one.reason);
+
+  /** A node fault as the node's workflow tells it after the quarantine. */
+  quarantined(fault: Fault): Fault {
+    this.change(fault.node ?? '', { taint: { value: 'xid-79', ours: true } });
+    return { ...fault, hold: { state: 'quarantined', because: fault.message } };
+  }
+}
+
+/** Activities that always go to the cluster of the running test. */
+export const activitiesOf = (current: () => FakeCluster): Activities =>
+  Object.fromEntries(
+    Object.keys(new FakeCluster().activities()).map((name) => [
+      name,
+      (request: never) => (current().activities()[name as 'announce'] as (one: never) => unknown)(request),
+    ]),
+  ) as unknown as Activities;

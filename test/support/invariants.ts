@@ -1,0 +1,107 @@
+/** What must hold after any incident, whatever was killed meanwhile: judged by UID from the audit log, a watch and the records. Pure. */
+
+import { annotations } from '../../contract/ids.ts';
+import type { IncidentRecord } from '../../contract/recovery.ts';
+import { deletesOfPods, podDeleteCollections, podDeletes, suspends, type Write } from '../../testbed/audit.ts';
+import type { RunningJob } from '../../testbed/jobs.ts';
+import type { PodLife, QuarantineSpan } from './chronicle.ts';
+
+export interface StoryFacts {
+  readonly job: RunningJob;
+  /** Every pod that the job ever had. */
+  readonly pods: readonly PodLife[];
+  readonly quarantines: readonly QuarantineSpan[];
+  /** What kcover's own accounts wrote since the story began. */
+  readonly writes: readonly Write[];
+  readonly records: readonly IncidentRecord[];
+  /** Ids of the recoveries that the workflow of the job started. */
+  readonly recoveries: readonly string[];
+  readonly suspended: boolean;
+  /** Pods that nobody told to go: the simulated kubelet deletes by name, now and then twice, and then takes the next pod of that name. */
+  readonly takenByKubelet: ReadonlySet<string>;
+}
+
+/** What did not hold, a sentence each; empty when all is well. */
+export function violations(facts: StoryFacts): string[] {
+  return [...stopsOncePerAttempt(facts), ...deletesOnlyWhatItStopped(facts), ...runsAgain(facts), ...oneRecordEach(facts)];
+}
+
+export const ourWrites = (writes: readonly Write[]): Write[] => writes.filter(({ user }) => user.startsWith('system:serviceaccount:kcover-system:kcover-'));
+
+/** UIDs that the simulated kubelet deleted and nobody else. */
+export function takenByKubelet(writes: readonly Write[]): Set<string> {
+  const deletedBy = (isKubelet: boolean) => [...deletesOfPods(writes.filter(({ user }) => (user === 'kwok') === isKubelet)).keys()];
+  const told = new Set(deletedBy(false));
+  return new Set(deletedBy(true).filter((uid) => !told.has(uid)));
+}
+
+/** Suspends of the job that took effect, each with its mark. */
+export const suspendsOf = ({ job, writes }: Pick<StoryFacts, 'job' | 'writes'>): string[] =>
+  suspends(writes)
+    .filter(({ namespace, name, suspend, code }) => namespace === job.namespace && name === job.name && suspend && code < 300)
+    .map(({ body }) => (body as { metadata?: { annotations?: Record<string, string> } }).metadata?.annotations?.[annotations.suspendedBy] ?? 'no mark');
+
+function stopsOncePerAttempt(facts: StoryFacts): string[] {
+  const { records, writes, pods } = facts;
+  const marks = suspendsOf(facts);
+  const recorded = records.flatMap(({ incident, stops }) => stops.map((stop) => ({ ...stop, mark: `${incident}#${stop.attempt}` })));
+  const collections = podDeleteCollections(writes).filter(({ code }) => code < 300);
+  const uidsOfJob = new Set(pods.map(({ uid }) => uid));
+  return [
+    ...repeated(marks).map((mark) => `suspended twice as ${mark}`),
+    ...marks.filter((mark) => !recorded.some((stop) => stop.mark === mark)).map((mark) => `suspended as ${mark}, which no record holds`),
+    ...repeated(recorded.flatMap((stop) => stop.pods.map(({ uid }) => uid))).map((uid) => `two stops had pod ${uid}`),
+    ...recorded.filter((stop) => stop.pods.length === 0).map((stop) => `${stop.mark} stopped nothing`),
+    ...recorded.flatMap((stop) => {
+      const hits = collections.filter(({ deleted }) => deleted.some((uid) => stop.pods.some((pod) => pod.uid === uid)));
+      return hits.length > 1 ? [`${hits.length} delete-collections hit ${stop.mark}`] : [];
+    }),
+    ...collections.flatMap(({ deleted }) => {
+      const own = deleted.filter((uid) => uidsOfJob.has(uid));
+      return own.length > 0 && own.length < deleted.length ? [`a delete-collection took ${deleted.length - own.length} pods of others along`] : [];
+    }),
+  ];
+}
+
+function deletesOnlyWhatItStopped({ pods, writes, records, quarantines, takenByKubelet }: StoryFacts): string[] {
+  const counts = deletesOfPods(writes.filter(({ code }) => code < 300));
+  const singly = new Set(podDeletes(writes).flatMap(({ deleted }) => deleted));
+  const stopped = new Set(records.flatMap(({ stops }) => stops.flatMap((stop) => stop.pods.map(({ uid }) => uid))));
+  const moved = (pod: PodLife): boolean =>
+    singly.has(pod.uid) && quarantines.some((span) => span.node === pod.node && span.from < (pod.gone ?? Infinity) && (span.to ?? Infinity) > pod.created);
+  return pods.flatMap((pod) => [
+    ...((counts.get(pod.uid) ?? 0) > 1 ? [`deleted pod ${pod.name} ${pod.uid} ${counts.get(pod.uid)} times`] : []),
+    ...(counts.has(pod.uid) && !stopped.has(pod.uid) && !moved(pod) ? [`deleted pod ${pod.name} ${pod.uid} that no stop had`] : []),
+    ...(pod.gone !== undefined && !pod.failed && !takenByKubelet.has(pod.uid) && !stopped.has(pod.uid) && !moved(pod)
+      ? [`pod ${pod.name} ${pod.uid} on ${pod.node ?? 'no node'} went and no stop had it`]
+      : []),
+  ]);
+}
+
+function runsAgain({ job, pods, quarantines, suspended }: StoryFacts): string[] {
+  const running = pods.filter(({ gone }) => gone === undefined);
+  const ready = running.filter(({ ready: is }) => is);
+  const out = new Set(quarantines.filter(({ to }) => to === undefined).map(({ node }) => node));
+  return [
+    ...(suspended ? ['the job is suspended'] : []),
+    ...(running.length === job.pods && ready.length === job.pods ? [] : [`${running.length} pods are there and ${ready.length} ready, of ${job.pods}`]),
+    ...running.filter(({ node }) => node !== undefined && out.has(node)).map(({ name, node }) => `pod ${name} runs on ${node}, which is quarantined`),
+  ];
+}
+
+function oneRecordEach({ records, recoveries }: StoryFacts): string[] {
+  const known = new Set<string>();
+  const unexplained = records.flatMap(({ incident, stops, faults }) => {
+    const news = faults.filter(({ id }) => !known.has(id));
+    for (const { id } of faults) known.add(id);
+    return stops.length > 0 && news.length === 0 ? [`${incident} stopped the job again for faults that were answered before`] : [];
+  });
+  return [
+    ...repeated(records.map(({ incident }) => incident)).map((incident) => `${incident} has two records`),
+    ...recoveries.filter((id) => !records.some(({ incident }) => incident === id)).map((id) => `${id} has no record`),
+    ...records.filter(({ incident }) => !recoveries.includes(incident)).map(({ incident }) => `${incident} is recorded and was never started`),
+    ...unexplained,
+  ];
+}
+
+const repeated = (texts: readonly string[]): string[] => [...new Set(texts.filter((text, index) => texts.indexOf(text) !== index))];

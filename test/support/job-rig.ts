@@ -1,0 +1,57 @@
+/** What every test of a job's workflow needs: a fake cluster of its own, a rig for the whole file, and the words of the story. */
+
+import { afterAll, beforeAll, beforeEach } from '@jest/globals';
+import type { WorkflowHandle } from '@temporalio/client';
+import { jobWorkflowId } from '../../contract/ids.ts';
+import type { JobStatus } from '../../contract/training-job.ts';
+import { activitiesOf, FakeCluster } from './fake-cluster.ts';
+import { type Rig, startRig } from './rig.ts';
+
+export interface JobRig {
+  readonly cluster: FakeCluster;
+  readonly rig: Rig;
+  start(): Promise<WorkflowHandle>;
+  status(handle: WorkflowHandle): Promise<JobStatus>;
+  /** The job object goes, and with it its workflow. */
+  ended(handle: WorkflowHandle): Promise<unknown>;
+}
+
+/** To be called in a describe block. Every history that was made is replayed at the end. */
+export function useJobRig(): JobRig {
+  let cluster = new FakeCluster();
+  let rig: Rig;
+  const started: string[] = [];
+  beforeAll(async () => {
+    rig = await startRig(activitiesOf(() => cluster));
+  });
+  beforeEach(() => {
+    cluster = new FakeCluster();
+    cluster.client = rig.client;
+  });
+  afterAll(async () => {
+    try {
+      for (const id of started) await rig.replay(id);
+    } finally {
+      await rig.close();
+    }
+  });
+  return {
+    get cluster() {
+      return cluster;
+    },
+    get rig() {
+      return rig;
+    },
+    start() {
+      const workflowId = jobWorkflowId(cluster.job);
+      started.push(workflowId);
+      return rig.client.workflow.start('trainingJob', { workflowId, taskQueue: rig.taskQueue, args: [{ job: cluster.job }] });
+    },
+    status: (handle) => handle.query<JobStatus>('status'),
+    async ended(handle) {
+      cluster.view = null;
+      await handle.signal('jobObserved', { change: 'gone' });
+      return handle.result();
+    },
+  };
+}

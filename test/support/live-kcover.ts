@@ -1,0 +1,277 @@
+/** All of kcover on real servers, seen from outside: jobs to break, records to wait for, facts to judge. */
+
+import { spawn } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import { fileURLToPath } from 'node:url';
+import type { CoreV1Event, V1Pod } from '@kubernetes/client-node';
+import { Client, Connection } from '@temporalio/client';
+import { jobWorkflowId, labels, nodeWorkflowId } from '../../contract/ids.ts';
+import { statusQuery, updates } from '../../contract/messages.ts';
+import type { NodeRecord } from '../../contract/nodes.ts';
+import type { IncidentRecord } from '../../contract/recovery.ts';
+import type { NodeStatus } from '../../contract/nodes.ts';
+import type { JobStatus } from '../../contract/training-job.ts';
+import type { AttachedWorld } from '../../testbed/attach.ts';
+import { readWrites, type Write } from '../../testbed/audit.ts';
+import { type BatchJobManifest, type PytorchJobManifest, type PytorchJobOptions, pytorchJob } from '../../testbed/job-manifests.ts';
+import { awaitRunning, createJob, podsOf, type RunningJob } from '../../testbed/jobs.ts';
+import type { SimulatedNode } from '../../testbed/nodes.ts';
+import { type Kcover, type KcoverOptions, startKcover } from '../../testbed/roles.ts';
+import { until } from '../../testbed/until.ts';
+import { type Chronicle, openChronicle } from './chronicle.ts';
+import { ourWrites, type StoryFacts, takenByKubelet } from './invariants.ts';
+
+/** A line after which a GPU is good for nothing. */
+export const xid79 = 'NVRM: Xid (PCI:0000:5d:00): 79, pid=4242, name=python, GPU has fallen off the bus.';
+export const optIn = { [labels.cascadingRecovery]: 'true' } as const;
+
+/** A job that runs, and what was there when it began to. */
+export interface LiveJob extends RunningJob {
+  readonly first: readonly V1Pod[];
+  /** Nodes of its first pods, in their order. */
+  readonly nodes: readonly SimulatedNode[];
+  readonly since: Date;
+}
+
+export interface Ran {
+  readonly code: number | null;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+const program = fileURLToPath(new URL('../../bin/kcover.js', import.meta.url));
+
+/** Quick second recoveries, and a limit that no test reaches. */
+export const quick = {
+  quarantine: { limit: { atLeast: 12 } },
+  recovery: { budget: { recoveries: 50, backoff: { first: '100ms', most: '1s' } } },
+} as const;
+/** A controller that was killed leaves its Lease behind, and the next one waits for its end. Much shorter, and a busy test machine loses it. */
+const shortLease = { leaderElection: { lease: '6s', renew: '5s', retry: '1s' } } as const;
+
+export class LiveKcover {
+  readonly world: AttachedWorld;
+  readonly kcover: Kcover;
+  readonly temporal: Client;
+  readonly chronicle: Chronicle;
+  readonly #jobs: LiveJob[] = [];
+
+  constructor(world: AttachedWorld, kcover: Kcover, temporal: Client, chronicle: Chronicle) {
+    this.world = world;
+    this.kcover = kcover;
+    this.temporal = temporal;
+    this.chronicle = chronicle;
+  }
+
+  static async start(world: AttachedWorld, options: KcoverOptions = {}): Promise<LiveKcover> {
+    const kcover = await startKcover(world, { mode: 'act', workerSettings: quick, controllerSettings: shortLease, ...options });
+    const connection = await Connection.connect({ address: world.temporal.address });
+    return new LiveKcover(world, kcover, new Client({ connection, namespace: world.temporal.namespace }), await openChronicle(world.kubernetes.kubeconfig));
+  }
+
+  /** A PyTorchJob of one master and so many workers in a namespace of its own, opted in unless told; runs when this resolves. */
+  pytorch(options: Partial<PytorchJobOptions> = {}): Promise<LiveJob> {
+    return this.run((namespace) => pytorchJob({ name: `llm-${randomUUID().slice(0, 8)}`, workers: 1, labels: optIn, ...options, namespace }));
+  }
+
+  async run(manifest: (namespace: string) => PytorchJobManifest | BatchJobManifest): Promise<LiveJob> {
+    const { api } = this.world;
+    const namespace = `train-${randomUUID().slice(0, 8)}`;
+    await api.core.createNamespace({ body: { metadata: { name: namespace } } });
+    const since = new Date();
+    const job = await createJob(api, manifest(namespace));
+    const first = await awaitRunning(api, job);
+    const live = { ...job, first, nodes: this.#nodesUnder(first), since };
+    this.#jobs.push(live);
+    return live;
+  }
+
+  /** The job as it stands now, once nothing is open about it and nobody judges a node under it: another story may have broken one just before. */
+  async standing(job: LiveJob): Promise<LiveJob> {
+    return until(`${job.namespace}/${job.name} on sound nodes`, 60_000, async () => {
+      await this.settled(job, { incidents: 0 });
+      const first = await podsOf(this.world.api, job);
+      const nodes = this.#nodesUnder(first);
+      const judged = (await Promise.all(nodes.map((node) => this.#judgedNow(node)))).find((because) => because !== undefined);
+      return judged === undefined ? { found: { ...job, first, nodes } } : { missing: judged };
+    });
+  }
+
+  /** What its workflow says of a node that it has not finished with; a node that is only watched is sound. */
+  async #judgedNow({ name }: SimulatedNode): Promise<string | undefined> {
+    if (!(await this.isOpen(nodeWorkflowId(name)))) return undefined;
+    const { phase, because } = await this.temporal.withDeadline(Date.now() + 3000, () =>
+      this.temporal.workflow.getHandle(nodeWorkflowId(name)).query<NodeStatus>(statusQuery),
+    );
+    return phase === 'watching' ? undefined : `${name} is ${phase}: ${because}`;
+  }
+
+  /** Moves on with everything that reaches a workflow; empty while it has never run. */
+  async markOf(workflowId: string): Promise<string> {
+    try {
+      const { runId, historyLength } = await this.temporal.workflow.getHandle(workflowId).describe();
+      return `${runId}/${historyLength}`;
+    } catch {
+      return '';
+    }
+  }
+
+  #nodesUnder(pods: readonly V1Pod[]): SimulatedNode[] {
+    return pods.flatMap((pod) => this.world.nodes.find(({ name }) => name === pod.spec?.nodeName) ?? []);
+  }
+
+  /** Whether a workflow runs; asks nobody but Temporal. */
+  async isOpen(workflowId: string): Promise<boolean> {
+    try {
+      return (await this.temporal.workflow.getHandle(workflowId).describe()).status.name === 'RUNNING';
+    } catch {
+      return false;
+    }
+  }
+
+  /**
+   * Waits until all pods of the job run and nothing is open about it any more. A pod on a quarantined node is something open, for its node
+   * may have broken after the pod came; unless the job `stays`.
+   */
+  async settled(job: LiveJob, { incidents = 1, withinMs = 60_000, stays = false } = {}): Promise<readonly IncidentRecord[]> {
+    return until(`${job.namespace}/${job.name} settled`, withinMs, async () => {
+      const records = this.records(job);
+      if (records.length < incidents) return { missing: `${records.length} of ${incidents} records` };
+      const [{ phase, because, waitingFor }, recoveries] = await Promise.all([this.status(job), this.recoveries(job)]);
+      if (phase !== 'watching') return { missing: `its workflow is ${phase}: ${because}; waits for ${waitingFor}` };
+      if (recoveries.length !== records.length) return { missing: `${recoveries.length} recoveries, ${records.length} records` };
+      const alive = this.chronicle.podsOf(job).filter(({ gone }) => gone === undefined);
+      const ready = alive.filter((pod) => pod.ready).length;
+      const misplaced = stays ? undefined : alive.find(({ node }) => node !== undefined && this.chronicle.isQuarantined(node));
+      if (misplaced) return { missing: `pod ${misplaced.name} is on ${misplaced.node}, which is quarantined` };
+      return ready === job.pods && alive.length === job.pods ? { found: records } : { missing: `${alive.length} pods, ${ready} ready, of ${job.pods}` };
+    });
+  }
+
+  status(job: LiveJob): Promise<JobStatus> {
+    return this.temporal.withDeadline(Date.now() + 3000, () => this.temporal.workflow.getHandle(jobWorkflowId(job)).query<JobStatus>(statusQuery));
+  }
+
+  /** Ids of the recoveries that the job's workflow started, from its history. */
+  async recoveries(job: LiveJob): Promise<string[]> {
+    const { events } = await this.temporal.workflow.getHandle(jobWorkflowId(job)).fetchHistory();
+    return (events ?? []).flatMap((event) => event.childWorkflowExecutionStartedEventAttributes?.workflowExecution?.workflowId ?? []);
+  }
+
+  /** Oldest first. */
+  records(job: Pick<LiveJob, 'uid'>): IncidentRecord[] {
+    return jsonFiles(this.kcover.records)
+      .map((file) => JSON.parse(readFileSync(file, 'utf8')) as IncidentRecord | NodeRecord)
+      .filter((record): record is IncidentRecord => 'job' in record && record.job.uid === job.uid)
+      .toSorted((a, b) => a.startedAt.localeCompare(b.startedAt));
+  }
+
+  /** What kcover changed since. Reviews of tokens change nothing; Events and Leases are not logged. */
+  async writes(since: Date): Promise<Write[]> {
+    const writes = ourWrites(await readWrites(this.world.kubernetes.auditLog, since));
+    return writes.filter(({ resource }) => resource !== 'tokenreviews');
+  }
+
+  async facts(job: LiveJob): Promise<StoryFacts> {
+    const [all, recoveries] = await Promise.all([readWrites(this.world.kubernetes.auditLog, job.since), this.recoveries(job)]);
+    return {
+      job,
+      writes: ourWrites(all),
+      takenByKubelet: takenByKubelet(all),
+      recoveries,
+      pods: this.chronicle.podsOf(job),
+      quarantines: this.chronicle.quarantines(),
+      records: this.records(job),
+      suspended: this.chronicle.isSuspended(job),
+    };
+  }
+
+  /** Events that kcover wrote about an object. */
+  async events(about: { readonly namespace?: string; readonly uid?: string; readonly name: string }): Promise<CoreV1Event[]> {
+    const { items } = await this.world.api.core.listNamespacedEvent({ namespace: about.namespace ?? 'default' });
+    return items.filter(
+      ({ source, involvedObject }) =>
+        source?.component === 'kcover' && involvedObject.name === about.name && (about.uid === undefined || involvedObject.uid === about.uid),
+    );
+  }
+
+  event(about: { readonly namespace?: string; readonly uid?: string; readonly name: string }, reason: string, says: RegExp = /./): Promise<CoreV1Event> {
+    return until(`Event ${reason} on ${about.name}`, 20_000, async () => {
+      const events = await this.events(about);
+      const found = events.find((event) => event.reason === reason && says.test(event.message ?? ''));
+      return found ? { found } : { missing: `Events: ${events.map((event) => `${event.reason}: ${event.message}`).join('; ') || 'none'}` };
+    });
+  }
+
+  /** Runs the program as an administrator of the world would. */
+  async say(...args: string[]): Promise<Ran> {
+    const child = spawn(process.execPath, [program, ...args], {
+      env: { PATH: process.env['PATH'], HOME: this.world.directory, USER: 'ada', ...this.kcover.environment },
+    });
+    child.stdin.end();
+    const [stdout, stderr, code] = await Promise.all([
+      text(child.stdout),
+      text(child.stderr),
+      new Promise<number | null>((resolve) => child.on('close', resolve)),
+    ]);
+    return { code, stdout, stderr };
+  }
+
+  quarantined(node: SimulatedNode): Promise<void> {
+    return this.chronicle.seen(`quarantine of ${node.name}`, 20_000, () => this.chronicle.isQuarantined(node.name));
+  }
+
+  /** Gives a node back, if it is out. */
+  async release(node: Pick<SimulatedNode, 'name'>): Promise<void> {
+    if (!this.chronicle.isQuarantined(node.name)) return;
+    const handle = this.temporal.workflow.getHandle(nodeWorkflowId(node.name));
+    await handle.executeUpdate(updates.release, { args: [{ by: 'test', reason: 'the story is over' }] });
+    await handle.result();
+    await this.chronicle.seen(`${node.name} is back`, 20_000, () => !this.chronicle.isQuarantined(node.name));
+  }
+
+  /** Deletes a job and waits until its pods and its workflow have ended. */
+  async end(job: LiveJob): Promise<void> {
+    const { api } = this.world;
+    const { namespace, name } = job;
+    if (job.kind === 'Job') await api.batch.deleteNamespacedJob({ namespace, name, propagationPolicy: 'Background' }).catch(ignoreGone);
+    else await api.custom.deleteNamespacedCustomObject({ group: 'kubeflow.org', version: 'v1', plural: 'pytorchjobs', namespace, name }).catch(ignoreGone);
+    await until(`pods of ${name} gone`, 60_000, async () => {
+      const left = await podsOf(api, job);
+      return left.length === 0 ? { found: true } : { missing: `${left.length} left` };
+    });
+  }
+
+  /** Ends every job and gives every node back. */
+  async clear(): Promise<void> {
+    await Promise.all(this.#jobs.splice(0).map((job) => this.end(job)));
+    for (const node of this.world.nodes) {
+      await this.release(node);
+      // One that only watches would do so for an hour.
+      if (await this.isOpen(nodeWorkflowId(node.name))) await this.temporal.workflow.getHandle(nodeWorkflowId(node.name)).terminate('the story is over');
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.kcover.stop();
+    await this.chronicle.close();
+    await this.temporal.connection.close();
+  }
+}
+
+function jsonFiles(directory: string): string[] {
+  try {
+    return readdirSync(directory)
+      .filter((name) => name.endsWith('.json'))
+      .map((name) => join(directory, name));
+  } catch {
+    return [];
+  }
+}
+
+function ignoreGone(error: { readonly code?: number }): void {
+  if (error.code !== 404) throw error;
+}

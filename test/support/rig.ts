@@ -1,0 +1,74 @@
+/** A worker on a task queue of its own, with activities given by the test; every history it made is replayed at the end. */
+
+import { randomUUID } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { Client, Connection } from '@temporalio/client';
+import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import type { Activities } from '../../contract/activities.ts';
+
+export interface TestServers {
+  readonly temporalAddress: string;
+  readonly workflowBundle: string;
+}
+
+/** What the global set-up started; a missing server fails the test that needs it. */
+export function testServers<T extends TestServers = TestServers>(): T {
+  const file = process.env['KCOVER_TEST_WORLD'];
+  if (file === undefined) throw new Error('no test servers\n  because: KCOVER_TEST_WORLD is not set\n  try:     npm test, which starts them');
+  return JSON.parse(readFileSync(file, 'utf8')) as T;
+}
+
+export interface Rig {
+  readonly client: Client;
+  readonly taskQueue: string;
+  /** Replays the history of one execution with the code of today; throws when it would take another path. */
+  replay(workflowId: string): Promise<void>;
+  close(): Promise<void>;
+}
+
+let installed = false;
+
+/** On the servers of the whole run, or on a Temporal of the test's own. */
+export async function startRig(activities: Activities, ownTemporal?: string): Promise<Rig> {
+  if (!installed) Runtime.install({ logger: new DefaultLogger('ERROR') });
+  installed = true;
+  const { temporalAddress, workflowBundle } = testServers();
+  const address = ownTemporal ?? temporalAddress;
+  const [connection, native] = await Promise.all([Connection.connect({ address }), NativeConnection.connect({ address })]);
+  const client = new Client({ connection });
+  const taskQueue = `test-${randomUUID()}`;
+  const worker = await Worker.create({ connection: native, taskQueue, workflowBundle: { codePath: workflowBundle }, activities: { ...activities } });
+  const running = worker.run();
+  return {
+    client,
+    taskQueue,
+    async replay(workflowId) {
+      const history = await client.workflow.getHandle(workflowId).fetchHistory();
+      await Worker.runReplayHistory({ workflowBundle: { codePath: workflowBundle } }, history, workflowId);
+    },
+    async close() {
+      worker.shutdown();
+      await running;
+      await native.close();
+      await connection.close();
+    },
+  };
+}
+
+/** Looks until it is so; the error says what was seen last. */
+export async function eventually<T>(look: () => Promise<T> | T, ok: (seen: T) => boolean, withinMs = 20_000): Promise<T> {
+  const deadline = Date.now() + withinMs;
+  let seen: unknown;
+  for (;;) {
+    try {
+      const value = await look();
+      seen = value;
+      if (ok(value)) return value;
+    } catch (error) {
+      seen = error;
+    }
+    if (Date.now() > deadline)
+      throw new Error(`it did not happen within ${withinMs} ms; last seen: ${seen instanceof Error ? seen.stack : JSON.stringify(seen)}`);
+    await new Promise((resolve) => setTimeout(resolve, 25));
+  }
+}

@@ -1,0 +1,148 @@
+import { rmSync } from 'node:fs';
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { WorkflowHandle } from '@temporalio/client';
+import { jobWorkflowId } from '../../contract/ids.ts';
+import type { JobStatus } from '../../contract/training-job.ts';
+import type { NodeStatus } from '../../contract/nodes.ts';
+import { obtainPrograms } from '../../testbed/parts/programs.ts';
+import { createRunDirectory } from '../../testbed/run-directory.ts';
+import { Ports } from '../../testbed/servers/ports.ts';
+import { type Server } from '../../testbed/servers/server.ts';
+import { temporal } from '../../testbed/servers/temporal.ts';
+import { kernelFault, nodeView, podFault, settings } from '../support/builders.ts';
+import { activitiesOf, FakeCluster } from '../support/fake-cluster.ts';
+import { eventually, type Rig, startRig } from '../support/rig.ts';
+
+let cluster: FakeCluster;
+let rig: Rig;
+let server: Server;
+let directory: string;
+
+const status = (handle: WorkflowHandle) => handle.query<JobStatus>('status');
+const runs = async (workflowId: string): Promise<number> => {
+  let count = 0;
+  for await (const _ of rig.client.workflow.list({ query: `WorkflowId = '${workflowId}'` })) count += 1;
+  return count;
+};
+
+/** A Temporal server of its own that suggests a new run after very few events. */
+describe('continue-as-new', () => {
+  beforeAll(async () => {
+    const programs = await obtainPrograms(() => undefined);
+    directory = createRunDirectory();
+    const ports = new Ports(directory);
+    const [port, uiPort, httpPort, metricsPort] = [await ports.take(), await ports.take(), await ports.take(), await ports.take()];
+    server = temporal({
+      program: programs.temporal,
+      directory,
+      port,
+      uiPort,
+      httpPort,
+      metricsPort,
+      dynamicConfig: { 'limit.historyCount.suggestContinueAsNew': 30 },
+    });
+    await server.start();
+    rig = await startRig(
+      activitiesOf(() => cluster),
+      `127.0.0.1:${port}`,
+    );
+  });
+  beforeEach(() => {
+    cluster = new FakeCluster();
+    cluster.client = rig.client;
+  });
+  afterAll(async () => {
+    await rig.close();
+    await server.kill('SIGKILL');
+    rmSync(directory, { recursive: true, force: true });
+  });
+
+  it('keeps the budget of a job, what it has seen, and its last incident', async () => {
+    cluster.settings = settings({ mode: 'act', recovery: { correlation: '1ms', budget: { recoveries: 3, backoff: { first: '1ms', most: '1ms' } } } });
+    const workflowId = jobWorkflowId(cluster.job);
+    const handle = await rig.client.workflow.start('trainingJob', { workflowId, taskQueue: rig.taskQueue, args: [{ job: cluster.job }] });
+    const fault = (round: number) => podFault({ id: `pod/${round}`, pod: { name: 'llm-0', uid: `${round}`, createdAt: '2099-01-01T00:00:00Z' } });
+    for (let round = 0; round < 3; round++) {
+      await handle.signal('faultsObserved', { faults: [fault(round), fault(0)] });
+      await eventually(
+        () => status(handle),
+        (seen) => seen.spentThisHour === round + 1 && seen.phase === 'watching',
+      );
+    }
+    expect(await runs(workflowId)).toBeGreaterThan(1);
+    await handle.signal('faultsObserved', { faults: [fault(0), fault(1), fault(2)] });
+    await handle.signal('faultsObserved', { faults: [fault(3)] });
+    await eventually(
+      () => status(handle),
+      (seen) => seen.phase === 'refused',
+    );
+    expect(cluster.stopped).toHaveLength(3);
+    await handle.terminate();
+  });
+
+  it('carries a job through an open incident: no fault is lost and nothing is stopped twice', async () => {
+    cluster.settings = settings({ mode: 'act', recovery: { budget: { backoff: { first: '1ms', most: '1ms' } } } });
+    let open = () => {};
+    cluster.gate = new Promise((resolve) => (open = resolve));
+    const workflowId = jobWorkflowId(cluster.job);
+    const handle = await rig.client.workflow.start('trainingJob', { workflowId, taskQueue: rig.taskQueue, args: [{ job: cluster.job }] });
+    await handle.signal('faultsObserved', { faults: [cluster.quarantined(kernelFault())] });
+    await eventually(
+      () => cluster.stopped.length,
+      (stops) => stops === 1,
+    );
+    for (let index = 0; index < 12; index++) {
+      await handle.signal('faultsObserved', {
+        faults: [kernelFault({ id: `kernel/other/${index}`, node: 'gpu-7', hold: { state: 'quarantined', because: 'x' } })],
+      });
+      await eventually(
+        () => status(handle),
+        (seen) => seen.phase === 'recovering',
+      );
+    }
+    await eventually(
+      () => runs(workflowId),
+      (count) => count > 1,
+    );
+    open();
+    // What came too late for the recovery stays with the job and is answered next: nothing of it is left out.
+    const told = () => new Set(cluster.records.flatMap((record) => record.faults.map((fault) => fault.id)));
+    await eventually(
+      () => told().size,
+      (faults) => faults === 13,
+    );
+    expect(cluster.records[0]?.outcome).toBe('restarted');
+    expect(cluster.stopped).toHaveLength(1);
+    await handle.terminate();
+  });
+
+  it('keeps a node quarantined', async () => {
+    const node = 'gpu-without-jobs';
+    cluster.nodes.set(node, nodeView({ name: node, uid: 'uid', systemUuid: 'machine' }));
+    const start = (sequence: number) =>
+      rig.client.workflow.signalWithStart('nodeQuarantine', {
+        workflowId: `node/${node}`,
+        taskQueue: rig.taskQueue,
+        args: [{ node }],
+        signal: 'faultsObserved',
+        signalArgs: [{ faults: [kernelFault({ node, id: `kernel/boot-1/${sequence}`, kernel: { bootId: 'boot-1', sequence } })] }],
+      });
+    const handle = await start(1);
+    const before = await eventually(
+      () => handle.query<NodeStatus>('status'),
+      (seen) => seen.phase === 'quarantined',
+    );
+    for (let sequence = 2; sequence < 14; sequence++) {
+      await start(sequence);
+      await eventually(
+        () => handle.query<NodeStatus>('status'),
+        (seen) => seen.faults.length >= sequence,
+      );
+    }
+    expect(await runs(`node/${node}`)).toBeGreaterThan(1);
+    expect(await handle.query<NodeStatus>('status')).toMatchObject({ phase: 'quarantined', incident: before.incident });
+    await handle.executeUpdate('release', { args: [{ by: 'ada', reason: 'done' }] });
+    expect(await rig.client.workflow.getHandle(`node/${node}`).result()).toMatchObject({ outcome: 'released' });
+    expect(cluster.nodes.get(node)).toMatchObject({ judged: { sequence: 13 } });
+  });
+});

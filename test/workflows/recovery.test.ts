@@ -1,0 +1,128 @@
+import { describe, expect, it } from '@jest/globals';
+import { kernelFault } from '../support/builders.ts';
+import { useJobRig } from '../support/job-rig.ts';
+import { eventually } from '../support/rig.ts';
+
+describe('the workflow of a recovery', () => {
+  const story = useJobRig();
+
+  it('stops once more, in the same incident, when a node of the new attempt fails before it is ready', async () => {
+    let open = () => {};
+    story.cluster.gate = new Promise((resolve) => (open = resolve));
+    const handle = await story.start();
+    await handle.signal('faultsObserved', { faults: [story.cluster.quarantined(kernelFault())] });
+    await eventually(() => story.cluster.pods.some((pod) => pod.node === 'gpu-4'), Boolean);
+    await handle.signal('faultsObserved', { faults: [story.cluster.quarantined(kernelFault({ id: 'kernel/boot-2/7', node: 'gpu-4' }))] });
+    await eventually(
+      () => story.cluster.stopped.length,
+      (stops) => stops === 2,
+    );
+    open();
+    await eventually(
+      () => story.status(handle),
+      (seen) => seen.last?.outcome === 'restarted',
+    );
+    expect(new Set(story.cluster.stopped.flatMap((stop) => stop.uids)).size).toBe(8);
+    expect(story.cluster.records).toHaveLength(1);
+    await story.ended(handle);
+  });
+
+  it('does not let a fault slip past that arrives while it looks', async () => {
+    const handle = await story.start();
+    await eventually(
+      () => story.status(handle),
+      (seen) => seen.phase === 'watching',
+    );
+    let looked = false;
+    story.cluster.beforeLook = async () => {
+      if (looked) return;
+      looked = true;
+      const { incident = '' } = await story.status(handle);
+      const late = kernelFault({ id: 'kernel/boot-1/200', node: 'gpu-1', hold: { state: 'held', because: 'the limit' } });
+      await story.rig.client.workflow.getHandle(incident).signal('faultsObserved', { faults: [late] });
+    };
+    await handle.signal('faultsObserved', { faults: [story.cluster.quarantined(kernelFault())] });
+    await eventually(
+      () => story.cluster.reasons(),
+      (reasons) => reasons.includes('RecoveryHeld'),
+    );
+    expect(story.cluster.stopped).toEqual([]);
+    await handle.signal('faultsObserved', { faults: [story.cluster.quarantined(kernelFault({ id: 'kernel/boot-1/200', node: 'gpu-1' }))] });
+    await eventually(
+      () => story.status(handle),
+      (seen) => seen.last?.outcome === 'restarted',
+    );
+    expect(story.cluster.stopped).toHaveLength(1);
+    expect(story.cluster.pods.map((pod) => pod.node)).not.toContain('gpu-1');
+    await story.ended(handle);
+  });
+
+  it('resumes a job whose recovery was terminated in the middle of a stop', async () => {
+    let open = () => {};
+    story.cluster.gate = new Promise((resolve) => (open = resolve));
+    const handle = await story.start();
+    await handle.signal('faultsObserved', { faults: [story.cluster.quarantined(kernelFault())] });
+    const { incident = '' } = await eventually(
+      () => story.status(handle),
+      (seen) => seen.incident !== undefined && story.cluster.stopped.length === 1,
+    );
+    await story.rig.client.workflow.getHandle(incident).terminate();
+    story.cluster.closed = { incident, outcome: 'failed', because: 'the recovery was terminated before it could report', stops: 0, faults: [] };
+    const before = story.cluster.resumes;
+    await handle.signal('jobObserved', { change: 'opted-in' });
+    expect(
+      await eventually(
+        () => story.status(handle),
+        (seen) => seen.last?.outcome === 'failed',
+      ),
+    ).toMatchObject({ spentThisHour: 1 });
+    expect(story.cluster.resumes).toBeGreaterThan(before);
+    open();
+    await story.ended(handle);
+  });
+
+  it('holds while the node is not quarantined, and goes on when it is', async () => {
+    const handle = await story.start();
+    await handle.signal('faultsObserved', { faults: [kernelFault({ hold: { state: 'held', because: '2 nodes are out and 2 may be' } })] });
+    const incident =
+      (
+        await eventually(
+          () => story.status(handle),
+          (seen) => seen.incident !== undefined,
+        )
+      ).incident ?? '';
+    await eventually(
+      () => story.rig.client.workflow.getHandle(incident).query<{ phase: string }>('status'),
+      (seen) => seen.phase === 'held',
+    );
+    expect(story.cluster.stopped).toEqual([]);
+    await handle.signal('faultsObserved', { faults: [story.cluster.quarantined(kernelFault())] });
+    await eventually(
+      () => story.status(handle),
+      (seen) => seen.last?.outcome === 'restarted',
+    );
+    await story.rig.replay(incident);
+    await story.ended(handle);
+  });
+
+  it('takes off its own suspend when the recovery is cancelled in the middle of a stop', async () => {
+    let open = () => {};
+    story.cluster.gate = new Promise((resolve) => (open = resolve));
+    const handle = await story.start();
+    await handle.signal('faultsObserved', { faults: [story.cluster.quarantined(kernelFault())] });
+    const { incident = '' } = await eventually(
+      () => story.status(handle),
+      (seen) => seen.incident !== undefined && story.cluster.stopped.length === 1,
+    );
+    await story.rig.client.workflow.getHandle(incident).cancel();
+    expect(await story.rig.client.workflow.getHandle(incident).result()).toMatchObject({ outcome: 'cancelled' });
+    open();
+    // Asked for once or twice, as the cancellation came before or after the first: taking it off twice is harmless.
+    expect(story.cluster.resumes).toBeGreaterThanOrEqual(1);
+    await eventually(
+      () => story.status(handle),
+      (seen) => seen.last?.outcome === 'cancelled',
+    );
+    await story.ended(handle);
+  });
+});

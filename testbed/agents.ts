@@ -1,0 +1,60 @@
+import type { V1DaemonSet, V1Pod } from '@kubernetes/client-node';
+import type { Api } from './api.ts';
+import type { SimulatedNode } from './nodes.ts';
+import { podToken } from './tokens.ts';
+import { until } from './until.ts';
+
+export const agentNamespace = 'kcover-system';
+export const agentAccount = 'kcover-agent';
+export const agentAudience = 'kcover-controller';
+
+const labels = { 'app.kubernetes.io/name': 'kcover', 'app.kubernetes.io/component': 'agent' };
+
+/** Creates the agents' namespace, account and DaemonSet and waits for one ready pod on each node. Safe to repeat. */
+export async function deployAgents(api: Api, nodes: readonly SimulatedNode[]): Promise<void> {
+  await unlessThere(api.core.createNamespace({ body: { metadata: { name: agentNamespace } } }));
+  await unlessThere(api.core.createNamespacedServiceAccount({ namespace: agentNamespace, body: { metadata: { name: agentAccount } } }));
+  await unlessThere(api.apps.createNamespacedDaemonSet({ namespace: agentNamespace, body: daemonSet }));
+  await Promise.all(nodes.map((node) => agentPod(api, node)));
+}
+
+/** The ready agent pod of a node; waits for it. */
+export function agentPod(api: Api, node: SimulatedNode): Promise<V1Pod> {
+  const labelSelector = Object.entries(labels)
+    .map(([key, value]) => `${key}=${value}`)
+    .join(',');
+  return until(`agent pod on ${node.name}`, 60_000, async () => {
+    const { items } = await api.core.listNamespacedPod({ namespace: agentNamespace, labelSelector, fieldSelector: `spec.nodeName=${node.name}` });
+    const pod = items.find(({ metadata, status }) => metadata?.deletionTimestamp === undefined && status?.phase === 'Running');
+    return pod === undefined ? { missing: `${items.length} pods there, none running` } : { found: pod };
+  });
+}
+
+/** What the agent on this node would find in its projected volume. */
+export async function agentToken(api: Api, node: SimulatedNode): Promise<string> {
+  const { metadata } = await agentPod(api, node);
+  const pod = { namespace: agentNamespace, name: metadata?.name ?? '', uid: metadata?.uid ?? '' };
+  return podToken(api, pod, agentAccount, agentAudience);
+}
+
+const daemonSet: V1DaemonSet = {
+  metadata: { name: agentAccount, namespace: agentNamespace, labels },
+  spec: {
+    selector: { matchLabels: labels },
+    template: {
+      metadata: { labels },
+      spec: {
+        serviceAccountName: agentAccount,
+        nodeSelector: { 'nvidia.com/gpu.present': 'true' },
+        tolerations: [{ operator: 'Exists' }],
+        containers: [{ name: 'agent', image: 'kcover:testbed' }],
+      },
+    },
+  },
+};
+
+async function unlessThere(creating: Promise<unknown>): Promise<void> {
+  await creating.catch((error: { readonly code?: number }) => {
+    if (error.code !== 409) throw error;
+  });
+}

@@ -1,0 +1,52 @@
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { connect } from './api.ts';
+import { writeKubeconfig } from './kubeconfig.ts';
+import type { SimulatedNode } from './nodes.ts';
+import { apiserverCertificate } from './servers/apiserver.ts';
+import { accountToken, podToken } from './tokens.ts';
+import type { World } from './world.ts';
+
+/** A world that another process started and will stop: everything but its servers. */
+export type AttachedWorld = Omit<World, 'servers' | 'stop'>;
+
+interface Written {
+  readonly directory: string;
+  readonly kubernetes: { readonly server: string; readonly kubeconfig: string; readonly auditLog: string; readonly podLog: string };
+  readonly temporal: World['temporal'];
+  readonly nodes: readonly SimulatedNode[];
+}
+
+/** What another process needs to know, as plain data. */
+function describeWorld({ directory, kubernetes, temporal, nodes }: AttachedWorld): Written {
+  const { server, kubeconfig, auditLog, podLog } = kubernetes;
+  return { directory, kubernetes: { server, kubeconfig, auditLog, podLog }, temporal, nodes };
+}
+
+export function writeWorld(file: string, world: AttachedWorld, more: object): void {
+  writeFileSync(file, JSON.stringify({ ...describeWorld(world), ...more }));
+}
+
+export function attachWorld(file: string): AttachedWorld {
+  const { directory, kubernetes, temporal, nodes } = JSON.parse(readFileSync(file, 'utf8')) as Written;
+  const api = connect(kubernetes.kubeconfig);
+  const authority = apiserverCertificate(directory).certificate;
+  return {
+    directory,
+    api,
+    temporal,
+    nodes,
+    kubernetes: {
+      ...kubernetes,
+      podToken: (pod, serviceAccount, audience) => podToken(api, pod, serviceAccount, audience),
+      kubeconfigFor: async (account) =>
+        writeKubeconfig({
+          file: join(directory, `${account.namespace}-${account.name}.kubeconfig`),
+          server: kubernetes.server,
+          authority,
+          user: `${account.namespace}-${account.name}`,
+          token: await accountToken(api, account),
+        }),
+    },
+  };
+}

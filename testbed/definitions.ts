@@ -1,0 +1,59 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { request } from 'node:https';
+import { join } from 'node:path';
+import type { Api } from './api.ts';
+import { until } from './until.ts';
+
+export interface DefinitionsOptions {
+  readonly server: string;
+  readonly token: string;
+  /** Directory of JSON files. */
+  readonly definitions: string;
+}
+
+/** What the training operator finds when it is installed: its kinds, its namespace, an empty Secret and a webhook configuration to fill. */
+export async function installTrainingOperator(api: Api, { server, token, definitions }: DefinitionsOptions): Promise<void> {
+  const files = await readdir(definitions);
+  const kinds = files.map(async (file) =>
+    post(server, token, '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', await readFile(join(definitions, file))),
+  );
+  const webhooks = {
+    apiVersion: 'admissionregistration.k8s.io/v1',
+    kind: 'ValidatingWebhookConfiguration',
+    metadata: { name: 'validator.training-operator.kubeflow.org' },
+    webhooks: [],
+  };
+  await Promise.all([
+    ...kinds,
+    post(server, token, '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations', Buffer.from(JSON.stringify(webhooks))),
+    api.core
+      .createNamespace({ body: { metadata: { name: 'kubeflow' } } })
+      .then(() => api.core.createNamespacedSecret({ namespace: 'kubeflow', body: { metadata: { name: 'training-operator-webhook-cert' } } })),
+  ]);
+  // The server accepts a definition some time before it serves the kind (and keeps the first create of one, if it comes
+  // within two seconds, waiting for those two seconds).
+  await Promise.all(files.map((file) => served(api, file.replace(/^kubeflow\.org_(.*)\.json$/, '$1'))));
+}
+
+function served(api: Api, plural: string): Promise<true> {
+  return until(`${plural} served`, 30_000, async () => {
+    await api.custom.listClusterCustomObject({ group: 'kubeflow.org', version: 'v1', plural, limit: 1 });
+    return { found: true };
+  });
+}
+
+/** Bytes as they are: the typed client drops the x-kubernetes-* fields of a schema that it was not given under its own names. */
+function post(server: string, token: string, path: string, body: Buffer): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'content-length': body.length };
+    const call = request(`${server}${path}`, { method: 'POST', headers, rejectUnauthorized: false }, (response) => {
+      let answer = '';
+      response.on('data', (chunk: Buffer) => (answer += chunk.toString()));
+      response.on('end', () =>
+        response.statusCode === 201 ? resolve() : reject(new Error(`POST ${path} answered ${response.statusCode}: ${answer.slice(0, 500)}`)),
+      );
+    });
+    call.once('error', reject);
+    call.end(body);
+  });
+}

@@ -1,0 +1,37 @@
+import { rmSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { commandLine } from './process-id.ts';
+import { killChildren } from './run-directory.ts';
+import type { Ports } from './servers/ports.ts';
+
+/** Ends a world from what its directory records, so it works at any moment of its start too. */
+export function endOf(directory: string, ports: Ports, keep: boolean): () => Promise<void> {
+  const atExit = (): void => {
+    killChildren(directory);
+    ports.release();
+    if (!keep) rmSync(directory, { recursive: true, force: true });
+  };
+  process.once('exit', atExit);
+  let ending: Promise<void> | undefined;
+  const finish = async (): Promise<void> => {
+    const killed = killChildren(directory);
+    while (killed.some((pid) => commandLine(pid).includes(directory))) await sleep(10);
+    ports.release();
+    if (!keep) await rm(directory, { recursive: true, force: true, maxRetries: 10 });
+    process.removeListener('exit', atExit);
+  };
+  return () => (ending ??= finish());
+}
+
+/** Ctrl-C and SIGTERM end the world, then the process. Returns how to undo that. */
+export function stopOnSignals(world: { stop(): Promise<void> }): () => void {
+  const codes = { SIGINT: 130, SIGTERM: 143 } as const;
+  const undo = (['SIGINT', 'SIGTERM'] as const).map((signal) => {
+    const listener = (): void => void world.stop().finally(() => process.exit(codes[signal]));
+    // Not once: npm hands on what the terminal has sent us already, and a second signal must not end us in the middle of the first.
+    process.on(signal, listener);
+    return () => process.removeListener(signal, listener);
+  });
+  return () => undo.forEach((each) => each());
+}

@@ -1,0 +1,133 @@
+import { randomUUID } from 'node:crypto';
+import { appendFile, readFile, writeFile } from 'node:fs/promises';
+import { uptime } from 'node:os';
+import { join } from 'node:path';
+import type { V1ContainerStatus, V1Pod } from '@kubernetes/client-node';
+import { merge, strategicMerge, type Api } from './api.ts';
+import { bootIdFile, kernelLog, type SimulatedNode } from './nodes.ts';
+import { kubeletLabel } from './servers/kwok.ts';
+import { until } from './until.ts';
+
+/**
+ * Lets the node's kernel say a line. A bare text becomes a /dev/kmsg record (`priority,sequence,microseconds,flags;text`),
+ * a text that is a record already is written as it is, and form `bare` writes just the text.
+ */
+export async function breakGpu(node: SimulatedNode, text: string, form: 'record' | 'bare' = 'record'): Promise<void> {
+  const file = join(node.hostRoot, kernelLog);
+  const isRecord = /^\d+,\d+,\d+,/.test(text);
+  const sequence = (await readFile(file, 'utf8')).split('\n').length - 1;
+  const line = isRecord || form === 'bare' ? text : `3,${sequence},${Math.round(uptime() * 1e6)},-;${text}`;
+  await appendFile(file, `${line}\n`);
+}
+
+/** A new boot: another boot id, on disk and in the Node's status, and an empty kernel log. */
+export async function reboot(api: Api, node: SimulatedNode): Promise<void> {
+  const bootID = randomUUID();
+  // In this order: an agent that sees the log empty reads the boot id to learn why.
+  await writeFile(join(node.hostRoot, bootIdFile), `${bootID}\n`);
+  await writeFile(join(node.hostRoot, kernelLog), '');
+  await api.core.patchNodeStatus({ name: node.name, body: { status: { nodeInfo: { bootID } } } }, strategicMerge);
+}
+
+/** The node's kubelet stops (or comes back): no lease, no pod starts or ends. Its Node is NotReady about 50 s later. */
+export async function setKubelet(api: Api, node: SimulatedNode, state: 'running' | 'dead'): Promise<void> {
+  const since = Date.now();
+  await api.core.patchNode({ name: node.name, body: { metadata: { labels: { [kubeletLabel.key]: state } } } }, merge);
+  if (state === 'dead') return;
+  await until(`lease of ${node.name} renewed`, 60_000, async () => {
+    const { spec } = await api.coordination.readNamespacedLease({ name: node.name, namespace: 'kube-node-lease' });
+    return new Date(spec?.renewTime ?? 0).getTime() >= since ? { found: true } : { missing: `last renewed ${String(spec?.renewTime)}` };
+  });
+  // kwok does not look again at the pods of a node that returns; a change of the pod makes it.
+  const { items } = await api.core.listPodForAllNamespaces({ fieldSelector: `spec.nodeName=${node.name}` });
+  const body = { metadata: { annotations: { 'testbed.kcover.io/kubelet-back': new Date(since).toISOString() } } };
+  await Promise.all(
+    items.map(({ metadata }) => api.core.patchNamespacedPod({ name: metadata?.name ?? '', namespace: metadata?.namespace ?? '', body }, merge)),
+  );
+}
+
+export interface ContainerFailure {
+  readonly exitCode: number;
+  readonly reason?: string;
+  /** Which one; the first unless told. */
+  readonly container?: string;
+  /** The kubelet starts it again in the same pod, as with restart policy OnFailure. */
+  readonly restart?: boolean;
+}
+
+/** One container of the pod ends as it would under a kubelet: the pod fails, or its container is started again. */
+export async function failContainer(api: Api, pod: V1Pod, { exitCode, reason = 'Error', container, restart = false }: ContainerFailure): Promise<void> {
+  await edit(api, pod, (current) => {
+    const statuses = current.status?.containerStatuses ?? [];
+    const name = container ?? statuses[0]?.name;
+    if (!statuses.some((status) => status.name === name)) throw new Error(`pod ${current.metadata?.name} has no running container ${name ?? ''}`);
+    const containerStatuses = statuses.map((status) => {
+      if (status.name !== name) return restart ? status : ended(status, { exitCode: 137, reason: 'Error' });
+      return restart ? restarted(current, status, { exitCode, reason }) : ended(status, { exitCode, reason });
+    });
+    return restart ? { containerStatuses } : { phase: 'Failed', containerStatuses, conditions: notReady('PodFailed') };
+  });
+}
+
+/** Every container ends with 0. */
+export async function succeed(api: Api, pod: V1Pod): Promise<void> {
+  await edit(api, pod, ({ status }) => ({
+    phase: 'Succeeded',
+    containerStatuses: (status?.containerStatuses ?? []).map((container) => ended(container, { exitCode: 0, reason: 'Completed' })),
+    conditions: notReady('PodCompleted'),
+  }));
+}
+
+/** Through the eviction API, as a drain does it; or by a kubelet under pressure, which leaves a failed pod behind. */
+export async function evict(api: Api, pod: V1Pod, by: 'api' | 'kubelet' = 'api'): Promise<void> {
+  const { name = '', namespace = 'default', uid = '' } = pod.metadata ?? {};
+  if (by === 'api') {
+    await api.core.createNamespacedPodEviction({ name, namespace, body: { metadata: { name, namespace }, deleteOptions: { preconditions: { uid } } } });
+    return;
+  }
+  await edit(api, pod, ({ status }) => ({
+    phase: 'Failed',
+    reason: 'Evicted',
+    message: 'The node was low on resource: memory.',
+    containerStatuses: (status?.containerStatuses ?? []).map((container) => ended(container, { exitCode: 137, reason: 'Error' })),
+    conditions: [...notReady('PodFailed'), { type: 'DisruptionTarget', status: 'True', reason: 'TerminationByKubelet', lastTransitionTime: new Date() }],
+  }));
+}
+
+/** Reads the pod, patches its status; a pod of the same name with another UID is refused by the server. */
+async function edit(api: Api, pod: V1Pod, change: (current: V1Pod) => object): Promise<void> {
+  const { name = '', namespace = 'default', uid } = pod.metadata ?? {};
+  const current = await api.core.readNamespacedPod({ name, namespace });
+  await api.core.patchNamespacedPodStatus({ name, namespace, body: { metadata: { uid }, status: change(current) } }, strategicMerge);
+}
+
+interface Exit {
+  readonly exitCode: number;
+  readonly reason: string;
+}
+
+function ended(status: V1ContainerStatus, { exitCode, reason }: Exit): V1ContainerStatus {
+  return Object.assign({}, status, { ready: false, started: false, state: { terminated: terminated(status, { exitCode, reason }) } });
+}
+
+function restarted(pod: V1Pod, status: V1ContainerStatus, exit: Exit): V1ContainerStatus {
+  const restartCount = status.restartCount + 1;
+  const containerID = `kwok://${pod.metadata?.uid}/${status.name}/${restartCount}`;
+  const states = { lastState: { terminated: terminated(status, exit) }, state: { running: { startedAt: new Date() } } };
+  return Object.assign({}, status, { ready: true, started: true, restartCount, containerID, ...states });
+}
+
+function terminated(status: V1ContainerStatus, { exitCode, reason }: Exit): NonNullable<NonNullable<V1ContainerStatus['state']>['terminated']> {
+  const startedAt = status.state?.running?.startedAt;
+  return {
+    exitCode,
+    reason,
+    finishedAt: new Date(),
+    ...(startedAt === undefined ? {} : { startedAt }),
+    ...(status.containerID === undefined ? {} : { containerID: status.containerID }),
+  };
+}
+
+function notReady(reason: string): { type: string; status: string; reason: string; lastTransitionTime: Date }[] {
+  return ['Ready', 'ContainersReady'].map((type) => ({ type, status: 'False', reason, lastTransitionTime: new Date() }));
+}

@@ -1,0 +1,151 @@
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { CoreV1Event, V1Node, V1Pod } from '@kubernetes/client-node';
+import { Client, Connection } from '@temporalio/client';
+import { annotations } from '../contract/ids.ts';
+import type { NodeRecord } from '../contract/nodes.ts';
+import type { IncidentRecord, Moment } from '../contract/recovery.ts';
+import { connectKube } from '../kube/connection.ts';
+import { watchResource } from '../kube/watch.ts';
+import type { RunningJob } from './jobs.ts';
+import type { Kcover } from './roles.ts';
+import { until } from './until.ts';
+import type { World } from './world.ts';
+
+type Attempt = Readonly<Record<string, { readonly uid: string; readonly node: string }>>;
+
+/** What an onlooker saw of one incident. Times in ms by the clock of this machine, as the watches told them. */
+export interface IncidentSeen {
+  readonly outcome: string;
+  readonly job: string;
+  readonly incident: string;
+  readonly because: string;
+  readonly attemptBefore: Attempt;
+  readonly attemptAfter: Attempt;
+  readonly reportToQuarantinedMs: number;
+  readonly quarantinedToRunningMs: number;
+  readonly timeline: readonly Moment[];
+}
+
+export interface IncidentWatch {
+  happened(what: string): void;
+  /** Waits for the record of the incident. */
+  ended(): Promise<IncidentSeen>;
+}
+
+/** Watches nodes, pods and kcover's Events from outside, telling each as it is seen. */
+export async function watchIncident(
+  world: World,
+  kcover: Kcover,
+  job: RunningJob,
+  before: readonly V1Pod[],
+  tell: (line: string) => void,
+): Promise<IncidentWatch> {
+  const kube = connectKube({ kubeconfig: world.kubernetes.kubeconfig });
+  const stop = new AbortController();
+  const timeline: Moment[] = [];
+  const old = new Set(before.map((pod) => pod.metadata?.uid));
+  const gone = new Set<string | undefined>();
+  const after = new Map<string, { uid: string; node: string }>();
+  const since = Date.now();
+  let quarantinedAt = 0;
+  let runningAt = 0;
+
+  const happened = (what: string): void => {
+    const at = Date.now();
+    timeline.push({ at: new Date(at).toISOString(), what });
+    tell(`  +${String(at - since).padStart(5)} ms  ${what}`);
+  };
+  const told = new Set<string>();
+  const common = { kube, signal: stop.signal };
+  const watches = [
+    watchResource<V1Node>({
+      ...common,
+      path: '/api/v1/nodes',
+      onEvent: ({ object }) => {
+        const incident = object.metadata?.annotations?.[annotations.quarantineIncident];
+        if (incident === undefined || quarantinedAt > 0) return;
+        quarantinedAt = Date.now();
+        happened(
+          `node ${object.metadata?.name} is quarantined: ${object.spec?.taints?.map((taint) => `${taint.key}=${taint.value}:${taint.effect}`).join(', ')}`,
+        );
+      },
+    }),
+    watchResource<V1Pod>({
+      ...common,
+      path: `/api/v1/namespaces/${job.namespace}/pods`,
+      labelSelector: job.selector,
+      onEvent: ({ type, object: { metadata, spec, status } }) => {
+        if (old.has(metadata?.uid)) {
+          if (type !== 'deleted' || gone.has(metadata?.uid)) return;
+          gone.add(metadata?.uid);
+          if (gone.size === old.size) happened('all pods of the old attempt are gone');
+        } else if (type === 'deleted' || metadata?.deletionTimestamp !== undefined) {
+          // The job's own operator may have put one pod back before the whole attempt was stopped.
+          if (after.get(metadata?.name ?? '')?.uid === metadata?.uid) after.delete(metadata?.name ?? '');
+        } else if (status?.conditions?.some((one) => one.type === 'Ready' && one.status === 'True')) {
+          after.set(metadata?.name ?? '', { uid: metadata?.uid ?? '', node: spec?.nodeName ?? '' });
+          if (after.size < before.length || runningAt > 0) return;
+          runningAt = Date.now();
+          happened(`all ${before.length} pods of the new attempt run, on ${[...after.values()].map((pod) => pod.node).join(', ')}`);
+        }
+      },
+    }),
+    watchResource<CoreV1Event>({
+      ...common,
+      path: '/api/v1/events',
+      onEvent: ({ type, object }) => {
+        if (type !== 'added' || object.source?.component !== 'kcover' || told.has(object.metadata.uid ?? '')) return;
+        told.add(object.metadata.uid ?? '');
+        happened(`Event ${object.reason}: ${object.message}`);
+      },
+    }),
+  ];
+  await Promise.all(watches.map((each) => each.synced));
+
+  return {
+    happened,
+    ended: async () => {
+      const record = await until('the record of the incident', 120_000, () => readRecord(kcover.records, job));
+      await until('the last pod and Event', 10_000, () =>
+        Promise.resolve(runningAt > 0 || record.outcome !== 'restarted' ? { found: true } : { missing: 'pods' }),
+      );
+      stop.abort();
+      await kube.close();
+      const node = record.faults.find((fault) => fault.source === 'kernel')?.node ?? '';
+      const reportedAt = await acceptedAt(world, node);
+      return {
+        outcome: record.outcome,
+        job: `${job.namespace}/${job.name}`,
+        incident: record.incident,
+        because: record.decisions.find((decision) => decision.kind === 'stop')?.because ?? record.because,
+        attemptBefore: Object.fromEntries(before.map((pod) => [pod.metadata?.name ?? '', { uid: pod.metadata?.uid ?? '', node: pod.spec?.nodeName ?? '' }])),
+        attemptAfter: Object.fromEntries([...after].toSorted(([a], [b]) => a.localeCompare(b))),
+        reportToQuarantinedMs: quarantinedAt - reportedAt,
+        quarantinedToRunningMs: runningAt - quarantinedAt,
+        timeline,
+      };
+    },
+  };
+}
+
+async function readRecord(directory: string, job: RunningJob): Promise<{ found: IncidentRecord } | { missing: string }> {
+  for (const name of await readdir(directory)) {
+    if (!name.endsWith('.json')) continue;
+    const record = JSON.parse(await readFile(join(directory, name), 'utf8')) as IncidentRecord | (NodeRecord & { job?: undefined });
+    if (record.job !== undefined && record.job.uid === job.uid) return { found: record };
+  }
+  return { missing: `no document in ${directory}` };
+}
+
+/** When Temporal took the report: the first signal of the node's workflow. */
+async function acceptedAt(world: World, node: string): Promise<number> {
+  const connection = await Connection.connect({ address: world.temporal.address });
+  try {
+    const history = await new Client({ connection, namespace: world.temporal.namespace }).workflow.getHandle(`node/${node}`).fetchHistory();
+    const time = history.events?.find((event) => event.workflowExecutionSignaledEventAttributes)?.eventTime;
+    return Number(time?.seconds ?? 0) * 1000 + (time?.nanos ?? 0) / 1e6;
+  } finally {
+    await connection.close();
+  }
+}

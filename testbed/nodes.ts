@@ -1,0 +1,90 @@
+import { randomUUID } from 'node:crypto';
+import { mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { V1Node } from '@kubernetes/client-node';
+import type { Api } from './api.ts';
+import { kubeletLabel } from './servers/kwok.ts';
+import { until } from './until.ts';
+
+export interface SimulatedNode {
+  readonly name: string;
+  readonly uid: string;
+  /** Stands for the node's root directory: what an agent takes as --host-root. */
+  readonly hostRoot: string;
+}
+
+export interface NodesOptions {
+  readonly directory: string;
+  readonly count: number;
+  readonly gpus: number;
+}
+
+/** Files of a node, relative to its root. */
+export const kernelLog = join('dev', 'kmsg');
+export const bootIdFile = join('proc', 'sys', 'kernel', 'random', 'boot_id');
+
+/** Creates nodes gpu-0, gpu-1, ... and waits until all of them are Ready. */
+export async function createNodes(api: Api, { directory, count, gpus }: NodesOptions): Promise<SimulatedNode[]> {
+  const nodes = await Promise.all(Array.from({ length: count }, (_, index) => createNode(api, directory, `gpu-${index}`, gpus)));
+  await until(`${count} nodes Ready`, 60_000, async () => {
+    const { items } = await api.core.listNode();
+    const waiting = items.filter((node) => !isReady(node)).map((node) => node.metadata?.name);
+    return waiting.length === 0 ? { found: true } : { missing: `${waiting.length} not Ready, among them ${waiting[0]}` };
+  });
+  return nodes;
+}
+
+async function createNode(api: Api, directory: string, name: string, gpus: number): Promise<SimulatedNode> {
+  const bootId = randomUUID();
+  const hostRoot = createHostRoot(join(directory, 'nodes', name), bootId);
+  const { metadata } = await api.core.createNode({ body: manifest(name, gpus, bootId) });
+  return { name, uid: metadata?.uid ?? '', hostRoot };
+}
+
+function createHostRoot(root: string, bootId: string): string {
+  for (const part of ['dev', 'proc/sys/kernel/random', 'var/lib/kcover/preflight', 'var/lib/kcover/progress']) mkdirSync(join(root, part), { recursive: true });
+  writeFileSync(join(root, kernelLog), '');
+  writeFileSync(join(root, bootIdFile), `${bootId}\n`);
+  return root;
+}
+
+function manifest(name: string, gpus: number, bootID: string): V1Node {
+  const resources = { cpu: '192', memory: '2Ti', 'ephemeral-storage': '4Ti', pods: '110', 'nvidia.com/gpu': String(gpus) };
+  return {
+    metadata: {
+      name,
+      labels: {
+        'kubernetes.io/hostname': name,
+        'kubernetes.io/os': 'linux',
+        'kubernetes.io/arch': 'amd64',
+        'nvidia.com/gpu.present': 'true',
+        'nvidia.com/gpu.count': String(gpus),
+        'nvidia.com/gpu.product': 'NVIDIA-H100-80GB-HBM3',
+        type: 'kwok',
+        [kubeletLabel.key]: kubeletLabel.value,
+      },
+    },
+    status: {
+      capacity: resources,
+      allocatable: resources,
+      nodeInfo: {
+        bootID,
+        machineID: randomUUID().replaceAll('-', ''),
+        systemUUID: randomUUID(),
+        architecture: 'amd64',
+        operatingSystem: 'linux',
+        osImage: 'kcover testbed',
+        kernelVersion: '6.12.0-testbed',
+        kubeletVersion: 'v1.36.3',
+        kubeProxyVersion: '',
+        containerRuntimeVersion: 'kwok://0.8.0',
+      },
+    },
+  };
+}
+
+/** Ready, and the node controller has noticed: its taint for nodes that are not is gone. */
+function isReady(node: V1Node): boolean {
+  const ready = node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
+  return ready && !node.spec?.taints?.some(({ key }) => key === 'node.kubernetes.io/not-ready');
+}

@@ -1,0 +1,110 @@
+import { access, link, mkdir, mkdtemp, readdir, readFile, rename, rm, writeFile } from 'node:fs/promises';
+import { basename, dirname, join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isAlive, self, type ProcessId } from '../process-id.ts';
+
+export type OnProgress = (line: string) => void;
+
+/**
+ * Returns the directory `target`, built by `build` into a temporary directory if it is not there yet.
+ * It appears by one rename, so nobody ever sees half a build; a lock keeps a second builder waiting.
+ */
+export async function cached(target: string, build: (directory: string) => Promise<void>, onProgress: OnProgress): Promise<string> {
+  if (await exists(target)) return target;
+  await mkdir(dirname(target), { recursive: true });
+  const unlock = await lock(`${target}.lock`, onProgress);
+  try {
+    if (await exists(target)) return target;
+    await removeUnfinished(target);
+    const directory = await mkdtemp(`${target}.building-`);
+    try {
+      await build(directory);
+      await rename(directory, target);
+    } catch (error) {
+      await rm(directory, { recursive: true, force: true });
+      throw error;
+    }
+    return target;
+  } finally {
+    await unlock();
+  }
+}
+
+/** What a builder that was killed has left; whoever holds the lock knows that nobody else is building. */
+async function removeUnfinished(target: string): Promise<void> {
+  const unfinished = (await readdir(dirname(target))).filter((name) => name.startsWith(`${basename(target)}.building-`));
+  await Promise.all(unfinished.map((name) => rm(join(dirname(target), name), { recursive: true, force: true })));
+}
+
+/** Says every 15 s that `what` is still going on. */
+export async function withProgress<T>(what: string, onProgress: OnProgress, work: () => Promise<T>): Promise<T> {
+  const begin = Date.now();
+  const elapsed = (): string => `${Math.round((Date.now() - begin) / 1000)} s`;
+  onProgress(`${what} ...`);
+  const timer = setInterval(() => onProgress(`${what}: ${elapsed()} so far`), 15_000);
+  try {
+    const result = await work();
+    onProgress(`${what}: done after ${elapsed()}`);
+    return result;
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+async function lock(file: string, onProgress: OnProgress): Promise<() => Promise<void>> {
+  const mine = JSON.stringify(self());
+  const draft = join(dirname(file), `.${basename(file)}.${process.pid}.${Date.now()}`);
+  await writeFile(draft, mine);
+  try {
+    for (let told = 0; ;) {
+      // A link is atomic and brings its content with it, so a lock is never seen without its holder.
+      const taken = await link(draft, file).then(
+        () => true,
+        () => false,
+      );
+      if (taken) return () => rm(file, { force: true });
+      const holder = await readHolder(file);
+      if (holder === 'gone') continue;
+      if (!isAlive(holder)) {
+        await takeOver(file, holder);
+        continue;
+      }
+      if (Date.now() - told > 15_000) {
+        onProgress(`waiting for process ${holder.pid}, which is building the same (${file})`);
+        told = Date.now();
+      }
+      await sleep(300);
+    }
+  } finally {
+    await rm(draft, { force: true });
+  }
+}
+
+/** Moves a dead holder's lock aside; puts it back if somebody else had taken it over in between. */
+async function takeOver(file: string, dead: ProcessId): Promise<void> {
+  const aside = `${file}.${process.pid}.stale`;
+  const moved = await rename(file, aside).then(
+    () => true,
+    () => false,
+  );
+  if (!moved) return;
+  const holder = await readHolder(aside);
+  if (holder !== 'gone' && (holder.pid !== dead.pid || holder.startedAt !== dead.startedAt)) await link(aside, file).catch(() => undefined);
+  await rm(aside, { force: true });
+}
+
+async function readHolder(file: string): Promise<ProcessId | 'gone'> {
+  try {
+    return JSON.parse(await readFile(file, 'utf8')) as ProcessId;
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return 'gone';
+    return { pid: 0, startedAt: '' };
+  }
+}
+
+function exists(path: string): Promise<boolean> {
+  return access(path).then(
+    () => true,
+    () => false,
+  );
+}

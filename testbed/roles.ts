@@ -1,0 +1,157 @@
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { clusterRoles, roles as namespacedRoles } from '../kube/permissions.ts';
+import { agentNamespace, agentToken, deployAgents } from './agents.ts';
+import { bundleWorkflows } from './bundle.ts';
+import { loopbackCertificate } from './certificate.ts';
+import type { SimulatedNode } from './nodes.ts';
+import { probe } from './servers/probe.ts';
+import { Ports } from './servers/ports.ts';
+import { server, type Server } from './servers/server.ts';
+import type { World } from './world.ts';
+
+export interface KcoverOptions {
+  readonly mode?: 'observe' | 'act';
+  /** Added to what the testbed needs; deeper keys replace whole sections. */
+  readonly workerSettings?: Readonly<Record<string, unknown>>;
+  readonly controllerSettings?: Readonly<Record<string, unknown>>;
+  readonly workers?: number;
+  /** Nodes that get an agent; all unless told. */
+  readonly agentsOn?: readonly SimulatedNode[];
+  /** Made once and given to many; bundled anew unless told. */
+  readonly workflowBundle?: string;
+}
+
+/** The real roles as processes of their own, under the service accounts and rights that an installation has. */
+export interface Kcover {
+  readonly workers: readonly Server[];
+  readonly controller: Server;
+  readonly agents: ReadonlyMap<string, Server>;
+  readonly intakeUrl: string;
+  readonly authority: string;
+  /** One JSON document per incident. */
+  readonly records: string;
+  /** For the command line: KUBECONFIG and TEMPORAL_ADDRESS of the administrator. */
+  readonly environment: Readonly<Record<string, string>>;
+  /** Starts the workers again with other settings; those that are not named stay. */
+  reconfigure(workerSettings: Readonly<Record<string, unknown>>): Promise<void>;
+  stop(): Promise<void>;
+}
+
+type WorldOfRoles = Pick<World, 'directory' | 'api' | 'kubernetes' | 'temporal' | 'nodes'>;
+
+const program = fileURLToPath(new URL('../bin/kcover.js', import.meta.url));
+
+/** Starts one controller, the workers and an agent for each node, and waits until all of them are ready. */
+export async function startKcover(world: WorldOfRoles, options: KcoverOptions = {}): Promise<Kcover> {
+  const nodes = options.agentsOn ?? world.nodes;
+  const directory = join(world.directory, 'kcover');
+  mkdirSync(directory, { recursive: true });
+  const ports = new Ports(world.directory);
+  const [bundle, certificate] = await Promise.all([
+    options.workflowBundle ?? bundleWorkflows(join(directory, 'workflows.js')),
+    loopbackCertificate(directory),
+    deployAgents(world.api, world.nodes).then(() => grant(world)),
+  ]);
+  const records = join(directory, 'records');
+  const intake = await ports.take();
+
+  const role = async (
+    name: string,
+    kind: 'worker' | 'controller' | 'agent',
+    settings: object,
+    args: readonly string[],
+    env: Record<string, string>,
+  ): Promise<Server> => {
+    const health = await ports.take();
+    const file = join(directory, `${name}.yaml`);
+    writeFileSync(file, JSON.stringify({ ...settings, health: { listen: `127.0.0.1:${health}` } }, null, 2));
+    return server(world.directory, {
+      name,
+      program: process.execPath,
+      args: [program, kind, '--config', file, ...args],
+      env: { TEMPORAL_ADDRESS: world.temporal.address, TEMPORAL_NAMESPACE: world.temporal.namespace, ...env },
+      missing: () => probe(`http://127.0.0.1:${health}/readyz`),
+    });
+  };
+  const account = (name: string) => world.kubernetes.kubeconfigFor({ namespace: agentNamespace, name });
+
+  const workerKubeconfig = await account('kcover-worker');
+  const workers = await Promise.all(
+    Array.from({ length: options.workers ?? 1 }, (_, index) =>
+      role(
+        `worker-${index}`,
+        'worker',
+        { mode: options.mode ?? 'act', records: { directory: records }, ...options.workerSettings },
+        ['--workflow-bundle', bundle],
+        { KUBECONFIG: workerKubeconfig },
+      ),
+    ),
+  );
+  const controller = await role(
+    'controller',
+    'controller',
+    { intake: { listen: `127.0.0.1:${intake}`, tls: certificate }, ...options.controllerSettings },
+    [],
+    { KUBECONFIG: await account('kcover-controller'), POD_NAME: 'kcover-controller-0', POD_NAMESPACE: agentNamespace },
+  );
+  const intakeUrl = `https://127.0.0.1:${intake}`;
+  const agents = new Map<string, Server>();
+  for (const node of nodes) {
+    const home = join(directory, 'agents', node.name);
+    mkdirSync(home, { recursive: true });
+    const tokenFile = join(home, 'token');
+    writeFileSync(tokenFile, await agentToken(world.api, node), { mode: 0o600 });
+    const settings = { controller: { url: intakeUrl, caFile: certificate.certFile, tokenFile }, spool: { directory: join(home, 'spool') }, heartbeat: '5s' };
+    agents.set(node.name, await role(`agent-${node.name}`, 'agent', settings, ['--host-root', node.hostRoot], { NODE_NAME: node.name }));
+  }
+
+  const all = [...workers, controller, ...agents.values()];
+  await Promise.all([...workers.map((each) => each.start()), controller.start()]);
+  await Promise.all([...agents.values()].map((each) => each.start()));
+  return {
+    workers,
+    controller,
+    agents,
+    intakeUrl,
+    authority: certificate.certFile,
+    records,
+    environment: { KUBECONFIG: world.kubernetes.kubeconfig, TEMPORAL_ADDRESS: world.temporal.address, TEMPORAL_NAMESPACE: world.temporal.namespace },
+    reconfigure: async (workerSettings) => {
+      for (const worker of workers) {
+        const file = join(directory, `${worker.name}.yaml`);
+        writeFileSync(file, JSON.stringify({ ...(JSON.parse(readFileSync(file, 'utf8')) as object), ...workerSettings }, null, 2));
+        await worker.stop();
+        await worker.start();
+      }
+    },
+    stop: async () => {
+      if (existsSync(world.directory)) await Promise.all(all.map((each) => each.stop()));
+    },
+  };
+}
+
+/** Exactly the rights that an installation gives. */
+async function grant({ api }: WorldOfRoles): Promise<void> {
+  for (const name of ['kcover-controller', 'kcover-worker']) {
+    await unlessThere(api.core.createNamespacedServiceAccount({ namespace: agentNamespace, body: { metadata: { name, namespace: agentNamespace } } }));
+  }
+  for (const object of [...clusterRoles(), ...namespacedRoles()]) {
+    const namespace = object.metadata?.namespace ?? agentNamespace;
+    if (object.kind === 'ClusterRole') await unlessThere(api.rbac.createClusterRole({ body: object }));
+    if (object.kind === 'ClusterRoleBinding')
+      await unlessThere(api.rbac.createClusterRoleBinding({ body: object as Parameters<typeof api.rbac.createClusterRoleBinding>[0]['body'] }));
+    if (object.kind === 'Role') await unlessThere(api.rbac.createNamespacedRole({ namespace, body: object }));
+    if (object.kind === 'RoleBinding')
+      await unlessThere(
+        api.rbac.createNamespacedRoleBinding({ namespace, body: object as Parameters<typeof api.rbac.createNamespacedRoleBinding>[0]['body'] }),
+      );
+  }
+}
+
+async function unlessThere(creating: Promise<unknown>): Promise<void> {
+  await creating.catch((error: { readonly code?: number }) => {
+    if (error.code !== 409) throw error;
+  });
+}

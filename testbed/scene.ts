@@ -1,0 +1,35 @@
+import { type RunningJob, awaitRunning, createJob } from './jobs.ts';
+import { pytorchJob } from './job-manifests.ts';
+import { type Kcover, type KcoverOptions, startKcover } from './roles.ts';
+import { type World, type WorldOptions, startWorld, stopOnSignals } from './world.ts';
+
+/** A world in which kcover looks after a training job of one master and three workers. */
+export interface Scene {
+  readonly world: World;
+  readonly kcover: Kcover;
+  readonly job: RunningJob;
+}
+
+/** Sets everything up, telling each part as it is done. Ctrl-C ends it at any time and leaves nothing behind. */
+export async function setScene(options: WorldOptions & KcoverOptions & { readonly tell: (line: string) => void }): Promise<Scene> {
+  const { tell } = options;
+  const world = await startWorld({ ...options, onProgress: tell });
+  stopOnSignals(world);
+  try {
+    tell(`Temporal and Kubernetes run, with ${world.nodes.length} simulated GPU nodes; starting kcover`);
+    const kcover = await startKcover(world, options);
+    tell(`kcover runs: ${kcover.workers.length} worker, 1 controller, ${kcover.agents.size} agents`);
+    await world.api.core.createNamespace({ body: { metadata: { name: 'train' } } });
+    const manifest = pytorchJob({ name: 'llm', namespace: 'train', workers: 3, labels: { 'kcover.io/cascading-recovery': 'true' } });
+    const job = await createJob(world.api, manifest);
+    await awaitRunning(world.api, job);
+    return { world, kcover, job };
+  } catch (error) {
+    await world.stop();
+    throw error;
+  }
+}
+
+/** The page of one workflow in the Temporal UI. */
+export const workflowPage = ({ temporal }: Pick<World, 'temporal'>, workflowId: string): string =>
+  `${temporal.uiUrl}/namespaces/${temporal.namespace}/workflows/${encodeURIComponent(workflowId)}`;

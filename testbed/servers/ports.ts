@@ -1,0 +1,54 @@
+import { rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { basename, join } from 'node:path';
+import { portsDirectory } from '../run-directory.ts';
+
+// Below the range that the kernel gives to outgoing connections: those would take a port while its server restarts.
+const first = 20_000;
+const last = 32_000;
+
+/**
+ * Ports of one world. A port is held by a file until `release`, because between choosing it and listening on it
+ * (and while its server is being restarted) another world could choose the same one.
+ */
+export class Ports {
+  private readonly held: number[] = [];
+  private readonly holder: string;
+
+  constructor(runDirectory: string) {
+    this.holder = basename(runDirectory);
+  }
+
+  async take(): Promise<number> {
+    for (let attempt = 0; attempt < 500; attempt++) {
+      const port = first + Math.floor(Math.random() * (last - first));
+      if (!hold(port, this.holder)) continue;
+      this.held.push(port);
+      if (await isFree(port)) return port;
+    }
+    throw new Error(
+      `cannot find a free port\n  because: 500 ports between ${first} and ${last} are taken\n  try:     stop other worlds, or remove ${portsDirectory}`,
+    );
+  }
+
+  release(): void {
+    for (const port of this.held.splice(0)) rmSync(join(portsDirectory, String(port)), { force: true });
+  }
+}
+
+function hold(port: number, holder: string): boolean {
+  try {
+    writeFileSync(join(portsDirectory, String(port)), holder, { flag: 'wx' });
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isFree(port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const server = createServer();
+    server.once('error', () => resolve(false));
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+  });
+}

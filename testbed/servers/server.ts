@@ -1,0 +1,121 @@
+import { spawn, type ChildProcess } from 'node:child_process';
+import { closeSync, existsSync, mkdirSync, openSync, readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { pidsOf } from '../run-directory.ts';
+
+/** One server process that can be killed and started again on the same port and data. */
+export interface Server {
+  readonly name: string;
+  /** Path of its log; restarts append. */
+  readonly log: string;
+  /** Undefined while it is not running. */
+  readonly pid: number | undefined;
+  /** Starts it if it is not running and waits until it is ready. */
+  start(): Promise<void>;
+  /** Sends a signal. Resolves at once for SIGSTOP and SIGCONT, else when the process is gone. */
+  kill(signal: NodeJS.Signals): Promise<void>;
+  /** Asks it to end, and makes it end after five seconds. */
+  stop(): Promise<void>;
+}
+
+export interface ServerPlan {
+  readonly name: string;
+  readonly program: string;
+  readonly args: readonly string[];
+  /** Beside HOME, TMPDIR and PATH. */
+  readonly env?: Readonly<Record<string, string>>;
+  /** Done before every launch. */
+  readonly before?: () => Promise<unknown>;
+  /** What is still missing, or undefined when ready. */
+  readonly missing: () => Promise<string | undefined>;
+}
+
+const readyWithin = 60_000;
+
+export function server(runDirectory: string, plan: ServerPlan): Server {
+  return new ServerProcess(runDirectory, plan);
+}
+
+class ServerProcess implements Server {
+  readonly name: string;
+  readonly log: string;
+  private readonly directory: string;
+  private readonly plan: ServerPlan;
+  private child: ChildProcess | undefined;
+  private exit: Promise<string> = Promise.resolve('not started');
+
+  constructor(directory: string, plan: ServerPlan) {
+    this.directory = directory;
+    this.plan = plan;
+    this.name = plan.name;
+    this.log = join(directory, 'logs', `${plan.name}.log`);
+  }
+
+  get pid(): number | undefined {
+    return this.child?.pid;
+  }
+
+  async start(): Promise<void> {
+    if (this.child === undefined) {
+      await this.plan.before?.();
+      this.launch();
+    }
+    const deadline = Date.now() + readyWithin;
+    let ended: string | undefined;
+    void this.exit.then((how) => (ended = how));
+    for (let missing: string | undefined = 'not asked yet'; ; await sleep(40)) {
+      if (ended !== undefined) throw this.failure(`it ended (${ended})`);
+      missing = await this.plan.missing();
+      if (missing === undefined) return;
+      if (Date.now() > deadline) {
+        await this.kill('SIGKILL');
+        throw this.failure(`not ready after ${readyWithin / 1000} s: ${missing}`);
+      }
+    }
+  }
+
+  async kill(signal: NodeJS.Signals): Promise<void> {
+    this.child?.kill(signal);
+    if (signal !== 'SIGSTOP' && signal !== 'SIGCONT') await this.exit;
+  }
+
+  async stop(): Promise<void> {
+    const force = setTimeout(() => this.child?.kill('SIGKILL'), 5000);
+    await this.kill('SIGTERM');
+    clearTimeout(force);
+  }
+
+  private launch(): void {
+    if (!existsSync(pidsOf(this.directory)))
+      throw new Error(`cannot start ${this.name}\n  because: its world has been stopped\n  try:     start another world`);
+    const temporary = join(this.directory, 'tmp', this.name);
+    mkdirSync(temporary, { recursive: true });
+    mkdirSync(join(this.directory, 'logs'), { recursive: true });
+    const log = openSync(this.log, 'a');
+    // An environment of its own: a proxy or a kubeconfig of the user's must not reach the servers.
+    const env = { HOME: temporary, TMPDIR: temporary, PATH: '/usr/bin:/bin', ...this.plan.env };
+    const child = spawn(this.plan.program, this.plan.args, { cwd: this.directory, env, stdio: ['ignore', log, log] });
+    closeSync(log);
+    this.child = child;
+    if (child.pid !== undefined) writeFileSync(join(pidsOf(this.directory), this.name), String(child.pid));
+    this.exit = new Promise((resolve) => {
+      const gone = (how: string): void => {
+        this.child = undefined;
+        resolve(how);
+      };
+      child.once('error', (error) => gone(error.message));
+      child.once('exit', (code, signal) => gone(signal ?? `code ${code}`));
+    });
+  }
+
+  private failure(because: string): Error {
+    let tail = '';
+    try {
+      tail = readFileSync(this.log, 'utf8').trim().split('\n').slice(-15).join('\n           ');
+    } catch {
+      // It did not even get as far as a log.
+    }
+    return new Error(`cannot start ${this.name}\n  because: ${because}\n           ${tail}\n  try:     read ${this.log}`);
+  }
+}

@@ -1,0 +1,69 @@
+import { join } from 'node:path';
+import { Connection } from '@temporalio/client';
+import { server, type Server } from './server.ts';
+
+export interface TemporalOptions {
+  readonly program: string;
+  readonly directory: string;
+  readonly port: number;
+  readonly uiPort: number;
+  readonly httpPort: number;
+  readonly metricsPort: number;
+  readonly dynamicConfig: Readonly<Record<string, unknown>>;
+}
+
+export const temporalNamespace = 'default';
+
+const searchAttributes = {
+  KcoverNamespace: 'Keyword',
+  KcoverJob: 'Keyword',
+  KcoverNode: 'KeywordList',
+  KcoverPhase: 'Keyword',
+  KcoverFault: 'Keyword',
+  KcoverOutcome: 'Keyword',
+};
+
+const dynamicConfigDefaults = {
+  // 20 polls per second and shard, the default, would quantise every step of a workflow to 50 ms.
+  'history.transferProcessorMaxPollRPS': 1000,
+  'frontend.WorkflowTimeSkippingEnabled': true,
+  'history.timerProcessorMaxTimeShift': '10ms',
+};
+
+export function temporal({ program, directory, port, uiPort, httpPort, metricsPort, dynamicConfig }: TemporalOptions): Server {
+  const flags = (name: string, values: object): string[] => Object.entries(values).flatMap(([key, value]) => [name, `${key}=${value}`]);
+  const json = Object.fromEntries(Object.entries({ ...dynamicConfigDefaults, ...dynamicConfig }).map(([key, value]) => [key, JSON.stringify(value)]));
+  return server(directory, {
+    name: 'temporal',
+    program,
+    args: [
+      'server',
+      'start-dev',
+      '--ip=127.0.0.1',
+      `--port=${port}`,
+      `--ui-port=${uiPort}`,
+      `--http-port=${httpPort}`,
+      `--metrics-port=${metricsPort}`,
+      `--db-filename=${join(directory, 'temporal.sqlite')}`,
+      ...flags('--sqlite-pragma', { journal_mode: 'WAL', synchronous: 'NORMAL' }),
+      ...flags('--dynamic-config-value', json),
+      ...flags('--search-attribute', searchAttributes),
+    ],
+    missing: () => missing(`127.0.0.1:${port}`),
+  });
+}
+
+async function missing(address: string): Promise<string | undefined> {
+  try {
+    const connection = await Connection.connect({ address, connectTimeout: 2000 });
+    try {
+      const { customAttributes } = await connection.operatorService.listSearchAttributes({ namespace: temporalNamespace });
+      const absent = Object.keys(searchAttributes).filter((name) => customAttributes?.[name] === undefined);
+      return absent.length === 0 ? undefined : `search attributes ${absent.join(', ')}`;
+    } finally {
+      await connection.close();
+    }
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  }
+}

@@ -1,0 +1,148 @@
+import { join } from 'node:path';
+import { connect, type Api } from './api.ts';
+import { installTrainingOperator } from './definitions.ts';
+import { endOf, stopOnSignals } from './ending.ts';
+import { writeKubeconfig } from './kubeconfig.ts';
+import { createNodes, type SimulatedNode } from './nodes.ts';
+import { obtainPrograms, type Programs } from './parts/programs.ts';
+import { createRunDirectory, sweep } from './run-directory.ts';
+import { apiserver, apiserverCertificate, auditLogOf } from './servers/apiserver.ts';
+import { controllerManager, scheduler } from './servers/controllers.ts';
+import { createCredentials, users, type Component } from './servers/credentials.ts';
+import { etcd } from './servers/etcd.ts';
+import { kwok, podLogOf } from './servers/kwok.ts';
+import { Ports } from './servers/ports.ts';
+import type { Server } from './servers/server.ts';
+import { temporal, temporalNamespace } from './servers/temporal.ts';
+import { trainingOperator } from './servers/training-operator.ts';
+import { accountToken, podToken, type PodRef, type ServiceAccountRef } from './tokens.ts';
+
+export { stopOnSignals };
+
+export interface WorldOptions {
+  readonly nodes: number;
+  readonly gpusPerNode?: number;
+  readonly onProgress?: (line: string) => void;
+  /** Added to the values that every world sets (servers/temporal.ts), or in their place. */
+  readonly temporalDynamicConfig?: Readonly<Record<string, unknown>>;
+  /** Leave logs and data behind after `stop`. */
+  readonly keepDirectory?: boolean;
+}
+
+export type ServerName = 'etcd' | 'apiserver' | 'controllerManager' | 'scheduler' | 'kwok' | 'trainingOperator' | 'temporal';
+
+/** A real Temporal server and a real Kubernetes control plane with simulated GPU nodes. */
+export interface World {
+  /** Logs, data, nodes: everything is below it. */
+  readonly directory: string;
+  /** The cluster as its administrator. */
+  readonly api: Api;
+  readonly kubernetes: {
+    readonly server: string;
+    /** Path; administrator. */
+    readonly kubeconfig: string;
+    /** Path of a kubeconfig for an existing service account, good for 24 h. */
+    kubeconfigFor(serviceAccount: ServiceAccountRef): Promise<string>;
+    podToken(pod: PodRef, serviceAccount: string, audience: string): Promise<string>;
+    readonly auditLog: string;
+    /** What `kubectl logs` shows for every pod. */
+    readonly podLog: string;
+  };
+  readonly temporal: { readonly address: string; readonly uiUrl: string; readonly namespace: string };
+  readonly nodes: readonly SimulatedNode[];
+  readonly servers: Readonly<Record<ServerName, Server>>;
+  /** Ends every process and removes the directory. Safe to repeat. */
+  stop(): Promise<void>;
+}
+
+export async function startWorld(options: WorldOptions): Promise<World> {
+  const programs = await obtainPrograms(options.onProgress ?? (() => undefined));
+  await sweep();
+  const directory = createRunDirectory();
+  const ports = new Ports(directory);
+  const end = endOf(directory, ports, options.keepDirectory ?? false);
+  const forget = stopOnSignals({ stop: end });
+  try {
+    return await build(options, programs, directory, ports, end);
+  } catch (error) {
+    await end();
+    throw error;
+  } finally {
+    forget();
+  }
+}
+
+async function build(options: WorldOptions, programs: Programs, directory: string, ports: Ports, stop: () => Promise<void>): Promise<World> {
+  const credentials = createCredentials(directory);
+  const port = { etcd: await ports.take(), apiserver: await ports.take(), temporal: await ports.take(), temporalUi: await ports.take() };
+  const server = `https://127.0.0.1:${port.apiserver}`;
+
+  const temporalServer = temporal({
+    program: programs.temporal,
+    directory,
+    port: port.temporal,
+    uiPort: port.temporalUi,
+    httpPort: await ports.take(),
+    metricsPort: await ports.take(),
+    dynamicConfig: options.temporalDynamicConfig ?? {},
+  });
+  const startingTemporal = temporalServer.start();
+  startingTemporal.catch(() => undefined); // awaited below; until then nobody else may call it unhandled
+
+  const etcdServer = etcd({ program: programs.etcd, directory, port: port.etcd, peerPort: await ports.take() });
+  const apiServer = apiserver({ program: programs.kubeApiserver, directory, port: port.apiserver, etcdPort: port.etcd, credentials });
+  await etcdServer.start();
+  await apiServer.start();
+
+  const authority = apiserverCertificate(directory).certificate;
+  const kubeconfigOf = (component: Component): string =>
+    writeKubeconfig({ file: join(directory, `${component}.kubeconfig`), server, authority, user: users[component], token: credentials.tokens[component] });
+  const kubeconfig = kubeconfigOf('admin');
+  const api = connect(kubeconfig);
+  const controller = async (component: Component, program: string) => ({ program, directory, kubeconfig: kubeconfigOf(component), port: await ports.take() });
+
+  const servers = {
+    etcd: etcdServer,
+    apiserver: apiServer,
+    temporal: temporalServer,
+    controllerManager: controllerManager({
+      ...(await controller('controllerManager', programs.kubeControllerManager)),
+      serviceAccountKey: credentials.serviceAccountKey,
+    }),
+    scheduler: scheduler(await controller('scheduler', programs.kubeScheduler)),
+    kwok: kwok({ ...(await controller('kwok', programs.kwok)), api }),
+    trainingOperator: trainingOperator({
+      ...(await controller('trainingOperator', programs.trainingOperator)),
+      metricsPort: await ports.take(),
+      webhookPort: await ports.take(),
+    }),
+  } satisfies Record<ServerName, Server>;
+
+  const installing = installTrainingOperator(api, { server, token: credentials.tokens.admin, definitions: programs.customResourceDefinitions });
+  const [nodes] = await Promise.all([
+    createNodes(api, { directory, count: options.nodes, gpus: options.gpusPerNode ?? 8 }),
+    installing.then(() => servers.trainingOperator.start()),
+    ...[servers.controllerManager, servers.scheduler, servers.kwok].map((each) => each.start()),
+    startingTemporal,
+  ]);
+
+  return {
+    directory,
+    api,
+    kubernetes: {
+      server,
+      kubeconfig,
+      auditLog: auditLogOf(directory),
+      podLog: podLogOf(directory),
+      podToken: (pod, serviceAccount, audience) => podToken(api, pod, serviceAccount, audience),
+      kubeconfigFor: async (account) => {
+        const file = join(directory, `${account.namespace}-${account.name}.kubeconfig`);
+        return writeKubeconfig({ file, server, authority, user: `${account.namespace}-${account.name}`, token: await accountToken(api, account) });
+      },
+    },
+    temporal: { address: `127.0.0.1:${port.temporal}`, uiUrl: `http://127.0.0.1:${port.temporalUi}`, namespace: temporalNamespace },
+    nodes,
+    servers,
+    stop,
+  };
+}

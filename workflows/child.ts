@@ -1,0 +1,56 @@
+/** A recovery as its job sees it: start it, tell it what arrived, look whether it still runs. */
+
+import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
+import { getExternalWorkflowHandle, startChild } from '@temporalio/workflow';
+import type { Fault } from '../contract/faults.ts';
+import { type JobRef, jobTitle } from '../contract/jobs.ts';
+import { signals } from '../contract/messages.ts';
+import type { RecoveryLimits, RecoveryOutcome } from '../contract/recovery.ts';
+import type { OpenIncident } from '../contract/training-job.ts';
+import { attributePairs } from './attributes.ts';
+import { nodesOf } from './faults.ts';
+import { perform, short, tolerate } from './proxies.ts';
+import { recovery } from './recovery.ts';
+
+/** Starts it, or finds it started. It lives on when the job's workflow continues as new. */
+export async function startRecovery(job: JobRef, open: OpenIncident, faults: readonly Fault[], limits: RecoveryLimits): Promise<void> {
+  const { incident, askedBy } = open;
+  try {
+    await startChild(recovery, {
+      workflowId: incident,
+      args: [{ incident, job, faults, limits, ...(askedBy ? { askedBy } : {}) }],
+      parentClosePolicy: 'ABANDON',
+      workflowIdReusePolicy: 'REJECT_DUPLICATE',
+      staticSummary: short(`recover ${jobTitle(job)}: ${faults[0]?.message ?? ''}`),
+      typedSearchAttributes: attributePairs({
+        KcoverNamespace: job.namespace,
+        KcoverJob: job.name,
+        KcoverPhase: 'deciding',
+        KcoverFault: faults[0]?.code ?? 'operator/recover',
+        KcoverNode: nodesOf(faults).slice(0, 20),
+      }),
+    });
+  } catch (error) {
+    if (!(error instanceof WorkflowExecutionAlreadyStartedError)) throw error;
+  }
+}
+
+/** False when it is gone: what it was told stays with the job. */
+export async function tellRecovery(incident: string, faults: readonly Fault[], lookAnew: boolean): Promise<boolean> {
+  const child = getExternalWorkflowHandle(incident);
+  try {
+    if (faults.length > 0) await child.signal(signals.faultsObserved, { faults });
+    if (lookAnew) await child.signal(signals.permissionChanged);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Its report when it closed, whichever way. One that must be looked for may have left the job suspended: that is taken off. */
+export async function lookAtRecovery(job: JobRef, incident: string): Promise<RecoveryOutcome | undefined> {
+  const seen = await perform('lookAtRecovery', 'is it still running?', { incident });
+  if (seen.kind === 'running') return undefined;
+  await tolerate(perform('resumeJob', 'take off what a lost recovery may have left', { job, incident }));
+  return seen.report;
+}

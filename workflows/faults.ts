@@ -1,0 +1,74 @@
+/** Faults as they arrive in a workflow: guarded by hand, cut to size, each kept once. */
+
+import { type Action, actions, type Fault, faultLimits, type NodeHold } from '../contract/faults.ts';
+
+/** What a workflow keeps of one fault, so that hundreds of them fit into one payload whatever a node says. */
+const kept = { message: 300, because: 200, evidenceLines: 3, evidenceLine: 200 } as const;
+
+/** The faults of a signal that can be used, and how many could not. A bad message never stops a workflow. */
+export function takeFaults(payload: unknown): { faults: Fault[]; dropped: number } {
+  const listed = isObject(payload) && Array.isArray(payload['faults']) ? payload['faults'] : undefined;
+  if (listed === undefined) return { faults: [], dropped: 1 };
+  const faults = listed.filter(isFault).map(slim);
+  return { faults, dropped: listed.length - faults.length };
+}
+
+/** Adds faults to a list by id; one that is known takes the newer word of its node. */
+export function mergeFaults(known: Fault[], arrived: readonly Fault[]): { added: Fault[]; changed: Fault[] } {
+  const added: Fault[] = [];
+  const changed: Fault[] = [];
+  for (const fault of arrived) {
+    const at = known.findIndex((one) => one.id === fault.id);
+    const before = known[at];
+    if (before === undefined) {
+      known.push(fault);
+      added.push(fault);
+    } else if (fault.hold !== undefined && (fault.hold.state !== before.hold?.state || fault.hold.because !== before.hold.because)) {
+      known[at] = { ...before, hold: fault.hold };
+      changed.push(fault);
+    }
+  }
+  return { added, changed };
+}
+
+/** Faults of nodes before those of pods, which they explain; each in the order of arrival. */
+export const nodesFirst = (faults: readonly Fault[]): Fault[] => [...faults.filter((fault) => !fault.pod), ...faults.filter((fault) => fault.pod)];
+
+/** Names of the blamed nodes, each once, sorted. */
+export const nodesOf = (faults: readonly Fault[]): string[] => [...new Set(faults.flatMap((fault) => fault.node ?? []))].toSorted();
+
+export const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
+
+/** A text that may stand in history, or undefined. */
+export const textOf = (value: unknown, most = 500): string | undefined => (typeof value === 'string' && value !== '' ? value.slice(0, most) : undefined);
+
+const slim = (fault: Fault): Fault => ({
+  ...fault,
+  message: fault.message.slice(0, kept.message),
+  ...(fault.hold ? { hold: { ...fault.hold, because: fault.hold.because.slice(0, kept.because) } } : {}),
+  ...(fault.evidence ? { evidence: fault.evidence.slice(0, kept.evidenceLines).map((line) => line.slice(0, kept.evidenceLine)) } : {}),
+});
+
+const isText = (value: unknown, most: number): value is string => typeof value === 'string' && value.length > 0 && value.length <= most;
+const isTime = (value: unknown): boolean => typeof value === 'string' && !Number.isNaN(Date.parse(value));
+const absentOr = (value: unknown, ok: (value: unknown) => boolean): boolean => value === undefined || ok(value);
+
+const holds: readonly unknown[] = ['quarantined', 'held', 'observed', 'released'] satisfies NodeHold['state'][];
+const knownActions: readonly unknown[] = actions satisfies readonly Action[];
+const sources: readonly unknown[] = ['kernel', 'pod', 'node', 'operator'] satisfies Fault['source'][];
+
+const isFault = (value: unknown): value is Fault =>
+  isObject(value) &&
+  isText(value['id'], faultLimits.id) &&
+  isText(value['code'], faultLimits.code) &&
+  typeof value['message'] === 'string' &&
+  sources.includes(value['source']) &&
+  isTime(value['seenAt']) &&
+  absentOr(value['node'], (node) => isText(node, 253)) &&
+  absentOr(value['device'], (device) => isText(device, 64)) &&
+  absentOr(value['action'], (action) => knownActions.includes(action)) &&
+  absentOr(value['standing'], (standing) => standing === 'current' || standing === 'retired' || standing === 'unknown') &&
+  absentOr(value['kernel'], (kernel) => isObject(kernel) && isText(kernel['bootId'], 64) && typeof kernel['sequence'] === 'number') &&
+  absentOr(value['pod'], (pod) => isObject(pod) && isText(pod['name'], 253) && isText(pod['uid'], 64) && isTime(pod['createdAt'])) &&
+  absentOr(value['hold'], (hold) => isObject(hold) && holds.includes(hold['state']) && typeof hold['because'] === 'string') &&
+  absentOr(value['evidence'], (lines) => Array.isArray(lines) && lines.every((line) => typeof line === 'string'));

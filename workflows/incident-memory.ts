@@ -1,0 +1,86 @@
+import type { Fault } from '../contract/faults.ts';
+import type { AttemptPod } from '../contract/jobs.ts';
+import type { IncidentRecord, RecoveryDecision } from '../contract/recovery.ts';
+import { mergeFaults, nodesFirst, nodesOf, takeFaults } from './faults.ts';
+
+/** Bounds of what one incident keeps. */
+const most = { faults: 300, decisions: 50 } as const;
+
+type Stop = IncidentRecord['stops'][number];
+
+/** What one incident knows: its faults and which of them are answered, its stops, what was decided. Plain bookkeeping. */
+export class IncidentMemory {
+  readonly faults: Fault[];
+  readonly stops: Stop[] = [];
+  readonly decisions: RecoveryDecision[] = [];
+  /** Stops that were begun, whatever became of them. */
+  begun = 0;
+  private readonly answered = new Set<string>();
+  private readonly stoppedPods = new Set<string>();
+  private looked: readonly Fault[] = [];
+  private arrivals = 0;
+
+  constructor(faults: readonly Fault[]) {
+    this.faults = [...faults];
+  }
+
+  /** Grows with every fault that is new, or whose node has news. */
+  mark = (): number => this.arrivals;
+
+  ring(): void {
+    this.arrivals += 1;
+  }
+
+  /** Takes the faults of a signal; answers those that are new. */
+  take(payload: unknown): readonly Fault[] {
+    const room = most.faults - this.faults.length;
+    const known = new Set(this.faults.map((fault) => fault.id));
+    const { added, changed } = mergeFaults(
+      this.faults,
+      takeFaults(payload).faults.filter((fault, index) => index < room || known.has(fault.id)),
+    );
+    if (added.length + changed.length > 0) this.ring();
+    return added;
+  }
+
+  nodes = (): string[] => nodesOf(this.faults);
+
+  /** Faults that no decision answered yet; those of pods that a stop took away are answered by it. */
+  unanswered = (): Fault[] => nodesFirst(this.faults.filter((fault) => !this.answered.has(fault.id) && !(fault.pod && this.stoppedPods.has(fault.pod.uid))));
+
+  answeredFaults = (): Fault[] => this.faults.filter((fault) => this.answered.has(fault.id));
+
+  /** What a look begins with: only these faults can be answered by the decision that follows. */
+  look(): { readonly fresh: readonly Fault[]; readonly nodes: readonly string[] } {
+    this.looked = [...this.faults];
+    return { fresh: this.unanswered(), nodes: this.nodes() };
+  }
+
+  answer(faults: readonly Fault[]): void {
+    for (const fault of faults) this.answered.add(fault.id);
+  }
+
+  decided(decision: RecoveryDecision): void {
+    this.decisions.push(decision);
+    if (this.decisions.length > most.decisions) this.decisions.shift();
+  }
+
+  stopped(stop: Stop): void {
+    for (const pod of stop.pods) this.stoppedPods.add(pod.uid);
+    this.stops.push(stop);
+  }
+
+  stoppedUids = (): string[] => [...this.stoppedPods];
+
+  /** Ids that this incident took into account: the last look saw them, and, when the job runs, nothing is left to do about them. */
+  taken(running: boolean): string[] {
+    const left = new Set(running ? this.unanswered().map((fault) => fault.id) : []);
+    return this.looked.map((fault) => fault.id).filter((id) => !left.has(id));
+  }
+}
+
+/** The pods of an attempt in words: `4 pods`. */
+export const counted = (pods: readonly AttemptPod[]): string => (pods.length === 1 ? '1 pod' : `${pods.length} pods`);
+
+/** `xid/79 on gpu-3: GPU has fallen off the bus` */
+export const sentence = ({ code, node, message }: Fault): string => `${code}${node ? ` on ${node}` : ''}: ${message}`;

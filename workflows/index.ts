@@ -1,0 +1,4 @@
+export { cluster } from './cluster.ts';
+export { nodeQuarantine } from './node-quarantine.ts';
+export { recovery } from './recovery.ts';
+export { trainingJob } from './training-job.ts';

@@ -1,0 +1,180 @@
+import type { Fault } from '../contract/faults.ts';
+import type { JobRef } from '../contract/jobs.ts';
+import type { OperatorWish } from '../contract/messages.ts';
+import { outcomes, type RecoveryOutcome } from '../contract/recovery.ts';
+import type { CarriedJob, JobStatus, OpenIncident, RecoveryWish, Spent } from '../contract/training-job.ts';
+import { iso } from './attributes.ts';
+import { isObject, mergeFaults, nodesFirst } from './faults.ts';
+
+/** Bounds, so that what is carried over continue-as-new stays small whatever arrives. */
+const most = { inbox: 200, seen: 1000, wishes: 10, spent: 50, perSignal: 100 } as const;
+
+/** Everything a job's workflow remembers: faults that wait, the open incident, what was spent. Plain bookkeeping, no decisions. */
+export class JobMemory {
+  inbox: Fault[];
+  wishes: RecoveryWish[];
+  spent: Spent[];
+  optedInAt: string;
+  incident: OpenIncident | undefined;
+  attemptStartedAt: string | undefined;
+  last: CarriedJob['last'];
+  waitingSince: number | undefined;
+  private readonly seen: Set<string>;
+  private readonly sent = new Set<string>();
+  private dropped: number;
+  private arrivals = 0;
+  private refusedUntil = 0;
+
+  constructor(carried?: CarriedJob) {
+    this.inbox = [...(carried?.inbox ?? [])];
+    this.wishes = [...(carried?.wishes ?? [])];
+    this.spent = [...(carried?.spent ?? [])];
+    this.seen = new Set(carried?.seen);
+    this.optedInAt = carried?.optedInAt ?? iso(0);
+    this.incident = carried?.open;
+    this.attemptStartedAt = carried?.attemptStartedAt;
+    this.last = carried?.last;
+    this.dropped = carried?.dropped ?? 0;
+    this.waitingSince = this.inbox.length > 0 ? Date.now() : undefined;
+  }
+
+  /** Grows with everything that comes from outside: the same mark means no news. */
+  mark = (): number => this.arrivals;
+
+  hasWork = (): boolean => this.inbox.length > 0 || this.wishes.length > 0;
+
+  /** A full inbox keeps the faults of nodes: hundreds of pods that die together say less than the one node that killed them. */
+  take({ faults, dropped }: { faults: Fault[]; dropped: number }): void {
+    this.dropped += dropped;
+    const fresh = faults.filter((fault) => !this.seen.has(fault.id));
+    if (fresh.length === 0) return;
+    const { changed } = mergeFaults(this.inbox, fresh);
+    for (const fault of changed) this.sent.delete(fault.id);
+    if (this.inbox.length > most.inbox) {
+      this.dropped += this.inbox.length - most.inbox;
+      this.inbox = nodesFirst(this.inbox).slice(0, most.inbox);
+    }
+    this.waitingSince ??= Date.now();
+    this.arrivals += 1;
+  }
+
+  /** A wish while an incident is open, or a second label before the first was removed, asks for what happens already. */
+  wish(wish: RecoveryWish): void {
+    const repeated = wish.label === true && this.wishes.some((one) => one.label);
+    if (this.incident || repeated || this.wishes.length >= most.wishes) return;
+    this.wishes.push(wish);
+    this.arrivals += 1;
+  }
+
+  nextWish = (): RecoveryWish | undefined => (this.incident ? undefined : this.wishes[0]);
+
+  open(incident: string, since: number, askedBy?: OperatorWish): string {
+    this.incident = { incident, since, started: false, ...(askedBy ? { askedBy: { by: askedBy.by, reason: askedBy.reason } } : {}) };
+    this.arrivals += 1;
+    return incident;
+  }
+
+  /** What a new recovery begins with; a person's wish is a fault of its own. */
+  faultsFor(job: JobRef, open: OpenIncident): Fault[] {
+    const faults = nodesFirst(this.inbox).slice(0, most.perSignal);
+    if (!open.askedBy) return faults;
+    const { by, reason } = open.askedBy;
+    const asked: Fault = {
+      id: `operator/${job.uid}/${open.since}`,
+      source: 'operator',
+      code: 'operator/recover',
+      message: `${by} asked: ${reason}`.slice(0, 300),
+      seenAt: iso(open.since),
+    };
+    return [asked, ...faults];
+  }
+
+  /** Its recovery runs: what it was given need not be told again, and it counts until its report says otherwise. */
+  started(open: OpenIncident, faults: readonly Fault[]): void {
+    this.incident = { ...open, started: true };
+    this.wishes = [];
+    this.spent = [...this.spent.filter((one) => one.incident !== open.incident), { incident: open.incident, startedAt: open.since }].slice(-most.spent);
+    this.forwarded(faults);
+  }
+
+  forwarded(faults: readonly Fault[]): void {
+    for (const fault of faults) this.sent.add(fault.id);
+  }
+
+  toForward = (): Fault[] => nodesFirst(this.inbox.filter((fault) => !this.sent.has(fault.id))).slice(0, most.perSignal);
+
+  setAside(ids: readonly string[]): void {
+    const aside = new Set(ids);
+    this.inbox = this.inbox.filter((fault) => !aside.has(fault.id));
+    for (const id of ids) this.remember(id);
+    if (this.inbox.length === 0) this.waitingSince = undefined;
+  }
+
+  /** Keeps every fault that the recovery did not take into account. A recovery that is known to have begun no stop spent nothing. */
+  recoveryEnded(report: RecoveryOutcome, now: number): void {
+    if (!isReport(report)) {
+      this.dropped += 1;
+      return;
+    }
+    this.setAside(report.faults);
+    this.spent = this.spent.flatMap((one) => (one.incident !== report.incident ? [one] : report.begun === 0 ? [] : [{ ...one, endedAt: now }]));
+    if (report.attemptStartedAt !== undefined) this.attemptStartedAt = report.attemptStartedAt;
+    this.arrivals += 1;
+    if (this.incident?.incident !== report.incident) return;
+    this.last = { incident: report.incident, outcome: report.outcome, because: report.because.slice(0, 500), at: iso(now) };
+    this.incident = undefined;
+    this.sent.clear();
+    this.waitingSince = this.inbox.length > 0 ? now : undefined;
+  }
+
+  /** What Temporal still knows when the workflow of a job starts anew. */
+  adopt(found: { readonly spent: readonly Spent[]; readonly open?: string }, now: number): void {
+    if (this.spent.length === 0) this.spent = found.spent.slice(-most.spent);
+    if (found.open !== undefined) this.incident = { incident: found.open, since: now, started: true };
+  }
+
+  /** True the first time that this refusal is met. */
+  refuse(until: number): boolean {
+    const first = this.refusedUntil !== until;
+    this.refusedUntil = until;
+    return first;
+  }
+
+  summary(now: number): Pick<JobStatus, 'incident' | 'last' | 'spentThisHour' | 'dropped'> {
+    return {
+      spentThisHour: this.spent.filter((one) => one.startedAt > now - 3_600_000).length,
+      dropped: this.dropped,
+      ...(this.incident ? { incident: this.incident.incident } : {}),
+      ...(this.last ? { last: this.last } : {}),
+    };
+  }
+
+  carry(): CarriedJob {
+    return {
+      optedInAt: this.optedInAt,
+      inbox: this.inbox,
+      wishes: this.wishes,
+      spent: this.spent,
+      seen: [...this.seen],
+      dropped: this.dropped,
+      ...(this.incident ? { open: this.incident } : {}),
+      ...(this.attemptStartedAt === undefined ? {} : { attemptStartedAt: this.attemptStartedAt }),
+      ...(this.last ? { last: this.last } : {}),
+    };
+  }
+
+  private remember(id: string): void {
+    this.seen.add(id);
+    if (this.seen.size <= most.seen) return;
+    const [oldest] = this.seen;
+    if (oldest !== undefined) this.seen.delete(oldest);
+  }
+}
+
+const isReport = (report: unknown): report is RecoveryOutcome =>
+  isObject(report) &&
+  typeof report['incident'] === 'string' &&
+  typeof report['because'] === 'string' &&
+  (outcomes as readonly unknown[]).includes(report['outcome']) &&
+  Array.isArray(report['faults']) &&
+  report['faults'].every((id) => typeof id === 'string');

@@ -1,0 +1,107 @@
+import type { NodeDecision } from '../contract/activities.ts';
+import type { Fault, KernelPosition, NodeHold } from '../contract/faults.ts';
+import type { OperatorWish } from '../contract/messages.ts';
+import type { CarriedNode, HeldQuarantine, NodeQuarantine } from '../contract/nodes.ts';
+import { isObject, mergeFaults, takeFaults, textOf } from './faults.ts';
+
+/** Bounds of what a node's workflow keeps. */
+const most = { faults: 50, inbox: 200, told: 100 } as const;
+
+/** Everything a node's workflow remembers. Plain bookkeeping, no decisions. */
+export class NodeMemory {
+  faults: Fault[];
+  inbox: Fault[];
+  quarantine: NodeQuarantine | undefined;
+  held: HeldQuarantine | undefined;
+  judged: KernelPosition | undefined;
+  asked: OperatorWish | undefined;
+  release: OperatorWish | undefined;
+  quietSince: number;
+  quietMs: number;
+  askAgainMs: number;
+  because: string;
+  private dropped: number;
+
+  constructor(carried: CarriedNode | undefined, now: number) {
+    this.faults = [...(carried?.faults ?? [])];
+    this.inbox = [...(carried?.inbox ?? [])];
+    this.quarantine = carried?.quarantine;
+    this.held = carried?.held;
+    this.judged = carried?.judged;
+    this.asked = carried?.asked;
+    this.release = carried?.release;
+    this.quietSince = carried?.quietSince ?? now;
+    this.quietMs = carried?.quietMs ?? 0;
+    this.askAgainMs = carried?.askAgainMs ?? 60_000;
+    this.because = carried?.because ?? 'reading the node';
+    this.dropped = carried?.dropped ?? 0;
+  }
+
+  /** Each fault once; a line that was judged in this run is not judged again. */
+  take(payload: unknown): void {
+    const { faults, dropped } = takeFaults(payload);
+    const known = new Set([...this.faults, ...this.inbox].map((fault) => fault.id));
+    const fresh = faults.filter((fault) => !known.has(fault.id));
+    const kept = fresh.slice(0, Math.max(0, most.inbox - this.inbox.length));
+    this.inbox.push(...kept);
+    this.dropped += dropped + fresh.length - kept.length;
+  }
+
+  wish(wish: unknown): void {
+    const { by, reason } = isObject(wish) ? wish : {};
+    this.asked = { by: textOf(by) ?? 'signal', reason: textOf(reason) ?? 'asked by signal' };
+  }
+
+  hasWork = (): boolean => this.inbox.length > 0 || this.asked !== undefined || (this.release !== undefined && this.isOut());
+
+  isOut = (): boolean => this.quarantine !== undefined || this.held !== undefined;
+
+  /** Takes what waits out of the inbox. */
+  takeWork(): { readonly arrived: readonly Fault[]; readonly wish: OperatorWish | undefined } {
+    const work = { arrived: this.inbox, wish: this.asked };
+    this.inbox = [];
+    this.asked = undefined;
+    return work;
+  }
+
+  remember(decision: NodeDecision): void {
+    this.quietMs = decision.quietMs;
+    this.askAgainMs = decision.askAgainMs;
+    this.quietSince = decision.at;
+    mergeFaults(this.faults, decision.faults);
+    this.faults = this.faults.slice(-most.faults);
+    for (const { kernel } of decision.faults) {
+      if (kernel && (this.judged?.bootId !== kernel.bootId || kernel.sequence > this.judged.sequence)) this.judged = kernel;
+    }
+  }
+
+  /** What jobs on the node are told: the same faults, with what became of the node. */
+  told = (state: NodeHold['state'], why: string, some: readonly Fault[] = this.faults): Fault[] =>
+    some.slice(-most.told).map((fault) => ({ ...fault, hold: { state, because: why.slice(0, 300) } }));
+
+  /** Nothing of the quarantine is left; what arrived meanwhile is. */
+  forget(): void {
+    this.quarantine = undefined;
+    this.held = undefined;
+    this.release = undefined;
+    this.faults = [];
+  }
+
+  carry(view: { readonly uid: string; readonly systemUuid: string } | undefined): CarriedNode {
+    return {
+      faults: this.faults,
+      inbox: this.inbox,
+      quietSince: this.quietSince,
+      quietMs: this.quietMs,
+      askAgainMs: this.askAgainMs,
+      dropped: this.dropped,
+      because: this.because,
+      ...(this.quarantine ? { quarantine: this.quarantine } : {}),
+      ...(this.held ? { held: this.held } : {}),
+      ...(this.judged ? { judged: this.judged } : {}),
+      ...(this.asked ? { asked: this.asked } : {}),
+      ...(this.release ? { release: this.release } : {}),
+      ...(view ? { uid: view.uid, systemUuid: view.systemUuid } : {}),
+    };
+  }
+}

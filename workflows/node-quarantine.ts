@@ -1,0 +1,262 @@
+import { condition, continueAsNew, defineQuery, defineSignal, defineUpdate, setHandler, workflowInfo } from '@temporalio/workflow';
+import { quarantineId } from '../contract/ids.ts';
+import { type FaultsObserved, type NodeObserved, type OperatorWish, signals, statusQuery, updates } from '../contract/messages.ts';
+import type { NodeInput, NodeOutcome, NodeStatus, NodeView } from '../contract/nodes.ts';
+import { iso } from './attributes.ts';
+import { NodeMemory } from './node-memory.ts';
+import { nodePage } from './node-page.ts';
+import { nodeVoice } from './node-voice.ts';
+import { decideNode, observeNodeNow, perform, tolerate } from './proxies.ts';
+import { requireWish } from './wishes.ts';
+
+/** Which machine this run looks after. */
+type Machine = Pick<NodeView, 'uid' | 'systemUuid'>;
+
+/** Looks after one node from its first fault until it is released, gone, or quiet again. */
+export async function nodeQuarantine({ node, carried }: NodeInput): Promise<NodeOutcome> {
+  const memory = new NodeMemory(carried, Date.now());
+  let view: NodeView | undefined;
+  let deciding = true;
+  let releasing = false;
+  let looks = 0;
+  let permission = 0;
+  let until: number | undefined;
+  const { tellJobs, giveBack, awaitPermission, record, say } = nodeVoice(node, memory, () => view);
+  const page = nodePage(node, memory, () => ({ view, deciding, releasing, until }));
+
+  setHandler(defineSignal<[FaultsObserved]>(signals.faultsObserved), (payload) => memory.take(payload));
+  setHandler(defineSignal<[NodeObserved]>(signals.nodeObserved), () => {
+    looks += 1;
+  });
+  setHandler(defineSignal(signals.permissionChanged), () => {
+    permission += 1;
+  });
+  setHandler(defineSignal<[OperatorWish]>(signals.quarantine), (wish) => memory.wish(wish), {
+    description: 'Quarantines the node: {"by": "...", "reason": "..."}',
+  });
+  setHandler(
+    defineUpdate<{ incident: string }, [OperatorWish]>(updates.release),
+    (wish) => {
+      memory.release = wish;
+      return { incident: memory.quarantine?.incident ?? memory.held?.incident ?? '' };
+    },
+    {
+      description: 'Gives the node back',
+      validator: (wish) => {
+        requireWish(wish);
+        // Before the first look nobody knows: a taint may be found that an earlier run left.
+        if (view && !memory.isOut()) throw new Error(`${node} is not quarantined`);
+      },
+    },
+  );
+  setHandler(defineQuery<NodeStatus>(statusQuery), page.status);
+
+  // The first act of a run: is it still there, and still the same machine?
+  const before: Machine | undefined = carried?.uid === undefined ? undefined : { uid: carried.uid, systemUuid: carried.systemUuid ?? '' };
+  const over = (await look(before)) ?? (carried ? undefined : adopt());
+  deciding = false;
+  if (over) return over;
+  if (!memory.isOut()) memory.release = undefined;
+
+  for (;;) {
+    const asked = permission;
+    if (memory.release && memory.isOut()) {
+      const outcome = await give(memory.release);
+      if (outcome) return outcome;
+    } else if (memory.hasWork()) {
+      await judge();
+    }
+    if (looks > 0) {
+      const outcome = await look(view);
+      if (outcome) return outcome;
+    }
+    until = memory.quarantine ? undefined : memory.held ? (until ?? Date.now() + memory.askAgainMs) : memory.quietSince + memory.quietMs;
+    page.show();
+    if (workflowInfo().continueAsNewSuggested) return continueAsNew<typeof nodeQuarantine>({ node, carried: memory.carry(view) });
+
+    const news = () => memory.hasWork() || looks > 0 || (permission !== asked && memory.held !== undefined) || workflowInfo().continueAsNewSuggested;
+    const woken =
+      until === undefined
+        ? await condition(news).then(() => true)
+        : await condition(news, Math.max(1, until - Date.now()), { summary: memory.held ? 'ask again' : 'until it counts as quiet' });
+    if (memory.held && (!woken || permission !== asked)) await ask();
+    else if (!woken && !memory.isOut() && !memory.hasWork()) return end({ node, outcome: 'quiet', because: 'no further fault' });
+  }
+
+  /** Faults that wait, or a person's wish: decide, and act on the decision. */
+  async function judge(): Promise<void> {
+    deciding = true;
+    const { arrived, wish } = memory.takeWork();
+    const decision = await decideNode({
+      ...(view ? { node: view } : {}),
+      faults: arrived,
+      ...(memory.judged ? { judged: memory.judged } : {}),
+      ...(wish ? { askedBy: wish } : {}),
+    });
+    memory.remember(decision);
+    const { because, faults, kind } = decision;
+    if (kind === 'quarantine' && memory.quarantine) {
+      await tellJobs(faults, 'quarantined', memory.quarantine.because);
+    } else if (kind === 'quarantine') {
+      const incident = memory.held?.incident ?? quarantineId(node, decision.at);
+      memory.held = { because, since: decision.at, incident, reason: decision.reason ?? 'fault', by: wish?.by ?? 'kcover', ...(wish ? {} : memory.held) };
+      await ask();
+    } else if (kind === 'observe') {
+      await tellJobs(faults, 'observed', because);
+    }
+    deciding = false;
+    if (faults.length === 0 && !wish) {
+      if (!memory.isOut()) memory.because = because;
+      return;
+    }
+    if (wish) return;
+    if (!memory.isOut()) memory.because = kind === 'observe' ? `mode is observe; would quarantine: ${because}` : because;
+    await say(
+      kind === 'record' ? 'Normal' : 'Warning',
+      'faultObserved',
+      `${memory.isOut() ? because : memory.because}${decision.try ? `; to keep new pods off it: ${decision.try}` : ''}`,
+      faults[0]?.id,
+    );
+  }
+
+  /** Asks for the right to keep the node out, and uses it; a refusal is told to the jobs, which hold. */
+  async function ask(): Promise<void> {
+    const { held } = memory;
+    if (view === undefined || held === undefined) return;
+    until = Date.now() + memory.askAgainMs;
+    if (held.told !== undefined && held.by === 'kcover' && !(await stillWanted())) return;
+    const request = { node, nodeUid: view.uid, incident: held.incident, ...(held.by === 'kcover' ? {} : { byOperator: true }) };
+    let answer = await perform('reserveQuarantine', `may ${node} be kept out?`, request);
+    if (!answer.granted) {
+      await awaitPermission();
+      // Registered before asking once more, so that a change in between is not missed.
+      answer = held.told === undefined ? await perform('reserveQuarantine', `may ${node} be kept out now?`, request) : answer;
+    }
+    if (!answer.granted) return refused(answer.because);
+    const done = await tolerate(
+      perform('quarantineNode', `quarantine ${node}: ${held.because}`, {
+        node,
+        uid: view.uid,
+        incident: answer.incident,
+        reason: held.reason,
+        because: held.because,
+      }),
+    );
+    if (done === undefined) {
+      // It was replaced, or the write was rejected for good: the next look says which, and the jobs hold.
+      looks += 1;
+      return refused('the quarantine could not be written');
+    }
+    memory.quarantine = { incident: answer.incident, since: Date.parse(done.at), because: held.because, reason: held.reason, taint: done.taint, by: held.by };
+    memory.held = undefined;
+    memory.because = held.because;
+    until = undefined;
+    page.show();
+    await tellJobs(memory.faults, 'quarantined', held.because);
+    await record(memory.quarantine, view);
+  }
+
+  /** What was decided under other settings is judged anew before it is done. */
+  async function stillWanted(): Promise<boolean> {
+    const decision = await decideNode({ ...(view ? { node: view } : {}), faults: memory.faults });
+    if (decision.kind === 'quarantine') return true;
+    memory.because = `no longer to be quarantined: ${decision.because}`;
+    memory.held = undefined;
+    memory.quietSince = decision.at;
+    memory.quietMs = decision.quietMs;
+    await tellJobs(memory.faults, decision.kind === 'observe' ? 'observed' : 'released', memory.because);
+    return false;
+  }
+
+  async function refused(because: string): Promise<void> {
+    const { held } = memory;
+    if (held === undefined) return;
+    memory.because = `held: ${because}; ${held.because}`;
+    memory.held = { ...held, told: because };
+    if (held.told === because) return;
+    await tellJobs(memory.faults, 'held', because);
+    await say(
+      'Warning',
+      'quarantineHeld',
+      `${memory.because}; kcover node quarantine ${node} --reason "..." to do it all the same`,
+      `${held.incident}/${because}`,
+    );
+  }
+
+  /** Something about the Node object changed: believe only what is read now. */
+  async function look(was: Machine | undefined): Promise<NodeOutcome | undefined> {
+    looks = 0;
+    // Faults wait for the first look. After later ones the clock is asked, so they are ordinary activities.
+    view = (was ? await perform('observeNode', `read ${node} again`, { node }) : await observeNodeNow(node)) ?? undefined;
+    if (view === undefined) return gone(was, 'the node object is gone');
+    if (was && view.uid !== was.uid) return replaced(was, view);
+    if (was && memory.quarantine?.taint === 'ours' && !view.taint?.ours) return give({ by: 'somebody else', reason: 'our taint was removed by hand' });
+    return undefined;
+  }
+
+  /** The same machine is quarantined again; what another was quarantined for waits for its return. */
+  async function replaced(was: Machine, now: NodeView): Promise<NodeOutcome | undefined> {
+    if (now.systemUuid === '' || now.systemUuid !== was.systemUuid) return gone(was, 'its name was taken by another node object');
+    await giveBack(was.uid);
+    const { quarantine } = memory;
+    if (quarantine) {
+      memory.held = {
+        because: `the same machine returned: ${quarantine.because}`,
+        since: Date.now(),
+        incident: quarantineId(node, Date.now()),
+        reason: quarantine.reason,
+        by: quarantine.by,
+      };
+      memory.quarantine = undefined;
+    }
+    await ask();
+    return undefined;
+  }
+
+  /** A taint of ours that no workflow looked after any more: somebody terminated the last one. */
+  function adopt(): undefined {
+    if (!view?.taint?.ours) return undefined;
+    const { incident = quarantineId(node, memory.quietSince), value } = view.taint;
+    memory.held = { because: `found quarantined: ${value}`, since: memory.quietSince, incident, reason: value || 'adopted', by: 'an earlier run' };
+    until = Date.now() + 1;
+    return undefined;
+  }
+
+  /** Gives the node back; what arrived meanwhile is judged in the same run. */
+  async function give({ by, reason }: OperatorWish): Promise<NodeOutcome | undefined> {
+    releasing = true;
+    const because = `${by}: ${reason}`;
+    memory.because = because;
+    page.show();
+    const incident = memory.quarantine?.incident ?? memory.held?.incident ?? '';
+    if (view && memory.quarantine) {
+      const { judged } = memory;
+      await tolerate(
+        perform('releaseNode', `give ${node} back: ${because}`, { node, uid: view.uid, incident, by, because: reason, ...(judged ? { judged } : {}) }),
+      );
+    }
+    if (view) await giveBack(view.uid);
+    await tellJobs(memory.faults, 'released', because);
+    if (view && memory.quarantine) await record(memory.quarantine, view, { at: iso(Date.now()), outcome: 'released', because });
+    releasing = false;
+    memory.forget();
+    return memory.hasWork() ? undefined : end({ node, outcome: 'released', because });
+  }
+
+  async function gone(was: Machine | undefined, because: string): Promise<NodeOutcome> {
+    if (was) await giveBack(was.uid);
+    if (was && memory.quarantine) await record(memory.quarantine, was, { at: iso(Date.now()), outcome: 'gone', because });
+    return end({
+      node,
+      outcome: 'gone',
+      because,
+      ...(was ? { systemUuid: was.systemUuid } : {}),
+      ...(memory.isOut() ? { quarantinedFor: memory.faults.slice(-20) } : {}),
+    });
+  }
+
+  function end(outcome: NodeOutcome): NodeOutcome {
+    page.close(outcome);
+    return outcome;
+  }
+}

@@ -1,0 +1,58 @@
+/** What a node's workflow says to others: to the jobs on the node, to the cluster, to people. */
+
+import { getExternalWorkflowHandle, workflowInfo } from '@temporalio/workflow';
+import type { Fault, NodeHold } from '../contract/faults.ts';
+import { clusterWorkflowId, eventReasons } from '../contract/ids.ts';
+import { signals } from '../contract/messages.ts';
+import type { NodeQuarantine, NodeRecord, NodeView } from '../contract/nodes.ts';
+import { iso } from './attributes.ts';
+import type { NodeMemory } from './node-memory.ts';
+import { announce, perform, tolerate } from './proxies.ts';
+
+export interface NodeVoice {
+  /** Tells every opted-in job with pods on the node what became of it. */
+  tellJobs(faults: readonly Fault[], state: NodeHold['state'], why: string): Promise<void>;
+  /** Returns the reservation of a machine. */
+  giveBack(uid: string): Promise<void>;
+  /** Asks the cluster to be told when a refusal may no longer hold. */
+  awaitPermission(): Promise<void>;
+  /** Keeps the document of a quarantine, when it begins and again when it ends. */
+  record(quarantine: NodeQuarantine, seen: Pick<NodeView, 'uid' | 'systemUuid'>, ended?: NodeRecord['ended']): Promise<void>;
+  /** Writes an Event on the node. */
+  say(type: 'Normal' | 'Warning', reason: keyof typeof eventReasons, message: string, key?: string): Promise<void>;
+}
+
+export function nodeVoice(node: string, memory: NodeMemory, view: () => NodeView | undefined): NodeVoice {
+  // A cluster that does not run holds no reservation and has nobody waiting.
+  const tellCluster = (signal: string, payload: object) =>
+    getExternalWorkflowHandle(clusterWorkflowId)
+      .signal(signal, payload)
+      .catch(() => undefined);
+  return {
+    async tellJobs(faults, state, why) {
+      if (faults.length > 0) await tolerate(perform('tellJobs', `tell the jobs on ${node}: ${state}`, { node, faults: memory.told(state, why, faults) }));
+    },
+    giveBack: (uid) => tellCluster(signals.returned, { nodeUids: [uid] }),
+    awaitPermission: () => tellCluster(signals.waiting, { workflowId: workflowInfo().workflowId }),
+    async record({ incident, because, by, since, taint }, { uid, systemUuid }, ended) {
+      const record: NodeRecord = {
+        schema: 1,
+        incident,
+        node,
+        uid,
+        systemUuid,
+        because,
+        by,
+        taint,
+        quarantinedAt: iso(since),
+        faults: memory.faults,
+        ...(ended ? { ended } : {}),
+      };
+      await tolerate(perform('recordIncident', `keep the record: ${ended?.outcome ?? 'quarantined'}`, record));
+    },
+    async say(type, reason, message, key = node) {
+      const seen = view();
+      if (seen) await announce({ about: { kind: 'node', name: node, uid: seen.uid }, type, reason: eventReasons[reason], message, key });
+    },
+  };
+}

@@ -1,0 +1,101 @@
+/** Time-outs and retries of every activity, in one table, with reasons. */
+
+import {
+  ActivityCancellationType,
+  ActivityFailure,
+  type ActivityOptions,
+  isCancellation,
+  type LocalActivityOptions,
+  proxyActivities,
+  proxyLocalActivities,
+} from '@temporalio/workflow';
+import type { Activities, Announcement } from '../contract/activities.ts';
+import type { NodeView } from '../contract/nodes.ts';
+
+type Name = keyof Activities;
+type Decisions = Pick<Activities, Extract<Name, `decide${string}`>>;
+
+/** Pure and in memory: milliseconds. Local, so that a decision costs one event and no queue. */
+const decision: LocalActivityOptions = { startToCloseTimeout: '10s', retry: { maximumInterval: '10s' } };
+
+/** One or two calls to the API server, each with a time-out of 10 s. Retried without end: who looks after a job or a node and is blind waits. */
+const call: ActivityOptions = { startToCloseTimeout: '15s', retry: { initialInterval: '200ms', maximumInterval: '15s' } };
+
+/** As `call`, for an incident: one that sees nothing for so long is handed to a person. */
+const look: ActivityOptions = { ...call, scheduleToCloseTimeout: '6h' };
+
+/** A few calls with conflicts retried inside. */
+const edit: ActivityOptions = { startToCloseTimeout: '20s', scheduleToCloseTimeout: '1 day', retry: { initialInterval: '200ms', maximumInterval: '15s' } };
+
+/** Waits for the cluster. Carries its own deadline; the heartbeat tells a dead worker from a slow cluster. */
+const watch: ActivityOptions = {
+  startToCloseTimeout: '2 days',
+  heartbeatTimeout: '10s',
+  retry: { initialInterval: '200ms', maximumInterval: '5s' },
+  cancellationType: ActivityCancellationType.TRY_CANCEL,
+};
+
+/** As `watch`, but a stop that was begun is seen to its end before anything else is decided. */
+const stop: ActivityOptions = { ...watch, cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED };
+
+/** Worth a while, but no incident waits for it for ever. */
+const record: ActivityOptions = { startToCloseTimeout: '15s', scheduleToCloseTimeout: '10m', retry: { maximumInterval: '30s' } };
+
+/** Telling people: never worth stopping for. */
+const tell: ActivityOptions = { startToCloseTimeout: '15s', scheduleToCloseTimeout: '2m', retry: { maximumInterval: '15s' } };
+
+const table = {
+  observeNode: call,
+  observeJob: call,
+  observeAttempt: look,
+  reserveQuarantine: call,
+  quarantineNode: edit,
+  releaseNode: edit,
+  tellJobs: edit,
+  resumeJob: edit,
+  acknowledgeWish: edit,
+  findRecoveries: call,
+  lookAtRecovery: call,
+  tellWaiting: call,
+  stopAttempt: stop,
+  awaitAttempt: watch,
+  recordIncident: record,
+  announce: tell,
+} as const satisfies Record<Exclude<Name, `decide${string}`>, ActivityOptions>;
+
+const decided = (summary: string) => proxyLocalActivities<Decisions>({ ...decision, summary });
+export const { decideNode } = decided('what the faults mean for the node');
+export const { decideIncident } = decided('whether the faults open an incident');
+export const { decideRecovery } = decided('what to do next');
+export const { decideOptIn } = decided('whether the job could be recovered');
+
+/** Calls one activity under its entry in the table, with the sentence that the Temporal UI shows beside it. */
+export const perform = <N extends keyof typeof table>(name: N, summary: string, request: Parameters<Activities[N]>[0]): ReturnType<Activities[N]> => {
+  const proxy = proxyActivities<Activities>({ ...table[name], summary: short(summary) });
+  return (proxy[name] as (one: unknown) => unknown)(request) as ReturnType<Activities[N]>;
+};
+
+/** Writes Kubernetes Events. That they cannot be written stops nothing. */
+export async function announce(...events: Announcement[]): Promise<void> {
+  await tolerate(perform('announce', events.map((one) => `Event ${one.reason}`).join(', '), { events }));
+}
+
+/** Undefined when an activity failed for good: whoever calls has something to do without it. */
+export const tolerate = <T>(work: Promise<T>): Promise<T | undefined> =>
+  work.catch((error: unknown) => {
+    if (error instanceof ActivityFailure && !isCancellation(error)) return undefined;
+    throw error;
+  });
+
+/**
+ * The first look at a node, for which its faults wait: tried within the workflow task itself, which saves a round through
+ * the queue. Where that does not answer at once, it is an activity like any other.
+ */
+export async function observeNodeNow(node: string): Promise<NodeView | null> {
+  const local = proxyLocalActivities<Pick<Activities, 'observeNode'>>({ startToCloseTimeout: '3s', retry: { maximumAttempts: 1 }, summary: `read ${node}` });
+  const seen = await tolerate(local.observeNode({ node }));
+  return seen === undefined ? await perform('observeNode', `read ${node}`, { node }) : seen;
+}
+
+/** Temporal takes at most 400 bytes as a summary. */
+export const short = (text: string): string => (text.length <= 200 ? text : `${text.slice(0, 197)}...`);

@@ -1,0 +1,271 @@
+import {
+  ActivityFailure,
+  CancellationScope,
+  condition,
+  defineQuery,
+  defineSignal,
+  getExternalWorkflowHandle,
+  isCancellation,
+  setHandler,
+  sleep,
+} from '@temporalio/workflow';
+import type { Announcement } from '../contract/activities.ts';
+import { clusterWorkflowId, type EventReason, eventReasons, jobWorkflowId } from '../contract/ids.ts';
+import { type AttemptPod, jobTitle } from '../contract/jobs.ts';
+import { type FaultsObserved, signals, statusQuery } from '../contract/messages.ts';
+import type {
+  AttemptFacts,
+  AwaitResult,
+  IncidentRecord,
+  Outcome,
+  RecoveryDecision,
+  RecoveryInput,
+  RecoveryOutcome,
+  RecoveryStatus,
+} from '../contract/recovery.ts';
+import { attributeWriter, iso } from './attributes.ts';
+import { counted, IncidentMemory, sentence } from './incident-memory.ts';
+import { announce, decideRecovery, perform, short } from './proxies.ts';
+import { openStory } from './story.ts';
+
+interface End {
+  readonly outcome: Outcome;
+  readonly because: string;
+  readonly pods?: readonly AttemptPod[];
+  readonly attemptStartedAt?: string;
+}
+
+type Decided<Kind extends RecoveryDecision['kind']> = Extract<RecoveryDecision, { kind: Kind }>;
+
+/** The job changed between look and stop this often in a row, with pauses up to a minute: somebody else is at work on it. */
+const mostInterferences = 8;
+
+/** Doubles from `first`, up to a minute. */
+const pauseAfter = (times: number, first = 200): number => Math.min(first * 2 ** (times - 1), 60_000);
+
+/** One incident: from the first fault until the job runs again, or until it is clear that it will not. */
+export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
+  const { incident, job, limits } = input;
+  const startedAt = Date.now();
+  const memory = new IncidentMemory(input.faults);
+  const story = openStory(job, incident);
+  const write = attributeWriter();
+  let holds = 0;
+  let heldUntil = 0;
+  let suspended = false;
+
+  setHandler(defineSignal<[FaultsObserved]>(signals.faultsObserved), (payload) => {
+    for (const fault of memory.take(payload).slice(0, 5)) story.happened('fault joined', sentence(fault));
+  });
+  setHandler(defineSignal(signals.permissionChanged), () => memory.ring());
+  setHandler(defineQuery<RecoveryStatus>(statusQuery), () => ({
+    incident,
+    attempt: memory.stops.length + 1,
+    faults: memory.faults
+      .slice(0, 20)
+      .map(({ id, code, message, node, hold }) => ({ id, code, message, ...(node ? { node } : {}), ...(hold ? { hold } : {}) })),
+    ...story.status(),
+  }));
+
+  for (const fault of memory.faults.slice(0, 5)) story.happened('fault', sentence(fault));
+  let end: End;
+  try {
+    end = await recover();
+  } catch (error) {
+    if (isCancellation(error)) end = { outcome: 'cancelled', because: 'the recovery was cancelled' };
+    else if (error instanceof ActivityFailure)
+      end = { outcome: 'handed over', because: `${error.activityType} failed for good: ${error.cause?.message ?? error.message}` };
+    else throw error;
+  }
+  return CancellationScope.nonCancellable(() => finish(end));
+
+  /** Look, decide, act; again after every stop, and whenever something arrives that the last look did not cover. */
+  async function recover(): Promise<End> {
+    for (let interferences = 0; ;) {
+      const mark = memory.mark();
+      const { fresh, nodes } = memory.look();
+      story.now('deciding', { because: memory.faults[0]?.message ?? '', waitingFor: 'a look at the job' });
+      const attempt = await perform('observeAttempt', `look at ${jobTitle(job)}, its pods and nodes`, { job, nodes });
+      // What arrived meanwhile is seen here, and a node that nobody looked at must not pass for one that is gone.
+      if (memory.nodes().length > nodes.length) continue;
+      const decision = await decideRecovery({
+        attempt,
+        fresh,
+        answered: memory.answeredFaults(),
+        stops: memory.stops.length,
+        attempts: limits.attempts,
+        asked: input.askedBy !== undefined,
+      });
+      memory.decided(decision);
+      if (memory.decisions.length === 1) tellStart(decision);
+      if (decision.kind === 'end') return decision;
+      if (decision.kind === 'hold') {
+        if (await hold(decision, mark)) continue;
+        return { outcome: 'handed over', because: `still held after its deadline: ${decision.because}` };
+      }
+      holds = 0;
+      if (decision.kind === 'stop') {
+        const stopped = await stop(decision, attempt);
+        if (stopped === 'interfered' && ++interferences < mostInterferences) {
+          await sleep(pauseAfter(interferences));
+          continue;
+        }
+        if (stopped !== 'stopped')
+          return { outcome: 'handed over', because: stopped === 'interfered' ? 'somebody else keeps changing the job' : stopped.because };
+        interferences = 0;
+      }
+      memory.answer(fresh);
+      const next = await awaitNext();
+      if (next !== 'news') return next;
+    }
+  }
+
+  /** People hear of the faults; and of a recovery only when one begins. */
+  function tellStart(decision: RecoveryDecision): void {
+    const seen = memory.faults.filter((fault) => fault.source !== 'operator').slice(0, 5);
+    const events = seen.map((fault) => event('Warning', 'faultObserved', sentence(fault), fault.id));
+    if (decision.kind !== 'end') events.push(event('Normal', 'recoveryStarted', `${decision.because}: ${incident}`));
+    if (events.length > 0) void announce(...events);
+  }
+
+  /** Waits until something changes; false when the deadline of this hold passed first. */
+  async function hold(decision: Decided<'hold'>, mark: number): Promise<boolean> {
+    holds += 1;
+    if (holds === 1) {
+      heldUntil = decision.at + limits.holdMs;
+      story.happened('held', decision.because);
+      void announce(event('Warning', 'recoveryHeld', `held: ${decision.because}; ${decision.try}`));
+    }
+    story.now('held', { because: `held: ${decision.because}`, waitingFor: decision.try, until: heldUntil });
+    await getExternalWorkflowHandle(clusterWorkflowId)
+      .signal(signals.waiting, { workflowId: incident })
+      .catch(() => undefined);
+    // Registered before one more look, so that a change in between is not missed.
+    if (holds === 1) return true;
+    const left = Math.max(1, heldUntil - Date.now());
+    const pause = decision.lookAgainMs === undefined ? left : Math.min(left, pauseAfter(holds - 1, decision.lookAgainMs));
+    const changed = await condition(() => memory.mark() !== mark, pause, { summary: short(`held: ${decision.because}`) });
+    return changed || Date.now() < heldUntil;
+  }
+
+  async function stop(decision: Decided<'stop'>, { job: seen, pods }: AttemptFacts): Promise<'stopped' | 'interfered' | { because: string }> {
+    const attempt = memory.stops.length + 1;
+    const { by, because } = decision;
+    story.now('stopping', { because, waitingFor: `${counted(pods)} to be gone`, until: decision.at + limits.stopMs });
+    suspended ||= by === 'suspend';
+    memory.begun += 1;
+    const request = { incident, attempt, job, by, resourceVersion: seen?.resourceVersion ?? '', pods, because, deadlineMs: limits.stopMs };
+    const result = await perform('stopAttempt', `stop attempt ${attempt} (${counted(pods)}) by ${by}: ${because}`, request);
+    if (result.kind === 'interfered') {
+      memory.begun -= 1;
+      story.happened('looked again', result.because);
+      return 'interfered';
+    }
+    if (result.kind === 'timed-out') return { because: `${result.because}: ${result.left.slice(0, 5).join(', ')}` };
+    memory.stopped({ attempt, by, at: result.at, pods });
+    story.happened(`attempt ${attempt} stopped`, `${counted(pods)} by ${by}`);
+    await resume();
+    void announce(event('Normal', 'attemptStopped', `attempt ${attempt} stopped (${counted(pods)}) by ${by}: ${because}`));
+    return 'stopped';
+  }
+
+  async function resume(): Promise<void> {
+    if (!suspended) return;
+    await perform('resumeJob', 'let the next attempt be created', { job, incident });
+    suspended = false;
+  }
+
+  /** Waits for a whole new attempt, first with the usual deadline, then for room; news of a fault comes first. */
+  async function awaitNext(): Promise<End | 'news'> {
+    story.now('restarting', {
+      because: memory.stops.length > 0 ? 'the old attempt is gone' : '',
+      waitingFor: 'all new pods ready',
+      until: Date.now() + limits.restartMs,
+    });
+    const first = await awaitOrNews(limits.restartMs);
+    if (first === 'news' || first.kind !== 'overdue') return conclude(first);
+
+    story.happened('waiting for placement', first.because);
+    story.now('waiting for placement', {
+      because: first.because,
+      waitingFor: 'room for all pods; nothing is deleted again',
+      until: Date.now() + limits.placementMs,
+    });
+    void announce(event('Warning', 'waitingForPlacement', first.because));
+    return conclude(await awaitOrNews(limits.placementMs));
+  }
+
+  function conclude(seen: AwaitResult | 'news'): End | 'news' {
+    // The last look into the inbox: what came while the attempt became ready is answered in this incident.
+    if (seen === 'news' || (seen.kind === 'running' && memory.unanswered().length > 0)) return 'news';
+    if (seen.kind === 'ended') return seen;
+    if (seen.kind === 'overdue') return { outcome: 'handed over', because: `not running: ${seen.because}` };
+    const cause = memory.decisions.find((decision) => decision.kind === 'stop')?.because ?? 'no stop was needed';
+    const because = `${cause}; all ${seen.pods.length} pods run again after ${memory.stops.length === 1 ? '1 stop' : `${memory.stops.length} stops`}, training is not verified`;
+    return { outcome: 'restarted', because, pods: seen.pods, attemptStartedAt: seen.startedAt };
+  }
+
+  async function awaitOrNews(deadlineMs: number): Promise<AwaitResult | 'news'> {
+    const isNews = () => memory.unanswered().length > 0;
+    if (isNews()) return 'news';
+    const scope = new CancellationScope();
+    const waiting = scope.run(() =>
+      perform('awaitAttempt', 'wait until all pods of the next attempt are ready', { incident, job, old: memory.stoppedUids(), deadlineMs }),
+    );
+    const seen = await Promise.race([waiting, condition(isNews)]);
+    if (seen !== undefined) return seen;
+    scope.cancel();
+    await waiting.catch(() => undefined);
+    return 'news';
+  }
+
+  /** A stop that was begun is brought to its end: whatever ended the recovery, our own suspend is taken off. */
+  async function finish(given: End): Promise<RecoveryOutcome> {
+    // What arrives from here on is left to the next incident.
+    const faults = memory.taken(given.outcome === 'restarted');
+    const { outcome, because, pods = [], attemptStartedAt } = await resumed(given);
+    const { stops, begun, decisions } = memory;
+    story.happened(outcome, because);
+    story.now('recording', { because, waitingFor: 'the record store' });
+    write({ KcoverOutcome: outcome, KcoverNode: memory.nodes().slice(0, 20) });
+    const report: RecoveryOutcome = { incident, outcome, because, stops: stops.length, begun, faults, ...(attemptStartedAt ? { attemptStartedAt } : {}) };
+    const times = { startedAt: iso(startedAt), endedAt: iso(Date.now()) };
+    const record: IncidentRecord = {
+      schema: 1,
+      incident,
+      job,
+      outcome,
+      because,
+      ...times,
+      faults: memory.faults,
+      decisions,
+      stops,
+      runningPods: pods,
+      timeline: story.timeline,
+    };
+    const good = outcome === 'restarted' || outcome === 'recovered';
+    const reason = outcome === 'refused' ? 'recoveryRefused' : good ? 'restarted' : 'recoveryEnded';
+    // The job hears first: its next incident must not wait for a slow record store.
+    await Promise.allSettled([
+      getExternalWorkflowHandle(jobWorkflowId(job)).signal(signals.recoveryEnded, report),
+      perform('recordIncident', `keep the record: ${outcome}`, record),
+      announce(event(good || outcome === 'cancelled' ? 'Normal' : 'Warning', reason, `${outcome}: ${because}`)),
+    ]);
+    story.now('ended', { because: `${outcome}: ${because}`, waitingFor: 'nothing' });
+    return report;
+  }
+
+  async function resumed(given: End): Promise<End> {
+    try {
+      await resume();
+      return given;
+    } catch {
+      return { outcome: 'handed over', because: `${given.because}; and it could not be resumed: look at spec.suspend of ${jobTitle(job)}` };
+    }
+  }
+
+  function event(type: Announcement['type'], reason: keyof typeof eventReasons, message: string, key = `${incident}#${memory.stops.length}`): Announcement {
+    const named: EventReason = eventReasons[reason];
+    return { about: { kind: 'job', job }, type, reason: named, message, key };
+  }
+}

@@ -1,0 +1,41 @@
+import { jobTitle, type JobRef } from '../contract/jobs.ts';
+import type { Moment, RecoveryPhase, RecoveryStatus } from '../contract/recovery.ts';
+import { attributeWriter, iso, showDetails } from './attributes.ts';
+
+/** What a recovery says of itself while it runs: phase, reason, what it waits for and until when, and what happened so far. */
+export interface Story {
+  readonly timeline: Moment[];
+  happened(what: string, because?: string): void;
+  now(phase: RecoveryPhase, words: { because: string; waitingFor: string; until?: number }): void;
+  status(): Pick<RecoveryStatus, 'phase' | 'because' | 'waitingFor' | 'since' | 'until' | 'timeline'>;
+}
+
+export function openStory(job: JobRef, incident: string): Story {
+  const timeline: Moment[] = [];
+  const write = attributeWriter();
+  let current: Pick<RecoveryStatus, 'phase' | 'because' | 'waitingFor' | 'since' | 'until'> = {
+    phase: 'deciding',
+    because: '',
+    waitingFor: '',
+    since: iso(Date.now()),
+  };
+
+  return {
+    timeline,
+    happened(what, because) {
+      timeline.push({ at: iso(Date.now()), what, ...(because === undefined ? {} : { because }) });
+    },
+    now(phase, { because, waitingFor, until }) {
+      current = { phase, because, waitingFor, since: iso(Date.now()), ...(until === undefined ? {} : { until: iso(until) }) };
+      write({ KcoverPhase: phase });
+      showDetails(`${jobTitle(job)}: ${phase}`, [
+        ['because', because],
+        ['waiting for', waitingFor],
+        ['until', current.until],
+        ['incident', incident],
+        ...timeline.map((moment) => [moment.at, moment.because ? `${moment.what}: ${moment.because}` : moment.what] as const),
+      ]);
+    },
+    status: () => ({ ...current, timeline }),
+  };
+}

@@ -1,0 +1,197 @@
+import { condition, continueAsNew, defineQuery, defineSignal, defineUpdate, setHandler, workflowInfo } from '@temporalio/workflow';
+import { eventReasons, recoveryId } from '../contract/ids.ts';
+import { jobTitle, type JobView } from '../contract/jobs.ts';
+import { type FaultsObserved, type JobObserved, notReady, type OperatorWish, type Recover, signals, statusQuery, updates } from '../contract/messages.ts';
+import type { RecoveryOutcome } from '../contract/recovery.ts';
+import type { IncidentDecision, JobInput, JobOutcome, JobStatus, RecoverAnswer } from '../contract/training-job.ts';
+import { attributeWriter, iso, showDetails } from './attributes.ts';
+import { lookAtRecovery, startRecovery, tellRecovery } from './child.ts';
+import { isObject, takeFaults, textOf } from './faults.ts';
+import { JobMemory } from './job-memory.ts';
+import { announce, decideIncident, decideOptIn, perform, short, tolerate } from './proxies.ts';
+import { requireWish } from './wishes.ts';
+
+/** How long an open incident may be silent before somebody looks at it. */
+const lookAfterMs = 5 * 60_000;
+
+/** Looks after one training job from opt-in to its end: collects faults, opens one incident at a time, keeps the budget. */
+export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcome> {
+  const memory = new JobMemory(carried);
+  const write = attributeWriter();
+  let status: Pick<JobStatus, 'phase' | 'because' | 'waitingFor' | 'since' | 'until'> = {
+    phase: 'starting',
+    because: '',
+    waitingFor: '',
+    since: iso(Date.now()),
+  };
+  let ready = carried !== undefined;
+  let changed = false;
+  let ended: JobOutcome | undefined;
+
+  setHandler(defineSignal<[FaultsObserved]>(signals.faultsObserved), (payload) => memory.take(takeFaults(payload)));
+  setHandler(defineSignal<[JobObserved]>(signals.jobObserved), () => {
+    changed = true;
+  });
+  setHandler(
+    defineSignal<[Recover?]>(signals.recover),
+    (wish: unknown) => {
+      const { by, reason, label } = isObject(wish) ? wish : {};
+      memory.wish({ by: textOf(by) ?? 'signal', reason: textOf(reason) ?? 'asked by signal', ...(label === true ? { label } : {}) });
+    },
+    { description: 'Asks for a recovery now: {"by": "...", "reason": "..."}' },
+  );
+  setHandler(defineSignal<[RecoveryOutcome]>(signals.recoveryEnded), (outcome) => memory.recoveryEnded(outcome, Date.now()));
+  setHandler(
+    defineUpdate<RecoverAnswer, [OperatorWish]>(updates.recoverNow),
+    (wish) => ({ incident: memory.open(recoveryId(job, Date.now()), Date.now(), wish) }),
+    {
+      description: 'Restarts the whole job now, beyond the budget',
+      validator: (wish) => {
+        requireWish(wish);
+        if (memory.incident) throw new Error(`already recovering: ${memory.incident.incident}`);
+        if (ended) throw new Error(`no longer looked after: ${ended.because}`);
+        if (!ready) throw new Error(notReady);
+      },
+    },
+  );
+  setHandler(defineQuery<JobStatus>(statusQuery), () => ({ job, ...status, ...memory.summary(Date.now()) }));
+
+  // The first act of a run: is the job still there, and still ours?
+  tell('starting', 'reading the job', 'the API server');
+  const view = await look();
+  if (view && !ready && !ended) await begin(view);
+  ready = true;
+  if (memory.incident?.started) await lookAtChild(memory.incident.incident);
+
+  for (;;) {
+    const mark = memory.mark();
+    if (changed) await look();
+    if (ended && !memory.incident && !changed) return finish(ended);
+
+    const until = await turn();
+    if (until === 'again') continue;
+    if (workflowInfo().continueAsNewSuggested) return continueAsNew<typeof trainingJob>({ job, carried: memory.carry() });
+
+    const news = () => changed || memory.mark() !== mark || workflowInfo().continueAsNewSuggested;
+    if (until === undefined) await condition(news);
+    else if (!(await condition(news, Math.max(1, until - Date.now()), { summary: short(`${status.phase}: ${status.waitingFor}`) })) && memory.incident?.started)
+      await lookAtChild(memory.incident.incident);
+  }
+
+  /** One turn: pass on, judge, or just wait. Answers when to turn again without news. */
+  async function turn(): Promise<number | undefined | 'again'> {
+    const { incident } = memory;
+    if (incident?.started) {
+      tell(
+        'recovering',
+        incident.askedBy ? `${incident.askedBy.by} asked: ${incident.askedBy.reason}` : (memory.inbox[0]?.message ?? 'a fault'),
+        `the outcome of ${incident.incident}`,
+      );
+      while (memory.incident?.started && memory.toForward().length > 0) await forward(incident.incident);
+      return memory.incident ? Date.now() + lookAfterMs : 'again';
+    }
+    if (incident || (memory.hasWork() && !ended)) return (await consider()) ?? 'again';
+    tell('watching', memory.last ? `last incident ${memory.last.outcome}` : 'no fault', 'a fault');
+    return undefined;
+  }
+
+  /** Reads the job, tells an open recovery to look too, and resumes what a lost recovery left suspended. */
+  async function look(): Promise<JobView | undefined> {
+    changed = false;
+    const seen = await tolerate(perform('observeJob', `read ${jobTitle(job)}`, { job }));
+    // Unreadable for good: what was known stays, until the next change is seen.
+    if (seen === undefined) return undefined;
+    ended = endOf(seen, job);
+    if (memory.incident?.started) await forward(memory.incident.incident, true);
+    const stranger = seen?.suspension?.by === 'kcover' ? seen.suspension.incident : undefined;
+    if (stranger !== undefined && stranger !== memory.incident?.incident) await lookAtRecovery(job, stranger);
+    return seen ?? undefined;
+  }
+
+  /** The first run of a job: what Temporal still knows of it, and whether it could be recovered at all. */
+  async function begin(seen: JobView): Promise<void> {
+    memory.optedInAt = seen.optedInAt;
+    const [found, optIn] = await Promise.all([perform('findRecoveries', 'what was spent in the last hour', { job }), decideOptIn(seen)]);
+    memory.adopt(found, Date.now());
+    if (optIn.kind !== 'warn') return;
+    await announce({
+      about: { kind: 'job', job },
+      type: 'Warning',
+      reason: eventReasons.notRecoverable,
+      message: `kcover cannot recover this job: ${optIn.because}; ${optIn.try}`,
+      key: job.uid,
+    });
+  }
+
+  async function forward(incident: string, lookAnew = false): Promise<void> {
+    const faults = memory.toForward();
+    if (!(await tellRecovery(incident, faults, lookAnew))) await lookAtChild(incident);
+    memory.forwarded(faults);
+  }
+
+  async function lookAtChild(incident: string): Promise<void> {
+    const report = await lookAtRecovery(job, incident);
+    if (report) memory.recoveryEnded(report, Date.now());
+  }
+
+  /** Judges what waits; answers when to judge again, or nothing when something was done. */
+  async function consider(): Promise<number | undefined> {
+    const wish = memory.nextWish();
+    if (wish?.label) await tolerate(perform('acknowledgeWish', 'remove the need-recovery label before acting on it', { job }));
+    const asked = memory.incident?.askedBy ?? wish;
+    const decision = await decideIncident({
+      job,
+      faults: memory.inbox,
+      spent: memory.spent,
+      optedInAt: memory.optedInAt,
+      since: memory.waitingSince ?? Date.now(),
+      now: Date.now(),
+      ...(asked ? { askedBy: { by: asked.by, reason: asked.reason } } : {}),
+      ...(memory.attemptStartedAt === undefined ? {} : { attemptStartedAt: memory.attemptStartedAt }),
+    });
+    memory.setAside(decision.aside.map((one) => one.id));
+    if (decision.kind === 'wait') tell('waiting', decision.because, 'its time', decision.until);
+    if (decision.kind === 'refuse') await refuse(decision);
+    if (decision.kind === 'open') {
+      if (!memory.incident) memory.open(recoveryId(job, decision.at), decision.at, wish);
+      const open = memory.incident;
+      const faults = open ? memory.faultsFor(job, open) : [];
+      if (open) await startRecovery(job, open, faults, decision.limits);
+      if (open) memory.started(open, faults);
+    }
+    return decision.kind === 'wait' || decision.kind === 'refuse' ? decision.until : undefined;
+  }
+
+  async function refuse(decision: Extract<IncidentDecision, { kind: 'refuse' }>): Promise<void> {
+    tell('refused', decision.because, 'the budget, or kcover recover', decision.until);
+    if (!memory.refuse(decision.until)) return;
+    const message = `${decision.because}; until ${iso(decision.until)}, or: ${decision.try}`;
+    await announce({ about: { kind: 'job', job }, type: 'Warning', reason: eventReasons.recoveryRefused, message, key: `${job.uid}/${decision.until}` });
+  }
+
+  function tell(phase: JobStatus['phase'], because: string, waitingFor: string, until?: number): void {
+    const same = status.phase === phase && status.because === because;
+    status = { phase, because, waitingFor, since: same ? status.since : iso(Date.now()), ...(until === undefined ? {} : { until: iso(until) }) };
+    write({ KcoverPhase: phase, ...(memory.last ? { KcoverOutcome: memory.last.outcome } : {}) });
+    showDetails(`${jobTitle(job)}: ${phase}`, [
+      ['because', because],
+      ['waiting for', waitingFor],
+      ['until', status.until],
+      ['incident', memory.incident?.incident],
+      ['last incident', memory.last && `${memory.last.outcome}: ${memory.last.because}`],
+    ]);
+  }
+
+  function finish(outcome: JobOutcome): JobOutcome {
+    tell('ended', outcome.because, 'nothing');
+    write({ KcoverOutcome: outcome.outcome });
+    return outcome;
+  }
+}
+
+function endOf(view: JobView | null, job: JobInput['job']): JobOutcome | undefined {
+  if (view === null) return { job, outcome: 'gone', because: 'the job object is gone' };
+  if (view.finished) return { job, outcome: view.finished.as, because: view.finished.because };
+  if (!view.optedIn) return { job, outcome: 'opted-out', because: 'its opt-in label no longer says true' };
+  return undefined;
+}
