@@ -11,9 +11,10 @@ import type { AttemptFacts } from '../contract/recovery.ts';
 import { readJob } from '../kube/jobs.ts';
 import { nodeView, readNode } from '../kube/nodes.ts';
 import { inParallel } from '../kube/parallel.ts';
-import { attemptPods } from '../kube/pods.ts';
+import { podsOfJob } from '../kube/pods.ts';
 import { awaitAttempt } from './await-attempt.ts';
 import type { Dependencies } from './dependencies.ts';
+import { withSight } from './sight.ts';
 import { stopAttempt } from './stop-attempt.ts';
 
 type Attempts = Pick<Activities, 'observeAttempt' | 'stopAttempt' | 'awaitAttempt'>;
@@ -53,21 +54,34 @@ export function attemptActivities(dependencies: Dependencies): Attempts {
     }
   }
 
+  async function observeAttempt({ job: ref, nodes: names }: Parameters<Attempts['observeAttempt']>[0]): Promise<AttemptFacts> {
+    const [job, { present: pods, leaving }, nodes, paused] = await Promise.all([
+      readJob(kube, ref, taint),
+      podsOfJob(kube, ref),
+      inParallel(names, (name) => readNode(kube, name)),
+      pause(),
+    ]);
+    const views = nodes.flatMap((node) => (node ? [nodeView(node, taint)] : []));
+    const open = await inParallel(
+      views.filter((node) => !node.taint).map((node) => node.name),
+      undecidedNode,
+    );
+    return {
+      ...(job && { job }),
+      pods,
+      ...(leaving.length > 0 && { leaving }),
+      nodes: views,
+      undecided: open.flatMap((one) => one ?? []),
+      ...(paused && { paused }),
+    };
+  }
+
   return {
-    observeAttempt: async ({ job: ref, nodes: names }) => {
-      const [job, pods, nodes, paused] = await Promise.all([
-        readJob(kube, ref, taint),
-        attemptPods(kube, ref),
-        inParallel(names, (name) => readNode(kube, name)),
-        pause(),
-      ]);
-      const views = nodes.flatMap((node) => (node ? [nodeView(node, taint)] : []));
-      const open = await inParallel(
-        views.filter((node) => !node.taint).map((node) => node.name),
-        undecidedNode,
-      );
-      return { ...(job && { job }), pods, nodes: views, undecided: open.flatMap((one) => one ?? []), ...(paused && { paused }) };
-    },
+    observeAttempt: (request) =>
+      withSight(
+        () => observeAttempt(request),
+        (because) => ({ pods: [], nodes: [], undecided: [], blind: because }),
+      ),
     stopAttempt: (request) => stopAttempt(dependencies, request),
     awaitAttempt: (request) => awaitAttempt(dependencies, request),
   };

@@ -2,7 +2,7 @@
 
 import type { V1Pod } from '@kubernetes/client-node';
 import type { Activities } from '../contract/activities.ts';
-import { type Fault, faultLimits } from '../contract/faults.ts';
+import { type Fault, faultLimits, nodeNotReady } from '../contract/faults.ts';
 import { type JobRef } from '../contract/jobs.ts';
 import { type FaultsObserved, signals } from '../contract/messages.ts';
 import { jobStart } from '../contract/starts.ts';
@@ -41,7 +41,9 @@ export function jobActivities({ kube, settings, temporal }: Dependencies): Jobs 
     resumeJob: async ({ job, incident }) => ({ resumed: await resumeJob(kube, job, incident) }),
     acknowledgeWish: ({ job }) => removeWish(kube, job),
     tellJobs: async ({ node, faults }) => {
-      const jobs = jobsOf(await podsOnNode(kube, node));
+      // On a node that died, pods that were asked to go stay: their job cannot go on without them.
+      const leaving = faults.some((fault) => fault.code === nodeNotReady);
+      const jobs = jobsOf(await podsOnNode(kube, node, { leaving }));
       const told = await inParallel(jobs, async (job) => {
         if (!(await isWatched(job))) return [];
         await tell(job, faults);

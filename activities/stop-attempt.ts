@@ -3,20 +3,23 @@
 import { Context } from '@temporalio/activity';
 import { formatDuration } from '../contract/duration.ts';
 import { KcoverError } from '../contract/errors.ts';
-import { jobTitle, type JobView } from '../contract/jobs.ts';
+import { type AttemptPod, jobTitle, type JobView } from '../contract/jobs.ts';
 import type { StopRequest, StopResult } from '../contract/recovery.ts';
 import { awaitGone } from '../kube/attempts.ts';
 import { isConflict, isNotFound } from '../kube/errors.ts';
 import { readJob, suspendJob } from '../kube/jobs.ts';
 import { inParallel } from '../kube/parallel.ts';
-import { attemptPod, attemptPods, belongsTo, deleteMatchingPods, deletePod, isTerminating, listMatchingPods } from '../kube/pods.ts';
+import { attemptPod, belongsTo, deleteMatchingPods, deletePod, isTerminating, listMatchingPods, podsOfJob } from '../kube/pods.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeats } from './heartbeats.ts';
+import { forceLostPods } from './lost-pods.ts';
 
 /** What a later try of this activity must know. */
 interface Progress {
   /** Write requests sent, those of earlier tries included as far as their heartbeats arrived. */
   requests: number;
+  /** Deleted by force. */
+  readonly forced: AttemptPod[];
 }
 
 type Interfered = Extract<StopResult, { kind: 'interfered' }>;
@@ -28,7 +31,7 @@ type Sent = Interfered | undefined;
 export async function stopAttempt(dependencies: Dependencies, request: StopRequest): Promise<StopResult> {
   const { info, cancellationSignal: signal } = Context.current();
   const { kube, now } = dependencies;
-  const progress: Progress = { requests: requestsOf(info.heartbeatDetails) };
+  const progress = progressOf(info.heartbeatDetails);
   return withHeartbeats(
     () => progress,
     async () => {
@@ -36,15 +39,27 @@ export async function stopAttempt(dependencies: Dependencies, request: StopReque
         request.by === 'suspend' ? await suspend(dependencies, request, progress) : await deleteAttempt(dependencies, request, progress, info.attempt);
       if (began) return began;
       const deadline = info.scheduledTimestampMs + request.deadlineMs;
-      const left = await awaitGone({ kube, job: request.job, deadline, now, signal }, request.pods);
-      if (left.length === 0) return { kind: 'stopped', at: new Date(now()).toISOString(), requests: progress.requests };
-      return { kind: 'timed-out', because: `${left.length} of ${request.pods.length} pods are still there after ${formatDuration(request.deadlineMs)}`, left };
+      const pods = [...request.pods, ...(request.leaving ?? [])];
+      const waiting = new AbortController();
+      const { forced } = progress;
+      const forcing = forceLostPods({ dependencies, request, forced, signal: AbortSignal.any([signal, waiting.signal]) });
+      let left: readonly string[];
+      try {
+        left = await awaitGone({ kube, job: request.job, deadline, now, signal }, pods);
+      } finally {
+        waiting.abort();
+        await forcing;
+      }
+      if (left.length === 0) return { kind: 'stopped', at: new Date(now()).toISOString(), requests: progress.requests, ...(forced.length > 0 && { forced }) };
+      return { kind: 'timed-out', because: `${left.length} of ${pods.length} pods are still there after ${formatDuration(request.deadlineMs)}`, left };
     },
   );
 }
 
-const requestsOf = (details: unknown): number =>
-  typeof details === 'object' && details !== null && 'requests' in details && typeof details.requests === 'number' ? details.requests : 0;
+function progressOf(details: unknown): Progress {
+  const known: Partial<Progress> = typeof details === 'object' && details !== null ? details : {};
+  return { requests: known.requests ?? 0, forced: [...(known.forced ?? [])] };
+}
 
 /** An operator writes the status of a job several times in a row; this often we look again before somebody else must decide. */
 const mostConflicts = 10;
@@ -77,7 +92,7 @@ async function suspend({ kube, settings }: Dependencies, request: StopRequest, p
 async function isSameAttempt(kube: Dependencies['kube'], job: JobView, request: StopRequest): Promise<boolean> {
   // Without pods there is nothing to tell this attempt from a later one whose pods are about to be created.
   if (request.pods.length === 0 || job.finished || !job.optedIn || !job.canStopBy.includes('suspend')) return false;
-  return sameSet(await attemptPods(kube, request.job), request.pods);
+  return sameSet((await podsOfJob(kube, request.job)).present, request.pods);
 }
 
 /** One delete-collection, once; whatever is doubtful after it is looked at and deleted singly by UID. */

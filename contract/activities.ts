@@ -35,9 +35,9 @@ export interface NodeFacts {
   readonly askedBy?: { readonly by: string; readonly reason: string };
 }
 
-/** What each fault means for its node. `quarantine` wins over `warn`, and `warn` over `record`. */
+/** What each fault means for its node. `quarantine` wins over `restart`, that over `warn`, and `warn` over `record`. */
 export type NodeDecision = Decided & {
-  readonly kind: 'quarantine' | 'observe' | 'warn' | 'record';
+  readonly kind: 'quarantine' | 'observe' | 'restart' | 'warn' | 'record';
   /** Value of the taint, at most 63 characters of a label value; set for `quarantine` and `observe`. */
   readonly reason?: string;
   /** The faults that count; what is old or repeated is left out. */

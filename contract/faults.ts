@@ -27,10 +27,10 @@ export interface FaultyPod {
 
 /**
  * What became of the node that a fault blames, told by the node's workflow: kept free of new pods, refused so far,
- * left alone because the mode is `observe`, or given back.
+ * left alone because the mode is `observe`, given back, or out by itself: not ready, so that Kubernetes keeps it free.
  */
 export interface NodeHold {
-  readonly state: 'quarantined' | 'held' | 'observed' | 'released';
+  readonly state: 'quarantined' | 'held' | 'observed' | 'released' | 'not-ready';
   readonly because: string;
 }
 
@@ -56,6 +56,9 @@ export interface Fault {
   /** Lines around it; at most 5 of 500 characters. */
   readonly evidence?: readonly string[];
 }
+
+/** Code of the fault of a node whose kubelet no longer answers for it. */
+export const nodeNotReady = 'node/not-ready';
 
 /** Limits that every fault keeps, so that a signal of 100 of them stays far below Temporal's payload limit. */
 export const faultLimits = { id: 200, code: 64, message: 500, evidenceLines: 5, evidenceLine: 500, perSignal: 100 } as const;

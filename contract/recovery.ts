@@ -33,12 +33,16 @@ export interface AttemptFacts {
   readonly job?: JobView;
   /** Pods controlled by the job and not being deleted. */
   readonly pods: readonly AttemptPod[];
+  /** Pods of the job that somebody has already asked to go. */
+  readonly leaving?: readonly AttemptPod[];
   /** Nodes that the faults blame; a node that is gone is missing. */
   readonly nodes: readonly NodeView[];
   /** Blamed nodes whose own workflow has not yet said, or may not yet say, that they are quarantined. */
   readonly undecided: readonly { readonly node: string; readonly because: string }[];
   /** Present when a person has paused kcover. */
   readonly paused?: { readonly by: string; readonly reason: string };
+  /** Set when the cluster could not be seen, and why: all other facts are missing then, and say nothing. */
+  readonly blind?: string;
 }
 
 /** Everything `decideRecovery` decides from. */
@@ -85,13 +89,21 @@ export interface StopRequest {
   readonly by: StopMethod;
   readonly resourceVersion: string;
   readonly pods: readonly AttemptPod[];
+  /** Pods that were asked to go before; their names are free only when they are gone too. */
+  readonly leaving?: readonly AttemptPod[];
   readonly because: string;
   readonly deadlineMs: number;
 }
 
 /** What became of it. `interfered`: the job changed between the look and the stop; nothing was done, look again. */
 export type StopResult =
-  | { readonly kind: 'stopped'; readonly at: string; readonly requests: number }
+  | {
+      readonly kind: 'stopped';
+      readonly at: string;
+      readonly requests: number;
+      /** Pods on nodes that are not ready or gone, deleted by force: nobody saw their processes end. */
+      readonly forced?: readonly AttemptPod[];
+    }
   | { readonly kind: 'interfered'; readonly because: string }
   | { readonly kind: 'timed-out'; readonly because: string; readonly left: readonly string[] };
 
@@ -147,6 +159,8 @@ export interface IncidentRecord {
     readonly by: StopMethod;
     readonly at: string;
     readonly pods: readonly AttemptPod[];
+    /** Those of them that were deleted by force. */
+    readonly forced?: readonly AttemptPod[];
   }[];
   readonly runningPods: readonly AttemptPod[];
   readonly timeline: readonly Moment[];

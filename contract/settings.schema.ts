@@ -15,12 +15,12 @@ const duration = (byDefault: string) =>
     .transform((text) => parseDuration(text) ?? 0)
     .prefault(byDefault);
 
-/** What a code leads to on its node. */
-export const responses = ['record', 'warn', 'quarantine'] as const;
+/** What a code leads to: `restart` recovers the jobs on the node and leaves the node itself to Kubernetes, `quarantine` keeps it out too. */
+export const responses = ['record', 'warn', 'restart', 'quarantine'] as const;
 const response = z.enum(responses);
 export type Response = z.infer<typeof response>;
 
-const code = z.string().regex(/^(xid|sxid|kernel)\/[\w-]+$/, { error: 'must be a code such as xid/79 or sxid/20034' });
+const code = z.string().regex(/^(xid|sxid|kernel|node)\/[\w-]+$/, { error: 'must be a code such as xid/79 or sxid/20034' });
 
 /** `host:port`. */
 const listen = (byDefault: string) =>
@@ -48,6 +48,9 @@ const faults = z
         ) as Record<(typeof actions)[number], z.ZodDefault<typeof response>>),
         retired: response.default('warn').describe('Codes that current hardware no longer emits'),
         unknown: response.default('warn').describe('Codes that the catalogue does not know'),
+        notReady: response
+          .default('restart')
+          .describe('node/not-ready: the kubelet no longer answers; Kubernetes itself keeps new pods off the node until it is back'),
       })
       .prefault({})
       .describe('What each action of the catalogue leads to on the node'),
@@ -96,6 +99,13 @@ export const workerSettings = z.strictObject({
         .strictObject({ PyTorchJob: z.enum(stopMethods).default('suspend'), Job: z.enum(stopMethods).default('suspend') })
         .prefault({})
         .describe('Preferred way of stopping all pods of a kind; another is taken where this one is not possible'),
+      deadNode: z
+        .strictObject({
+          force: z.boolean().default(true).describe('Whether pods that outlive their grace period on a node that is not ready or gone are deleted by force'),
+          after: duration('5s').describe('So long after their grace period'),
+        })
+        .prefault({})
+        .describe('Pods that no kubelet ends any more'),
       deadlines: z
         .strictObject({
           hold: duration('1h').describe('Held by a refused quarantine or a pause'),
@@ -116,6 +126,17 @@ export type WorkerSettings = z.infer<typeof workerSettings>;
 export const controllerSettings = z.strictObject({
   temporal,
   taint,
+  nodes: z
+    .strictObject({
+      notReady: duration('30s').describe('How long a node with accelerators must stay not ready before that is a fault'),
+      blindAt: z
+        .number()
+        .min(1)
+        .max(100)
+        .default(50)
+        .describe('When more than this share (%) of them is not ready at once, the cluster is taken to be blind, and none of them is a fault'),
+    })
+    .prefault({}),
   intake: z
     .strictObject({
       listen: listen('0.0.0.0:8443'),

@@ -88,6 +88,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
       reign = beginReign({
         kube,
         taint: settings.taint,
+        readiness: settings.nodes,
         sender: temporalSender({ client: temporal, taskQueue }),
         workflows: temporalWorkflows({ client: temporal, taskQueue }),
         heardSince: (node, since) => (agents.get(node)?.at ?? -Infinity) >= since,

@@ -1,5 +1,6 @@
 /** What runs only while we lead: the delivery and every watcher. */
 
+import type { ControllerSettings } from '../contract/settings.schema.ts';
 import type { Logger } from 'pino';
 import type { Kube } from '../kube/connection.ts';
 import type { QuarantineTaint } from '../kube/job-kinds/index.ts';
@@ -14,6 +15,7 @@ import { watchPods } from './watchers/pods.ts';
 export interface ReignOptions {
   readonly kube: Kube;
   readonly taint: QuarantineTaint;
+  readonly readiness: ControllerSettings['nodes'];
   readonly sender: Sender;
   readonly workflows: Workflows;
   /** Whether the agent of a node was heard since this time (monotonic, ms). */
@@ -30,7 +32,7 @@ export interface Reign {
 }
 
 /** From here on we alone speak for the cluster. */
-export function beginReign({ kube, taint, sender, workflows, heardSince, metrics, log }: ReignOptions): Reign {
+export function beginReign({ kube, taint, readiness, sender, workflows, heardSince, metrics, log }: ReignOptions): Reign {
   const since = performance.now();
   const over = new AbortController();
   const { signal } = over;
@@ -46,7 +48,7 @@ export function beginReign({ kube, taint, sender, workflows, heardSince, metrics
     },
   });
   const watching = { kube, delivery, metrics, log, signal };
-  const nodes = watchNodes({ ...watching, taint, workflows });
+  const nodes = watchNodes({ ...watching, taint, readiness, workflows });
   const jobs = watchJobs({ ...watching, taint, workflows, onJob: (job) => pods.lookAgain(job) });
   const pods = watchPods({ ...watching, job: (uid) => jobs.get(uid), heard: (node) => heardSince(node, since) });
   return { delivery, nodes, end: () => over.abort() };

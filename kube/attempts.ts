@@ -22,7 +22,7 @@ export interface Wait {
  */
 export function awaitGone(wait: Wait, pods: readonly AttemptPod[]): Promise<readonly string[]> {
   return watching(wait, undefined, async (watches) => {
-    const left = () => pods.filter((pod) => !watches.synced() || watches.present.has(pod.uid)).map((pod) => pod.name);
+    const left = () => pods.filter((pod) => watches.present.has(pod.uid)).map((pod) => pod.name);
     const gone = await watches.until(() => (left().length === 0 ? [] : undefined));
     return gone ?? left();
   });
@@ -34,12 +34,14 @@ export function awaitAttemptOf<T>(
   taint: QuarantineTaint,
   look: (job: JobView | undefined, pods: readonly V1Pod[]) => T | undefined | Promise<T | undefined>,
 ): Promise<T | undefined> {
-  return watching(wait, taint, (watches) => watches.until(() => (watches.synced() ? look(watches.job(), watches.pods()) : undefined)));
+  return watching(wait, taint, (watches) => watches.until(() => look(watches.job(), watches.pods())));
 }
 
+/** Least time between the first sight and the deadline, ms: an outage may have used up all of it. */
+const sightMs = 3000;
+
+/** What is seen once everything was listed. */
 interface Watches {
-  /** Whether everything was listed; nothing can be said before. */
-  readonly synced: () => boolean;
   /** UIDs of pods of the job that exist. */
   readonly present: ReadonlySet<string>;
   readonly pods: () => readonly V1Pod[];
@@ -71,21 +73,15 @@ async function watching<T>(wait: Wait, taint: QuarantineTaint | undefined, use: 
       signal,
       onEvent: () => bell.ring(),
     });
-  let synced = false;
-  Promise.all([pods.synced, jobs?.synced]).then(
-    () => {
-      synced = true;
-      bell.ring();
-    },
-    () => undefined, // the signal came first, and ends the wait itself
-  );
   try {
+    // While nothing could be listed nothing can be said, and who saw nothing gets a moment to look before the deadline counts.
+    await Promise.all([pods.synced, jobs?.synced]);
+    const deadline = Math.max(wait.deadline, wait.now() + sightMs);
     return await use({
-      synced: () => synced,
       present,
       pods: () => pods.objects(),
       job: () => taint && viewIn(jobs, job, taint),
-      until: (look) => untilFound(wait, bell, look),
+      until: (look) => untilFound({ ...wait, deadline }, bell, look),
     });
   } finally {
     closing.abort();

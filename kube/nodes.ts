@@ -10,6 +10,7 @@ import type { Kube } from './connection.ts';
 import { isConflict, isNotFound } from './errors.ts';
 import type { QuarantineTaint } from './job-kinds/index.ts';
 import { listObjects, patchObject, readObject } from './requests.ts';
+import { timeOrEpoch } from './time.ts';
 
 const path = (name: string): string => `/api/v1/nodes/${name}`;
 
@@ -27,10 +28,27 @@ export function nodeView(node: V1Node, taint: QuarantineTaint): NodeView {
     name: metadata?.name ?? '',
     uid: metadata?.uid ?? '',
     systemUuid: status?.nodeInfo?.systemUUID ?? '',
-    ready: status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') ?? false,
+    ready: readinessOf(node).ready,
     cordoned: node.spec?.unschedulable === true,
     ...(found && { taint: { value: found.value ?? '', ours: incident !== undefined, ...(incident !== undefined && { incident }) } }),
     ...(judged && { judged }),
+  };
+}
+
+/** What the Node object says of its kubelet. */
+export interface Readiness {
+  readonly ready: boolean;
+  /** RFC 3339: when that changed; the creation of the object where nothing was ever said. */
+  readonly transition: string;
+  readonly because: string;
+}
+
+export function readinessOf({ metadata, status }: V1Node): Readiness {
+  const condition = status?.conditions?.find((each) => each.type === 'Ready');
+  return {
+    ready: condition?.status === 'True',
+    transition: timeOrEpoch(condition?.lastTransitionTime ?? metadata?.creationTimestamp),
+    because: [condition?.reason, condition?.message].filter(Boolean).join(': ') || 'its kubelet never said that it is ready',
   };
 }
 

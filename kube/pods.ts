@@ -37,24 +37,31 @@ export const listMatchingPods = (kube: Kube, job: JobRef): Promise<V1Pod[]> =>
     `list the pods of ${jobTitle(job)} in ${job.namespace}`,
   );
 
-/** The present attempt: pods of the job that are not being deleted, by name. */
-export async function attemptPods(kube: Kube, job: JobRef): Promise<AttemptPod[]> {
-  const pods = await listMatchingPods(kube, job);
-  return pods
-    .filter((pod) => belongsTo(job, pod) && !isTerminating(pod))
-    .map(attemptPod)
-    .toSorted((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }));
+/** The pods of a job by name: the present attempt, and those that somebody has already asked to go. */
+export async function podsOfJob(kube: Kube, job: JobRef): Promise<{ readonly present: AttemptPod[]; readonly leaving: AttemptPod[] }> {
+  const pods = (await listMatchingPods(kube, job)).filter((pod) => belongsTo(job, pod));
+  const byName = (some: readonly V1Pod[]) => some.map(attemptPod).toSorted((a, b) => a.name.localeCompare(b.name, 'en', { numeric: true }));
+  return { present: byName(pods.filter((pod) => !isTerminating(pod))), leaving: byName(pods.filter(isTerminating)) };
 }
 
-/** Pods bound to the node that may still run there. */
-export async function podsOnNode(kube: Kube, node: string): Promise<V1Pod[]> {
+/** Pods bound to the node that may still run there, and on request those that were asked to go. */
+export async function podsOnNode(kube: Kube, node: string, { leaving = false } = {}): Promise<V1Pod[]> {
   const pods = await listObjects<V1Pod>(kube, '/api/v1/pods', { fieldSelector: `spec.nodeName=${node}` }, `list the pods on node ${node}`);
-  return pods.filter((pod) => !isTerminating(pod) && pod.status?.phase !== 'Succeeded');
+  return pods.filter((pod) => (leaving || !isTerminating(pod)) && pod.status?.phase !== 'Succeeded');
 }
 
-/** Deletes this one UID with its own grace. `gone`: it, or this UID of it, was not there. */
-export async function deletePod(kube: Kube, namespace: string, pod: Pick<AttemptPod, 'name' | 'uid'>): Promise<'deleted' | 'gone'> {
-  const text = JSON.stringify({ kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid: pod.uid } });
+/**
+ * Deletes this one UID with its own grace, or at once where `force` says that no kubelet will answer.
+ * `gone`: it, or this UID of it, was not there.
+ */
+export async function deletePod(
+  kube: Kube,
+  namespace: string,
+  pod: Pick<AttemptPod, 'name' | 'uid'>,
+  { force = false } = {},
+): Promise<'deleted' | 'gone'> {
+  const options = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid: pod.uid }, ...(force && { gracePeriodSeconds: 0 }) };
+  const text = JSON.stringify(options);
   try {
     await askKube(
       kube,

@@ -1,10 +1,10 @@
 import type { NodeDecision, NodeFacts } from '../contract/activities.ts';
-import type { Fault, KernelPosition } from '../contract/faults.ts';
+import { type Fault, type KernelPosition, nodeNotReady } from '../contract/faults.ts';
 import type { Response, WorkerSettings } from '../contract/settings.schema.ts';
 import type { Undated } from './decision.ts';
 import { withoutStop } from './incident.ts';
 
-const strength = { record: 0, warn: 1, quarantine: 2 } as const satisfies Record<Response, number>;
+const strength = { record: 0, warn: 1, restart: 2, quarantine: 3 } as const satisfies Record<Response, number>;
 
 /**
  * What new faults mean for their node. The strongest response wins; in mode `observe` a quarantine is only told.
@@ -25,6 +25,7 @@ export function decideNode(facts: NodeFacts, settings: WorkerSettings): Undated<
     const kind = settings.mode === 'act' ? 'quarantine' : 'observe';
     return { kind, reason: taintValue(fault.code), faults: counted, because, ...times };
   }
+  if (response === 'restart') return { kind: 'restart', faults: counted, because, ...times };
   if (response === 'warn') {
     const why = fault.standing === 'retired' ? 'current hardware no longer emits this code' : 'no rule acts on this code by itself';
     return {
@@ -42,6 +43,7 @@ export function decideNode(facts: NodeFacts, settings: WorkerSettings): Undated<
 export function responseTo(fault: Fault, { faults }: Pick<WorkerSettings, 'faults'>): Response {
   const own = faults.codes[fault.code];
   if (own !== undefined) return own;
+  if (fault.code === nodeNotReady) return faults.responses.notReady;
   if (fault.standing === 'retired') return faults.responses.retired;
   if (fault.standing === 'unknown' || fault.action === undefined) return faults.responses.unknown;
   return faults.responses[fault.action];

@@ -13,7 +13,8 @@ type Decision = Undated<RecoveryDecision>;
  * The order is the rule: whether the job still wants it, whether it still needs it, whether it may, and only then how.
  */
 export function decideRecovery(facts: RecoveryFacts, settings: WorkerSettings): Decision {
-  const { job } = facts.attempt;
+  const { job, blind } = facts.attempt;
+  if (blind !== undefined) return { kind: 'hold', because: `blind: ${blind}`, try: 'look at the Kubernetes API and at kcover-worker', lookAgainMs };
   if (job === undefined) return end('cancelled', 'the job object is gone');
   return noLongerWanted(job) ?? notNeeded(facts) ?? notAllowed(facts, job, settings) ?? notYet(facts) ?? stop(facts, job, settings);
 }
@@ -26,14 +27,21 @@ function noLongerWanted(job: JobView): Decision | undefined {
   return undefined;
 }
 
-/** A node fault needs nothing once no pod of the job is on that node; the fault of a pod always needs the others restarted. */
+/**
+ * A node fault needs nothing once no pod of the job is on that node; the fault of a pod always needs the others restarted.
+ * A pod that was asked to go leaves by itself, but for one on a node that is not ready.
+ */
 function notNeeded({ attempt, fresh, stops, asked }: RecoveryFacts): Decision | undefined {
   if (asked && stops === 0) return undefined;
-  const occupied = new Set(attempt.pods.map((pod) => pod.node));
-  const needed = fresh.some((fault) => fault.hold?.state !== 'released' && (fault.pod !== undefined || occupied.has(fault.node)));
+  const dead = new Set(attempt.nodes.filter((node) => !node.ready).map((node) => node.name));
+  const stuck = (attempt.leaving ?? []).filter((pod) => pod.node !== undefined && dead.has(pod.node));
+  const occupied = new Set([...attempt.pods, ...stuck].map((pod) => pod.node));
+  const isBack = (fault: Fault) => fault.hold?.state === 'not-ready' && attempt.nodes.some((node) => node.name === fault.node && node.ready);
+  const needed = fresh.some((fault) => fault.hold?.state !== 'released' && (fault.pod !== undefined || (occupied.has(fault.node) && !isBack(fault))));
   if (needed) return undefined;
   if (stops > 0) return { kind: 'go-on', because: 'what was seen since the stop does not touch the new attempt' };
-  return end('cancelled', `no pod of the job is left on ${listed(blamed(fresh)) || 'the node'}`);
+  const where = listed(blamed(fresh)) || 'the node';
+  return end('cancelled', fresh.some(isBack) ? `${where} is ready again` : `no pod of the job is left on ${where}`);
 }
 
 function notAllowed({ attempts, stops, asked, fresh, answered, attempt }: RecoveryFacts, job: JobView, settings: WorkerSettings): Decision | undefined {
@@ -71,7 +79,8 @@ function notYet({ attempt, fresh, answered }: RecoveryFacts): Decision | undefin
 const lookAgainMs = 1000;
 
 function openNode(fault: Fault, attempt: AttemptFacts): string | undefined {
-  if (fault.node === undefined || fault.hold === undefined || fault.hold.state === 'released' || fault.hold.state === 'observed') return undefined;
+  // Kubernetes itself keeps a node free that is not ready; once it is ready again, it may take pods again.
+  if (fault.node === undefined || (fault.hold?.state !== 'quarantined' && fault.hold?.state !== 'held')) return undefined;
   const node = attempt.nodes.find((one) => one.name === fault.node);
   // A node that is gone takes no pods.
   if (node === undefined || node.taint !== undefined) return undefined;

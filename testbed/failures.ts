@@ -46,6 +46,14 @@ export async function setKubelet(api: Api, node: SimulatedNode, state: 'running'
   );
 }
 
+/** Writes what the node controller writes some 50 s after a kubelet fell silent (`Unknown`), or a kubelet that is back (`True`). */
+export async function setReady(api: Api, node: SimulatedNode, status: 'True' | 'Unknown'): Promise<void> {
+  const words = status === 'True' ? { reason: 'KubeletReady' } : { reason: 'NodeStatusUnknown', message: 'Kubelet stopped posting node status.' };
+  const now = new Date();
+  const condition = { type: 'Ready', status, lastTransitionTime: now, lastHeartbeatTime: now, ...words };
+  await api.core.patchNodeStatus({ name: node.name, body: { status: { conditions: [condition] } } }, strategicMerge);
+}
+
 export interface ContainerFailure {
   readonly exitCode: number;
   readonly reason?: string;

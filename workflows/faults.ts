@@ -53,7 +53,7 @@ const isText = (value: unknown, most: number): value is string => typeof value =
 const isTime = (value: unknown): boolean => typeof value === 'string' && !Number.isNaN(Date.parse(value));
 const absentOr = (value: unknown, ok: (value: unknown) => boolean): boolean => value === undefined || ok(value);
 
-const holds: readonly unknown[] = ['quarantined', 'held', 'observed', 'released'] satisfies NodeHold['state'][];
+const holds: readonly unknown[] = ['quarantined', 'held', 'observed', 'released', 'not-ready'] satisfies NodeHold['state'][];
 const knownActions: readonly unknown[] = actions satisfies readonly Action[];
 const sources: readonly unknown[] = ['kernel', 'pod', 'node', 'operator'] satisfies Fault['source'][];
 

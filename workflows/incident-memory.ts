@@ -65,8 +65,9 @@ export class IncidentMemory {
     if (this.decisions.length > most.decisions) this.decisions.shift();
   }
 
-  stopped(stop: Stop): void {
-    for (const pod of stop.pods) this.stoppedPods.add(pod.uid);
+  /** `leaving` went with the attempt, though somebody else had asked them to. */
+  stopped(stop: Stop, leaving: readonly AttemptPod[]): void {
+    for (const pod of [...stop.pods, ...leaving]) this.stoppedPods.add(pod.uid);
     this.stops.push(stop);
   }
 
@@ -84,3 +85,9 @@ export const counted = (pods: readonly AttemptPod[]): string => (pods.length ===
 
 /** `xid/79 on gpu-3: GPU has fallen off the bus` */
 export const sentence = ({ code, node, message }: Fault): string => `${code}${node ? ` on ${node}` : ''}: ${message}`;
+
+/** What must be said of pods that were deleted by force; empty when there were none. */
+export const notProvenDead = (forced: readonly AttemptPod[]): string =>
+  forced.length === 0 ? '' : ` (${counted(forced)} deleted by force on ${nodesUnder(forced)}, which did not answer: the old processes are not proven dead)`;
+
+const nodesUnder = (pods: readonly AttemptPod[]): string => [...new Set(pods.map(({ node }) => node ?? 'no node'))].toSorted().join(', ');

@@ -103,6 +103,8 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
       await ask();
     } else if (kind === 'observe') {
       await tellJobs(faults, 'observed', because);
+    } else if (kind === 'restart') {
+      await tellJobs(faults, 'not-ready', because);
     }
     deciding = false;
     if (faults.length === 0 && !wish) {

@@ -24,7 +24,7 @@ import type {
   RecoveryStatus,
 } from '../contract/recovery.ts';
 import { attributeWriter, iso } from './attributes.ts';
-import { counted, IncidentMemory, sentence } from './incident-memory.ts';
+import { counted, IncidentMemory, notProvenDead, sentence } from './incident-memory.ts';
 import { announce, decideRecovery, perform, short } from './proxies.ts';
 import { openStory } from './story.ts';
 
@@ -148,13 +148,13 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
     return changed || Date.now() < heldUntil;
   }
 
-  async function stop(decision: Decided<'stop'>, { job: seen, pods }: AttemptFacts): Promise<'stopped' | 'interfered' | { because: string }> {
+  async function stop(decision: Decided<'stop'>, { job: seen, pods, leaving = [] }: AttemptFacts): Promise<'stopped' | 'interfered' | { because: string }> {
     const attempt = memory.stops.length + 1;
     const { by, because } = decision;
     story.now('stopping', { because, waitingFor: `${counted(pods)} to be gone`, until: decision.at + limits.stopMs });
     suspended ||= by === 'suspend';
     memory.begun += 1;
-    const request = { incident, attempt, job, by, resourceVersion: seen?.resourceVersion ?? '', pods, because, deadlineMs: limits.stopMs };
+    const request = { incident, attempt, job, by, resourceVersion: seen?.resourceVersion ?? '', pods, leaving, because, deadlineMs: limits.stopMs };
     const result = await perform('stopAttempt', `stop attempt ${attempt} (${counted(pods)}) by ${by}: ${because}`, request);
     if (result.kind === 'interfered') {
       memory.begun -= 1;
@@ -162,10 +162,12 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
       return 'interfered';
     }
     if (result.kind === 'timed-out') return { because: `${result.because}: ${result.left.slice(0, 5).join(', ')}` };
-    memory.stopped({ attempt, by, at: result.at, pods });
-    story.happened(`attempt ${attempt} stopped`, `${counted(pods)} by ${by}`);
+    const { at, forced = [] } = result;
+    memory.stopped({ attempt, by, at, pods, ...(forced.length > 0 ? { forced } : {}) }, leaving);
+    const doubt = notProvenDead(forced);
+    story.happened(`attempt ${attempt} stopped`, `${counted(pods)} by ${by}${doubt}`);
     await resume();
-    void announce(event('Normal', 'attemptStopped', `attempt ${attempt} stopped (${counted(pods)}) by ${by}: ${because}`));
+    void announce(event(doubt ? 'Warning' : 'Normal', 'attemptStopped', `attempt ${attempt} stopped (${counted(pods)}) by ${by}${doubt}: ${because}`));
     return 'stopped';
   }
 
@@ -201,7 +203,9 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
     if (seen.kind === 'ended') return seen;
     if (seen.kind === 'overdue') return { outcome: 'handed over', because: `not running: ${seen.because}` };
     const cause = memory.decisions.find((decision) => decision.kind === 'stop')?.because ?? 'no stop was needed';
-    const because = `${cause}; all ${seen.pods.length} pods run again after ${memory.stops.length === 1 ? '1 stop' : `${memory.stops.length} stops`}, training is not verified`;
+    const doubt = notProvenDead(memory.stops.flatMap(({ forced = [] }) => forced));
+    const stops = memory.stops.length === 1 ? '1 stop' : `${memory.stops.length} stops`;
+    const because = `${cause}; all ${seen.pods.length} pods run again after ${stops}${doubt}, training is not verified`;
     return { outcome: 'restarted', because, pods: seen.pods, attemptStartedAt: seen.startedAt };
   }
 

@@ -1,11 +1,13 @@
 /** Watches Node objects: whoever looks after a node hears when it goes, changes or loses our taint; a machine that returns is quarantined again. */
 
+import type { ControllerSettings } from '../../contract/settings.schema.ts';
 import type { QuarantineTaint } from '../../kube/job-kinds/index.ts';
 import { nodeView } from '../../kube/nodes.ts';
 import { faultsOfReturned, foldNode, missedOf, type NodeMemory, type NodeSeen, seenOf } from '../../policy/node-watch.ts';
 import { faultLetter, nodeLetter } from '../letters.ts';
 import type { Workflows } from '../temporal.ts';
 import { follow, post, type Watching } from './follow.ts';
+import { followOutages } from './outages.ts';
 import { pause, persist } from './persist.ts';
 
 type Node = Parameters<typeof nodeView>[0];
@@ -13,6 +15,7 @@ type Node = Parameters<typeof nodeView>[0];
 export interface NodesOptions extends Watching {
   readonly taint: QuarantineTaint;
   readonly workflows: Workflows;
+  readonly readiness: ControllerSettings['nodes'];
   /** Between looks at a workflow that has not ended yet, ms. */
   readonly lookAgainMs?: readonly number[];
 }
@@ -30,6 +33,15 @@ export function watchNodes(options: NodesOptions): NodesWatch {
   /** UIDs of which it is known whether they are a machine that returned. */
   const looked = new Set<string>();
   let listed = false;
+  const outages = followOutages({
+    settings: options.readiness,
+    tell(node, fault) {
+      followNode(node);
+      post(options, faultLetter({ kind: 'node', node }, fault));
+    },
+    log,
+    signal,
+  });
 
   const watched = follow<Node>(options, {
     what: 'nodes',
@@ -38,6 +50,8 @@ export function watchNodes(options: NodesOptions): NodesWatch {
       const view = nodeView(object, taint);
       const seen = type === 'deleted' ? undefined : seenOf(view);
       fold(view.name, seen);
+      if (seen) outages.see(object);
+      else outages.forget(view.name);
       if (!seen) looked.delete(view.uid);
       else if (listed) void lookAtReturned(view.name, seen);
     },

@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { annotations, labels } from '../../contract/ids.ts';
 import type { JobRef, StopMethod } from '../../contract/jobs.ts';
 import type { StopRequest, StopResult } from '../../contract/recovery.ts';
-import { attemptPods, deletePod } from '../../kube/pods.ts';
+import { deletePod, podsOfJob } from '../../kube/pods.ts';
 import { askKube, patchObject } from '../../kube/requests.ts';
 import { jobPath } from '../../kube/job-kinds/index.ts';
 import { batchJob, pytorchJob } from '../../testbed/job-manifests.ts';
@@ -74,7 +74,7 @@ describe.each<[string, () => Promise<RunningJob>, StopMethod, number]>([
 
     expect(await cluster.run('stopAttempt', request)).toMatchObject({ kind: 'stopped', requests });
     const uids = new Set(request.pods.map((pod) => pod.uid));
-    expect((await attemptPods(cluster.kube, job)).filter((pod) => uids.has(pod.uid))).toEqual([]);
+    expect((await podsOfJob(cluster.kube, job)).present.filter((pod) => uids.has(pod.uid))).toEqual([]);
 
     expect(await cluster.run('resumeJob', { job, incident })).toEqual({ resumed: by === 'suspend' });
     const next = await cluster.run('awaitAttempt', { incident, job, old: [...uids], deadlineMs: 30_000 });
@@ -118,7 +118,7 @@ describe('a stop', () => {
 
     expect(await cluster.run('stopAttempt', request)).toMatchObject({ kind: 'interfered' });
     await awaitRunning(cluster.api, running, { except: new Set([victim.uid]) });
-    const left = new Set((await attemptPods(cluster.kube, job)).map((pod) => pod.uid));
+    const left = new Set((await podsOfJob(cluster.kube, job)).present.map((pod) => pod.uid));
     expect(request.pods.filter((pod) => pod !== victim && !left.has(pod.uid))).toEqual([]);
   });
 
@@ -159,7 +159,7 @@ describe('a stop', () => {
       retry: { initialInterval: '200ms' },
     });
     await eventually(
-      () => attemptPods(cluster.kube, request.job),
+      async () => (await podsOfJob(cluster.kube, request.job)).present,
       (left) => left.length === 0,
     );
     await first.close();
@@ -204,7 +204,7 @@ describe('waiting for the next attempt', () => {
     const running = await pytorch({ workers: 1, startupSeconds: 3 });
     const job = refOf(running);
     const bound = await eventually(
-      () => attemptPods(cluster.kube, job),
+      async () => (await podsOfJob(cluster.kube, job)).present,
       (pods) => pods.length === 2 && pods.every((pod) => pod.node !== undefined),
     );
     const [wrong] = bound;

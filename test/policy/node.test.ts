@@ -12,6 +12,7 @@ describe('what a fault means for its node', () => {
     ['an application error is only recorded', { code: 'xid/13', action: 'restart-app' }, 'record'],
     ['an ignorable code is only recorded', { code: 'xid/43', action: 'ignore' }, 'record'],
     ['a retired code warns, whatever its table says', { code: 'xid/61', action: 'contact-support', standing: 'retired' }, 'warn'],
+    ['a kubelet that no longer answers has its jobs restarted, and the node left to Kubernetes', { code: 'node/not-ready' }, 'restart'],
     ['an unknown code warns', { code: 'xid/999', action: 'contact-support', standing: 'unknown' }, 'warn'],
   ] as const)('%s', (_, fault, kind) => {
     expect(decideNode({ node: nodeView(), faults: [kernelFault(fault)] }, act).kind).toBe(kind);

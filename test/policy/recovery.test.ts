@@ -85,3 +85,39 @@ describe('the next step of a recovery', () => {
     expect(decideRecovery(facts({ stops: 1 }), act).kind).toBe('stop');
   });
 });
+
+describe('a node that is not ready', () => {
+  const lost = kernelFault({ id: 'node/not-ready/x', source: 'node', code: 'node/not-ready', hold: { state: 'not-ready', because: 'kubelet silent' } });
+  const dead = nodeView({ ready: false });
+
+  it('has its job restarted without a quarantine, for Kubernetes keeps it free', () => {
+    expect(decideRecovery(facts({ fresh: [lost] }, { nodes: [dead] }), act).kind).toBe('stop');
+  });
+
+  it('needs nothing once it is ready again', () => {
+    expect(decideRecovery(facts({ fresh: [lost] }, { nodes: [nodeView()] }), act)).toMatchObject({
+      kind: 'end',
+      outcome: 'cancelled',
+      because: 'gpu-3 is ready again',
+    });
+  });
+
+  it('still holds the job when its pod was already asked to go and cannot', () => {
+    const [stuck] = pods.slice(-1);
+    const attempt = { pods: pods.slice(0, -1), leaving: stuck ? [stuck] : [], nodes: [dead] };
+    expect(decideRecovery(facts({ fresh: [lost] }, attempt), act).kind).toBe('stop');
+    expect(decideRecovery(facts({ fresh: [lost] }, { ...attempt, nodes: [nodeView()] }), act)).toMatchObject({ kind: 'end', outcome: 'cancelled' });
+  });
+});
+
+describe('a blind look', () => {
+  it('holds and looks again, and takes missing facts for nothing', () => {
+    const { job: _, ...nothing } = facts().attempt;
+    const blind = { ...nothing, pods: [], nodes: [], blind: 'the Kubernetes API did not answer: read node gpu-3' };
+    expect(decideRecovery(facts({ attempt: blind }), act)).toMatchObject({
+      kind: 'hold',
+      because: 'blind: the Kubernetes API did not answer: read node gpu-3',
+      lookAgainMs: expect.any(Number),
+    });
+  });
+});

@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
 import type { CoreV1Event, V1Pod } from '@kubernetes/client-node';
-import { Client, Connection } from '@temporalio/client';
+import { Client, Connection, WorkflowNotFoundError } from '@temporalio/client';
 import { jobWorkflowId, labels, nodeWorkflowId } from '../../contract/ids.ts';
 import { statusQuery, updates } from '../../contract/messages.ts';
 import type { NodeRecord } from '../../contract/nodes.ts';
@@ -67,9 +67,11 @@ export class LiveKcover {
   }
 
   static async start(world: AttachedWorld, options: KcoverOptions = {}): Promise<LiveKcover> {
-    const kcover = await startKcover(world, { mode: 'act', workerSettings: quick, controllerSettings: shortLease, ...options });
     const connection = await Connection.connect({ address: world.temporal.address });
-    return new LiveKcover(world, kcover, new Client({ connection, namespace: world.temporal.namespace }), await openChronicle(world.kubernetes.kubeconfig));
+    const temporal = new Client({ connection, namespace: world.temporal.namespace });
+    await endLeftovers(temporal, world);
+    const kcover = await startKcover(world, { mode: 'act', workerSettings: quick, controllerSettings: shortLease, ...options });
+    return new LiveKcover(world, kcover, temporal, await openChronicle(world.kubernetes.kubeconfig));
   }
 
   /** A PyTorchJob of one master and so many workers in a namespace of its own, opted in unless told; runs when this resolves. */
@@ -139,7 +141,7 @@ export class LiveKcover {
   async settled(job: LiveJob, { incidents = 1, withinMs = 60_000, stays = false } = {}): Promise<readonly IncidentRecord[]> {
     return until(`${job.namespace}/${job.name} settled`, withinMs, async () => {
       const records = this.records(job);
-      if (records.length < incidents) return { missing: `${records.length} of ${incidents} records` };
+      if (records.length < incidents) return { missing: `${records.length} of ${incidents} records; ${await this.#toldOf(job)}` };
       const [{ phase, because, waitingFor }, recoveries] = await Promise.all([this.status(job), this.recoveries(job)]);
       if (phase !== 'watching') return { missing: `its workflow is ${phase}: ${because}; waits for ${waitingFor}` };
       if (recoveries.length !== records.length) return { missing: `${recoveries.length} recoveries, ${records.length} records` };
@@ -149,6 +151,28 @@ export class LiveKcover {
       if (misplaced) return { missing: `pod ${misplaced.name} is on ${misplaced.node}, which is quarantined` };
       return ready === job.pods && alive.length === job.pods ? { found: records } : { missing: `${alive.length} pods, ${ready} ready, of ${job.pods}` };
     });
+  }
+
+  /** Why a story does not move on, in the words of the workflows and of the cluster. */
+  async #toldOf(job: LiveJob): Promise<string> {
+    const said = async (workflowId: string): Promise<string> => {
+      try {
+        const handle = this.temporal.workflow.getHandle(workflowId);
+        const { phase, because, waitingFor } = await this.temporal.withDeadline(Date.now() + 3000, () =>
+          handle.query<Pick<JobStatus, 'phase' | 'because' | 'waitingFor'>>(statusQuery),
+        );
+        return `${workflowId} is ${phase}: ${because}; waits for ${waitingFor}`;
+      } catch (error) {
+        return `${workflowId}: ${error instanceof Error ? error.message : String(error)}`;
+      }
+    };
+    const incident = await this.status(job).then(
+      (status) => status.incident,
+      () => undefined,
+    );
+    const pods = this.chronicle.podsOf(job).map(({ name, node, ready, gone }) => `${name} on ${node ?? 'no node'}${gone ? ' gone' : ready ? ' ready' : ''}`);
+    const nodes = job.nodes.map(({ name }) => nodeWorkflowId(name));
+    return [...(await Promise.all([jobWorkflowId(job), ...(incident ? [incident] : []), ...nodes].map(said))), ...pods].join('\n           ');
   }
 
   status(job: LiveJob): Promise<JobStatus> {
@@ -259,6 +283,21 @@ export class LiveKcover {
     await this.kcover.stop();
     await this.chronicle.close();
     await this.temporal.connection.close();
+  }
+}
+
+/** Other test files share nodes and Temporal, and some leave a workflow that no worker takes: a node's would never answer. */
+async function endLeftovers(temporal: Client, world: AttachedWorld): Promise<void> {
+  const listed: string[] = [];
+  for await (const { workflowId } of temporal.workflow.list({ query: "ExecutionStatus = 'Running'" })) listed.push(workflowId);
+  // By name too: a list may not yet show what was started just now.
+  for (const workflowId of new Set([...listed, ...world.nodes.map(({ name }) => nodeWorkflowId(name))])) {
+    await temporal.workflow
+      .getHandle(workflowId)
+      .terminate('left by another test file')
+      .catch((error: unknown) => {
+        if (!(error instanceof WorkflowNotFoundError)) throw error;
+      });
   }
 }
 

@@ -1,0 +1,22 @@
+/** Blindness as a fact: who cannot look for a while says so, and never takes it for evidence. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { KcoverError } from '../contract/errors.ts';
+
+/** A short outage is waited for without a word, ms. */
+const outageMs = 8000;
+const pauseMs = 500;
+
+/** Looks again while the cluster or Temporal does not answer; after a while the answer is that nothing can be seen, and why. */
+export async function withSight<T>(look: () => Promise<T>, blind: (because: string) => T): Promise<T> {
+  const started = performance.now();
+  for (;;) {
+    try {
+      return await look();
+    } catch (error) {
+      if (!(error instanceof KcoverError) || !error.transient) throw error;
+      if (performance.now() - started > outageMs) return blind(`${error.message}: ${error.because}`);
+      await sleep(error.retryAfterMs ?? pauseMs);
+    }
+  }
+}

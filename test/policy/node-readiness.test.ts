@@ -1,0 +1,33 @@
+import { describe, expect, it } from '@jest/globals';
+import { controllerSettings } from '../../contract/settings.schema.ts';
+import { judgeOutages, type Outage } from '../../policy/node-readiness.ts';
+
+const settings = controllerSettings.parse({ nodes: { notReady: '30s' } }).nodes;
+const outage = (node: string, since: number): Outage => ({
+  node,
+  uid: `uid-${node}`,
+  transition: '2026-11-21T07:00:00Z',
+  because: 'NodeStatusUnknown: Kubelet stopped posting node status.',
+  since,
+});
+
+describe('nodes that are not ready', () => {
+  it('count once they have been so for the whole time, and the rest is looked at when it is due', () => {
+    const { faults, lookAt, blind } = judgeOutages([outage('gpu-1', 0), outage('gpu-2', 10_000)], 12, 30_000, settings);
+    expect(faults).toEqual([expect.objectContaining({ id: 'node/not-ready/uid-gpu-1/2026-11-21T07:00:00Z', node: 'gpu-1', source: 'node' })]);
+    expect(faults[0]?.message).toContain('Kubelet stopped posting');
+    expect({ lookAt, blind }).toEqual({ lookAt: 40_000, blind: undefined });
+  });
+
+  it('say more of our sight than of themselves when most are out at once', () => {
+    const all = ['gpu-1', 'gpu-2', 'gpu-3'].map((node) => outage(node, 0));
+    const verdict = judgeOutages(all, 4, 60_000, settings);
+    expect(verdict.faults).toEqual([]);
+    expect(verdict.blind).toContain('3 of 4 nodes');
+    expect(judgeOutages(all, 6, 60_000, settings).faults).toHaveLength(3);
+  });
+
+  it('are judged where there is only one', () => {
+    expect(judgeOutages([outage('gpu-1', 0)], 1, 30_000, settings).faults).toHaveLength(1);
+  });
+});
