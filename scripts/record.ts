@@ -1,5 +1,9 @@
-/** `npm run record`: plays every story of test/replay/stories.ts on a real Temporal server and keeps the histories of this version. */
+/**
+ * `npm run record`: plays every story of test/replay/stories.ts on a real Temporal server and keeps the histories of this version.
+ * What was recorded before stays, because running workflows carry it; `-- --again` replaces it while the version is not released.
+ */
 
+import { existsSync } from 'node:fs';
 import { mkdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -54,6 +58,7 @@ async function record(): Promise<void> {
       cluster.client = rig.client;
       for (const [name, workflowId] of Object.entries(await story({ rig, cluster }))) {
         const file = join(histories, `${name}@${version}.json`);
+        if (existsSync(file) && !process.argv.includes('--again')) continue;
         const text = withoutTraces(historyToJSON(await rig.client.workflow.getHandle(workflowId).fetchHistory()));
         await rig.replay(workflowId);
         await mkdir(dirname(file), { recursive: true });

@@ -74,6 +74,43 @@ export const stories: readonly Story[] = [
     return { 'recovery/restarted-after-two-stops': incident, 'trainingJob/two-faults-one-incident': await gone(scene, job) };
   },
   async (scene) => {
+    scene.cluster.blind = 'the Kubernetes API did not answer';
+    const job = await watch(scene);
+    await tell(job, scene.cluster.quarantined(kernelFault()));
+    await recoveryIs(scene, job, 'held');
+    scene.cluster.blind = undefined;
+    return { 'recovery/blind-then-restarted': await outcome(job, 'restarted'), 'trainingJob/blind-then-gone': await gone(scene, job) };
+  },
+  async (scene) => {
+    scene.cluster.change('gpu-3', { ready: false });
+    scene.cluster.dead.add('gpu-3');
+    const job = await watch(scene);
+    const lost = { source: 'node', code: 'node/not-ready', hold: { state: 'not-ready', because: 'its kubelet is silent' } } as const;
+    await tell(job, kernelFault({ id: 'node/not-ready/3', ...lost }));
+    return { 'recovery/forced-on-a-dead-node': await outcome(job, 'restarted'), 'trainingJob/dead-node-then-gone': await gone(scene, job) };
+  },
+  async (scene) => {
+    scene.cluster.settings = settings({ mode: 'act', recovery: { attempts: 1 } });
+    const open = hold(scene.cluster);
+    const job = await watch(scene);
+    await tell(job, scene.cluster.quarantined(kernelFault()));
+    await recoveryIs(scene, job, 'restarting');
+    await tell(job, scene.cluster.quarantined(kernelFault({ id: 'kernel/boot-2/8', node: 'gpu-4' })));
+    const incident = await outcome(job, 'handed over');
+    open();
+    return { 'recovery/handed-over': incident, 'trainingJob/handed-over-then-gone': await gone(scene, job) };
+  },
+  async (scene) => {
+    const job = await watch(scene);
+    await tell(job, kernelFault({ hold: { state: 'held', because: '2 nodes are out and 2 may be' } }));
+    await recoveryIs(scene, job, 'held');
+    if (scene.cluster.view) scene.cluster.view = { ...scene.cluster.view, finished: { as: 'failed', because: 'BackoffLimitExceeded' } };
+    await job.signal('jobObserved', { change: 'finished' });
+    await job.result();
+    const [record] = scene.cluster.records;
+    return { 'recovery/failed-by-its-own-controller': record?.incident ?? '', 'trainingJob/failed': job.workflowId };
+  },
+  async (scene) => {
     scene.cluster.settings = settings({ mode: 'act', recovery: { correlation: '1ms', budget: { recoveries: 1 } } });
     const job = await watch(scene);
     for (const id of ['a', 'b']) {
@@ -112,6 +149,12 @@ export const stories: readonly Story[] = [
     const node = await fault(scene, { code: 'xid/13', action: 'restart-app' });
     await node.result();
     return { 'nodeQuarantine/quiet': node.workflowId };
+  },
+  async (scene) => {
+    scene.cluster.settings = settings({ mode: 'act', quarantine: { quiet: '50ms' } });
+    const node = await fault(scene, { source: 'node', code: 'node/not-ready' });
+    await node.result();
+    return { 'nodeQuarantine/not-ready': node.workflowId };
   },
   async (scene) => {
     const node = await fault(scene, {});

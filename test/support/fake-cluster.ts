@@ -7,7 +7,7 @@ import type { Fault } from '../../contract/faults.ts';
 import { jobWorkflowId } from '../../contract/ids.ts';
 import type { AttemptPod, JobRef, JobView } from '../../contract/jobs.ts';
 import type { NodeRecord, NodeView } from '../../contract/nodes.ts';
-import type { IncidentRecord, RecoveryOutcome } from '../../contract/recovery.ts';
+import type { AttemptFacts, IncidentRecord, RecoveryOutcome } from '../../contract/recovery.ts';
 import type { Spent } from '../../contract/training-job.ts';
 import { decideIncident } from '../../policy/incident.ts';
 import { decideNode } from '../../policy/node.ts';
@@ -28,6 +28,10 @@ export class FakeCluster {
   settings = settings({ mode: 'act' });
   paused: { by: string; reason: string } | undefined;
   mayReserve: true | string = true;
+  /** Why nothing can be seen, while that is so. */
+  blind: string | undefined;
+  /** Nodes whose pods go by force only. */
+  readonly dead = new Set<string>();
   resumes = 0;
   /** Called before every look at the attempt. */
   beforeLook: (() => Promise<void>) | undefined;
@@ -36,6 +40,7 @@ export class FakeCluster {
   found: { spent: readonly Spent[]; open?: string } = { spent: [] };
   /** Holds the restart until the test lets it go on. */
   gate: Promise<void> = Promise.resolve();
+  onTold: ((workflowIds: readonly string[]) => void) | undefined;
   /** Set by the test: the rig's client and queue, for signals between workflows. */
   client: Client | undefined;
 
@@ -46,7 +51,7 @@ export class FakeCluster {
   }
 
   place(): void {
-    const free = [...this.nodes.values()].filter((node) => !node.taint).map((node) => node.name);
+    const free = [...this.nodes.values()].filter((node) => !node.taint && node.ready).map((node) => node.name);
     this.pods = [0, 1, 2, 3].map((index) => ({ name: `llm-${index}`, uid: randomUUID(), node: free[index] ?? 'none' }));
   }
 
@@ -82,7 +87,8 @@ export class FakeCluster {
       stopAttempt: async ({ attempt, pods }) => {
         this.stopped.push({ attempt, uids: pods.map((pod) => pod.uid) });
         this.pods = [];
-        return { kind: 'stopped', at: new Date().toISOString(), requests: 1 };
+        const forced = pods.filter((pod) => this.dead.has(pod.node ?? ''));
+        return { kind: 'stopped', at: new Date().toISOString(), requests: 1, ...(forced.length > 0 ? { forced } : {}) };
       },
       resumeJob: async () => {
         this.resumes += 1;
@@ -106,6 +112,7 @@ export class FakeCluster {
       findRecoveries: async () => this.found,
       lookAtRecovery: async () => (this.closed ? { kind: 'closed', report: this.closed } : { kind: 'running' }),
       tellWaiting: async ({ workflowIds }) => {
+        this.onTold?.(workflowIds);
         for (const id of workflowIds)
           await this.client?.workflow
             .getHandle(id)
@@ -115,7 +122,8 @@ export class FakeCluster {
     };
   }
 
-  private attempt(nodes: readonly string[]) {
+  private attempt(nodes: readonly string[]): AttemptFacts {
+    if (this.blind !== undefined) return { pods: [], nodes: [], undecided: [], blind: this.blind };
     return {
       pods: this.pods,
       nodes: nodes.flatMap((name) => this.nodes.get(name) ?? []),

@@ -2,6 +2,7 @@ import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { WorkflowHandle } from '@temporalio/client';
 import { jobWorkflowId } from '../../contract/ids.ts';
+import type { ClusterStatus, ReserveAnswer, ReserveRequest } from '../../contract/cluster.ts';
 import type { JobStatus } from '../../contract/training-job.ts';
 import type { NodeStatus } from '../../contract/nodes.ts';
 import { obtainPrograms } from '../../testbed/parts/programs.ts';
@@ -144,5 +145,31 @@ describe('continue-as-new', () => {
     await handle.executeUpdate('release', { args: [{ by: 'ada', reason: 'done' }] });
     expect(await rig.client.workflow.getHandle(`node/${node}`).result()).toMatchObject({ outcome: 'released' });
     expect(cluster.nodes.get(node)).toMatchObject({ judged: { sequence: 13 } });
+  });
+
+  it('keeps what a cluster has out and who waits, and tells them when that changes', async () => {
+    await rig.client.workflow.start('cluster', { workflowId: 'cluster', taskQueue: rig.taskQueue, args: [{ clusterUid: 'kube-system-uid' }] });
+    const told: string[] = [];
+    cluster.onTold = (ids) => told.push(...ids);
+    const limit = { nodes: 1, because: 'one at a time' };
+    const reserve = async (node: string) =>
+      rig.client.workflow.getHandle('cluster').executeUpdate<ReserveAnswer[], [ReserveRequest]>('reserve', {
+        args: [{ limit, wanted: [{ node, nodeUid: node, incident: `node/${node}` }] }],
+      });
+    expect((await reserve('a'))[0]?.granted).toBe(true);
+    await rig.client.workflow.getHandle('cluster').signal('waiting', { workflowId: 'node/b' });
+    for (let again = 0; again < 12; again++) expect((await reserve('b'))[0]?.granted).toBe(false);
+    expect(await runs('cluster')).toBeGreaterThan(1);
+    expect(await rig.client.workflow.getHandle('cluster').query<ClusterStatus>('status')).toMatchObject({
+      reservations: [{ node: 'a', incident: 'node/a' }],
+      waiting: ['node/b'],
+    });
+    await rig.client.workflow.getHandle('cluster').signal('returned', { nodeUids: ['a'] });
+    await eventually(
+      () => told,
+      (ids) => ids.includes('node/b'),
+    );
+    expect((await reserve('b'))[0]?.granted).toBe(true);
+    await rig.client.workflow.getHandle('cluster').terminate();
   });
 });
