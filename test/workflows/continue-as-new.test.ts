@@ -147,7 +147,7 @@ describe('continue-as-new', () => {
     expect(cluster.nodes.get(node)).toMatchObject({ judged: { sequence: 13 } });
   });
 
-  it('keeps what a cluster has out and who waits, and tells them when that changes', async () => {
+  it('keeps what a cluster has out, and has who waits ask again', async () => {
     await rig.client.workflow.start('cluster', { workflowId: 'cluster', taskQueue: rig.taskQueue, args: [{ clusterUid: 'kube-system-uid' }] });
     const told: string[] = [];
     cluster.onTold = (ids) => told.push(...ids);
@@ -160,15 +160,14 @@ describe('continue-as-new', () => {
     await rig.client.workflow.getHandle('cluster').signal('waiting', { workflowId: 'node/b' });
     for (let again = 0; again < 12; again++) expect((await reserve('b'))[0]?.granted).toBe(false);
     expect(await runs('cluster')).toBeGreaterThan(1);
-    expect(await rig.client.workflow.getHandle('cluster').query<ClusterStatus>('status')).toMatchObject({
-      reservations: [{ node: 'a', incident: 'node/a' }],
-      waiting: ['node/b'],
-    });
-    await rig.client.workflow.getHandle('cluster').signal('returned', { nodeUids: ['a'] });
+    const { reservations } = await rig.client.workflow.getHandle('cluster').query<ClusterStatus>('status');
+    expect(reservations).toMatchObject([{ node: 'a', incident: 'node/a' }]);
+    // A new run cannot know what was missed at its border: who waited is told to ask again.
     await eventually(
       () => told,
       (ids) => ids.includes('node/b'),
     );
+    await rig.client.workflow.getHandle('cluster').signal('returned', { nodeUids: ['a'] });
     expect((await reserve('b'))[0]?.granted).toBe(true);
     await rig.client.workflow.getHandle('cluster').terminate();
   });
