@@ -53,6 +53,8 @@ export interface Fault {
   readonly kernel?: KernelPosition;
   readonly pod?: FaultyPod;
   readonly hold?: NodeHold;
+  /** Of a pod's failure: why its node could not have said what it died of. Told again without it once the node is seen. */
+  readonly blind?: string;
   /** Lines around it; at most 5 of 500 characters. */
   readonly evidence?: readonly string[];
 }

@@ -14,6 +14,9 @@ export const labels = {
   needRecovery: 'kcover.io/need-recovery',
 } as const;
 
+/** On the pod of the controller that leads: the Service of the intake selects it. */
+export const leaderLabel = { key: 'kcover.io/leader', value: 'true' } as const;
+
 /** Annotations that kcover writes. */
 export const annotations = {
   /** On a node: the incident that quarantined it. Its presence says that the taint is ours. */

@@ -2,7 +2,7 @@
 
 import { z } from 'zod';
 import { actions, type Fault, faultLimits } from './faults.ts';
-import type { ReportBatch } from './reports.ts';
+import { gapKinds, type ReportBatch } from './reports.ts';
 
 const time = z.iso.datetime({ offset: true });
 const line = (length: number) => z.string().max(length);
@@ -35,7 +35,7 @@ export const reportBatch = z.strictObject({
     .array(
       z.strictObject({
         seenAt: time,
-        what: z.enum(['kernel-log-overrun', 'spool-full', 'spool-unwritable', 'state-lost']),
+        what: z.enum(gapKinds),
         lost: z.union([z.int().min(0), z.literal('unknown')]),
       }),
     )

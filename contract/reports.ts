@@ -17,10 +17,13 @@ export interface Report {
   readonly fault: Fault;
 }
 
+/** What an observer can miss. `report-refused`: the controller will never take this report. */
+export const gapKinds = ['kernel-log-overrun', 'spool-full', 'spool-unwritable', 'state-lost', 'report-refused'] as const;
+
 /** The observer missed something, and says so. */
 export interface Gap {
   readonly seenAt: string;
-  readonly what: 'kernel-log-overrun' | 'spool-full' | 'spool-unwritable' | 'state-lost';
+  readonly what: (typeof gapKinds)[number];
   readonly lost: number | 'unknown';
 }
 

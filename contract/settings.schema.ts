@@ -1,7 +1,7 @@
 /** Settings of every role, with all defaults. Unknown keys are errors; durations are written `30s` and read as milliseconds. */
 
 import { z } from 'zod';
-import { parseDuration } from './duration.ts';
+import { formatDuration, parseDuration } from './duration.ts';
 import { actions } from './faults.ts';
 import { agentAudience } from './reports.ts';
 import { defaultTaskQueue, quarantineTaintKey } from './ids.ts';
@@ -93,6 +93,7 @@ export const workerSettings = z.strictObject({
   recovery: z
     .strictObject({
       correlation: duration('500ms').describe('How long a pod failure waits for a fault of its node'),
+      blind: duration('2m').describe('How long a pod failure waits for the agent of its node, when that is silent: the node may be bad, and nobody can say so'),
       attempts: z.int().min(1).max(10).default(3).describe('Stops in one incident before a person is asked'),
       budget,
       stop: z
@@ -153,12 +154,20 @@ export const controllerSettings = z.strictObject({
     .prefault({}),
   leaderElection: z
     .strictObject({
-      enabled: z.boolean().default(true),
+      enabled: z.boolean().default(true).describe('false: leads at once, without a Lease and without a label; for a single replica only'),
       namespace: z.string().min(1).default('kcover-system'),
       name: z.string().min(1).default('kcover'),
-      lease: duration('15s'),
-      renew: duration('10s'),
-      retry: duration('2s'),
+      lease: duration('15s').describe('How long the others wait after the last renewal'),
+      renew: duration('10s').describe('How long the leader goes on without one'),
+      retry: duration('2s').describe('Between two tries'),
+    })
+    .superRefine(({ lease, renew, retry }, found) => {
+      const shorter = (key: string, ms: number, than: string, most: number) => {
+        const message = `must be shorter than ${than}: ${formatDuration(ms)} is not below ${formatDuration(most)}`;
+        if (ms >= most) found.addIssue({ code: 'custom', path: [key], message, params: { try: 'retry < renew < lease' } });
+      };
+      shorter('renew', renew, 'lease', lease);
+      shorter('retry', retry, 'renew', renew);
     })
     .prefault({}),
   health,

@@ -37,6 +37,11 @@ export function decideIncident(facts: IncidentFacts, settings: WorkerSettings): 
   }
   if (budget.kind === 'back-off') return { kind: 'wait', until: budget.until, aside, because: `${budget.because}; waiting: ${because}` };
 
+  const blind = pending.find((fault) => fault.blind !== undefined)?.blind;
+  const seen = facts.since + recovery.blind;
+  if (blind !== undefined && pending.every((fault) => fault.source === 'pod') && seen > facts.now) {
+    return { kind: 'wait', until: seen, aside, because: `blind: ${blind}, so nobody knows whether the node is bad; waiting: ${because}` };
+  }
   const correlated = facts.since + recovery.correlation;
   if (pending.every((fault) => fault.source === 'pod') && correlated > facts.now) {
     return { kind: 'wait', until: correlated, aside, because: `${because}; a fault of its node may follow` };

@@ -18,8 +18,6 @@ export interface NodeMemory {
   readonly seen?: NodeSeen;
   /** It carried our taint at some time, or its workflow is known to run: somebody has to be told. */
   readonly followed: boolean;
-  /** Our taint was taken off since it was last seen there. */
-  readonly takenOff: boolean;
 }
 
 export const seenOf = (view: NodeView): NodeSeen => ({ uid: view.uid, systemUuid: view.systemUuid, quarantinedByUs: view.taint?.ours === true });
@@ -27,17 +25,13 @@ export const seenOf = (view: NodeView): NodeSeen => ({ uid: view.uid, systemUuid
 /** Pure fold: what to tell, and what to remember. `now` is absent when the object is gone. */
 export function foldNode(before: NodeMemory | undefined, now: NodeSeen | undefined): { readonly tell?: NodeObserved; readonly memory: NodeMemory } {
   const followed = before?.followed === true;
-  const takenOff = now !== undefined && !now.quarantinedByUs && (before?.takenOff === true || before?.seen?.quarantinedByUs === true);
-  const memory: NodeMemory = { ...(now && { seen: now }), followed: followed || now?.quarantinedByUs === true, takenOff };
+  const memory: NodeMemory = { ...(now && { seen: now }), followed: followed || now?.quarantinedByUs === true };
   return followed && isNews(before, now) ? { tell: observedOf(now), memory } : { memory };
 }
 
-/** Our own first taint is no news to whoever put it there; that it is back after it was taken off is. */
-function isNews(before: NodeMemory, now: NodeSeen | undefined): boolean {
-  if (before.seen?.uid !== now?.uid) return true;
-  if (before.seen?.quarantinedByUs === now?.quarantinedByUs) return false;
-  return before.seen?.quarantinedByUs === true || before.takenOff;
-}
+/** A taint of ours that appears is no news to whoever put it there, and a second quarantine is as good as the first; that it went is. */
+const isNews = (before: NodeMemory, now: NodeSeen | undefined): boolean =>
+  before.seen?.uid !== now?.uid || (before.seen?.quarantinedByUs === true && now?.quarantinedByUs === false);
 
 const observedOf = (now: NodeSeen | undefined): NodeObserved => (now ? { uid: now.uid, quarantinedByUs: now.quarantinedByUs } : { quarantinedByUs: false });
 

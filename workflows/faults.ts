@@ -13,7 +13,7 @@ export function takeFaults(payload: unknown): { faults: Fault[]; dropped: number
   return { faults, dropped: listed.length - faults.length };
 }
 
-/** Adds faults to a list by id; one that is known takes the newer word of its node. */
+/** Adds faults to a list by id; one that is known takes the newer word of its node, and is no longer blind once it was told so. */
 export function mergeFaults(known: Fault[], arrived: readonly Fault[]): { added: Fault[]; changed: Fault[] } {
   const added: Fault[] = [];
   const changed: Fault[] = [];
@@ -25,6 +25,10 @@ export function mergeFaults(known: Fault[], arrived: readonly Fault[]): { added:
       added.push(fault);
     } else if (fault.hold !== undefined && (fault.hold.state !== before.hold?.state || fault.hold.because !== before.hold.because)) {
       known[at] = { ...before, hold: fault.hold };
+      changed.push(fault);
+    } else if (before.blind !== undefined && fault.blind === undefined) {
+      const { blind: _, ...seen } = before;
+      known[at] = seen;
       changed.push(fault);
     }
   }
@@ -70,5 +74,6 @@ const isFault = (value: unknown): value is Fault =>
   absentOr(value['standing'], (standing) => standing === 'current' || standing === 'retired' || standing === 'unknown') &&
   absentOr(value['kernel'], (kernel) => isObject(kernel) && isText(kernel['bootId'], 64) && typeof kernel['sequence'] === 'number') &&
   absentOr(value['pod'], (pod) => isObject(pod) && isText(pod['name'], 253) && isText(pod['uid'], 64) && isTime(pod['createdAt'])) &&
+  absentOr(value['blind'], (why) => isText(why, 500)) &&
   absentOr(value['hold'], (hold) => isObject(hold) && holds.includes(hold['state']) && typeof hold['because'] === 'string') &&
   absentOr(value['evidence'], (lines) => Array.isArray(lines) && lines.every((line) => typeof line === 'string'));

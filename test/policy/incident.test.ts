@@ -28,6 +28,17 @@ describe('whether faults open an incident', () => {
     expect(decideIncident(facts({ faults: [podFault(), kernelFault({ hold: quarantined })] }), settings()).kind).toBe('open');
   });
 
+  it('waits longer where the agent of the node is silent, and no longer once a node is known to be bad', () => {
+    const blind = podFault({ blind: 'the agent of gpu-3 was last heard 45s ago' });
+    expect(decideIncident(facts({ faults: [blind] }), settings())).toMatchObject({
+      kind: 'wait',
+      until: now + 120_000,
+      because: expect.stringContaining('blind: the agent of gpu-3 was last heard 45s ago'),
+    });
+    expect(decideIncident(facts({ faults: [blind], since: now - 120_000 }), settings()).kind).toBe('open');
+    expect(decideIncident(facts({ faults: [blind, kernelFault({ hold: quarantined })] }), settings()).kind).toBe('open');
+  });
+
   it.each([
     ['ended before the job was opted in', { optedInAt: '2026-11-21T07:09:04Z' }],
     ['belonged to an earlier attempt', { attemptStartedAt: '2026-11-21T06:00:01Z' }],

@@ -42,6 +42,24 @@ describe('the workflow of a training job', () => {
     await story.ended(handle);
   });
 
+  it('waits with a pod failure while the agent of its node is silent, says so, and goes on once it is heard', async () => {
+    const handle = await story.start();
+    const pod = { name: 'llm-3', uid: story.cluster.pods[3]?.uid ?? '', createdAt: '2026-11-21T06:00:00Z' };
+    await handle.signal('faultsObserved', { faults: [podFault({ pod, blind: 'the agent of gpu-3 was last heard 45s ago' })] });
+    const waiting = await eventually(
+      () => story.status(handle),
+      (seen) => seen.phase === 'waiting',
+    );
+    expect(waiting.because).toContain('blind: the agent of gpu-3');
+    await handle.signal('faultsObserved', { faults: [podFault({ pod })] });
+    await eventually(
+      () => story.status(handle),
+      (seen) => seen.last?.outcome === 'restarted',
+    );
+    expect(story.cluster.stopped).toHaveLength(1);
+    await story.ended(handle);
+  });
+
   it('takes the same fault once, however often it is told', async () => {
     const handle = await story.start();
     const faults = [story.cluster.quarantined(kernelFault())];

@@ -1,0 +1,63 @@
+/**
+ * Every metric of kcover's own, by role: what a registry is made from, and the reference page too.
+ * A name that ends in `_total` is a counter, every other a gauge. Labels are bounded: no job, no incident.
+ */
+
+/** As the metrics library takes it. */
+export interface MetricEntry {
+  readonly name: string;
+  readonly help: string;
+  readonly labelNames: readonly string[];
+}
+
+export const metricTable = {
+  every: {
+    build: { name: 'kcover_build_info', help: 'Always 1; the labels say what runs', labelNames: ['role', 'version'] },
+  },
+  controller: {
+    leading: { name: 'kcover_leading', help: '1 while this controller leads', labelNames: [] },
+    lettersWaiting: { name: 'kcover_letters_waiting', help: 'Facts that Temporal has not taken yet', labelNames: [] },
+    agentsHeard: { name: 'kcover_agents_heard', help: 'Agents heard within the last minute', labelNames: [] },
+    agentsSilent: {
+      name: 'kcover_agent_silent',
+      help: '1 for each node with accelerators whose agent this leader has not heard for a minute; none in the first minute of a leader',
+      labelNames: ['node'],
+    },
+    reportsAccepted: { name: 'kcover_intake_accepted_total', help: 'Reports of agents that Temporal took', labelNames: [] },
+    reportsRepeated: { name: 'kcover_intake_repeated_total', help: 'Reports of agents that were taken before', labelNames: [] },
+    rejected: { name: 'kcover_intake_rejected_total', help: 'Requests of agents that were not taken', labelNames: ['reason'] },
+    gaps: { name: 'kcover_intake_gaps_total', help: 'Times that an agent said it missed something', labelNames: ['what'] },
+    signalsSent: { name: 'kcover_signals_sent_total', help: 'Calls that Temporal took', labelNames: ['signal'] },
+    signalFailures: { name: 'kcover_signal_failures_total', help: 'Calls that Temporal did not take, each try counted', labelNames: ['signal'] },
+    podFaults: { name: 'kcover_pod_faults_total', help: 'Pod failures told to workflows', labelNames: ['code'] },
+    wishesIgnored: { name: 'kcover_recovery_labels_ignored_total', help: 'need-recovery labels on jobs that are not supervised', labelNames: [] },
+    watchBreaks: { name: 'kcover_watch_breaks_total', help: 'Outages of watches', labelNames: ['what'] },
+  },
+  worker: {
+    decisions: { name: 'kcover_decisions_total', help: 'Decisions of policy, by what they are about and what was decided', labelNames: ['about', 'kind'] },
+    held: { name: 'kcover_held_total', help: 'Times that a quarantine or a recovery had to wait', labelNames: ['what'] },
+    quarantines: { name: 'kcover_quarantines_total', help: 'Nodes taken out; `other`: the taint was there and is not ours', labelNames: ['taint'] },
+    releases: { name: 'kcover_releases_total', help: 'Nodes given back', labelNames: [] },
+    stops: { name: 'kcover_stops_total', help: 'Attempts stopped, by method and what became of it', labelNames: ['by', 'result'] },
+    forced: { name: 'kcover_pods_forced_total', help: 'Pods deleted by force: nobody saw their processes end', labelNames: [] },
+    recoveries: { name: 'kcover_recoveries_total', help: 'Recoveries that ended', labelNames: ['outcome'] },
+    failures: { name: 'kcover_activity_failures_total', help: 'Tries of activities that failed, by error code', labelNames: ['activity', 'code'] },
+  },
+  agent: {
+    waiting: { name: 'kcover_agent_spool_waiting', help: 'Reports that the controller has not taken yet', labelNames: [] },
+    bytes: { name: 'kcover_agent_spool_bytes', help: 'Size of the spool file', labelNames: [] },
+    onDisk: { name: 'kcover_agent_spool_on_disk', help: '1 while the spool can be written to disk', labelNames: [] },
+    dropped: { name: 'kcover_agent_spool_dropped_total', help: 'Reports that a full spool dropped', labelNames: [] },
+    gaps: { name: 'kcover_agent_gaps_total', help: 'Times that something was missed, told to the controller', labelNames: ['what'] },
+    sent: { name: 'kcover_agent_reports_sent_total', help: 'Reports that the controller took', labelNames: [] },
+    refused: { name: 'kcover_agent_requests_refused_total', help: 'Requests that the controller did not take', labelNames: ['reason'] },
+    failing: { name: 'kcover_agent_report_failures', help: 'Failed tries to report, in a row', labelNames: [] },
+    acceptedAt: {
+      name: 'kcover_agent_last_accepted_timestamp_seconds',
+      help: 'When the controller last took a report or a heartbeat; 0 before the first',
+      labelNames: [],
+    },
+    blind: { name: 'kcover_agent_detector_blind', help: '1 while a detector cannot see', labelNames: ['detector'] },
+    read: { name: 'kcover_agent_detector_lines_total', help: 'Lines that a detector has read', labelNames: ['detector'] },
+  },
+} as const satisfies Record<string, Readonly<Record<string, MetricEntry>>>;
