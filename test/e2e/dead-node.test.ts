@@ -52,7 +52,7 @@ describe('a node whose kubelet died', () => {
     const job = await live.pytorch();
     const [node] = job.nodes;
     if (!node) throw new Error('the job has no pod on a node');
-    await lose(node);
+    await setReady(live.world.api, node, 'Unknown');
     await setReady(live.world.api, node, 'True');
     await sleep(4000);
     await live.settled(job, { incidents: 0 });
