@@ -30,7 +30,8 @@ function packagedNode() {
 
 /** Runs the same command line under another Node and ends as it ends. */
 function runUnder(node) {
-  const child = spawn(node, [here, ...process.argv.slice(2)], { stdio: 'inherit', env: { ...process.env, KCOVER_NODE: node } });
+  // Under the name it was called by, which the help repeats.
+  const child = spawn(node, [process.argv[1] ?? here, ...process.argv.slice(2)], { stdio: 'inherit', env: { ...process.env, KCOVER_NODE: node } });
   for (const signal of ['SIGTERM', 'SIGINT', 'SIGHUP', 'SIGUSR2']) process.on(signal, () => child.kill(signal));
   child.on('error', (error) => fail(`cannot run ${node}: ${error.message}`));
   child.on('exit', (code, signal) => process.exit(code ?? 128 + constants.signals[signal]));

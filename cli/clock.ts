@@ -15,6 +15,9 @@ export function ago(at: string | number, now: number): string {
   return past === 0 ? 'just now' : `${formatDuration(past)} ago`;
 }
 
+/** `4m 51s`, up to now for what has not ended. */
+export const lasted = (from: string, to: string | null, now: number): string => formatDuration(whole(ms(to ?? now) - ms(from)));
+
 /** `until 07:14:04 (4m 51s left)`; empty without a deadline. */
 export function deadline(until: string | undefined, now: number): string {
   if (until === undefined) return '';

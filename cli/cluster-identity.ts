@@ -34,8 +34,8 @@ export async function requireSameCluster(client: Client, clusterUid: string): Pr
   );
 }
 
-/** Read from the start event, not asked by query: no worker may touch a task before it is known. */
-async function recordedUid(client: Client): Promise<string | undefined> {
+/** The UID of the cluster that Temporal serves; undefined before the first worker. Read from the start event, not asked by query: no worker may touch a task before it is known. */
+export async function recordedUid(client: Client): Promise<string | undefined> {
   try {
     const { history } = await client.withDeadline(Date.now() + 10_000, () =>
       client.workflowService.getWorkflowExecutionHistory({

@@ -63,5 +63,8 @@ export const sharedOptions = {
   kubeconfig: { flags: '--kubeconfig <file>', describe: 'Kubeconfig file; what kubectl would take otherwise' },
   taskQueue: { flags: '--task-queue <name>', describe: 'Temporal task queue of the workers', byDefault: 'kcover' },
   reason: { flags: '--reason <text>', describe: 'Why; recorded with what is done', required: true },
+  hostRoot: { flags: '--host-root <directory>', describe: 'Where the file system of the node is', byDefault: '/' },
+  records: { flags: '--records <directory>', describe: 'Also look into the records of a worker, which outlive what Temporal keeps' },
+  workerConfig: { flags: '--config <file>', describe: 'Settings file of the worker: its taint, its limits; the defaults otherwise' },
   config: { flags: '--config <file>', describe: 'Settings file; all defaults without one' },
 } as const satisfies Record<string, Option>;

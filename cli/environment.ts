@@ -2,12 +2,15 @@
 
 import { readFileSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
+import { basename } from 'node:path';
 import { text } from 'node:stream/consumers';
 
 /** Everything that a command may know of the process it runs in. */
 export interface Environment {
   /** What was typed after the name of the program. */
   readonly argv: readonly string[];
+  /** How the program was called: `kcover`, or `kubectl kcover`. */
+  readonly programName: string;
   /** All variables, for the Temporal configuration, which has many. */
   readonly variables: Readonly<Record<string, string>>;
   /** Who typed it, for the record. */
@@ -15,7 +18,8 @@ export interface Environment {
   readonly hostname: string;
   /** Set in a pod. */
   readonly inCluster: boolean;
-  readonly pod: { readonly name: string; readonly namespace: string | undefined };
+  /** Where the deployment says in which pod it runs. */
+  readonly pod: { readonly name: string; readonly namespace: string } | undefined;
   readonly version: string;
   readonly stdout: Output;
   readonly stderr: Output;
@@ -31,11 +35,12 @@ export function readEnvironment(process: NodeJS.Process): Environment {
   const variables = Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined));
   return {
     argv: process.argv.slice(2),
+    programName: programNameOf(process.argv[1] ?? ''),
     variables,
     user: variables['USER'] || variables['LOGNAME'] || nameOfUser(),
     hostname: hostname(),
     inCluster: variables['KUBERNETES_SERVICE_HOST'] !== undefined,
-    pod: { name: variables['POD_NAME'] || hostname(), namespace: variables['POD_NAMESPACE'] || undefined },
+    pod: podOf(variables),
     version: packageVersion(),
     stdout: process.stdout,
     stderr: process.stderr,
@@ -43,6 +48,13 @@ export function readEnvironment(process: NodeJS.Process): Environment {
     stdinIsTerminal: Boolean(process.stdin.isTTY),
   };
 }
+
+function podOf({ POD_NAME: name, POD_NAMESPACE: namespace }: Readonly<Record<string, string>>): Environment['pod'] {
+  return name && namespace ? { name, namespace } : undefined;
+}
+
+/** `path` is what was run: kubectl calls its plugins `kubectl-NAME`. */
+const programNameOf = (path: string): string => (/^kubectl-kcover\b/.test(basename(path)) ? 'kubectl kcover' : 'kcover');
 
 /** A container often runs as a user without a name. */
 function nameOfUser(): string {

@@ -6,33 +6,40 @@ import { type Environment, readEnvironment } from './environment.ts';
 import { endingOf } from './exit.ts';
 import { print } from './output.ts';
 import { buildProgram } from './program.ts';
+import { speakAs } from './program-name.ts';
 import { openSession } from './session.ts';
 
 async function main(environment: Environment): Promise<number> {
   let code: number = exitCodes.ok;
+  const speak = (text: string): string => speakAs(environment.programName, text);
 
   const perform = async (entry: CommandEntry, typed: Typed): Promise<void> => {
     const session = openSession(environment, typed.option('kubeconfig'));
     try {
       const result = await entry.run(typed, { environment, session, now: Date.now() });
-      if (typeof result === 'string') code = exitCodes[result];
-      else environment.stdout.write(print(result, (typed.option('output') ?? 'table') as OutputFormat));
+      if (typeof result === 'string') {
+        code = exitCodes[result];
+        return;
+      }
+      code = exitCodes[result.exit ?? 'ok'];
+      const format = (typed.option('output') ?? 'table') as OutputFormat;
+      environment.stdout.write(format === 'table' ? speak(print(result, format)) : print(result, format));
     } finally {
       await session.close();
     }
   };
 
   try {
-    const program = buildProgram(environment.version, perform);
+    const program = buildProgram(environment, perform);
     if (environment.argv.length === 0) {
-      environment.stdout.write(program.helpInformation());
+      environment.stdout.write(speak(program.helpInformation()));
       return exitCodes.ok;
     }
     await program.parseAsync([...environment.argv], { from: 'user' });
     return code;
   } catch (error) {
     const ending = endingOf(error);
-    if (ending.message !== '') environment.stderr.write(`${ending.message}\n`);
+    if (ending.message !== '') environment.stderr.write(`${speak(ending.message)}\n`);
     return ending.code;
   }
 }

@@ -2,12 +2,14 @@
 
 import Table from 'cli-table3';
 import { stringify } from 'yaml';
-import type { OutputFormat } from './command.ts';
+import type { ExitName, OutputFormat } from './command.ts';
 
 /** What a command answers: the data, and how a person reads it. */
 export interface Answer {
   readonly data: unknown;
   readonly text: string;
+  /** How the command ends; ok unless told. */
+  readonly exit?: ExitName;
 }
 
 export function print(answer: Answer, format: OutputFormat): string {

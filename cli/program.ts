@@ -4,15 +4,18 @@ import { Argument as CommanderArgument, Command, Option as CommanderOption } fro
 import { exitCodes, KcoverError } from '../contract/errors.ts';
 import type { CommandEntry, ExitName, Option, Typed } from './command.ts';
 import { commands, groups } from './commands/index.ts';
+import type { Environment } from './environment.ts';
 import { exitMeanings } from './exit.ts';
+import { speakAs } from './program-name.ts';
 
 /** Runs one command that was typed. */
 export type Perform = (entry: CommandEntry, typed: Typed) => Promise<void>;
 
 const everyExit: readonly ExitName[] = ['ok', 'failed', 'usage', 'refused', 'notFound', 'unreachable', 'bug'];
 
-export function buildProgram(version: string, perform: Perform): Command {
-  const program = strict(new Command('kcover'))
+export function buildProgram({ version, programName, stdout }: Pick<Environment, 'version' | 'programName' | 'stdout'>, perform: Perform): Command {
+  const program = strict(new Command(programName))
+    .configureOutput({ writeOut: (text) => void stdout.write(speakAs(programName, text)) })
     .description('Keeps AI training jobs on Kubernetes running when GPU nodes break.')
     .version(version, '-V, --version', 'Print the version')
     .helpCommand('help [command]', 'Print the help of a command');

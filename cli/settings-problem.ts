@@ -45,6 +45,7 @@ function demandOf(issue: z.core.$ZodIssue, expected: Schema | undefined): string
 }
 
 function adviceFor(issue: z.core.$ZodIssue, expected: Schema | undefined, path: readonly PropertyKey[]): string {
+  if (issue.code === 'custom' && typeof issue.params?.['try'] === 'string') return issue.params['try'];
   if (issue.code === 'invalid_value' && typeof issue.input === 'string') {
     const close = nearest(issue.input, issue.values.map(String));
     if (close !== undefined) return close;

@@ -1,7 +1,7 @@
 import type { Client } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
-import { searchAttributePairs } from '../activities/search-attributes.ts';
 import type { OperatorWish } from '../contract/messages.ts';
+import { searchAttributePairs } from '../contract/search-attributes.ts';
 import type { Start } from '../contract/starts.ts';
 import { askTemporal } from './temporal.ts';
 

@@ -47,8 +47,14 @@ export async function connectTemporal({ address, namespace, options }: TemporalT
     });
     return { client: new Client({ connection, namespace }), close: () => connection.close() };
   } catch (error) {
-    throw new KcoverError('temporal.unreachable', `connect to ${address}: ${wordsOf(error)}`);
+    throw connectError(error, address);
   }
+}
+
+/** Why there is no connection. */
+export function connectError(error: unknown, address: string): KcoverError {
+  const words = wordsOf(error);
+  return new KcoverError(isRefusal(error, words) ? 'temporal.refused' : 'temporal.unreachable', `connect to ${address}: ${words}`);
 }
 
 /** Calls with a deadline and throws errors of the catalogue. `doing` completes "cannot ...". */
@@ -66,8 +72,9 @@ export function temporalError(error: unknown, doing: string): KcoverError {
   if (error instanceof WorkflowUpdateFailedError) return new KcoverError('refused', wordsOf(error));
   if (error instanceof QueryRejectedError || error instanceof QueryNotRegisteredError) return new KcoverError('not-found', `${doing}: it has no answer`);
   const words = wordsOf(error);
-  if (/namespace.* not found/i.test(words))
-    return new KcoverError('temporal.unreachable', `${doing}: ${words}`, { try: 'check TEMPORAL_NAMESPACE', cause: error });
+  if (/search attribute/i.test(words)) return new KcoverError('temporal.attributes', `${doing}: ${words}`.slice(0, 300), { cause: error });
+  if (isRefusal(error, words)) return new KcoverError('temporal.refused', `${doing}: ${words}`.slice(0, 300), { cause: error });
+  if (grpcCode(error) === notFound) return new KcoverError('not-found', `${doing}: ${words}`.slice(0, 300), { cause: error });
   const late = /deadline|timeout|timed out|cancel/i.test(`${words} ${error instanceof Error ? error.name : ''}`);
   return late
     ? new KcoverError('temporal.unreachable', `${doing}: no answer in ${callTimeoutMs / 1000} s`, {
@@ -75,6 +82,22 @@ export function temporalError(error: unknown, doing: string): KcoverError {
         cause: error,
       })
     : new KcoverError('temporal.unreachable', `${doing}: ${words}`.slice(0, 300), { cause: error });
+}
+
+const notFound = 5;
+/** gRPC: permission denied, unauthenticated. */
+const refusals: readonly unknown[] = [7, 16];
+
+/** Of the innermost error that has one. */
+function grpcCode(error: unknown): unknown {
+  if (!(error instanceof Error)) return undefined;
+  return grpcCode(error.cause) ?? ('code' in error ? error.code : undefined);
+}
+
+/** It answered, and what it said is no: waiting alone does not change that. */
+function isRefusal(error: unknown, words: string): boolean {
+  if (/namespace.* not found|permission ?denied|unauthenticated|unauthorized/i.test(words)) return true;
+  return refusals.includes(grpcCode(error));
 }
 
 /** The client wraps what the server or the workflow said: the innermost message is theirs. */

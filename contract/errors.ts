@@ -11,7 +11,7 @@ export const errorCatalogue = {
   },
   'kube.throttled': { kind: 'transient', what: 'the Kubernetes API asked to slow down', try: 'kcover waits as long as it was told' },
   'kube.conflict': { kind: 'transient', what: 'the object changed while it was being written', try: 'kcover reads it again' },
-  'kube.forbidden': { kind: 'transient', what: 'kcover may not do this', try: 'compare its role with docs/reference/rbac.yaml' },
+  'kube.forbidden': { kind: 'transient', what: 'kcover may not do this', try: 'kcover doctor names the rights that are missing' },
   'kube.invalid': {
     kind: 'permanent',
     what: 'the Kubernetes API rejected the request',

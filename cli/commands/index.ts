@@ -3,9 +3,13 @@
 import type { CommandEntry } from '../command.ts';
 import { agent } from './agent.ts';
 import { classify } from './classify.ts';
+import { completion } from './completion.ts';
 import { configCheck } from './config-check.ts';
 import { controller } from './controller.ts';
+import { doctor } from './doctor.ts';
+import { incidents } from './incidents.ts';
 import { list } from './list.ts';
+import { nodeHistory } from './node-history.ts';
 import { nodeList } from './node-list.ts';
 import { nodeQuarantine } from './node-quarantine.ts';
 import { nodeRelease } from './node-release.ts';
@@ -22,14 +26,18 @@ export type CommandName =
   | 'stop'
   | 'list'
   | 'status'
+  | 'incidents'
   | 'recover'
   | 'pause'
   | 'resume'
   | 'node list'
+  | 'node history'
   | 'node quarantine'
   | 'node release'
   | 'classify'
   | 'config check'
+  | 'doctor'
+  | 'completion'
   | 'worker'
   | 'controller'
   | 'agent';
@@ -39,14 +47,18 @@ export const commands: Readonly<Record<CommandName, CommandEntry>> = {
   stop,
   list,
   status,
+  incidents,
   recover,
   pause,
   resume,
   'node list': nodeList,
+  'node history': nodeHistory,
   'node quarantine': nodeQuarantine,
   'node release': nodeRelease,
   classify,
   'config check': configCheck,
+  doctor,
+  completion,
   worker,
   controller,
   agent,

@@ -1,10 +1,14 @@
 import type { Client } from '@temporalio/client';
 import type { V1Node } from '@kubernetes/client-node';
-import { annotations, nodeWorkflowId, quarantineTaintKey, workflowTypes } from '../../contract/ids.ts';
+import type { Reservation } from '../../contract/cluster.ts';
+import { annotations, clusterWorkflowId, nodeWorkflowId, workflowTypes } from '../../contract/ids.ts';
 import type { NodeStatus } from '../../contract/nodes.ts';
 import { ago } from '../clock.ts';
 import { type CommandEntry, sharedOptions } from '../command.ts';
 import { table } from '../output.ts';
+import { readSettings, type Settings } from '../settings-file.ts';
+
+type Taint = Settings<'worker'>['quarantine']['taint'];
 
 interface Row {
   readonly node: string;
@@ -12,51 +16,73 @@ interface Row {
   readonly reason: string | null;
   readonly because: string | null;
   readonly since: string | null;
+  readonly by: string | null;
   readonly incident: string | null;
 }
 
 export const nodeList: CommandEntry = {
   summary: 'List the nodes that kcover keeps out of service or looks after.',
   arguments: [],
-  options: [sharedOptions.kubeconfig, sharedOptions.output],
-  examples: ['kcover node list', 'kcover node list --output json'],
+  options: [sharedOptions.workerConfig, sharedOptions.kubeconfig, sharedOptions.output],
+  examples: ['kcover node list', 'kcover node list --config worker.yaml --output json'],
   exits: ['unreachable'],
-  async run(_typed, { session, now }) {
+  async run(typed, { session, now }) {
+    const { settings } = await readSettings('worker', typed.option('config'));
     const { listObjects } = await import('../../kube/requests.ts');
     const [kube, client] = await Promise.all([session.kube(), session.temporal()]);
-    const [nodes, statuses] = await Promise.all([listObjects<V1Node>(kube, '/api/v1/nodes', {}, 'list nodes'), nodeStatuses(client)]);
+    const [nodes, statuses, reserved] = await Promise.all([
+      listObjects<V1Node>(kube, '/api/v1/nodes', {}, 'list nodes'),
+      nodeStatuses(client),
+      reservations(client),
+    ]);
     const marked = new Map(nodes.filter(isOurs).map((node) => [node.metadata?.name ?? '', node]));
-    const names = [...new Set([...marked.keys(), ...statuses.keys()])].toSorted();
-    const rows = names.map((name) => rowOf(name, marked.get(name), statuses.get(name)));
-    const lines = rows.map(({ node, phase, reason, since, incident, because }) => [
+    const names = [...new Set([...marked.keys(), ...statuses.keys(), ...reserved.keys()])].toSorted();
+    const rows = names.map((name) =>
+      rowOf(name, { marked: marked.get(name), status: statuses.get(name), reserved: reserved.get(name) }, settings.quarantine.taint),
+    );
+    const lines = rows.map(({ node, phase, reason, since, by, incident, because }) => [
       node,
       phase,
       reason ?? '',
       since === null ? '' : ago(since, now),
+      by ?? '',
       incident ?? '',
       because ?? '',
     ]);
     return {
       data: rows,
-      text: rows.length === 0 ? 'no node is quarantined or watched' : table(['node', 'phase', 'reason', 'since', 'incident', 'because'], lines),
+      text: rows.length === 0 ? 'no node is quarantined or watched' : table(['node', 'phase', 'reason', 'since', 'by', 'incident', 'because'], lines),
     };
   },
 };
 
 const isOurs = (node: V1Node): boolean => node.metadata?.annotations?.[annotations.quarantineIncident] !== undefined;
 
+/** What each of them says of one node. */
+interface Known {
+  readonly marked: V1Node | undefined;
+  readonly status: NodeStatus | undefined;
+  readonly reserved: Reservation | undefined;
+}
+
 /** What stands on the node is the truth about its quarantine; the workflow knows the rest. */
-function rowOf(node: string, marked: V1Node | undefined, status: NodeStatus | undefined): Row {
+export function rowOf(node: string, { marked, status, reserved }: Known, taint: Taint): Row {
   const notes = marked?.metadata?.annotations ?? {};
+  const incident = status?.incident ?? notes[annotations.quarantineIncident] ?? reserved?.incident;
   return {
     node,
-    phase: status?.phase ?? 'quarantined, no workflow',
-    reason: marked?.spec?.taints?.find((taint) => taint.key === quarantineTaintKey)?.value ?? status?.faults.at(-1)?.code ?? null,
+    phase: status?.phase ?? (marked ? 'quarantined, no workflow' : 'reserved, no workflow'),
+    reason: reasonOn(marked, taint) ?? status?.faults.at(-1)?.code ?? null,
     because: status?.because ?? notes[annotations.quarantineReason] ?? null,
-    since: status?.since ?? timeIn(notes[annotations.quarantineIncident]),
-    incident: status?.incident ?? notes[annotations.quarantineIncident] ?? null,
+    since: status?.since ?? timeIn(incident),
+    by: status?.by ?? null,
+    incident: incident ?? null,
   };
 }
+
+/** The value of our taint, unless settings write the same on every node. */
+const reasonOn = (node: V1Node | undefined, { key, effect, value }: Taint): string | undefined =>
+  value === undefined ? node?.spec?.taints?.find((each) => each.key === key && each.effect === effect)?.value : undefined;
 
 /** `node/<name>/<time>` */
 const timeIn = (incident: string | undefined): string | null => incident?.split('/').at(-1) ?? null;
@@ -76,4 +102,11 @@ async function nodeStatuses(client: Client): Promise<ReadonlyMap<string, NodeSta
   };
   await Promise.all(Array.from({ length: 8 }, ask));
   return found;
+}
+
+/** Without the workflow `cluster` nothing is reserved. */
+async function reservations(client: Client): Promise<ReadonlyMap<string, Reservation>> {
+  const { statusOf } = await import('../workflows.ts');
+  const status = await statusOf(client, 'cluster', clusterWorkflowId).catch(() => undefined);
+  return new Map(status?.reservations.map((each) => [each.node, each]));
 }

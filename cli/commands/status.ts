@@ -1,27 +1,38 @@
+import type { Client } from '@temporalio/client';
+import { formatDuration } from '../../contract/duration.ts';
 import { jobWorkflowId } from '../../contract/ids.ts';
 import { KcoverError } from '../../contract/errors.ts';
 import type { RecoveryStatus } from '../../contract/recovery.ts';
 import type { JobStatus } from '../../contract/training-job.ts';
 import { ago, clockTime, deadline } from '../clock.ts';
 import { type CommandEntry, sharedOptions } from '../command.ts';
+import { causeOf } from '../incidents/incident.ts';
 import { properties } from '../output.ts';
+import { readSettings, type Settings } from '../settings-file.ts';
 
 export const status: CommandEntry = {
   summary: 'Say what kcover does for a job: what, why, what it waits for and until when.',
   arguments: [{ name: '<job>', describe: 'kind/name, such as pytorchjob/llm' }],
-  options: [sharedOptions.namespace, sharedOptions.kubeconfig, sharedOptions.output],
+  options: [sharedOptions.namespace, sharedOptions.workerConfig, sharedOptions.kubeconfig, sharedOptions.output],
   examples: ['kcover status pytorchjob/llm', 'kcover status pytorchjob/llm -n train --output json'],
   exits: ['notFound', 'unreachable'],
   async run(typed, surroundings) {
     const { jobTyped, notWatched } = await import('../jobs.ts');
     const { statusOf } = await import('../workflows.ts');
+    const file = typed.option('config');
+    const budget = file === undefined ? undefined : (await readSettings('worker', file)).settings.recovery.budget;
     const { ref } = await jobTyped(typed, surroundings);
     const client = await surroundings.session.temporal();
     const job = await statusOf(client, 'trainingJob', jobWorkflowId(ref)).catch((error: unknown) => {
       throw notWatched(error, ref);
     });
     const recovery = job.incident === undefined ? undefined : await recoveryStatus(() => statusOf(client, 'recovery', job.incident ?? ''));
-    return { data: { ...job, ...(recovery && { recovery }) }, text: describe(job, recovery, surroundings.now) };
+    const cause = job.last && (await causeOfLast(client, job.last.incident));
+    const last = job.last && { last: { ...job.last, ...(cause !== undefined && { cause }) } };
+    return {
+      data: { ...job, ...last, ...(budget && { budget }), ...(recovery && { recovery }) },
+      text: describe(job, { recovery, cause, budget }, surroundings.now),
+    };
   },
 };
 
@@ -35,8 +46,23 @@ async function recoveryStatus(ask: () => Promise<RecoveryStatus>): Promise<Recov
   }
 }
 
+/** What it began with; undefined when Temporal has forgotten it. */
+async function causeOfLast(client: Client, incident: string): Promise<string | undefined> {
+  const { readStart } = await import('../incidents/temporal.ts');
+  const input = await readStart(client, incident).catch(() => undefined);
+  return input && causeOf(input);
+}
+
+/** What the job's own workflow does not say. */
+export interface More {
+  readonly recovery?: RecoveryStatus | undefined;
+  readonly cause?: string | undefined;
+  /** As the worker's settings have it. */
+  readonly budget?: Pick<Settings<'worker'>['recovery']['budget'], 'recoveries' | 'window'> | undefined;
+}
+
 /** The page of `kcover status`. */
-export function describe(job: JobStatus, recovery: RecoveryStatus | undefined, now: number): string {
+export function describe(job: JobStatus, { recovery, cause, budget }: More, now: number): string {
   const closed = job.phase === 'ended';
   const waiting = recovery && recovery.phase !== 'ended' ? recovery : job;
   const title = [
@@ -58,12 +84,18 @@ export function describe(job: JobStatus, recovery: RecoveryStatus | undefined, n
       ],
       ['next', nextOf[waiting.phase]],
       ['faults', recovery?.faults.map(faultLine).join('; ')],
-      ['budget', `${job.spentThisHour} ${job.spentThisHour === 1 ? 'recovery' : 'recoveries'} in the last hour`],
+      ['budget', budgetLine(job.spentThisHour, budget)],
       ['incident', job.incident],
       ['last', last],
+      ['cause', last === undefined ? undefined : cause],
       ['dropped', job.dropped > 0 ? `${job.dropped} messages that could not be read or kept` : undefined],
     ]),
   ].join('\n');
+}
+
+function budgetLine(spent: number, budget: More['budget']): string {
+  const said = `${spent} ${spent === 1 ? 'recovery' : 'recoveries'} in the last hour`;
+  return budget ? `${said}; ${budget.recoveries} may be in ${formatDuration(budget.window)}` : said;
 }
 
 /** What comes after what is waited for. */

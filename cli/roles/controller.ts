@@ -25,8 +25,10 @@ export const runController = ({ settings, environment, kubeconfig }: ControllerR
     await waitFor('Temporal', () => requireSearchAttributes(temporal.connection, target));
     await waitFor('Temporal', () => requireSameCluster(temporal, uid));
 
-    const { podName, namespace } = { podName: environment.pod.name, namespace: environment.pod.namespace ?? settings.leaderElection.namespace };
-    const controller = await startController({ settings, kube, temporal, identity: { podName, namespace }, log, metrics: registry });
+    const { pod, hostname } = environment;
+    if (settings.leaderElection.enabled && !pod) log.warn('POD_NAME and POD_NAMESPACE are not set: no pod gets the leader label');
+    const identity = pod?.name ?? hostname;
+    const controller = await startController({ settings, kube, temporal, identity, ...(pod && { pod }), log, metrics: registry });
     readiness(undefined);
     log.info({ intake: controller.address, cluster: uid, temporal: target.address }, 'ready');
     stopping.addEventListener('abort', () => void controller.stop(), { once: true });

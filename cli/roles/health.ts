@@ -19,7 +19,7 @@ export interface Health {
   close(): Promise<void>;
 }
 
-/** Serves `/livez` (the event loop runs), `/readyz` and `/metrics`. Throws `settings.invalid` when it cannot listen. */
+/** Serves `/livez` (the event loop runs), `/readyz` and `/metrics`. Throws `address.taken` when it cannot listen. */
 export async function serveHealth({ listen, notReady, registry, more }: HealthOptions): Promise<Health> {
   const server = Fastify({ logger: false, forceCloseConnections: true });
   server.get('/livez', () => 'ok\n');
@@ -37,7 +37,7 @@ export async function serveHealth({ listen, notReady, registry, more }: HealthOp
     const address = await server.listen({ host: listen.slice(0, colon) || '0.0.0.0', port: Number(listen.slice(colon + 1)) });
     return { address, close: () => server.close() };
   } catch (error) {
-    throw new KcoverError('settings.invalid', `health.listen ${listen}: ${error instanceof Error ? error.message : 'cannot listen'}`, {
+    throw new KcoverError('address.taken', `health.listen ${listen}: ${error instanceof Error ? error.message : 'cannot listen'}`, {
       try: 'set health.listen to a free port',
     });
   }

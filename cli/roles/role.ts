@@ -4,6 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { destination, type Logger, pino } from 'pino';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { KcoverError } from '../../contract/errors.ts';
+import { metricTable } from '../../contract/metrics.ts';
 import type { ExitName } from '../command.ts';
 import type { Environment } from '../environment.ts';
 import { type Role as RoleName } from '../settings-file.ts';
@@ -79,10 +80,7 @@ export async function inRole(name: RoleName, settings: RoleSettings, environment
 function metricsOf(name: RoleName, version: string): Registry {
   const registry = new Registry();
   collectDefaultMetrics({ register: registry });
-  new Gauge({ name: 'kcover_build_info', help: 'Always 1; the labels say what runs', labelNames: ['role', 'version'], registers: [registry] }).set(
-    { role: name, version },
-    1,
-  );
+  new Gauge({ ...metricTable.every.build, registers: [registry] }).set({ role: name, version }, 1);
   return registry;
 }
 

@@ -1,8 +1,8 @@
-/** Every role that writes search attributes checks first that Temporal knows them. */
+/** Every role that writes search attributes checks first that Temporal knows them; the doctor registers them. */
 
 import type { Connection } from '@temporalio/client';
 import { KcoverError } from '../../contract/errors.ts';
-import { searchAttributes } from '../../contract/ids.ts';
+import { type SearchAttribute, searchAttributes } from '../../contract/ids.ts';
 import { temporalError, type TemporalTarget } from '../temporal.ts';
 
 /** Numbers of Temporal's `IndexedValueType`, and their names in its command line. */
@@ -12,28 +12,53 @@ const types = { KEYWORD: { number: 2, word: 'Keyword' }, KEYWORD_LIST: { number:
 const notForUs = [7, 12];
 
 type Connected = Pick<Connection, 'operatorService' | 'withDeadline'>;
+type Where = Pick<TemporalTarget, 'address' | 'namespace'>;
 
-/** Throws `temporal.attributes` with the command that registers what is missing. False when the server does not let us look. */
-export async function requireSearchAttributes(connection: Connected, { address, namespace }: Pick<TemporalTarget, 'address' | 'namespace'>): Promise<boolean> {
+export interface AttributeGaps {
+  readonly missing: readonly SearchAttribute[];
+  /** Registered with another type. */
+  readonly wrong: readonly SearchAttribute[];
+  readonly because: string;
+  /** What registers them, for a person. */
+  readonly command: string;
+}
+
+const wanted = Object.keys(searchAttributes) as SearchAttribute[];
+
+/** What is not as it must be; undefined when the server does not let us look. */
+export async function searchAttributeGaps(connection: Connected, { address, namespace }: Where): Promise<AttributeGaps | undefined> {
   const registered = await listed(connection, namespace);
-  if (registered === undefined) return false;
-  const wanted = Object.entries(searchAttributes);
-  const missing = wanted.filter(([name]) => registered[name] === undefined);
-  const wrong = wanted.filter(([name, type]) => registered[name] !== undefined && registered[name] !== types[type].number);
-  if (missing.length + wrong.length === 0) return true;
-
-  const flags = (names: typeof wanted, withType: boolean): string =>
-    names.map(([name, type]) => `--name ${name}${withType ? ` --type ${types[type].word}` : ''}`).join(' ');
+  if (registered === undefined) return undefined;
+  const missing = wanted.filter((name) => registered[name] === undefined);
+  const wrong = wanted.filter((name) => registered[name] !== undefined && registered[name] !== types[searchAttributes[name]].number);
+  const flags = (names: readonly SearchAttribute[], withType: boolean): string =>
+    names.map((name) => `--name ${name}${withType ? ` --type ${types[searchAttributes[name]].word}` : ''}`).join(' ');
   const command = (verb: string, rest: string): string => `temporal operator search-attribute ${verb} --address ${address} --namespace ${namespace} ${rest}`;
   const remove = wrong.length > 0 ? `${command('remove', `--yes ${flags(wrong, false)}`)} && ` : '';
-  throw new KcoverError(
-    'temporal.attributes',
-    [...missing.map(([name]) => `${name} is not registered`), ...wrong.map(([name]) => `${name} has another type`)].join(', '),
-    {
-      what: `Temporal namespace ${namespace} lacks search attributes`,
-      try: remove + command('create', flags([...missing, ...wrong], true)),
-    },
-  );
+  return {
+    missing,
+    wrong,
+    because: [...missing.map((name) => `${name} is not registered`), ...wrong.map((name) => `${name} has another type`)].join(', '),
+    command: remove + command('create', flags([...missing, ...wrong], true)),
+  };
+}
+
+/** Throws `temporal.attributes` with the command that registers what is missing. False when the server does not let us look. */
+export async function requireSearchAttributes(connection: Connected, where: Where): Promise<boolean> {
+  const gaps = await searchAttributeGaps(connection, where);
+  if (gaps === undefined) return false;
+  if (gaps.missing.length + gaps.wrong.length === 0) return true;
+  throw new KcoverError('temporal.attributes', gaps.because, { what: `Temporal namespace ${where.namespace} lacks search attributes`, try: gaps.command });
+}
+
+/** Registers them; a server takes a moment until it knows them. */
+export async function registerSearchAttributes(connection: Connected, namespace: string, names: readonly SearchAttribute[]): Promise<void> {
+  const attributes = Object.fromEntries(names.map((name) => [name, types[searchAttributes[name]].number]));
+  try {
+    await connection.withDeadline(Date.now() + 10_000, () => connection.operatorService.addSearchAttributes({ namespace, searchAttributes: attributes }));
+  } catch (error) {
+    throw temporalError(error, `register search attributes in namespace ${namespace}`);
+  }
 }
 
 async function listed(connection: Connected, namespace: string): Promise<Readonly<Record<string, number>> | undefined> {

@@ -1,7 +1,7 @@
 import { Client } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import type { WorkerOptions } from '@temporalio/worker';
-import { createActivities, directoryRecords } from '../../activities/index.ts';
+import { createActivities, directoryRecords, metered } from '../../activities/index.ts';
 import { KcoverError } from '../../contract/errors.ts';
 import type { WorkerSettings } from '../../contract/settings.schema.ts';
 import { clusterUid } from '../../kube/connection.ts';
@@ -9,11 +9,12 @@ import { claimCluster } from '../cluster-identity.ts';
 import type { ExitName } from '../command.ts';
 import type { Environment } from '../environment.ts';
 import { openKube } from '../kubernetes.ts';
-import { temporalTarget, type TemporalTarget, wordsOf } from '../temporal.ts';
+import { connectError, temporalError, temporalTarget, type TemporalTarget, wordsOf } from '../temporal.ts';
 import { workflowBundle } from './bundle.ts';
 import { inRole } from './role.ts';
 import { requireSearchAttributes } from './search-attributes.ts';
 import { installRuntime, quietLogger } from './temporal-runtime.ts';
+import { workerMetrics } from './worker-metrics.ts';
 
 export interface WorkerRole {
   readonly settings: WorkerSettings;
@@ -27,7 +28,9 @@ const capacity = {
   maxCachedWorkflows: 1000,
   // What is cached belongs to a worker that may have died: after this, another takes the task.
   stickyQueueScheduleToStartTimeout: '5s',
-  shutdownGraceTime: '10s',
+  // What waits for the cluster is handed to another worker then; a kubelet kills after 30 s.
+  shutdownGraceTime: '3s',
+  shutdownForceTime: '20s',
   // Most activities wait for pods; few do anything.
   maxConcurrentActivityTaskExecutions: 500,
   maxConcurrentWorkflowTaskExecutions: 40,
@@ -37,7 +40,7 @@ const capacity = {
 } as const satisfies Partial<WorkerOptions>;
 
 export const runWorker = ({ settings, environment, kubeconfig, workflowBundle: bundleFile }: WorkerRole): Promise<ExitName> =>
-  inRole('worker', settings, environment, async ({ log, stopping, readiness, addMetrics, waitFor }) => {
+  inRole('worker', settings, environment, async ({ log, registry, stopping, readiness, addMetrics, waitFor }) => {
     const { taskQueue } = settings.temporal;
     const target = temporalTarget(environment.variables);
     const kube = openKube({ kubeconfig, inCluster: environment.inCluster });
@@ -52,7 +55,7 @@ export const runWorker = ({ settings, environment, kubeconfig, workflowBundle: b
     await waitFor('Temporal', () => claimCluster(client, uid, taskQueue));
 
     const records = directoryRecords(settings.records.directory);
-    const activities = createActivities({ kube, settings, temporal: () => client, records, log, now: Date.now });
+    const activities = metered(createActivities({ kube, settings, temporal: () => client, records, log, now: Date.now }), workerMetrics(registry), log);
     const worker = await waitFor('Temporal', () =>
       create({ connection, namespace: target.namespace, taskQueue, workflowBundle: bundle, activities: { ...activities }, ...capacity }),
     );
@@ -70,7 +73,7 @@ async function connect({ address, options }: TemporalTarget): Promise<NativeConn
   try {
     return await NativeConnection.connect(options);
   } catch (error) {
-    throw new KcoverError('temporal.unreachable', `connect to ${address}: ${wordsOf(error)}`);
+    throw connectError(error, address);
   }
 }
 
@@ -79,7 +82,7 @@ async function create(options: WorkerOptions): Promise<Worker> {
     return await Worker.create(options);
   } catch (error) {
     // It asks the server for the namespace; anything else is a defect of ours.
-    if (error instanceof Error && error.name === 'TransportError') throw new KcoverError('temporal.unreachable', wordsOf(error));
+    if (error instanceof Error && error.name === 'TransportError') throw temporalError(error, 'start a worker');
     throw error;
   }
 }

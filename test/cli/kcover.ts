@@ -8,12 +8,14 @@ export interface Ran {
   readonly stderr: string;
 }
 
-const program = fileURLToPath(new URL('../../bin/kcover.js', import.meta.url));
+export const program = fileURLToPath(new URL('../../bin/kcover.js', import.meta.url));
 
-/** Runs the program as a person would, without a way to Kubernetes or Temporal. */
-export async function kcover(args: readonly string[], stdin = ''): Promise<Ran> {
-  const env = { PATH: process.env['PATH'], HOME: '/nonexistent', KUBECONFIG: '/nonexistent', TEMPORAL_ADDRESS: '127.0.0.1:1' };
-  const child = spawn(process.execPath, [program, ...args], { env });
+export const nowhere = { KUBECONFIG: '/nonexistent', TEMPORAL_ADDRESS: '127.0.0.1:1' };
+
+/** Runs the program as a person would; without a way to Kubernetes or Temporal unless `to` tells one. */
+export async function kcover(args: readonly string[], stdin = '', to: Readonly<Record<string, string>> = nowhere, file = program): Promise<Ran> {
+  const env = { PATH: process.env['PATH'], HOME: '/nonexistent', USER: 'ada', ...to };
+  const child = spawn(process.execPath, [file, ...args], { env });
   child.stdin.end(stdin);
   const [stdout, stderr, code] = await Promise.all([
     text(child.stdout),

@@ -1,6 +1,11 @@
+import { once } from 'node:events';
+import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { commands } from '../../cli/commands/index.ts';
-import { kcover } from './kcover.ts';
+import { kcover, nowhere, program as programFile } from './kcover.ts';
 
 const endings: readonly { readonly sentence: string; readonly args: readonly string[]; readonly code: number; readonly says: string }[] = [
   { sentence: 'a command that does not exist is wrong usage', args: ['recovr'], code: 2, says: "because: unknown command 'recovr' (Did you mean recover?)" },
@@ -17,6 +22,24 @@ const endings: readonly { readonly sentence: string; readonly args: readonly str
     args: ['worker', '--config', '/nonexistent.yaml'],
     code: 2,
     says: 'because: /nonexistent.yaml: there is no such file',
+  },
+  {
+    sentence: 'a time that is no duration is wrong usage',
+    args: ['incidents', '--since', 'monday'],
+    code: 2,
+    says: 'because: --since monday is not a duration',
+  },
+  {
+    sentence: 'a number that is none is wrong usage',
+    args: ['node', 'history', 'x', '--limit', '0'],
+    code: 2,
+    says: 'because: --limit 0 is not a whole number',
+  },
+  {
+    sentence: 'settings of nobody are wrong usage',
+    args: ['doctor', '--config', 'x.yaml'],
+    code: 2,
+    says: 'try:     --role worker|controller|agent --config x.yaml',
   },
   { sentence: 'a Temporal that does not answer is unreachable', args: ['list'], code: 5, says: 'error[temporal.unreachable]' },
 ];
@@ -46,6 +69,59 @@ describe('the program', () => {
     for (const example of commands.recover.examples) expect(stdout).toContain(`\n  ${example}\n`);
     expect(stdout).toMatch(/Exit codes:\n {2}0 +done\n/);
     expect(stdout).toMatch(/\n {2}3 +policy refuses it/);
+  });
+});
+
+describe('kcover doctor without servers', () => {
+  it('says of everything what is wrong and what to try, and ends as unreachable', async () => {
+    const { stdout, stderr, code } = await kcover(['doctor']);
+    expect({ stderr, code }).toEqual({ stderr: '', code: 5 });
+    expect(stdout).toMatch(/\nversions +ok +kcover [\d.]+, Node \d/);
+    expect(stdout).toMatch(/\ntemporal +failed +connect to 127\.0\.0\.1:1/);
+    expect(stdout).toContain('\n\nkubernetes\n  try: name another file with --kubeconfig or KUBECONFIG');
+  });
+
+  it('checks settings and files of an agent, and says which cannot be read', async () => {
+    const { stdout, code } = await kcover(['doctor', '--role', 'agent', '--host-root', '/nonexistent', '-o', 'json']);
+    const findings = JSON.parse(stdout) as { check: string; result: string; because: string }[];
+    expect(findings.find(({ check }) => check === 'kernel log')).toMatchObject({ result: 'failed', because: expect.stringContaining('/nonexistent/dev/kmsg') });
+    expect(findings.map(({ check }) => check)).toEqual(['versions', 'token', 'authority', 'kernel log', 'spool', 'intake']);
+    expect(code).toBe(5);
+  });
+});
+
+describe('a role', () => {
+  it('says which address is taken, and ends', async () => {
+    const other = createServer().listen(0, '127.0.0.1');
+    await once(other, 'listening');
+    const directory = mkdtempSync(join(tmpdir(), 'kcover-role-'));
+    try {
+      const bound = other.address();
+      const listen = `127.0.0.1:${typeof bound === 'object' && bound ? bound.port : 0}`;
+      writeFileSync(join(directory, 'agent.yaml'), `health: { listen: '${listen}' }\n`);
+      const { stderr, code } = await kcover(['agent', '--config', join(directory, 'agent.yaml')]);
+      expect(stderr).toContain(`error[address.taken]: kcover cannot listen on this address\n  because: health.listen ${listen}: `);
+      expect(code).toBe(1);
+    } finally {
+      other.close();
+      rmSync(directory, { recursive: true });
+    }
+  });
+});
+
+describe('a plugin of kubectl', () => {
+  it('speaks of itself as it is called', async () => {
+    const directory = mkdtempSync(join(tmpdir(), 'kcover-plugin-'));
+    try {
+      const plugin = join(directory, 'kubectl-kcover');
+      symlinkSync(programFile, plugin);
+      const [help, wrong] = await Promise.all([kcover(['recover', '--help'], '', nowhere, plugin), kcover(['node'], '', nowhere, plugin)]);
+      expect(help.stdout).toMatch(/^Usage: kubectl kcover recover /);
+      for (const example of commands.recover.examples) expect(help.stdout).toContain(`\n  kubectl ${example}\n`);
+      expect(wrong.stderr).toContain('one of kubectl kcover node list, kubectl kcover node history');
+    } finally {
+      rmSync(directory, { recursive: true });
+    }
   });
 });
 

@@ -59,6 +59,18 @@ const wrong: readonly { readonly sentence: string; readonly role?: Role; readonl
     ],
   },
   {
+    sentence: 'times of the leader election that do not fit together are shown where they stand',
+    role: 'controller',
+    text: 'leaderElection:\n  lease: 15s\n  renew: 20s\n',
+    report: [
+      'error[settings.invalid]: leaderElection.renew must be shorter than lease: 20s is not below 15s',
+      '  because: kcover.yaml:3:10',
+      '    3 |   renew: 20s',
+      '      |          ^^^',
+      '  try:     retry < renew < lease',
+    ],
+  },
+  {
     sentence: 'a misspelt word is answered with the nearest one',
     text: 'mode: akt\n',
     report: [

@@ -28,7 +28,7 @@ const open: RecoveryStatus = {
 
 suite('the page of kcover status', () => {
   it('says what a watched job waits for', () => {
-    expect(describe(watched, undefined, now).split('\n')).toEqual([
+    expect(describe(watched, {}, now).split('\n')).toEqual([
       'train/llm   watching   waiting for a fault',
       '  because   no fault',
       '  now       watching since 2026-11-20 23:00:00 (8h 9m ago)',
@@ -39,7 +39,7 @@ suite('the page of kcover status', () => {
 
   it('tells an open incident in the words of its recovery, with what is left until the deadline', () => {
     const job: JobStatus = { ...watched, phase: 'recovering', incident, spentThisHour: 1 };
-    expect(describe(job, open, now).split('\n')).toEqual([
+    expect(describe(job, { recovery: open }, now).split('\n')).toEqual([
       'train/llm   recovering: waiting for placement   waiting for all new pods ready until 07:14:04 (4m 51s left)',
       '  because    0/8 nodes are available: 7 insufficient nvidia.com/gpu',
       '  now        attempt 2; 07:09:10 attempt 1 stopped (4 pods by suspend)',
@@ -50,8 +50,22 @@ suite('the page of kcover status', () => {
     ]);
   });
 
+  it('says what the last incident began with, and how much the budget allows', () => {
+    const last = { incident, outcome: 'restarted', because: 'all 4 pods run again', at: '2026-11-21T07:09:01Z' } as const;
+    const text = describe(
+      { ...watched, last, spentThisHour: 1 },
+      { cause: 'xid/79 on gpu-3: GPU has fallen off the bus', budget: { recoveries: 5, window: 7_200_000 } },
+      now,
+    );
+    expect(text.split('\n').slice(-3)).toEqual([
+      '  budget    1 recovery in the last hour; 5 may be in 2h',
+      '  last      restarted 12s ago: all 4 pods run again',
+      '  cause     xid/79 on gpu-3: GPU has fallen off the bus',
+    ]);
+  });
+
   it('lets no message of others steer the terminal', () => {
-    const text = describe({ ...watched, because: 'Unschedulable\u001b[2J\nroot: all is well' }, undefined, now);
+    const text = describe({ ...watched, because: 'Unschedulable\u001b[2J\nroot: all is well' }, {}, now);
     expect(text).toContain('  because   Unschedulable [2J root: all is well\n');
   });
 });

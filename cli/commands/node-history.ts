@@ -1,0 +1,39 @@
+import { clockTime, lasted } from '../clock.ts';
+import { type CommandEntry, sharedOptions } from '../command.ts';
+import { findQuarantines, limitOf, sinceOf } from '../incidents/index.ts';
+import { table } from '../output.ts';
+
+export const nodeHistory: CommandEntry = {
+  summary: 'List the quarantines of a node: since when, how long, by whom and why, and how each ended.',
+  arguments: [{ name: '<node>', describe: 'Name of the node' }],
+  options: [
+    { flags: '--since <duration>', describe: 'Leave out what ended longer ago than this; as far back as is known otherwise' },
+    { flags: '--limit <number>', describe: 'Print at most so many, the newest', byDefault: '50' },
+    sharedOptions.records,
+    sharedOptions.output,
+  ],
+  examples: ['kcover node history gpu-3', 'kcover node history gpu-3 --records /var/lib/kcover/records --output json'],
+  exits: ['unreachable'],
+  async run(typed, { session, now }) {
+    const node = typed.argument('node');
+    const wanted = { since: sinceOf(typed.option('since'), now), node };
+    const limit = limitOf(typed.value('limit'));
+    const found = await findQuarantines(await session.temporal(), { wanted, limit, records: typed.option('records') });
+    const rows = found.map(({ startedAt, endedAt, outcome, by, because, endedBecause, incident }) => [
+      clockTime(startedAt, now),
+      lasted(startedAt, endedAt, now),
+      outcome,
+      by,
+      because,
+      endedBecause ?? '',
+      incident,
+    ]);
+    return {
+      data: found.map((one) => ({ ...one, lastedMs: Date.parse(one.endedAt ?? new Date(now).toISOString()) - Date.parse(one.startedAt) })),
+      text:
+        rows.length === 0
+          ? `no quarantine of ${node} is known`
+          : table(['quarantined', 'lasted', 'outcome', 'by', 'because', 'ended because', 'incident'], rows),
+    };
+  },
+};

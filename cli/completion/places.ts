@@ -1,0 +1,61 @@
+/** What can be typed where, taken from the commands themselves. */
+
+import type { CommandEntry, Option } from '../command.ts';
+
+/** A point of the command line: after `kcover`, after `kcover node`, after `kcover node list`. */
+export interface Place {
+  /** `node list`; empty at the beginning. */
+  readonly words: string;
+  /** What can follow: commands, or the choices of its arguments. */
+  readonly next: readonly Word[];
+  readonly options: readonly Word[];
+}
+
+export interface Word {
+  readonly word: string;
+  readonly summary: string;
+}
+
+/** An option that wants a value, and what it may be; no choices where only the person knows. */
+export interface Valued {
+  readonly names: readonly string[];
+  readonly choices: readonly string[];
+}
+
+export interface Completions {
+  readonly places: readonly Place[];
+  readonly valued: readonly Valued[];
+}
+
+const help: Word = { word: '--help', summary: 'Print the help' };
+
+export function completionsOf(commands: Readonly<Record<string, CommandEntry>>, groups: Readonly<Record<string, string>>): Completions {
+  const entries = Object.entries(commands);
+  const single = entries.filter(([name]) => !name.includes(' ')).map(([name, { summary }]) => ({ word: name, summary }));
+  const groupWords = Object.entries(groups).map(([word, summary]) => ({ word, summary }));
+  const root: Place = { words: '', next: [...single, ...groupWords, { word: 'help', summary: 'Print the help of a command' }], options: [help] };
+  const inGroups = groupWords.map(({ word }): Place => {
+    const members = entries.filter(([name]) => name.startsWith(`${word} `));
+    return { words: word, next: members.map(([name, { summary }]) => ({ word: name.slice(word.length + 1), summary })), options: [help] };
+  });
+  const leaves = entries.map(([words, entry]): Place => ({
+    words,
+    next: entry.arguments.flatMap(({ choices = [], describe }) => choices.map((word) => ({ word, summary: describe }))),
+    options: [...entry.options.flatMap((option) => namesOf(option).map((word) => ({ word, summary: option.describe }))), help],
+  }));
+  return { places: [root, ...inGroups, ...leaves], valued: valuedOf(entries.flatMap(([, { options }]) => options)) };
+}
+
+/** `-n, --namespace <name>` -> `-n`, `--namespace` */
+const namesOf = ({ flags }: Option): string[] => flags.split(/[ ,]+/).filter((word) => word.startsWith('-'));
+
+/** An option means the same wherever it stands. */
+function valuedOf(options: readonly Option[]): readonly Valued[] {
+  const known = new Map<string, Valued>();
+  for (const option of options.filter(({ flags }) => /[<[]/.test(flags))) {
+    const names = namesOf(option);
+    const choices = new Set([...(known.get(names.join())?.choices ?? []), ...(option.choices ?? [])]);
+    known.set(names.join(), { names, choices: [...choices] });
+  }
+  return [...known.values()];
+}

@@ -1,0 +1,42 @@
+/** One thing that the doctor looked at. */
+
+import { type ErrorCode, KcoverError } from '../../contract/errors.ts';
+
+export const results = ['ok', 'warn', 'failed'] as const;
+export type Result = (typeof results)[number];
+
+export interface Finding {
+  readonly check: string;
+  readonly result: Result;
+  readonly because: string;
+  readonly try?: string;
+  /** What was to be asked did not answer. */
+  readonly unreachable?: true;
+}
+
+export const ok = (check: string, because: string): Finding => ({ check, result: 'ok', because });
+export const warn = (check: string, because: string, advice: string): Finding => ({ check, result: 'warn', because, try: advice });
+export const failed = (check: string, because: string, advice: string): Finding => ({ check, result: 'failed', because, try: advice });
+
+const silences: readonly ErrorCode[] = ['kube.unreachable', 'kube.throttled', 'temporal.unreachable'];
+
+/** The finding of one check; an error of the catalogue is a finding too. */
+export async function look(check: string, examine: () => Promise<Finding>): Promise<Finding> {
+  try {
+    return await examine();
+  } catch (error) {
+    if (!(error instanceof KcoverError)) throw error;
+    return { ...failed(check, error.because, error.advice), ...(silences.includes(error.code) && { unreachable: true as const }) };
+  }
+}
+
+/** `12s ahead of`, `3s behind`; undefined when the clocks agree as far as can be seen. */
+export function clockFinding(check: string, whose: string, offBy: number, toleranceMs: number): Finding {
+  if (Math.abs(offBy) <= toleranceMs) return ok(check, `this machine and ${whose} agree within ${toleranceMs / 1000} s`);
+  const seconds = Math.round(Math.abs(offBy) / 100) / 10;
+  return warn(
+    check,
+    `this machine is ${seconds} s ${offBy > 0 ? 'ahead of' : 'behind'} ${whose}`,
+    'synchronise the clocks (NTP): times in incidents come from all of them',
+  );
+}

@@ -1,0 +1,132 @@
+/** Whether each role may do what the permission table says it needs, and whether the objects that give these rights are there. */
+
+import { KcoverError } from '../../contract/errors.ts';
+import type { Kube } from '../../kube/connection.ts';
+import { inParallel } from '../../kube/parallel.ts';
+import { clusterRoles, type Permission, permissions, type Role, roles } from '../../kube/permissions.ts';
+import { askKube, readObject } from '../../kube/requests.ts';
+import { failed, type Finding, look, ok, warn } from './finding.ts';
+
+const apply = 'kubectl apply -f docs/reference/rbac.yaml, or helm upgrade';
+
+/** One thing that a role does. */
+interface Deed {
+  readonly group: string;
+  readonly resource: string;
+  readonly verb: string;
+  readonly namespace?: string;
+  readonly name?: string;
+}
+
+type Review = { readonly status?: { readonly allowed?: boolean } };
+
+/** How kcover is installed. */
+export interface Installed {
+  readonly namespace: string;
+  /** What the names of its objects begin with. */
+  readonly name: string;
+  /** Name of the Lease. */
+  readonly lease: string;
+}
+
+export interface RightsExam {
+  readonly kube: Kube;
+  readonly installed: Installed;
+  /** The role that was named, or all that have rights. */
+  readonly roles: readonly Role[];
+  /** One role was named: whoever asks may be it. */
+  readonly named: boolean;
+}
+
+export async function examineRights({ kube, installed, roles: judged, named }: RightsExam): Promise<readonly Finding[]> {
+  return Promise.all([
+    ...judged.map((role) => look(`rights of the ${role}`, () => rightsOf(kube, role, installed, named))),
+    ...judged.map((role) => look(`objects of the ${role}`, () => objectsOf(kube, role, installed))),
+  ]);
+}
+
+async function rightsOf(kube: Kube, role: Role, installed: Installed, named: boolean): Promise<Finding> {
+  const self = await whoAmI(kube);
+  const { namespace, name } = installed;
+  const account = `system:serviceaccount:${namespace}:${name}-${role}`;
+  const table: readonly Permission[] = permissions[role];
+  const deeds = table.flatMap((permission) => deedsOf(permission, installed));
+  // A service account that names a role is taken for that role, whatever an installation calls it.
+  const isRole = self === account || (named && self.startsWith('system:serviceaccount:'));
+  const missing = isRole ? undefined : await unlessForbidden(() => missingFor(kube, deeds, account, namespace));
+  const judgedSelf = missing === undefined;
+  const lacks = missing ?? (await missingFor(kube, deeds));
+  const who = judgedSelf && !isRole ? `${self} (who may not ask about ${account})` : judgedSelf ? self : account;
+  const check = `rights of the ${role}`;
+  if (lacks.length === 0) return ok(check, `${who} may do all ${deeds.length} things that it needs`);
+  const because = `${who} may not ${lacks.slice(0, 4).map(describe).join('; ')}${lacks.length > 4 ? `; and ${lacks.length - 4} more` : ''}`;
+  // Another person's rights say little about the role.
+  return judgedSelf && !isRole && !named ? warn(check, because, `kcover doctor as an administrator, or as the ${role}`) : failed(check, because, apply);
+}
+
+const deedsOf = ({ apiGroup, resource, verbs, names, own }: Permission, { namespace, lease }: Installed): Deed[] =>
+  verbs.flatMap((verb) =>
+    (names ?? [undefined]).map((each) => {
+      const name = resource === 'leases' && each !== undefined ? lease : each;
+      return { group: apiGroup, resource, verb, ...(own && { namespace }), ...(name !== undefined && { name }) };
+    }),
+  );
+
+const describe = ({ group, resource, verb, namespace, name }: Deed): string =>
+  `${verb} ${resource}${group === '' ? '' : `.${group}`}${name === undefined ? '' : ` ${name}`}${namespace === undefined ? '' : ` in ${namespace}`}`;
+
+/** What of it is not allowed, to an account or to whoever asks. */
+async function missingFor(kube: Kube, deeds: readonly Deed[], user?: string, namespace?: string): Promise<readonly Deed[]> {
+  const kind = user === undefined ? 'SelfSubjectAccessReview' : 'SubjectAccessReview';
+  const groups = ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'];
+  const answers = await inParallel(
+    deeds,
+    (deed) => review<Review>(kube, 'authorization.k8s.io', kind, { resourceAttributes: deed, ...(user !== undefined && { user, groups }) }),
+    8,
+  );
+  return deeds.filter((_, index) => answers[index]?.status?.allowed !== true);
+}
+
+async function whoAmI(kube: Kube): Promise<string> {
+  const seen = await unlessForbidden(() =>
+    review<{ readonly status?: { readonly userInfo?: { readonly username?: string } } }>(kube, 'authentication.k8s.io', 'SelfSubjectReview'),
+  );
+  return seen?.status?.userInfo?.username ?? 'the current user';
+}
+
+const review = <T>(kube: Kube, group: string, kind: string, spec?: object): Promise<T> =>
+  askKube<T>(
+    kube,
+    {
+      method: 'POST',
+      path: `/apis/${group}/v1/${kind.toLowerCase()}s`,
+      body: { contentType: 'application/json', text: JSON.stringify({ apiVersion: `${group}/v1`, kind, ...(spec && { spec }) }) },
+    },
+    `create a ${kind}`,
+  );
+
+async function objectsOf(kube: Kube, role: Role, { namespace, name }: Installed): Promise<Finding> {
+  const check = `objects of the ${role}`;
+  const called = `${name}-${role}`;
+  const kinds = [...clusterRoles(), ...roles()].filter(({ metadata }) => metadata?.name === `kcover-${role}`);
+  const paths = [
+    { title: `ServiceAccount ${namespace}/${called}`, path: `/api/v1/namespaces/${namespace}/serviceaccounts/${called}` },
+    ...kinds.map(({ kind = '', metadata }) => {
+      const where = metadata?.namespace === undefined ? '' : `/namespaces/${namespace}`;
+      return { title: `${kind} ${called}`, path: `/apis/rbac.authorization.k8s.io/v1${where}/${kind.toLowerCase()}s/${called}` };
+    }),
+  ];
+  const found = await unlessForbidden(() => inParallel(paths, ({ title, path }) => readObject(kube, path, `read ${title}`)));
+  if (found === undefined) return warn(check, 'whoever asks may not read them', 'kcover doctor as an administrator');
+  const missing = paths.filter((_, index) => found[index] === undefined).map(({ title }) => title);
+  return missing.length === 0 ? ok(check, `all ${paths.length} are there`) : failed(check, `missing: ${missing.join(', ')}`, apply);
+}
+
+async function unlessForbidden<T>(ask: () => Promise<T>): Promise<T | undefined> {
+  try {
+    return await ask();
+  } catch (error) {
+    if (error instanceof KcoverError && error.code === 'kube.forbidden') return undefined;
+    throw error;
+  }
+}

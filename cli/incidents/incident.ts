@@ -1,0 +1,110 @@
+/** An incident as people list it: one recovery of one job, or one quarantine of one node. */
+
+import type { Fault } from '../../contract/faults.ts';
+import { jobTitle } from '../../contract/jobs.ts';
+import type { NodeOutcome, NodeQuarantine, NodeRecord } from '../../contract/nodes.ts';
+import type { IncidentRecord, Outcome, RecoveryInput } from '../../contract/recovery.ts';
+
+export interface Incident {
+  readonly incident: string;
+  readonly kind: 'recovery' | 'quarantine';
+  /** Null for a node. */
+  readonly namespace: string | null;
+  /** `pytorchjob/llm`, or the name of the node. */
+  readonly about: string;
+  readonly nodes: readonly string[];
+  /** RFC 3339. */
+  readonly startedAt: string;
+  readonly endedAt: string | null;
+  /** `unknown`: nobody wrote down how it ended. `replaced`: another quarantine of the same node took its place. */
+  readonly outcome: 'open' | 'unknown' | 'replaced' | Outcome | NodeOutcome['outcome'];
+  readonly because: string;
+  /** Who asked for it. */
+  readonly by: string;
+  /** Why it ended, where that is not the same. */
+  readonly endedBecause: string | null;
+}
+
+/** Which incidents are wanted. */
+export interface Wanted {
+  /** Closed before this time is left out, ms. */
+  readonly since: number;
+  readonly namespace?: string | undefined;
+  /** `pytorchjob/llm` */
+  readonly job?: string | undefined;
+  readonly node?: string | undefined;
+}
+
+export const isWanted = ({ endedAt, namespace, kind, about, nodes }: Incident, wanted: Wanted): boolean =>
+  (endedAt === null || Date.parse(endedAt) >= wanted.since) &&
+  (wanted.namespace === undefined || namespace === wanted.namespace) &&
+  (wanted.job === undefined || (kind === 'recovery' && about === wanted.job)) &&
+  (wanted.node === undefined || nodes.includes(wanted.node));
+
+/** What a recovery began with, in one line. */
+export const causeOf = ({ askedBy, faults }: Pick<RecoveryInput, 'askedBy' | 'faults'>): string =>
+  askedBy ? `${askedBy.by} asked: ${askedBy.reason}` : (faults.map(faultLine)[0] ?? 'a fault');
+
+const faultLine = ({ code, node, message }: Fault): string => `${code}${node === undefined ? '' : ` on ${node}`}: ${message}`;
+
+export const nodesOf = (faults: readonly Fault[]): readonly string[] => [...new Set(faults.flatMap(({ node }) => node ?? []))];
+
+export function fromRecord(record: IncidentRecord | NodeRecord): Incident {
+  if ('job' in record) {
+    const asked = record.faults.find(({ source }) => source === 'operator');
+    const { incident, job, faults, startedAt, endedAt, outcome, because } = record;
+    const by = asked?.message.split(' asked: ')[0] ?? 'kcover';
+    return {
+      incident,
+      kind: 'recovery',
+      namespace: job.namespace,
+      about: jobTitle(job),
+      nodes: nodesOf(faults),
+      startedAt,
+      endedAt,
+      outcome,
+      because,
+      by,
+      endedBecause: null,
+    };
+  }
+  const { incident, node, quarantinedAt, because, by, ended } = record;
+  return quarantineOf(node, { incident, because, by, since: Date.parse(quarantinedAt) }, ended);
+}
+
+/** A quarantine without an end is open until somebody knows better. */
+export const quarantineOf = (
+  node: string,
+  { incident, because, by, since }: Pick<NodeQuarantine, 'incident' | 'because' | 'by' | 'since'>,
+  ended: NodeRecord['ended'],
+): Incident => ({
+  incident,
+  kind: 'quarantine',
+  namespace: null,
+  about: node,
+  nodes: [node],
+  startedAt: new Date(since).toISOString(),
+  endedAt: ended?.at ?? null,
+  outcome: ended?.outcome ?? 'open',
+  because,
+  by,
+  endedBecause: ended?.because ?? null,
+});
+
+/**
+ * Quarantines of one node with the end of each: the same incident told twice is one, and a node has one at a time, so all but
+ * the newest have ended. `stands`: the node's workflow still runs.
+ */
+export function settleQuarantines(told: readonly Incident[], stands: boolean): readonly Incident[] {
+  const byId = new Map<string, Incident>();
+  for (const one of told) if (byId.get(one.incident)?.endedAt == null) byId.set(one.incident, one);
+  const ordered = [...byId.values()].toSorted(newestFirst);
+  return ordered.map((one, index): Incident => {
+    if (one.endedAt !== null) return one;
+    const next = ordered[index - 1];
+    if (next) return { ...one, outcome: 'replaced', endedAt: next.startedAt, endedBecause: next.because };
+    return stands ? one : { ...one, outcome: 'unknown' };
+  });
+}
+
+export const newestFirst = (a: Incident, b: Incident): number => b.startedAt.localeCompare(a.startedAt);

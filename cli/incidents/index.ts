@@ -1,0 +1,55 @@
+/** Incidents of jobs and nodes, from Temporal and, where given, from the records that outlive it. */
+
+import type { Client } from '@temporalio/client';
+import { parseDuration } from '../../contract/duration.ts';
+import { KcoverError } from '../../contract/errors.ts';
+import { type Incident, isWanted, newestFirst, type Wanted } from './incident.ts';
+
+export interface Search {
+  readonly wanted: Wanted;
+  readonly limit: number;
+  /** Directory of records. */
+  readonly records?: string | undefined;
+}
+
+/** Newest first. What Temporal still knows wins over its record. */
+export async function findIncidents(client: Client, { wanted, limit, records }: Search): Promise<readonly Incident[]> {
+  const { quarantinesInTemporal, recoveriesInTemporal } = await import('./temporal.ts');
+  const { incidentsInRecords } = await import('./records.ts');
+  const aboutJobs = wanted.job !== undefined || wanted.namespace !== undefined;
+  const [recorded, recoveries, quarantines] = await Promise.all([
+    records === undefined ? [] : incidentsInRecords(records),
+    recoveriesInTemporal(client, wanted, limit),
+    aboutJobs ? [] : quarantinesInTemporal(client, wanted),
+  ]);
+  return chosen([...recorded, ...recoveries, ...quarantines], { wanted, limit });
+}
+
+/** Quarantines of one node, newest first. */
+export async function findQuarantines(client: Client, { wanted, limit, records }: Search): Promise<readonly Incident[]> {
+  const { quarantinesInTemporal } = await import('./temporal.ts');
+  const { incidentsInRecords } = await import('./records.ts');
+  const [recorded, known] = await Promise.all([records === undefined ? [] : incidentsInRecords(records), quarantinesInTemporal(client, wanted)]);
+  return chosen([...recorded.filter(({ kind }) => kind === 'quarantine'), ...known], { wanted, limit });
+}
+
+function chosen(all: readonly Incident[], { wanted, limit }: Search): readonly Incident[] {
+  const byId = new Map(all.map((one) => [one.incident, one]));
+  return [...byId.values()]
+    .filter((one) => isWanted(one, wanted))
+    .toSorted(newestFirst)
+    .slice(0, limit);
+}
+
+/** `24h` before now, in ms; everything without one. */
+export function sinceOf(text: string | undefined, now: number): number {
+  if (text === undefined) return 0;
+  const past = parseDuration(text);
+  if (past === undefined) throw new KcoverError('usage', `--since ${text} is not a duration`, { try: '--since 30m, 24h or 7d' });
+  return Math.max(0, now - past);
+}
+
+export function limitOf(text: string): number {
+  if (/^[1-9]\d{0,4}$/.test(text)) return Number(text);
+  throw new KcoverError('usage', `--limit ${text} is not a whole number from 1 to 99999`, { try: '--limit 50' });
+}

@@ -1,0 +1,53 @@
+/** Incidents that the record store still knows when Temporal has forgotten them. */
+
+import { readdir, readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { KcoverError } from '../../contract/errors.ts';
+import type { NodeRecord } from '../../contract/nodes.ts';
+import type { IncidentRecord } from '../../contract/recovery.ts';
+import { inParallel } from '../../kube/parallel.ts';
+import { fromRecord, type Incident, settleQuarantines } from './incident.ts';
+
+/** Every incident in the directory of a worker's records. What is no record of ours is passed over. */
+export async function incidentsInRecords(directory: string): Promise<readonly Incident[]> {
+  const found = (await inParallel(await filesIn(directory), readRecord)).flatMap((record) => (record ? [fromRecord(record)] : []));
+  const quarantines = found.filter(({ kind }) => kind === 'quarantine');
+  const nodes = new Set(quarantines.map(({ about }) => about));
+  return [
+    ...found.filter(({ kind }) => kind === 'recovery'),
+    ...[...nodes].flatMap((node) =>
+      settleQuarantines(
+        quarantines.filter(({ about }) => about === node),
+        false,
+      ),
+    ),
+  ];
+}
+
+async function filesIn(directory: string): Promise<readonly string[]> {
+  try {
+    return (await readdir(directory)).filter((name) => name.endsWith('.json')).map((name) => join(directory, name));
+  } catch (error) {
+    throw new KcoverError('file.unreadable', `read ${directory}: ${error instanceof Error ? error.message : 'unknown failure'}`, {
+      what: 'the records cannot be read',
+      try: 'name the directory that records.directory of the worker names',
+    });
+  }
+}
+
+async function readRecord(file: string): Promise<IncidentRecord | NodeRecord | undefined> {
+  try {
+    const document: unknown = JSON.parse(await readFile(file, 'utf8'));
+    return isRecord(document) ? document : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+const isRecord = (document: unknown): document is IncidentRecord | NodeRecord =>
+  typeof document === 'object' &&
+  document !== null &&
+  'schema' in document &&
+  document.schema === 1 &&
+  'incident' in document &&
+  ('job' in document || 'quarantinedAt' in document);

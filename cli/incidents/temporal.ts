@@ -1,0 +1,126 @@
+/** Incidents that Temporal knows: recoveries by their start and result, quarantines by what their node's workflow wrote down. */
+
+import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
+import { defineSearchAttributeKey } from '@temporalio/common';
+import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import { KcoverError } from '../../contract/errors.ts';
+import { nodeWorkflowId, searchAttributes, workflowTypes } from '../../contract/ids.ts';
+import { jobTitle } from '../../contract/jobs.ts';
+import type { NodeInput, NodeRecord } from '../../contract/nodes.ts';
+import type { RecoveryInput, RecoveryOutcome } from '../../contract/recovery.ts';
+import { inParallel } from '../../kube/parallel.ts';
+import { askTemporal } from '../temporal.ts';
+import { attribute, listWorkflows, quoted } from '../workflows.ts';
+import { causeOf, fromRecord, type Incident, nodesOf, quarantineOf, settleQuarantines, type Wanted } from './incident.ts';
+
+const atOnce = 8;
+const nodeKey = defineSearchAttributeKey('KcoverNode', searchAttributes.KcoverNode);
+
+type History = Awaited<ReturnType<ReturnType<Client['workflow']['getHandle']>['fetchHistory']>>;
+type Payloads = Parameters<typeof decodeArrayFromPayloads>[1];
+
+const stillThere = (since: number): string => `(ExecutionStatus = 'Running' OR CloseTime > '${new Date(since).toISOString()}')`;
+
+/** The newest `limit` recoveries. */
+export async function recoveriesInTemporal(client: Client, { since, namespace, job, node }: Wanted, limit: number): Promise<readonly Incident[]> {
+  const query = [
+    `WorkflowType = '${workflowTypes.recovery}'`,
+    stillThere(since),
+    ...(namespace === undefined ? [] : [`KcoverNamespace = ${quoted(namespace)}`]),
+    ...(job === undefined ? [] : [`KcoverJob = ${quoted(job.split('/')[1] ?? job)}`]),
+    ...(node === undefined ? [] : [`KcoverNode = ${quoted(node)}`]),
+  ];
+  const found = await listWorkflows(client, query.join(' AND '));
+  return inParallel(found.slice(0, limit), (info) => readRecovery(client, info), atOnce);
+}
+
+async function readRecovery(client: Client, info: WorkflowExecutionInfo): Promise<Incident> {
+  const { workflowId, runId, startTime, closeTime, status } = info;
+  const input = await unlessGone(readStart(client, workflowId, runId));
+  const closed = closeTime === undefined ? undefined : ((await unlessGone(howItClosed(client, workflowId, status.name))) ?? forgotten);
+  const phase = attribute(info, 'KcoverPhase');
+  const cause = [phase, input && causeOf(input)].filter((part) => part !== undefined).join('; ');
+  return {
+    incident: workflowId,
+    kind: 'recovery',
+    namespace: input?.job.namespace ?? workflowId.split('/')[1] ?? '',
+    about: input ? jobTitle(input.job) : (workflowId.split('/')[2] ?? ''),
+    nodes: info.typedSearchAttributes.get(nodeKey) ?? nodesOf(input?.faults ?? []),
+    startedAt: startTime.toISOString(),
+    endedAt: closeTime?.toISOString() ?? null,
+    outcome: closed?.outcome ?? 'open',
+    because: closed?.because ?? cause,
+    by: input?.askedBy?.by ?? 'kcover',
+    endedBecause: null,
+  };
+}
+
+/** Lists are behind: what they still show may be deleted. */
+const forgotten = { outcome: 'unknown', because: 'Temporal no longer has its history' } as const;
+
+async function unlessGone<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof KcoverError && error.code === 'not-found') return undefined;
+    throw error;
+  }
+}
+
+/** One that was ended from outside reported nothing. */
+const howItClosed = (
+  client: Client,
+  workflowId: string,
+  status: WorkflowExecutionInfo['status']['name'],
+): Promise<Pick<RecoveryOutcome, 'outcome' | 'because'>> =>
+  status === 'COMPLETED'
+    ? askTemporal(client, `read how ${workflowId} ended`, () => client.workflow.getHandle<() => Promise<RecoveryOutcome>>(workflowId).result())
+    : Promise.resolve({ outcome: status === 'CANCELLED' ? 'cancelled' : 'failed', because: `it was ${status.toLowerCase()} before it could report` });
+
+/** What a recovery was started with; undefined when Temporal no longer has its history. */
+export async function readStart(client: Client, workflowId: string, runId?: string): Promise<RecoveryInput | undefined> {
+  const { history } = await askTemporal(client, `read how ${workflowId} began`, () =>
+    client.workflowService.getWorkflowExecutionHistory({
+      namespace: client.options.namespace,
+      execution: { workflowId, ...(runId !== undefined && { runId }) },
+      maximumPageSize: 1,
+    }),
+  );
+  return decoded<RecoveryInput>(client, history?.events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads);
+}
+
+/** Quarantines of all nodes, or of one. */
+export async function quarantinesInTemporal(client: Client, { since, node }: Pick<Wanted, 'since' | 'node'>): Promise<readonly Incident[]> {
+  const which = node === undefined ? '' : ` AND WorkflowId = ${quoted(nodeWorkflowId(node))}`;
+  const runs = await listWorkflows(client, `WorkflowType = '${workflowTypes.nodeQuarantine}' AND ${stillThere(since)}${which}`);
+  const told = (await inParallel(runs, (run) => readRun(client, run), atOnce)).flat();
+  const running = new Set(runs.filter(({ status }) => status.name === 'RUNNING').map(({ workflowId }) => workflowId));
+  const nodes = new Set(told.map(({ about }) => about));
+  return [...nodes].flatMap((name) =>
+    settleQuarantines(
+      told.filter(({ about }) => about === name),
+      running.has(nodeWorkflowId(name)),
+    ),
+  );
+}
+
+/** What one run was told at its start, and every record that it had written; in this order. */
+async function readRun(client: Client, { workflowId, runId }: WorkflowExecutionInfo): Promise<readonly Incident[]> {
+  const history = await unlessGone(askTemporal(client, `read ${workflowId}`, () => client.workflow.getHandle(workflowId, runId).fetchHistory()));
+  if (history === undefined) return [];
+  const input = await decoded<NodeInput>(client, history.events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads);
+  const carried = input?.carried?.quarantine;
+  const records = await Promise.all(recordsIn(history).map((payloads) => decoded<NodeRecord>(client, payloads)));
+  return [...(input && carried ? [quarantineOf(input.node, carried, undefined)] : []), ...records.flatMap((record) => (record ? [fromRecord(record)] : []))];
+}
+
+/** Arguments of every `recordIncident`. */
+const recordsIn = ({ events }: History): readonly Payloads[] =>
+  (events ?? []).flatMap(({ activityTaskScheduledEventAttributes: scheduled }) =>
+    scheduled?.activityType?.name === 'recordIncident' ? [scheduled.input?.payloads] : [],
+  );
+
+async function decoded<T>(client: Client, payloads: Payloads): Promise<T | undefined> {
+  const [first] = await decodeArrayFromPayloads(client.options.loadedDataConverter, payloads);
+  return first as T | undefined;
+}

@@ -1,0 +1,29 @@
+import { Counter, type Registry } from 'prom-client';
+import type { Meter } from '../../activities/index.ts';
+import { metricTable } from '../../contract/metrics.ts';
+
+/** What a worker counts of its activities. */
+export function workerMetrics(registry: Registry): Meter {
+  const registers = [registry];
+  const table = metricTable.worker;
+  const decisions = new Counter({ ...table.decisions, registers });
+  const held = new Counter({ ...table.held, registers });
+  const quarantines = new Counter({ ...table.quarantines, registers });
+  const releases = new Counter({ ...table.releases, registers });
+  const stops = new Counter({ ...table.stops, registers });
+  const forcedPods = new Counter({ ...table.forced, registers });
+  const recoveries = new Counter({ ...table.recoveries, registers });
+  const failures = new Counter({ ...table.failures, registers });
+  return {
+    decided: (about, kind) => decisions.inc({ about, kind }),
+    held: (what) => held.inc({ what }),
+    quarantined: (taint) => quarantines.inc({ taint }),
+    released: () => releases.inc(),
+    stopped(by, result, forced) {
+      stops.inc({ by, result });
+      forcedPods.inc(forced);
+    },
+    ended: (outcome) => recoveries.inc({ outcome }),
+    failed: (activity, code) => failures.inc({ activity, code }),
+  };
+}

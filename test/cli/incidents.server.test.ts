@@ -1,0 +1,109 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { jobWorkflowId, nodeWorkflowId } from '../../contract/ids.ts';
+import { jobTitle } from '../../contract/jobs.ts';
+import type { NodeStatus } from '../../contract/nodes.ts';
+import type { Incident } from '../../cli/incidents/incident.ts';
+import { kernelFault } from '../support/builders.ts';
+import { eventually } from '../support/rig.ts';
+import { answerOf, type ImaginedWorld, imaginedWorld } from './live.ts';
+
+let world: ImaginedWorld;
+let recovery: string;
+
+const ofJob = () => ['--job', jobTitle(world.cluster.job), '-n', world.cluster.job.namespace];
+const list = async (...args: string[]): Promise<Incident[]> => (await answerOf<Incident[]>(args)).data;
+
+/** Visibility is written a moment after the history. */
+const listed = (args: readonly string[], ok: (found: readonly Incident[]) => boolean): Promise<Incident[]> => eventually(() => list(...args), ok, 60_000);
+const own = (found: readonly Incident[]): Incident[] =>
+  found.filter(({ incident }) => incident.includes(world.cluster.job.uid) || incident.includes(world.node));
+
+async function quarantine(): Promise<void> {
+  const handle = await world.rig.client.workflow.signalWithStart('nodeQuarantine', {
+    workflowId: nodeWorkflowId(world.node),
+    taskQueue: world.rig.taskQueue,
+    args: [{ node: world.node }],
+    signal: 'quarantine',
+    signalArgs: [{ by: 'ada', reason: 'fan is loud' }],
+  });
+  await eventually(
+    () => handle.query<NodeStatus>('status'),
+    ({ phase }) => phase === 'quarantined',
+  );
+}
+
+async function release(reason: string): Promise<void> {
+  const handle = world.rig.client.workflow.getHandle(nodeWorkflowId(world.node));
+  await handle.executeUpdate('release', { args: [{ by: 'bob', reason }] });
+  await handle.result();
+}
+
+beforeAll(async () => {
+  world = await imaginedWorld();
+  const { rig, cluster } = world;
+  const handle = await rig.client.workflow.start('trainingJob', {
+    workflowId: jobWorkflowId(cluster.job),
+    taskQueue: rig.taskQueue,
+    args: [{ job: cluster.job }],
+  });
+  await handle.signal('faultsObserved', { faults: [cluster.quarantined(kernelFault({ node: 'gpu-1' }))] });
+  recovery = await eventually(
+    () => handle.query<{ readonly last?: { readonly incident: string } }>('status').then(({ last }) => last?.incident ?? ''),
+    (incident) => incident !== '',
+    60_000,
+  );
+  cluster.view = null;
+  await handle.signal('jobObserved', { change: 'gone' });
+  await quarantine();
+  await release('fan replaced');
+  await quarantine();
+}, 120_000);
+
+afterAll(async () => {
+  if (!world) return;
+  await release('the story is over').catch(() => undefined);
+  await world.close();
+}, 60_000);
+
+describe('kcover incidents', () => {
+  it('tells what a recovery was about, how it ended and why', async () => {
+    const found = own(await listed(['incidents', ...ofJob()], (all) => own(all).some(({ outcome }) => outcome === 'restarted')));
+    expect(found).toEqual([
+      expect.objectContaining({
+        incident: recovery,
+        kind: 'recovery',
+        about: jobTitle(world.cluster.job),
+        nodes: ['gpu-1'],
+        outcome: 'restarted',
+        because: expect.stringContaining('all 4 pods run again'),
+        endedAt: expect.any(String),
+      }),
+    ]);
+  });
+
+  it('lists open and closed quarantines beside them, and of one node only when told', async () => {
+    const found = own(await listed(['incidents', '--node', world.node], (all) => own(all).length === 2));
+    expect(found.map(({ kind, about, outcome, by }) => ({ kind, about, outcome, by }))).toEqual([
+      { kind: 'quarantine', about: world.node, outcome: 'open', by: 'ada' },
+      { kind: 'quarantine', about: world.node, outcome: 'released', by: 'ada' },
+    ]);
+  });
+
+  it('still knows from the records what Temporal has forgotten', async () => {
+    const { client } = world.rig;
+    await client.workflowService.deleteWorkflowExecution({ namespace: client.options.namespace, workflowExecution: { workflowId: recovery } });
+    await listed(['incidents', ...ofJob()], (all) => own(all).length === 0);
+    const found = own(await list('incidents', ...ofJob(), '--records', world.records));
+    expect(found).toEqual([expect.objectContaining({ incident: recovery, outcome: 'restarted', nodes: ['gpu-1'] })]);
+  });
+});
+
+describe('kcover node history', () => {
+  it('says of each quarantine who asked, how long it lasted and who gave the node back', async () => {
+    const found = await listed(['node', 'history', world.node], (all) => all.length === 2);
+    expect(found).toEqual([
+      expect.objectContaining({ outcome: 'open', endedAt: null, because: expect.stringContaining('fan is loud') }),
+      expect.objectContaining({ outcome: 'released', by: 'ada', endedBecause: 'bob: fan replaced', lastedMs: expect.any(Number) }),
+    ]);
+  });
+});

@@ -1,0 +1,58 @@
+import { describe, expect, it } from '@jest/globals';
+import { Registry } from 'prom-client';
+import type { AgentStatus } from '../../agent/index.ts';
+import { agentMetrics } from '../../cli/roles/agent-metrics.ts';
+import { workerMetrics } from '../../cli/roles/worker-metrics.ts';
+import { type MetricEntry, metricTable } from '../../contract/metrics.ts';
+import { controllerMetrics } from '../../controller/metrics.ts';
+
+const status: AgentStatus = {
+  node: 'gpu-3',
+  detectors: { 'kernel-log': { state: 'blind', because: 'not there', read: 7 } },
+  reporter: { failures: 2, sent: 5, refused: new Map([['malformed', 1]]), lastAcceptedAt: '2026-11-21T07:00:00.500Z' },
+  spool: { stream: 's', waiting: 3, dropped: 1, bytes: 400, gaps: new Map([['report-refused', 1]]), onDisk: true },
+};
+const readings = { leading: () => true, lettersWaiting: () => 1, agentsHeard: () => 2, agentsSilent: () => ['gpu-3'] };
+
+const namesIn = (registry: Registry) => registry.getMetricsAsArray().map(({ name }) => name);
+
+describe('the metrics of each role', () => {
+  it.each<[keyof typeof metricTable, (registry: Registry) => void]>([
+    ['controller', (registry) => void controllerMetrics(registry, readings)],
+    ['worker', (registry) => void workerMetrics(registry)],
+    ['agent', (registry) => agentMetrics(registry, () => status)],
+  ])('are those of the table: %s', (role, register) => {
+    const registry = new Registry();
+    register(registry);
+    const entries: readonly MetricEntry[] = Object.values(metricTable[role]);
+    expect(namesIn(registry).toSorted()).toEqual(entries.map(({ name }) => name).toSorted());
+  });
+
+  it('say what an agent knows of itself, however often somebody asks', async () => {
+    const registry = new Registry();
+    agentMetrics(registry, () => status);
+    await registry.metrics();
+    const text = await registry.metrics();
+    for (const line of [
+      'kcover_agent_spool_bytes 400',
+      'kcover_agent_spool_dropped_total 1',
+      'kcover_agent_gaps_total{what="report-refused"} 1',
+      'kcover_agent_reports_sent_total 5',
+      'kcover_agent_requests_refused_total{reason="malformed"} 1',
+      'kcover_agent_last_accepted_timestamp_seconds 1795244400.5',
+      'kcover_agent_detector_blind{detector="kernel-log"} 1',
+      'kcover_agent_detector_lines_total{detector="kernel-log"} 7',
+    ])
+      expect(text).toContain(`${line}\n`);
+  });
+
+  it('name the nodes whose agents are silent, and only those', async () => {
+    const registry = new Registry();
+    let silent = ['gpu-3', 'gpu-4'];
+    controllerMetrics(registry, { ...readings, agentsSilent: () => silent });
+    await registry.metrics();
+    silent = ['gpu-4'];
+    expect(await registry.getSingleMetricAsString('kcover_agent_silent')).toMatch(/\{node="gpu-4"\} 1$/);
+    expect(await registry.getSingleMetricAsString('kcover_agent_silent')).not.toContain('gpu-3');
+  });
+});
