@@ -4,16 +4,22 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { chartRbac } from './generate/chart-rbac.ts';
+import { chartSchema } from './generate/chart-schema.ts';
 import { cliPage } from './generate/cli-page.ts';
 import { errorsPage } from './generate/errors-page.ts';
+import { metricsPage } from './generate/metrics-page.ts';
 import { rbacPage } from './generate/rbac-page.ts';
 import { settingsPage } from './generate/settings-page.ts';
 
 const pages = {
   'docs/reference/cli.md': cliPage,
   'docs/reference/errors.md': errorsPage,
+  'docs/reference/metrics.md': metricsPage,
   'docs/reference/settings.md': settingsPage,
   'docs/reference/rbac.yaml': rbacPage,
+  'charts/kcover/templates/rbac.yaml': chartRbac,
+  'charts/kcover/values.schema.json': chartSchema,
 } as const satisfies Record<string, () => string>;
 
 const pathOf = (page: string): string => fileURLToPath(new URL(`../${page}`, import.meta.url));

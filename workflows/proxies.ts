@@ -93,7 +93,11 @@ export const tolerate = <T>(work: Promise<T>): Promise<T | undefined> =>
  */
 export async function observeNodeNow(node: string): Promise<NodeView | null> {
   const local = proxyLocalActivities<Pick<Activities, 'observeNode'>>({ startToCloseTimeout: '3s', retry: { maximumAttempts: 1 }, summary: `read ${node}` });
-  const seen = await tolerate(local.observeNode({ node }));
+  // Its failure is not wrapped as that of an activity is, and would end the workflow with it.
+  const seen = await local.observeNode({ node }).catch((error: unknown) => {
+    if (isCancellation(error)) throw error;
+    return undefined;
+  });
   return seen === undefined ? await perform('observeNode', `read ${node}`, { node }) : seen;
 }
 

@@ -8,7 +8,7 @@ import { cell, generated, markdownTable } from './markdown.ts';
 
 /** Every command with its arguments, options, examples and exit codes. */
 export function cliPage(): string {
-  const program = buildProgram('', () => Promise.resolve());
+  const program = buildProgram({ version: '', programName: 'kcover', stdout: process.stdout }, () => Promise.resolve());
   const sections = Object.entries(commands).map(([name, entry]) => section(name, entry, commandNamed(program, name)));
   return (
     [

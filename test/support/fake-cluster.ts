@@ -2,7 +2,9 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
+import { toFailure } from '../../activities/failures.ts';
 import type { Activities, Announcement } from '../../contract/activities.ts';
+import { KcoverError } from '../../contract/errors.ts';
 import type { Fault } from '../../contract/faults.ts';
 import { jobWorkflowId } from '../../contract/ids.ts';
 import type { AttemptPod, JobRef, JobView } from '../../contract/jobs.ts';
@@ -32,6 +34,8 @@ export class FakeCluster {
   blind: string | undefined;
   /** Nodes whose pods go by force only. */
   readonly dead = new Set<string>();
+  /** So many looks at a node fail. */
+  unreachable = 0;
   resumes = 0;
   /** Called before every look at the attempt. */
   beforeLook: (() => Promise<void>) | undefined;
@@ -62,7 +66,13 @@ export class FakeCluster {
       decideIncident: (facts) => digest(decideIncident(facts, this.settings)),
       decideRecovery: (facts) => digest(decideRecovery(facts, this.settings)),
       decideOptIn: (view) => digest(decideOptIn(view)),
-      observeNode: async ({ node }) => this.nodes.get(node) ?? null,
+      observeNode: async ({ node }) => {
+        if (this.unreachable > 0) {
+          this.unreachable -= 1;
+          throw toFailure(new KcoverError('kube.unreachable', `read node ${node}`));
+        }
+        return this.nodes.get(node) ?? null;
+      },
       reserveQuarantine: async ({ nodeUid, incident }) =>
         this.mayReserve === true ? { granted: true, nodeUid, incident } : { granted: false, nodeUid, because: this.mayReserve },
       quarantineNode: async ({ node, reason, incident }) => {

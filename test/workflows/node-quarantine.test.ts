@@ -66,6 +66,16 @@ describe('the workflow of a node', () => {
     expect(cluster.nodes.get(node)?.taint).toBeUndefined();
   });
 
+  it('loses no fault when the cluster cannot be seen at its first look', async () => {
+    cluster.unreachable = 3;
+    const handle = await send(fault());
+    await eventually(
+      () => status(handle),
+      (seen) => seen.phase === 'quarantined',
+    );
+    await released(handle);
+  });
+
   it('does not quarantine again for a line that was judged before a release', async () => {
     await released(await send(fault()));
     const again = await send(fault());

@@ -1,0 +1,68 @@
+{{- define "kcover.fullname" -}}
+{{- $name := default .Chart.Name .Values.nameOverride -}}
+{{- if .Values.fullnameOverride -}}
+{{- .Values.fullnameOverride | trunc 50 | trimSuffix "-" -}}
+{{- else if contains $name .Release.Name -}}
+{{- .Release.Name | trunc 50 | trimSuffix "-" -}}
+{{- else -}}
+{{- printf "%s-%s" .Release.Name $name | trunc 50 | trimSuffix "-" -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "kcover.selector" -}}
+app.kubernetes.io/name: {{ default .Chart.Name .Values.nameOverride }}
+app.kubernetes.io/instance: {{ .Release.Name }}
+{{- end -}}
+
+{{- define "kcover.labels" -}}
+{{ include "kcover.selector" . }}
+app.kubernetes.io/version: {{ .Chart.AppVersion | quote }}
+app.kubernetes.io/managed-by: {{ .Release.Service }}
+helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
+{{- with .Values.commonLabels }}
+{{ toYaml . }}
+{{- end }}
+{{- end -}}
+
+{{/* Takes root and role, as all that follow where they are about one role. */}}
+{{- define "kcover.roleSelector" -}}
+{{ include "kcover.selector" .root }}
+app.kubernetes.io/component: {{ .role }}
+{{- end -}}
+
+{{- define "kcover.roleLabels" -}}
+{{ include "kcover.labels" .root }}
+app.kubernetes.io/component: {{ .role }}
+{{- end -}}
+
+{{- define "kcover.serviceAccountName" -}}
+{{- $account := (index .root.Values .role).serviceAccount -}}
+{{- if $account.name -}}
+{{- $account.name -}}
+{{- else if $account.create -}}
+{{- include "kcover.fullname" .root }}-{{ .role -}}
+{{- else -}}
+{{- fail (printf "%s.serviceAccount.name is needed where %s.serviceAccount.create is false" .role .role) -}}
+{{- end -}}
+{{- end -}}
+
+{{- define "kcover.image" -}}
+{{- $image := .Values.image -}}
+{{- $registry := default .Values.global.imageRegistry $image.registry -}}
+{{- if $registry }}{{ $registry }}/{{ end -}}
+{{- $image.repository -}}
+{{- if $image.digest }}@{{ $image.digest }}{{ else }}:{{ default .Chart.AppVersion $image.tag }}{{ end -}}
+{{- end -}}
+
+{{/* What agents open a connection to. */}}
+{{- define "kcover.intakeHost" -}}
+{{ include "kcover.fullname" . }}-intake.{{ .Release.Namespace }}.svc
+{{- end -}}
+
+{{- define "kcover.intakeSecret" -}}
+{{- default (printf "%s-intake" (include "kcover.fullname" .)) .Values.intake.tls.existingSecret -}}
+{{- end -}}
+
+{{- define "kcover.intakeAuthority" -}}
+{{- default (printf "%s-intake-ca" (include "kcover.fullname" .)) .Values.intake.tls.caConfigMap -}}
+{{- end -}}

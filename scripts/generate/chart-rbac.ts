@@ -1,0 +1,39 @@
+import { stringify } from 'yaml';
+import { clusterRoles, leaseName, ownNamespace, permissions, roles } from '../../kube/permissions.ts';
+import { reasons } from './rbac-page.ts';
+
+type RightsObject = ReturnType<typeof clusterRoles | typeof roles>[number];
+
+const namespace = '{{ .Release.Namespace }}';
+const fullName = '{{ include "kcover.fullname" . }}';
+
+/** Text of the objects -> what the template has in its place. */
+const placeholders: Readonly<Record<string, string>> = {
+  [ownNamespace]: namespace,
+  [leaseName]: fullName,
+  ...Object.fromEntries(Object.keys(permissions).map((role) => [`kcover-${role}`, `${fullName}-${role}`])),
+};
+
+/** The rights of the roles as a template of the chart: the same objects, with the names of a release. */
+export const chartRbac = (): string =>
+  [
+    '# Made from kube/permissions.ts by npm run generate; changes here are lost.',
+    '#',
+    ...reasons(),
+    ...[...clusterRoles(), ...roles()].flatMap((object) => ['---', template(object)]),
+    '',
+  ].join('\n');
+
+function template(object: RightsObject): string {
+  const account = 'subjects' in object && object.subjects?.[0]?.name.replace('kcover-', '');
+  const named = {
+    ...object,
+    metadata: { ...object.metadata, labels: 'LABELS' },
+    // An account may have a name of its own; everything else is named after the release.
+    ...(account && {
+      subjects: [{ kind: 'ServiceAccount', name: `{{ include "kcover.serviceAccountName" (dict "root" . "role" "${account}") }}`, namespace: ownNamespace }],
+    }),
+  };
+  const text = stringify(named, (_key, value: unknown) => (typeof value === 'string' ? (placeholders[value] ?? value) : value), { lineWidth: 0 });
+  return text.trimEnd().replace('labels: LABELS', 'labels: {{- include "kcover.labels" . | nindent 4 }}');
+}

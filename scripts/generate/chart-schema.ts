@@ -1,0 +1,74 @@
+import { z } from 'zod';
+import { roles, settingsSchemas, type Role } from '../../cli/settings-file.ts';
+import { parseDuration } from '../../contract/duration.ts';
+import { chartValues } from './chart-values.ts';
+
+/** The part of JSON Schema that is used here. */
+interface JsonSchema {
+  properties?: Record<string, JsonSchema>;
+  [keyword: string]: unknown;
+}
+
+/** Settings that follow from the release or from other values: who sets one of them in the values is told so. */
+const fromTheRelease: Readonly<Record<Role, readonly string[]>> = {
+  worker: ['temporal', 'records.directory', 'health'],
+  controller: [
+    'temporal',
+    'taint',
+    'intake.listen',
+    'intake.tls',
+    'intake.audience',
+    'intake.agentAccount',
+    'leaderElection.namespace',
+    'leaderElection.name',
+    'health',
+  ],
+  agent: ['controller', 'spool.directory', 'health'],
+};
+
+/** Text that the program takes as a duration; the schema of its settings checks that by a function. */
+const durationPattern = String.raw`^\s*\d+(\.\d+)?(ms|s|m|h|d)\s*$`;
+
+/** What the values of the chart may be; helm refuses the rest. */
+export function chartSchema(): string {
+  const schema = jsonOf(chartValues);
+  const settings = schema.properties?.['settings'];
+  if (settings) settings.properties = Object.fromEntries(roles.map((role) => [role, settingsOf(role)]));
+  return `${JSON.stringify(schema, null, 2)}\n`;
+}
+
+function settingsOf(role: Role): JsonSchema {
+  const { $schema: _, ...schema } = jsonOf(settingsSchemas[role]);
+  for (const path of fromTheRelease[role]) remove(schema, path.split('.'));
+  return { ...schema, description: `Settings of kcover ${role} (docs/reference/settings.md), without those that the chart itself decides` };
+}
+
+/** Takes a property away, and a group that has none left. */
+function remove(schema: JsonSchema, [first, ...rest]: readonly string[]): void {
+  const below = first === undefined ? undefined : schema.properties?.[first];
+  if (first === undefined || !below) throw new Error(`the settings have no ${first}`);
+  if (rest.length > 0) remove(below, rest);
+  if (rest.length === 0 || Object.keys(below.properties ?? {}).length === 0) delete schema.properties?.[first];
+}
+
+const jsonOf = (schema: z.core.$ZodType): JsonSchema =>
+  z.toJSONSchema(schema, {
+    target: 'draft-7',
+    io: 'input',
+    override: ({ zodSchema, jsonSchema }) => {
+      const { type } = zodSchema._zod.def;
+      if (type === 'prefault' && typeof jsonSchema.default === 'string' && parseDuration(jsonSchema.default) !== undefined)
+        jsonSchema.pattern = durationPattern;
+      if (type === 'record') nameByPattern(jsonSchema);
+      if (jsonSchema.maximum === Number.MAX_SAFE_INTEGER) delete jsonSchema.maximum;
+    },
+  }) as JsonSchema;
+
+/** Of a bad name in `propertyNames`, helm reports a place that has nothing to do with it. */
+function nameByPattern(schema: z.core.JSONSchema.BaseSchema): void {
+  const { propertyNames, additionalProperties = {} } = schema;
+  delete schema.propertyNames;
+  if (typeof propertyNames !== 'object' || propertyNames.pattern === undefined) return;
+  schema.patternProperties = { [propertyNames.pattern]: additionalProperties };
+  schema.additionalProperties = false;
+}

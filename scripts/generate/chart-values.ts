@@ -1,0 +1,112 @@
+/** The values of the chart, apart from the settings of the roles. charts/kcover/values.yaml has all of them with their defaults. */
+
+import { z } from 'zod';
+
+const object = z.record(z.string(), z.unknown());
+const texts = z.record(z.string(), z.string());
+const flag = z.boolean().optional();
+const name = z
+  .string()
+  .regex(/^([a-z0-9]([a-z0-9.-]*[a-z0-9])?)?$/)
+  .max(253);
+const group = <Shape extends z.core.$ZodLooseShape>(shape: Shape) => z.strictObject(shape).optional();
+
+const image = group({
+  registry: z.string().describe('Before the repository; global.imageRegistry otherwise').optional(),
+  repository: z.string().min(1).optional(),
+  tag: z.string().describe('The appVersion of the chart otherwise').optional(),
+  digest: z
+    .string()
+    .regex(/^(sha256:[0-9a-f]{64})?$/)
+    .describe('In place of the tag')
+    .optional(),
+  pullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).optional(),
+});
+
+const serviceAccount = group({
+  create: flag,
+  name: name.describe('A name of its own; needed where create is false').optional(),
+  annotations: texts.optional(),
+});
+
+/** What can be said of the pods of every role. */
+const pods = {
+  serviceAccount,
+  podAnnotations: texts.optional(),
+  podLabels: texts.optional(),
+  podSecurityContext: object.optional(),
+  securityContext: object.optional(),
+  resources: object.optional(),
+  nodeSelector: texts.optional(),
+  tolerations: z.array(object).optional(),
+  affinity: object.optional(),
+  priorityClassName: z.string().optional(),
+  args: z.array(z.string()).describe('More arguments of the role').optional(),
+  env: z.array(object).describe('More variables, as in a container').optional(),
+  volumes: z.array(object).optional(),
+  volumeMounts: z.array(object).optional(),
+};
+
+const replicated = {
+  replicas: z.int().min(0).optional(),
+  podDisruptionBudget: group({ enabled: flag }),
+  ...pods,
+};
+
+export const chartValues = z.strictObject({
+  global: z.looseObject({ imageRegistry: z.string().optional() }).optional(),
+  nameOverride: name.optional(),
+  fullnameOverride: name.optional(),
+  image,
+  imagePullSecrets: z.array(z.strictObject({ name })).optional(),
+  commonLabels: texts.optional(),
+  temporal: group({
+    address: z
+      .string()
+      .regex(/^\S+:\d{1,5}$/)
+      .describe('host:port')
+      .optional(),
+    namespace: z.string().min(1).describe('One for each Kubernetes cluster').optional(),
+    taskQueue: z.string().min(1).optional(),
+    apiKey: group({ existingSecret: name.optional(), key: z.string().min(1).optional() }),
+    tls: group({
+      enabled: z.boolean().describe('An API key or one of the Secrets below turns it on too').optional(),
+      serverName: z.string().optional(),
+      caSecret: name.describe('Secret with ca.crt, the authority of the server').optional(),
+      clientSecret: name.describe('Secret with tls.crt and tls.key, the certificate of kcover').optional(),
+    }),
+  }),
+  settings: group({}).describe('Settings of each role'),
+  intake: group({
+    port: z.int().min(1).max(65_535).optional(),
+    tls: group({
+      existingSecret: name.describe('Secret with tls.crt and tls.key; made by the chart otherwise').optional(),
+      caConfigMap: name.describe('ConfigMap with ca.crt for the agents; needed with existingSecret').optional(),
+      days: z.int().min(1).describe('How long a certificate of the chart is valid').optional(),
+    }),
+  }),
+  agent: group({
+    stateDirectory: z.string().startsWith('/').describe('On the node').optional(),
+    updateStrategy: object.optional(),
+    ...pods,
+  }),
+  controller: group(replicated),
+  worker: group({
+    records: group({
+      persistence: group({
+        enabled: flag,
+        existingClaim: name.optional(),
+        storageClass: z.string().optional(),
+        accessModes: z
+          .array(z.enum(['ReadWriteOnce', 'ReadWriteMany', 'ReadWriteOncePod']))
+          .min(1)
+          .optional(),
+        size: z.string().optional(),
+      }),
+    }),
+    ...replicated,
+  }),
+  metrics: group({
+    serviceMonitor: group({ enabled: flag, interval: z.string().optional(), labels: texts.optional() }),
+  }),
+});

@@ -1,0 +1,29 @@
+import { type MetricEntry, metricTable } from '../../contract/metrics.ts';
+import { generated, markdownTable } from './markdown.ts';
+
+const titles = { every: 'Every role', controller: 'kcover controller', worker: 'kcover worker', agent: 'kcover agent' } as const satisfies Record<
+  keyof typeof metricTable,
+  string
+>;
+
+/** Every metric of kcover's own. */
+export const metricsPage = (): string =>
+  [
+    generated('contract/metrics.ts'),
+    '# Metrics',
+    'Every role serves `/metrics` on `health.listen` in the text format of Prometheus. Beside its own metrics, which stand here, each role has the `process_*` and `nodejs_*` metrics of its process, and the worker the `temporal_*` metrics of the Temporal SDK. No label names a job or an incident: those are in Temporal, in Events and in the records.',
+    ...Object.entries(metricTable).flatMap(([role, entries]) => [
+      `## ${titles[role as keyof typeof titles]}`,
+      markdownTable(['metric', 'kind', 'labels', 'meaning'], Object.values<MetricEntry>(entries).map(row)),
+    ]),
+    '',
+  ]
+    .join('\n\n')
+    .trimEnd() + '\n';
+
+const row = ({ name, help, labelNames }: MetricEntry): readonly string[] => [
+  `\`${name}\``,
+  name.endsWith('_total') ? 'counter' : 'gauge',
+  labelNames.map((label) => `\`${label}\``).join(', '),
+  help,
+];

