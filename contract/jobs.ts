@@ -1,8 +1,16 @@
 /** What kcover knows of a training job, whatever its kind. */
 
-/** Kinds of job that kcover can stop and see restarted; `kube/job-kinds/` holds one file for each. */
-export const jobKinds = ['PyTorchJob', 'Job'] as const;
-export type JobKind = (typeof jobKinds)[number];
+/** Kinds of job that kcover can stop and see restarted, each with the word people type (`pytorchjob/llm`); `kube/job-kinds/` says the rest of each. */
+export const jobKindNames = {
+  PyTorchJob: 'pytorchjob',
+  TFJob: 'tfjob',
+  MPIJob: 'mpijob',
+  XGBoostJob: 'xgboostjob',
+  PaddleJob: 'paddlejob',
+  Job: 'job',
+} as const;
+export type JobKind = keyof typeof jobKindNames;
+export const jobKinds: readonly JobKind[] = Object.keys(jobKindNames).filter((name): name is JobKind => name in jobKindNames);
 
 /** One job object. The UID makes a job that is created again under its old name another job. */
 export interface JobRef {
@@ -11,9 +19,6 @@ export interface JobRef {
   readonly name: string;
   readonly uid: string;
 }
-
-/** The words people type: `pytorchjob/llm`. */
-export const jobKindNames = { PyTorchJob: 'pytorchjob', Job: 'job' } as const satisfies Record<JobKind, string>;
 
 /** `pytorchjob/llm`, as people type it. */
 export const jobTitle = (job: Pick<JobRef, 'kind' | 'name'>): string => `${jobKindNames[job.kind]}/${job.name}`;
@@ -43,8 +48,10 @@ export interface JobView {
   readonly podsExpected: number;
   /** True when a role's pods tolerate the quarantine taint, so that quarantine would not keep them off a bad node. */
   readonly toleratesQuarantine: boolean;
-  /** Which ways of stopping its kind has at all. */
+  /** Which ways of stopping are open for it. */
   readonly canStopBy: readonly StopMethod[];
+  /** Why its controller fails it when its pods are deleted, where that is for another reason than the restart policy. */
+  readonly failsWhenDeleted?: { readonly because: string; readonly try: string };
   readonly resourceVersion: string;
 }
 
@@ -54,4 +61,10 @@ export interface AttemptPod {
   readonly uid: string;
   /** Absent while it is not scheduled. */
   readonly node?: string;
+}
+
+/** Which of a job's pods: its role in lower case, and its number within the role, where it has one. */
+export interface PodRole {
+  readonly role: string;
+  readonly index?: number;
 }

@@ -17,10 +17,10 @@ export const metricTable = {
   controller: {
     leading: { name: 'kcover_leading', help: '1 while this controller leads', labelNames: [] },
     lettersWaiting: { name: 'kcover_letters_waiting', help: 'Facts that Temporal has not taken yet', labelNames: [] },
-    agentsHeard: { name: 'kcover_agents_heard', help: 'Agents heard within the last minute', labelNames: [] },
+    agentsHeard: { name: 'kcover_agents_heard', help: 'Agents heard within agents.silent, a setting of the controller', labelNames: [] },
     agentsSilent: {
       name: 'kcover_agent_silent',
-      help: '1 for each node with accelerators whose agent this leader has not heard for a minute; none in the first minute of a leader',
+      help: '1 for each node with accelerators whose agent this leader has not heard for agents.silent; none before it has led for so long',
       labelNames: ['node'],
     },
     reportsAccepted: { name: 'kcover_intake_accepted_total', help: 'Reports of agents that Temporal took', labelNames: [] },

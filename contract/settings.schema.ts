@@ -5,7 +5,7 @@ import { formatDuration, parseDuration } from './duration.ts';
 import { actions } from './faults.ts';
 import { agentAudience } from './reports.ts';
 import { defaultTaskQueue, quarantineTaintKey } from './ids.ts';
-import { stopMethods } from './jobs.ts';
+import { type JobKind, jobKinds, stopMethods } from './jobs.ts';
 
 /** A duration setting: text in the file, milliseconds in the program. */
 const duration = (byDefault: string) =>
@@ -58,6 +58,8 @@ const faults = z
   })
   .prefault({});
 
+const stop = z.enum(stopMethods).default('suspend');
+
 const budget = z
   .strictObject({
     recoveries: z.int().min(1).max(50).default(5).describe('Recoveries of one job in a sliding window'),
@@ -97,7 +99,7 @@ export const workerSettings = z.strictObject({
       attempts: z.int().min(1).max(10).default(3).describe('Stops in one incident before a person is asked'),
       budget,
       stop: z
-        .strictObject({ PyTorchJob: z.enum(stopMethods).default('suspend'), Job: z.enum(stopMethods).default('suspend') })
+        .strictObject(Object.fromEntries(jobKinds.map((kind) => [kind, stop])) as Record<JobKind, typeof stop>)
         .prefault({})
         .describe('Preferred way of stopping all pods of a kind; another is taken where this one is not possible'),
       deadNode: z
@@ -127,6 +129,9 @@ export type WorkerSettings = z.infer<typeof workerSettings>;
 export const controllerSettings = z.strictObject({
   temporal,
   taint,
+  agents: z
+    .strictObject({ silent: duration('1m').describe('An agent that was not heard for so long is silent: what its node could tell is not known') })
+    .prefault({}),
   nodes: z
     .strictObject({
       notReady: duration('30s').describe('How long a node with accelerators must stay not ready before that is a fault'),

@@ -1,8 +1,9 @@
 /** How workflows are started, wherever it is done: names, ids, arguments. Typed search attributes are added by the caller, who has the SDK. */
 
-import { jobWorkflowId, nodeWorkflowId, type SearchAttribute, workflowTypes } from './ids.ts';
+import { jobWorkflowId, nodeWorkflowId, workflowTypes } from './ids.ts';
 import { type JobRef, jobTitle } from './jobs.ts';
 import type { NodeInput } from './nodes.ts';
+import type { AttributeValues } from './search-attributes.ts';
 import type { JobInput } from './training-job.ts';
 
 /** Options of a start or signal-with-start, but for the signal. */
@@ -15,7 +16,7 @@ export interface Start<Input> {
   /** One line of Markdown for the list page of the UI. */
   readonly staticSummary: string;
   /** Values of the search attributes at the start. */
-  readonly attributes: Readonly<Partial<Record<SearchAttribute, string | readonly string[]>>>;
+  readonly attributes: AttributeValues;
 }
 
 /** The workflow that looks after one job. */

@@ -46,6 +46,6 @@ function readText(file: string): string {
   try {
     return readFileSync(file, 'utf8');
   } catch (error) {
-    throw new KcoverError('settings.invalid', `${file}: ${error instanceof Error ? error.message : 'unreadable'}`, { cause: error });
+    throw new KcoverError('file.unreadable', `${file}: ${error instanceof Error ? error.message : 'unreadable'}`, { cause: error });
   }
 }

@@ -8,12 +8,15 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { KcoverError } from '../contract/errors.ts';
 import type { ControllerSettings } from '../contract/settings.schema.ts';
 import type { Kube } from '../kube/connection.ts';
+import { leaderLabels } from '../kube/leader-label.ts';
 import { leaseStore } from '../kube/leases.ts';
 import { readLivePod, reviewToken } from '../kube/tokens.ts';
+import { silentNodes } from '../policy/agent-silence.ts';
 import { rememberAgents } from './agents.ts';
 import { authenticator } from './authenticate.ts';
 import { openCertificate } from './certificate.ts';
 import { openIntake } from './intake.ts';
+import { openLeaderLabel, type LeaderLabel } from './leader-label.ts';
 import { type Clock, leadAlone, type Leadership, standForElection } from './leadership.ts';
 import { controllerMetrics } from './metrics.ts';
 import { beginReign, type Reign } from './reign.ts';
@@ -24,7 +27,10 @@ export interface ControllerOptions {
   readonly settings: ControllerSettings;
   readonly kube: Kube;
   readonly temporal: Client;
-  readonly identity: { readonly podName: string; readonly namespace: string };
+  /** Names this candidate in the Lease. */
+  readonly identity: string;
+  /** The pod that it runs in, which wears the leader label; none is written without. */
+  readonly pod?: { readonly namespace: string; readonly name: string };
   readonly log: Logger;
   readonly metrics: Registry;
 }
@@ -39,8 +45,6 @@ export interface Controller {
   readonly stopped: Promise<'stopped' | 'lost-lease'>;
 }
 
-/** An agent counts as heard for so long, ms. */
-const heardMs = 60_000;
 /** How long open connections may hold up the end, ms. */
 const closeMs = 3000;
 
@@ -57,7 +61,8 @@ export async function startController(options: ControllerOptions): Promise<Contr
   const metrics = controllerMetrics(options.metrics, {
     leading,
     lettersWaiting: () => reign?.delivery.waiting() ?? 0,
-    agentsHeard: () => agents.heardWithin(heardMs),
+    agentsHeard: () => agents.heardWithin(settings.agents.silent),
+    agentsSilent: () => (reign ? silentNodes(reign.hearing(), now()) : []),
   });
   const intake = openIntake({
     certificate: openCertificate(settings.intake.tls, ending.signal, log),
@@ -78,6 +83,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
   const address = await listen(intake, settings.intake.listen);
 
   log.info({ address }, 'intake listens');
+  const label = labelOf(options, leading, ending.signal);
   const claimed = claimLeadership(options);
   leadership = claimed;
 
@@ -91,10 +97,12 @@ export async function startController(options: ControllerOptions): Promise<Contr
         readiness: settings.nodes,
         sender: temporalSender({ client: temporal, taskQueue }),
         workflows: temporalWorkflows({ client: temporal, taskQueue }),
-        heardSince: (node, since) => (agents.get(node)?.at ?? -Infinity) >= since,
+        heardAt: (node) => agents.get(node)?.at,
+        silentMs: settings.agents.silent,
         metrics,
         log,
       });
+      label?.wear();
     }
     const reason = await claimed.ended;
     log[reason === 'stopped' ? 'info' : 'error']({ reason }, 'no longer leading');
@@ -113,11 +121,27 @@ export async function startController(options: ControllerOptions): Promise<Contr
       // Nothing of ours may be under way when the next one leads.
       reign?.end();
       reign = undefined;
-      await claimed.stop();
+      await Promise.all([claimed.stop(), label && Promise.race([label.drop(), sleep(closeMs, undefined, { ref: false })])]);
       await stopped;
     },
     stopped,
   };
+}
+
+/** Who leads without an election has no others to tell itself from. */
+function labelOf({ settings, kube, pod, log }: ControllerOptions, leading: () => boolean, signal: AbortSignal): LeaderLabel | undefined {
+  const { enabled, lease, retry } = settings.leaderElection;
+  if (!enabled || !pod) return undefined;
+  return openLeaderLabel({
+    store: leaderLabels(kube, pod.namespace),
+    pod: pod.name,
+    leading,
+    signal,
+    pause,
+    onTrouble: (because) => log.warn({ because }, 'the leader label cannot be put in order yet'),
+    lookAgainMs: lease,
+    retryMs: retry,
+  });
 }
 
 function claimLeadership({ settings, kube, identity, log }: ControllerOptions): Leadership {
@@ -127,7 +151,7 @@ function claimLeadership({ settings, kube, identity, log }: ControllerOptions): 
   return standForElection({
     store: leaseStore(kube, { namespace, name }),
     // A pod that restarts in place is another candidate.
-    identity: `${identity.podName}_${randomUUID().slice(0, 8)}`,
+    identity: `${identity}_${randomUUID().slice(0, 8)}`,
     timing: { lease, renew, retry },
     clock,
     onTrouble: (error) => log.warn({ code: error.code, because: error.because }, 'the Lease cannot be read or written'),
@@ -139,7 +163,7 @@ async function listen(intake: ReturnType<typeof openIntake>, where: string): Pro
   try {
     await intake.listen({ host: host || '0.0.0.0', port: Number(port) });
   } catch (error) {
-    throw new KcoverError('settings.invalid', `intake.listen ${where}: ${error instanceof Error ? error.message : 'cannot listen'}`, { cause: error });
+    throw new KcoverError('address.taken', `intake.listen ${where}: ${error instanceof Error ? error.message : 'cannot listen'}`, { cause: error });
   }
   const [bound] = intake.addresses();
   return { host: bound?.address ?? host, port: bound?.port ?? Number(port) };

@@ -4,6 +4,7 @@ import type { ControllerSettings } from '../contract/settings.schema.ts';
 import type { Logger } from 'pino';
 import type { Kube } from '../kube/connection.ts';
 import type { QuarantineTaint } from '../kube/job-kinds/index.ts';
+import { type Hearing, whySilent } from '../policy/agent-silence.ts';
 import { type Delivery, openDelivery, type Sender } from './delivery.ts';
 import type { Call } from './letters.ts';
 import type { ControllerMetrics } from './metrics.ts';
@@ -18,8 +19,9 @@ export interface ReignOptions {
   readonly readiness: ControllerSettings['nodes'];
   readonly sender: Sender;
   readonly workflows: Workflows;
-  /** Whether the agent of a node was heard since this time (monotonic, ms). */
-  readonly heardSince: (node: string, since: number) => boolean;
+  /** When the agent of a node was last heard, and after which time it counts as silent; monotonic, ms. */
+  readonly heardAt: (node: string) => number | undefined;
+  readonly silentMs: number;
   readonly metrics: ControllerMetrics;
   readonly log: Logger;
 }
@@ -27,12 +29,14 @@ export interface ReignOptions {
 export interface Reign {
   readonly delivery: Delivery;
   readonly nodes: NodesWatch;
+  /** What can be heard of the nodes with accelerators. */
+  hearing(): Hearing;
   /** Nothing is sent after this. Safe to repeat. */
   end(): void;
 }
 
 /** From here on we alone speak for the cluster. */
-export function beginReign({ kube, taint, readiness, sender, workflows, heardSince, metrics, log }: ReignOptions): Reign {
+export function beginReign({ kube, taint, readiness, sender, workflows, heardAt, silentMs, metrics, log }: ReignOptions): Reign {
   const since = performance.now();
   const over = new AbortController();
   const { signal } = over;
@@ -50,8 +54,14 @@ export function beginReign({ kube, taint, readiness, sender, workflows, heardSin
   const watching = { kube, delivery, metrics, log, signal };
   const nodes = watchNodes({ ...watching, taint, readiness, workflows });
   const jobs = watchJobs({ ...watching, taint, workflows, onJob: (job) => pods.lookAgain(job) });
-  const pods = watchPods({ ...watching, job: (uid) => jobs.get(uid), heard: (node) => heardSince(node, since) });
-  return { delivery, nodes, end: () => over.abort() };
+  const hearing = (): Hearing => ({ nodes: nodes.accelerated(), heardAt, ledSince: since, graceMs: silentMs });
+  const pods = watchPods({
+    ...watching,
+    job: (uid) => jobs.get(uid),
+    heard: (node) => (heardAt(node) ?? -Infinity) >= since,
+    silence: (node) => whySilent(node, hearing(), performance.now()),
+  });
+  return { delivery, nodes, hearing, end: () => over.abort() };
 }
 
 const nameOf = (call: Call): string => call.signal?.name ?? 'start';

@@ -1,10 +1,11 @@
 /** The controller's side of Temporal: calls as signal-with-start, and the few looks at what runs. */
 
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
-import { defineSearchAttributeKey, type SearchAttributePair, TypedSearchAttributes } from '@temporalio/common';
+import { TypedSearchAttributes } from '@temporalio/common';
 import { KcoverError } from '../contract/errors.ts';
-import { nodeWorkflowId, type SearchAttribute, searchAttributes, workflowTypes } from '../contract/ids.ts';
+import { nodeWorkflowId, workflowTypes } from '../contract/ids.ts';
 import type { NodeOutcome } from '../contract/nodes.ts';
+import { searchAttributePairs } from '../contract/search-attributes.ts';
 import { jobStart, nodeStart, type Start } from '../contract/starts.ts';
 import type { Sender } from './delivery.ts';
 import type { Addressee, Call } from './letters.ts';
@@ -100,17 +101,7 @@ const isOutcome = (value: unknown): value is NodeOutcome =>
 const nodeOfWorkflow = (id: string): string | undefined => /^node\/([^/]+)$/.exec(id)?.[1];
 
 function startOptions<Input>({ attributes, ...start }: Start<Input>) {
-  return { ...start, typedSearchAttributes: typed(attributes) };
-}
-
-function typed(attributes: Start<unknown>['attributes']): TypedSearchAttributes {
-  const pairs: SearchAttributePair[] = [];
-  for (const [name, value] of Object.entries(attributes)) {
-    const type = searchAttributes[name as SearchAttribute];
-    if (type === 'KEYWORD' && typeof value === 'string') pairs.push({ key: defineSearchAttributeKey(name, type), value });
-    if (type === 'KEYWORD_LIST' && Array.isArray(value)) pairs.push({ key: defineSearchAttributeKey(name, type), value: value.map(String) });
-  }
-  return new TypedSearchAttributes(pairs);
+  return { ...start, typedSearchAttributes: new TypedSearchAttributes(searchAttributePairs(attributes)) };
 }
 
 function temporalError(error: unknown, doing: string): KcoverError {

@@ -1,18 +1,21 @@
 /** Which failures of a job's pods its workflow has to hear of. */
 
 import type { Fault } from '../contract/faults.ts';
-import type { JobView } from '../contract/jobs.ts';
+import type { JobView, PodRole } from '../contract/jobs.ts';
 
 /** What counts of one pod. */
 export interface PodSeen {
   readonly uid: string;
   readonly failures: readonly Fault[];
-  /** The pod whose success is the success of the job, its master, has succeeded; without a master there is none. */
-  readonly decidedSuccess: boolean;
+  /** Who it was, once it has succeeded. */
+  readonly succeededAs?: PodRole;
 }
 
 /** What counts of the job that controls it. */
-export type PodOwner = Pick<JobView, 'optedIn' | 'optedInAt' | 'finished' | 'suspension'>;
+export interface PodOwner extends Pick<JobView, 'optedIn' | 'optedInAt' | 'finished' | 'suspension'> {
+  /** Whose success is the success of the job; absent where all have to succeed. */
+  readonly succeedsWith?: PodRole;
+}
 
 /** Failures to tell, of all pods of one job. `told` holds the ids that were told before. */
 export function failuresToTell(job: PodOwner | undefined, pods: readonly PodSeen[], told: ReadonlySet<string>): readonly Fault[] {
@@ -27,9 +30,13 @@ export function whySilent(job: PodOwner, pods: readonly PodSeen[]): string | und
   if (job.finished) return `finished: ${job.finished.as}`;
   if (job.suspension) return `suspended by ${job.suspension.by}`;
   // After the deciding pod is through, the others may well be torn down with an error.
-  if (pods.some((pod) => pod.decidedSuccess)) return 'its deciding pod has succeeded';
+  if (pods.some((pod) => decides(job, pod))) return 'its deciding pod has succeeded';
   return undefined;
 }
+
+/** Without a number, any pod of the role decides. */
+const decides = ({ succeedsWith }: PodOwner, { succeededAs }: PodSeen): boolean =>
+  succeedsWith !== undefined && succeededAs?.role === succeedsWith.role && (succeedsWith.index === undefined || succeededAs.index === succeedsWith.index);
 
 /** What ended before the opt-in is history. Both times have whole seconds, so the same second counts. */
 const endedBefore = (fault: Fault, since: number): boolean => Date.parse(fault.seenAt) < since;

@@ -11,13 +11,11 @@ export function whyNotRecoverable(job: JobView): { readonly because: string; rea
     };
   }
   if (job.canStopBy.length > 0) return undefined;
-  if (job.queue !== undefined) {
-    return {
-      because: `queue ${job.queue} owns its suspend field, and with restart policy ${job.restartPolicy} its controller fails the job when pods are deleted`,
-      try: 'use restart policy OnFailure',
-    };
-  }
-  return { because: `with restart policy ${job.restartPolicy} its controller fails the job when pods are deleted`, try: 'use restart policy OnFailure' };
+  const fails = job.failsWhenDeleted ?? {
+    because: `with restart policy ${job.restartPolicy} its controller fails the job when pods are deleted`,
+    try: 'use restart policy OnFailure',
+  };
+  return job.queue === undefined ? fails : { ...fails, because: `queue ${job.queue} owns its suspend field, and ${fails.because}` };
 }
 
 /** Told once when a job opts in, so that nobody learns it from a broken node. */

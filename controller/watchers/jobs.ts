@@ -1,7 +1,7 @@
 /** Watches the jobs of every kind: each one that is opted in has a workflow, and hears of its end. */
 
 import { labels } from '../../contract/ids.ts';
-import { jobTitle, type JobView } from '../../contract/jobs.ts';
+import { jobTitle, type JobView, type PodRole } from '../../contract/jobs.ts';
 import { type JobKindEntry, jobKinds, type QuarantineTaint, watchPath } from '../../kube/job-kinds/index.ts';
 import { findStrays, foldJob, type JobSeen, type JobStep } from '../../policy/job-watch.ts';
 import { jobEndLetter, type Letter, optedInLetter, startLetter, wishLetter } from '../letters.ts';
@@ -10,7 +10,10 @@ import { follow, post, type Watching } from './follow.ts';
 import { persist } from './persist.ts';
 
 type JobObject = Parameters<JobKindEntry['view']>[0];
-export type KnownJob = JobView & JobSeen;
+export interface KnownJob extends JobView, JobSeen {
+  /** Whose success is the success of the job; absent where all have to succeed. */
+  readonly succeedsWith?: PodRole;
+}
 
 export interface JobsWatch {
   get(uid: string): KnownJob | undefined;
@@ -52,7 +55,9 @@ export function watchJobs(options: JobsOptions): JobsWatch {
 }
 
 function knownJob(entry: JobKindEntry, object: JobObject, taint: QuarantineTaint): KnownJob {
-  return { ...entry.view(object, taint), wantsRecovery: object.metadata?.labels?.[labels.needRecovery] === 'true' };
+  const succeedsWith = entry.succeedsWith(object);
+  const wantsRecovery = object.metadata?.labels?.[labels.needRecovery] === 'true';
+  return { ...entry.view(object, taint), wantsRecovery, ...(succeedsWith && { succeedsWith }) };
 }
 
 function take(step: JobStep, job: KnownJob, options: JobsOptions): void {

@@ -23,6 +23,8 @@ export interface NodesOptions extends Watching {
 export interface NodesWatch {
   /** Somebody looks after this node from now on. */
   follow(node: string): void;
+  /** Names of the nodes with accelerators. */
+  accelerated(): readonly string[];
   /** Resolves when the workflows of nodes were told what nobody watched, and returned machines were looked at. */
   readonly settled: Promise<void>;
 }
@@ -68,7 +70,7 @@ export function watchNodes(options: NodesOptions): NodesWatch {
 
   function followNode(node: string): void {
     const memory = memories.get(node);
-    memories.set(node, { takenOff: false, ...memory, followed: true });
+    memories.set(node, { ...memory, followed: true });
   }
 
   /** Once for each UID, as soon as the machine is known. */
@@ -111,5 +113,6 @@ export function watchNodes(options: NodesOptions): NodesWatch {
     await Promise.all([...memories].flatMap(([node, { seen }]) => (seen ? [lookAtReturned(node, seen)] : [])));
   }
 
-  return { follow: followNode, settled: settle().catch((error: unknown) => log.error({ err: error }, 'defect: the nodes could not be looked at')) };
+  const settled = settle().catch((error: unknown) => log.error({ err: error }, 'defect: the nodes could not be looked at'));
+  return { follow: followNode, accelerated: outages.accelerated, settled };
 }

@@ -19,6 +19,8 @@ export interface Outages {
   /** A Node object as the watch saw it. */
   see(node: Node): void;
   forget(node: string): void;
+  /** Names of the nodes that are judged. */
+  accelerated(): readonly string[];
 }
 
 /** Remembers who is out since when, by our own clock: a new leader waits the whole time anew before it judges. */
@@ -69,5 +71,6 @@ export function followOutages({ settings, tell, log, signal }: OutagesOptions): 
       judge();
     },
     forget,
+    accelerated: () => [...accelerated],
   };
 }

@@ -1,21 +1,15 @@
 /** Watches the pods of jobs, and no others: a failure that counts reaches the job's workflow once. */
 
 import type { Fault } from '../../contract/faults.ts';
-import type { JobKind } from '../../contract/jobs.ts';
-import { controllingJob, jobKinds } from '../../kube/job-kinds/index.ts';
+import { controllingJob, type JobKindEntry, jobKinds } from '../../kube/job-kinds/index.ts';
 import { podFailures } from '../../kube/pod-failures.ts';
 import { failuresToTell, type PodSeen } from '../../policy/pod-watch.ts';
 import { faultLetter } from '../letters.ts';
 import { follow, post, type Watching } from './follow.ts';
 import type { KnownJob } from './jobs.ts';
+import { pause } from './persist.ts';
 
 type Pod = Parameters<typeof podFailures>[0];
-
-/** Labels that the pods of every job of a kind carry, and few others. */
-const podsOf = {
-  PyTorchJob: 'training.kubeflow.org/operator-name=pytorchjob-controller',
-  Job: 'batch.kubernetes.io/controller-uid',
-} as const satisfies Record<JobKind, string>;
 
 interface RememberedPod extends PodSeen {
   readonly told: Set<string>;
@@ -26,12 +20,16 @@ interface RememberedPod extends PodSeen {
  * and a restart that does not know of the node may land on it again. Longer than an agent's longest back-off.
  */
 const firstWordMs = 10_000;
+/** How often it looks whether an agent that was silent is heard again, ms. */
+const sightMs = 1000;
 /** How often it looks whether they have, ms. */
 const listenMs = 100;
 
 export interface PodsOptions extends Watching {
   /** Whether the node's agent was heard since we lead. */
   readonly heard: (node: string) => boolean;
+  /** Why the node could not have said what its pods died of; undefined while its agent can be heard. */
+  readonly silence: (node: string) => string | undefined;
   readonly job: (uid: string) => KnownJob | undefined;
 }
 
@@ -59,10 +57,18 @@ export function watchPods(options: PodsOptions): PodsWatch {
     }, listenMs);
   }
 
+  /** The agent may come back before the job has waited long enough: then the failure is told again, as one that can be judged. */
+  async function tellOnceHeard(job: KnownJob, fault: Fault, node: string): Promise<void> {
+    while (!options.signal.aborted && remembered.get(job.ref.uid)?.has(fault.pod?.uid ?? '')) {
+      await pause(sightMs, options.signal);
+      if (options.silence(node) === undefined) return post(options, faultLetter({ kind: 'job', job: job.ref }, fault));
+    }
+  }
+
   function remember(owner: string, pod: PodSeen): void {
     const pods = remembered.get(owner) ?? new Map<string, RememberedPod>();
     const told = pods.get(pod.uid)?.told ?? new Set<string>();
-    if (pod.failures.length === 0 && !pod.decidedSuccess && told.size === 0) return;
+    if (pod.failures.length === 0 && !pod.succeededAs && told.size === 0) return;
     pods.set(pod.uid, { ...pod, told });
     remembered.set(owner, pods);
   }
@@ -84,21 +90,23 @@ export function watchPods(options: PodsOptions): PodsWatch {
       const memory = pods.find((pod) => pod.uid === fault.pod?.uid)?.told;
       memory?.add(fault.id);
       options.metrics.podFaults.inc({ code: fault.code });
-      options.log.info({ job: job.ref, fault }, 'a pod of the job failed');
-      post(options, faultLetter({ kind: 'job', job: job.ref }, fault), () => memory?.delete(fault.id));
+      const blind = fault.node === undefined ? undefined : options.silence(fault.node);
+      options.log.info({ job: job.ref, fault, blind }, 'a pod of the job failed');
+      post(options, faultLetter({ kind: 'job', job: job.ref }, { ...fault, ...(blind !== undefined && { blind }) }), () => memory?.delete(fault.id));
+      if (blind !== undefined) void tellOnceHeard(job, fault, fault.node ?? '');
     }
   }
 
-  for (const { kind } of Object.values(jobKinds)) {
+  for (const entry of Object.values(jobKinds)) {
     follow<Pod>(options, {
-      what: `pods of ${kind}`,
+      what: `pods of ${entry.kind}`,
       path: '/api/v1/pods',
-      labelSelector: podsOf[kind],
+      labelSelector: entry.podsOfKind,
       onEvent({ type, object }) {
         const owner = controllingJob(object.metadata?.namespace ?? '', object.metadata?.ownerReferences);
-        if (owner?.kind !== kind) return;
+        if (owner?.kind !== entry.kind) return;
         if (type === 'deleted') return forget(owner.uid, object.metadata?.uid ?? '');
-        remember(owner.uid, seenOf(object));
+        remember(owner.uid, seenOf(object, entry));
         const job = options.job(owner.uid);
         if (job) lookAgain(job);
       },
@@ -107,9 +115,7 @@ export function watchPods(options: PodsOptions): PodsWatch {
   return { lookAgain };
 }
 
-/** A master's success is the job's; where there is none, all have to succeed. */
-const seenOf = (pod: Pod): PodSeen => ({
-  uid: pod.metadata?.uid ?? '',
-  failures: podFailures(pod),
-  decidedSuccess: pod.status?.phase === 'Succeeded' && pod.metadata?.labels?.['training.kubeflow.org/replica-type']?.toLowerCase() === 'master',
-});
+function seenOf(pod: Pod, entry: JobKindEntry): PodSeen {
+  const succeededAs = pod.status?.phase === 'Succeeded' ? entry.roleOf(pod.metadata?.labels ?? {}) : undefined;
+  return { uid: pod.metadata?.uid ?? '', failures: podFailures(pod), ...(succeededAs && { succeededAs }) };
+}

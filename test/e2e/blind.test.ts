@@ -1,0 +1,124 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { mkdirSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { type OperatorWish, statusQuery, updates } from '../../contract/messages.ts';
+import type { RecoveryStatus } from '../../contract/recovery.ts';
+import { type ApiProxy, openApiProxy } from '../../testbed/api-proxy.ts';
+import { attachWorld } from '../../testbed/attach.ts';
+import { breakGpu, failContainer } from '../../testbed/failures.ts';
+import { podsOf } from '../../testbed/jobs.ts';
+import { Ports } from '../../testbed/servers/ports.ts';
+import { until } from '../../testbed/until.ts';
+import { seeded } from '../kill/seeded.ts';
+import { suspendsOf, violations } from '../support/invariants.ts';
+import { type LiveJob, LiveKcover, quick, xid79 } from '../support/live-kcover.ts';
+import { testServers } from '../support/rig.ts';
+
+const wish: OperatorWish = { by: 'ada', reason: 'the story needs time' };
+
+let live: LiveKcover;
+let proxy: ApiProxy;
+
+beforeAll(async () => {
+  const { workflowBundle } = testServers();
+  const world = attachWorld(process.env['KCOVER_TEST_WORLD'] ?? '');
+  const directory = join(world.directory, 'blind-proxy');
+  mkdirSync(directory);
+  const to = { server: world.kubernetes.server, authority: world.kubernetes.authority };
+  proxy = await openApiProxy({ to, port: await new Ports(world.directory).take(), directory, draw: seeded(4) });
+  const controllerSettings = { agents: { silent: '12s' }, leaderElection: { lease: '20s', renew: '15s', retry: '100ms' } };
+  live = await LiveKcover.start(world, { workflowBundle, workerSettings: quick, controllerSettings, through: proxy });
+}, 120_000);
+afterEach(() => live.clear(), 120_000);
+afterAll(async () => {
+  await live?.close();
+  await proxy?.close();
+}, 60_000);
+
+const pause = (paused: boolean) => live.temporal.workflow.getHandle('cluster').executeUpdate(paused ? updates.pause : updates.resume, { args: [wish] });
+
+/** Waits until the open recovery of the job holds, for a reason like this. */
+const isHeld = (job: LiveJob, why: RegExp) =>
+  until(`${job.name} held`, 60_000, async () => {
+    const { incident } = await live.status(job);
+    if (incident === undefined) return { missing: 'no incident is open' };
+    const { phase, because } = await live.temporal.workflow.getHandle(incident).query<RecoveryStatus>(statusQuery);
+    return phase === 'held' && why.test(because) ? { found: true } : { missing: `${phase}: ${because}` };
+  });
+
+function lastOf(job: LiveJob) {
+  const [node, pod] = [job.nodes.at(-1), job.first.at(-1)];
+  if (!node || !pod) throw new Error(`${job.name} has no pod on a node`);
+  return { node, pod };
+}
+
+const uidsNow = async (job: LiveJob) => (await podsOf(live.world.api, job)).map(({ metadata }) => metadata?.uid).toSorted();
+const uidsAtFirst = (job: LiveJob) => job.first.map(({ metadata }) => metadata?.uid).toSorted();
+
+describe('without the API server', () => {
+  it('an incident holds and says so, nothing is done, and it goes on when the server is seen again', async () => {
+    const job = await live.pytorch();
+    await pause(true);
+    await breakGpu(lastOf(job).node, xid79);
+    await isHeld(job, /paused/);
+    try {
+      proxy.setWeather({ 'cut before': 1 });
+      proxy.cutWatches();
+      await pause(false);
+      await isHeld(job, /blind: the Kubernetes API did not answer/);
+      expect(await uidsNow(job)).toEqual(uidsAtFirst(job));
+    } finally {
+      proxy.setWeather({});
+    }
+    const [record] = await live.settled(job);
+    expect(record).toMatchObject({ outcome: 'restarted', stops: [{ attempt: 1 }] });
+    expect(violations(await live.facts(job))).toEqual([]);
+  });
+});
+
+describe('an API server that answers badly', () => {
+  it('is no fault of anybody: a healthy job is left alone through hundreds of errors, hangs and cut watches', async () => {
+    const job = await live.pytorch();
+    const injected = () => Object.values(proxy.injected).reduce((sum, times) => sum + times, 0);
+    const before = injected();
+    proxy.setWeather({ 'cut before': 0.2, 'cut after': 0.1, hang: 0.01, conflict: 0.1, 'too many requests': 0.05, 'server error': 0.2, 'cut watch': 1 });
+    try {
+      const storm = setInterval(() => proxy.cutWatches(), 200);
+      await until('300 faults of the API', 90_000, async () => {
+        const times = injected() - before;
+        return times >= 300 ? { found: true } : { missing: `${times} faults` };
+      }).finally(() => clearInterval(storm));
+    } finally {
+      proxy.setWeather({});
+    }
+    await live.settled(job, { incidents: 0 });
+    expect(live.records(job)).toEqual([]);
+    expect(await uidsNow(job)).toEqual(uidsAtFirst(job));
+    expect((await live.facts(job)).writes.filter(({ namespace }) => namespace === job.namespace)).toEqual([]);
+  });
+});
+
+describe('an agent that is silent while its node is ready', () => {
+  it('makes a pod failure wait, and what it says on its return is heard before anything is stopped', async () => {
+    const job = await live.pytorch();
+    const { node, pod } = lastOf(job);
+    const agent = live.kcover.agents.get(node.name);
+    await agent?.kill('SIGKILL');
+    await sleep(15_000);
+    await breakGpu(node, xid79);
+    await failContainer(live.world.api, pod, { exitCode: 1, restart: true });
+    await until('the failure waits', 30_000, async () => {
+      const { phase, because } = await live.status(job);
+      return phase === 'waiting' && because.includes(`blind: the agent of ${node.name}`) ? { found: true } : { missing: `${phase}: ${because}` };
+    });
+    expect(await uidsNow(job)).toEqual(uidsAtFirst(job));
+
+    await agent?.start();
+    const [record] = await live.settled(job);
+    expect(record?.faults.map(({ code }) => code).toSorted()).toEqual(['pod/exit', 'xid/79']);
+    const facts = await live.facts(job);
+    expect(suspendsOf(facts)).toHaveLength(1);
+    expect(violations(facts)).toEqual([]);
+  });
+});
