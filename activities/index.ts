@@ -13,6 +13,7 @@ import { recordActivities } from './records.ts';
 import { reservationActivities } from './reservations.ts';
 
 export type { Dependencies } from './dependencies.ts';
+export { type Meter, metered } from './meter.ts';
 export { directoryRecords } from './records.ts';
 
 /** Makes them once; they are safe to run at the same time. */

@@ -5,13 +5,13 @@ import type { Activities } from '../contract/activities.ts';
 import { type Fault, faultLimits, nodeNotReady } from '../contract/faults.ts';
 import { type JobRef } from '../contract/jobs.ts';
 import { type FaultsObserved, signals } from '../contract/messages.ts';
+import { searchAttributePairs } from '../contract/search-attributes.ts';
 import { jobStart } from '../contract/starts.ts';
 import { controllingJob } from '../kube/job-kinds/index.ts';
 import { readJob, removeWish, resumeJob } from '../kube/jobs.ts';
 import { inParallel } from '../kube/parallel.ts';
 import { podsOnNode } from '../kube/pods.ts';
 import type { Dependencies } from './dependencies.ts';
-import { searchAttributePairs } from './search-attributes.ts';
 
 type Jobs = Pick<Activities, 'observeJob' | 'resumeJob' | 'acknowledgeWish' | 'tellJobs'>;
 

@@ -2,20 +2,27 @@
 
 import { readFile } from 'node:fs/promises';
 import { Agent, fetch } from 'undici';
-import { reportPath, type ReportBatch } from '../contract/reports.ts';
+import { type Rejection, rejections, reportPath, type ReportBatch } from '../contract/reports.ts';
 import type { AgentSettings } from '../contract/settings.schema.ts';
 import { oneLine } from '../faults/one-line.ts';
 import { reasonOf } from './system-error.ts';
 
-/** What became of a request. `because` holds no secret. */
-export type Answer =
-  | { readonly kind: 'accepted'; readonly accepted: number }
-  /** This very body will not be taken (400, 413). */
-  | { readonly kind: 'rejected'; readonly because: string }
-  /** The agent itself is not let in (401, 403): somebody has to look. */
-  | { readonly kind: 'denied'; readonly because: string }
-  /** Try again: not leading, no Temporal, no network. */
-  | { readonly kind: 'unavailable'; readonly because: string };
+/** `unreachable`: no answer at all. `unknown`: not an answer of a controller. */
+export type Reason = Rejection | 'unreachable' | 'unknown';
+
+/** Why a request was not taken. `because` holds no secret. */
+export interface Failure {
+  /**
+   * `rejected`: this very body will not be taken (400, 413). `denied`: the agent itself is not let in (401, 403), somebody has to look.
+   * `unavailable`: try again; not leading, no Temporal, no network.
+   */
+  readonly kind: 'rejected' | 'denied' | 'unavailable';
+  readonly reason: Reason;
+  readonly because: string;
+}
+
+/** What became of a request. */
+export type Answer = { readonly kind: 'accepted'; readonly accepted: number } | Failure;
 
 export interface ControllerConnection {
   post(batch: ReportBatch, signal: AbortSignal): Promise<Answer>;
@@ -26,25 +33,22 @@ const timeoutMs = 10_000;
 /** The answer is one small object; a server that sends more is not the controller. */
 const answerMost = 64 * 1024;
 
-function acceptedOf(text: string): number | undefined {
+function parsed(text: string): Readonly<Record<string, unknown>> {
   try {
     const value: unknown = JSON.parse(text);
-    if (typeof value !== 'object' || value === null || !('accepted' in value)) return undefined;
-    return typeof value.accepted === 'number' && Number.isSafeInteger(value.accepted) && value.accepted >= 0 ? value.accepted : undefined;
+    return typeof value === 'object' && value !== null ? { ...value } : {};
   } catch {
-    return undefined;
+    return {};
   }
 }
 
+const isRejection = (value: unknown): value is Rejection => typeof value === 'string' && Object.hasOwn(rejections, value);
+
 function answerOf(status: number, text: string): Answer {
-  const because = `the controller answered ${status}: ${oneLine(text, 200)}`;
-  if (status >= 200 && status < 300) {
-    const accepted = acceptedOf(text);
-    return accepted === undefined ? { kind: 'unavailable', because } : { kind: 'accepted', accepted };
-  }
-  if (status === 400 || status === 413) return { kind: 'rejected', because };
-  if (status === 401 || status === 403) return { kind: 'denied', because };
-  return { kind: 'unavailable', because };
+  const { accepted, error } = parsed(text);
+  if (status >= 200 && status < 300 && typeof accepted === 'number' && Number.isSafeInteger(accepted) && accepted >= 0) return { kind: 'accepted', accepted };
+  const kind = status === 400 || status === 413 ? 'rejected' : status === 401 || status === 403 ? 'denied' : 'unavailable';
+  return { kind, reason: isRejection(error) ? error : 'unknown', because: `the controller answered ${status}: ${oneLine(text, 200)}` };
 }
 
 export function connectController({ url, caFile, tokenFile }: AgentSettings['controller'], version: string): ControllerConnection {
@@ -83,7 +87,7 @@ export function connectController({ url, caFile, tokenFile }: AgentSettings['con
         return answer;
       } catch (error) {
         await drop();
-        return { kind: 'unavailable', because: reasonOf(error) };
+        return { kind: 'unavailable', reason: 'unreachable', because: reasonOf(error) };
       }
     },
     close: drop,

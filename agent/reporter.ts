@@ -3,8 +3,8 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { reportBodyLimit, type ReportBatch } from '../contract/reports.ts';
-import { backOff } from './back-off.ts';
-import type { Answer, ControllerConnection } from './controller-connection.ts';
+import { backOff, longestWait } from './back-off.ts';
+import type { Answer, ControllerConnection, Failure, Reason } from './controller-connection.ts';
 import type { Pending, Spool } from './spool.ts';
 import { createWake } from './wake.ts';
 
@@ -15,6 +15,10 @@ export interface ReporterStatus {
   readonly failures: number;
   /** Why the last one failed. */
   readonly because?: string;
+  /** Reports that were accepted. */
+  readonly sent: number;
+  /** Requests that were not taken, by reason. */
+  readonly refused: ReadonlyMap<Reason, number>;
 }
 
 export interface Reporter {
@@ -42,7 +46,6 @@ const limit = { reports: 500, bytes: reportBodyLimit - 64 * 1024 } as const;
 const remindMs = 60_000;
 
 type Part = Omit<Pending, 'stream'>;
-type Failure = Exclude<Answer, { kind: 'accepted' }>;
 
 const nothing: Part = { reports: [], gaps: [], lastGap: 0 };
 
@@ -58,17 +61,24 @@ function divide({ reports, gaps, lastGap }: Part): readonly Part[] {
   return [reports.slice(0, half), reports.slice(half)].map((some) => ({ reports: some, gaps: [], lastGap: 0 }));
 }
 
+/** Nobody who leads has answered. */
+const isLeaderless = ({ reason }: Failure): boolean => reason === 'unreachable' || reason === 'not-leading';
+
 export function startReporter(options: ReporterOptions): Reporter {
   const { spool, connection, node, log, heartbeatMs, chance = Math.random } = options;
   const wake = createWake();
   const stopping = new AbortController();
-  let status: ReporterStatus = { failures: 0 };
+  const refused = new Map<Reason, number>();
+  let status: Pick<ReporterStatus, 'lastAcceptedAt' | 'failures' | 'because'> = { failures: 0 };
+  let sent = 0;
   let remindedAt = 0;
 
   async function post(part: Part, stream: string): Promise<Answer> {
     const bootId = await options.bootId().catch(() => '');
     const batch: ReportBatch = { schema: 1, node, bootId, stream, reports: part.reports, gaps: part.gaps };
-    return connection.post(batch, stopping.signal);
+    const answer = await connection.post(batch, stopping.signal);
+    if (answer.kind !== 'accepted' && !stopping.signal.aborted) refused.set(answer.reason, (refused.get(answer.reason) ?? 0) + 1);
+    return answer;
   }
 
   async function discard(part: Part, because: string): Promise<void> {
@@ -79,7 +89,7 @@ export function startReporter(options: ReporterOptions): Reporter {
     );
     await spool.forget({ seq: report?.seq ?? 0, gap: part.lastGap });
     // A rejected gap is not answered with another gap: that could go on for ever.
-    if (report) await spool.gap({ seenAt: new Date().toISOString(), what: 'state-lost', lost: 1 });
+    if (report) await spool.gap({ seenAt: new Date().toISOString(), what: 'report-refused', lost: 1 });
   }
 
   /** Undefined when all of the part has been taken, or dropped as poisonous. */
@@ -106,9 +116,12 @@ export function startReporter(options: ReporterOptions): Reporter {
   async function take({ reports, lastGap }: Part, accepted: number): Promise<Failure | undefined> {
     const last = reports.at(-1)?.seq ?? 0;
     const seq = Math.min(accepted, last);
+    sent += reports.filter((report) => report.seq <= seq).length;
     if (seq > 0 || lastGap > 0) await spool.forget({ seq, gap: lastGap });
     const first = reports[0]?.seq ?? 0;
-    return seq < first ? { kind: 'unavailable', because: `the controller accepted nothing: up to ${accepted} of ${first} to ${last}` } : undefined;
+    return seq < first
+      ? { kind: 'unavailable', reason: 'unknown', because: `the controller accepted nothing: up to ${accepted} of ${first} to ${last}` }
+      : undefined;
   }
 
   function succeeded(): void {
@@ -136,7 +149,9 @@ export function startReporter(options: ReporterOptions): Reporter {
       if (failure) {
         failed(failure);
         // Not cut short by new reports: they would undo the back-off.
-        await setTimeout(backOff(status.failures, chance()), undefined, { signal: stopping.signal }).catch(() => undefined);
+        await setTimeout(backOff(status.failures, chance(), longestWait[isLeaderless(failure) ? 'seeking' : 'refused']), undefined, {
+          signal: stopping.signal,
+        }).catch(() => undefined);
         continue;
       }
       succeeded();
@@ -148,7 +163,7 @@ export function startReporter(options: ReporterOptions): Reporter {
   const running = run();
   return {
     wake: wake.wake,
-    status: () => status,
+    status: () => ({ ...status, sent, refused }),
     async stop() {
       stopping.abort();
       wake.wake();

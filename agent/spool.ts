@@ -25,6 +25,10 @@ export interface SpoolStatus {
   readonly stream: string;
   readonly waiting: number;
   readonly dropped: number;
+  /** Of the file. */
+  readonly bytes: number;
+  /** Gaps that were noted since the start. */
+  readonly gaps: ReadonlyMap<Gap['what'], number>;
   readonly onDisk: boolean;
 }
 
@@ -125,7 +129,7 @@ export async function openSpool({ directory, maxBytes, log, changed }: SpoolOpti
         await write([{ forget: through }]);
       }),
     settled: () => disk.works || waiting.count === 0,
-    status: () => ({ stream, waiting: waiting.count, dropped: waiting.dropped, onDisk: disk.works }),
+    status: () => ({ stream, waiting: waiting.count, dropped: waiting.dropped, bytes: disk.bytes, gaps: waiting.gapsNoted, onDisk: disk.works }),
     close: () => inTurn(async () => undefined),
   };
 }

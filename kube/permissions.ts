@@ -1,6 +1,7 @@
 /** What each role may do in the cluster, and why: one table, from which the RBAC objects are made. The agent may do nothing. */
 
 import type { V1ClusterRole, V1ClusterRoleBinding, V1PolicyRule, V1Role, V1RoleBinding } from '@kubernetes/client-node';
+import { jobKinds } from './job-kinds/index.ts';
 
 export interface Permission {
   readonly apiGroup: string;
@@ -26,13 +27,17 @@ const clusterIdentity: Permission = {
   why: 'its UID is the identity of the cluster',
 };
 
+/** The same for every kind of job. */
+const onJobs = (verbs: readonly string[], why: string): Permission[] =>
+  Object.values(jobKinds).map(({ group, plural }) => ({ apiGroup: group, resource: plural, verbs, why }));
+
 export const permissions = {
   controller: [
     clusterIdentity,
     { apiGroup: '', resource: 'nodes', verbs: ['get', 'list', 'watch'], why: 'notices nodes that are gone, replaced or released by hand' },
     { apiGroup: '', resource: 'pods', verbs: ['get', 'list', 'watch'], why: 'sees pods fail; checks that the pod of a token lives' },
-    { apiGroup: 'kubeflow.org', resource: 'pytorchjobs', verbs: ['get', 'list', 'watch'], why: 'sees jobs opt in, finish and go' },
-    { apiGroup: 'batch', resource: 'jobs', verbs: ['get', 'list', 'watch'], why: 'sees jobs opt in, finish and go' },
+    { apiGroup: '', resource: 'pods', verbs: ['patch'], own: true, why: 'puts the leader label on its own pod and takes it off others' },
+    ...onJobs(['get', 'list', 'watch'], 'sees jobs opt in, finish and go'),
     { apiGroup: 'authentication.k8s.io', resource: 'tokenreviews', verbs: ['create'], why: 'asks who an agent is' },
     { apiGroup: 'coordination.k8s.io', resource: 'leases', verbs: ['create'], own: true, why: 'creates its Lease once; a create cannot be bound to a name' },
     { apiGroup: 'coordination.k8s.io', resource: 'leases', verbs: ['get', 'update', 'patch'], names: [leaseName], own: true, why: 'one controller leads' },
@@ -42,18 +47,7 @@ export const permissions = {
     { apiGroup: '', resource: 'nodes', verbs: ['get', 'list', 'patch'], why: 'taints, cordons and releases nodes; counts those with accelerators' },
     { apiGroup: '', resource: 'pods', verbs: ['get', 'list', 'watch', 'delete', 'deletecollection'], why: 'stops attempts and sees the next one become ready' },
     { apiGroup: '', resource: 'events', verbs: ['create', 'patch'], why: 'tells people on the job and the node' },
-    {
-      apiGroup: 'kubeflow.org',
-      resource: 'pytorchjobs',
-      verbs: ['get', 'list', 'watch', 'patch'],
-      why: 'suspends and resumes; removes the need-recovery label; sees the next attempt',
-    },
-    {
-      apiGroup: 'batch',
-      resource: 'jobs',
-      verbs: ['get', 'list', 'watch', 'patch'],
-      why: 'suspends and resumes; removes the need-recovery label; sees the next attempt',
-    },
+    ...onJobs(['get', 'list', 'watch', 'patch'], 'suspends and resumes; removes the need-recovery label; sees the next attempt'),
   ],
 } as const satisfies Record<Role, readonly Permission[]>;
 

@@ -5,6 +5,9 @@ import { clusterRoles, roles as namespacedRoles } from '../kube/permissions.ts';
 import { agentNamespace, agentToken, deployAgents } from './agents.ts';
 import { bundleWorkflows } from './bundle.ts';
 import { loopbackCertificate } from './certificate.ts';
+import { isChartInstalled } from './chart.ts';
+import { createControllerPods, type IntakeService, openIntakeService } from './intake-service.ts';
+import type { ApiAddress } from './kubeconfig.ts';
 import type { SimulatedNode } from './nodes.ts';
 import { probe } from './servers/probe.ts';
 import { Ports } from './servers/ports.ts';
@@ -17,6 +20,11 @@ export interface KcoverOptions {
   readonly workerSettings?: Readonly<Record<string, unknown>>;
   readonly controllerSettings?: Readonly<Record<string, unknown>>;
   readonly workers?: number;
+  /** With more than one, agents reach the leader through the Service of the intake. */
+  readonly controllers?: number;
+  readonly controllerArgs?: readonly string[];
+  /** Where worker and controller reach the Kubernetes API; at its server unless told. */
+  readonly through?: ApiAddress;
   /** Nodes that get an agent; all unless told. */
   readonly agentsOn?: readonly SimulatedNode[];
   /** Made once and given to many; bundled anew unless told. */
@@ -26,12 +34,18 @@ export interface KcoverOptions {
 /** The real roles as processes of their own, under the service accounts and rights that an installation has. */
 export interface Kcover {
   readonly workers: readonly Server[];
+  /** The first of them. */
   readonly controller: Server;
+  readonly controllers: readonly Server[];
+  /** Where there are several controllers. */
+  readonly service: IntakeService | undefined;
   readonly agents: ReadonlyMap<string, Server>;
   readonly intakeUrl: string;
   readonly authority: string;
   /** One JSON document per incident. */
   readonly records: string;
+  /** What a role says of itself at `/metrics`. */
+  metricsOf(role: Server): Promise<string>;
   /** For the command line: KUBECONFIG and TEMPORAL_ADDRESS of the administrator. */
   readonly environment: Readonly<Record<string, string>>;
   /** Starts the workers again with other settings; those that are not named stay. */
@@ -55,8 +69,8 @@ export async function startKcover(world: WorldOfRoles, options: KcoverOptions = 
     deployAgents(world.api, world.nodes).then(() => grant(world)),
   ]);
   const records = join(directory, 'records');
-  const intake = await ports.take();
 
+  const health = new Map<string, number>();
   const role = async (
     name: string,
     kind: 'worker' | 'controller' | 'agent',
@@ -64,18 +78,20 @@ export async function startKcover(world: WorldOfRoles, options: KcoverOptions = 
     args: readonly string[],
     env: Record<string, string>,
   ): Promise<Server> => {
-    const health = await ports.take();
+    const port = await ports.take();
+    health.set(name, port);
     const file = join(directory, `${name}.yaml`);
-    writeFileSync(file, JSON.stringify({ ...settings, health: { listen: `127.0.0.1:${health}` } }, null, 2));
+    writeFileSync(file, JSON.stringify({ ...settings, health: { listen: `127.0.0.1:${port}` } }, null, 2));
     return server(world.directory, {
       name,
       program: process.execPath,
       args: [program, kind, '--config', file, ...args],
       env: { TEMPORAL_ADDRESS: world.temporal.address, TEMPORAL_NAMESPACE: world.temporal.namespace, ...env },
-      missing: () => probe(`http://127.0.0.1:${health}/readyz`),
+      kept: true,
+      missing: () => probe(`http://127.0.0.1:${port}/readyz`),
     });
   };
-  const account = (name: string) => world.kubernetes.kubeconfigFor({ namespace: agentNamespace, name });
+  const account = (name: string) => world.kubernetes.kubeconfigFor({ namespace: agentNamespace, name }, options.through);
 
   const workerKubeconfig = await account('kcover-worker');
   const workers = await Promise.all(
@@ -89,14 +105,22 @@ export async function startKcover(world: WorldOfRoles, options: KcoverOptions = 
       ),
     ),
   );
-  const controller = await role(
-    'controller',
-    'controller',
-    { intake: { listen: `127.0.0.1:${intake}`, tls: certificate }, ...options.controllerSettings },
-    [],
-    { KUBECONFIG: await account('kcover-controller'), POD_NAME: 'kcover-controller-0', POD_NAMESPACE: agentNamespace },
-  );
-  const intakeUrl = `https://127.0.0.1:${intake}`;
+  const pods = Array.from({ length: options.controllers ?? 1 }, (_, index) => `kcover-controller-${index}`);
+  await createControllerPods(world.api, pods);
+  const controllerKubeconfig = await account('kcover-controller');
+  const backends = new Map<string, number>();
+  const controllers: Server[] = [];
+  for (const [index, pod] of pods.entries()) {
+    const port = await ports.take();
+    backends.set(pod, port);
+    const settings = { intake: { listen: `127.0.0.1:${port}`, tls: certificate }, ...options.controllerSettings };
+    const env = { KUBECONFIG: controllerKubeconfig, POD_NAME: pod, POD_NAMESPACE: agentNamespace };
+    controllers.push(await role(index === 0 ? 'controller' : `controller-${index}`, 'controller', settings, options.controllerArgs ?? [], env));
+  }
+  const [controller] = controllers as [Server, ...Server[]];
+  const front = pods.length > 1 ? await ports.take() : undefined;
+  const service = front === undefined ? undefined : await openIntakeService({ api: world.api, kubeconfig: world.kubernetes.kubeconfig, port: front, backends });
+  const intakeUrl = `https://127.0.0.1:${front ?? backends.get(pods[0] ?? '')}`;
   const agents = new Map<string, Server>();
   for (const node of nodes) {
     const home = join(directory, 'agents', node.name);
@@ -107,16 +131,19 @@ export async function startKcover(world: WorldOfRoles, options: KcoverOptions = 
     agents.set(node.name, await role(`agent-${node.name}`, 'agent', settings, ['--host-root', node.hostRoot], { NODE_NAME: node.name }));
   }
 
-  const all = [...workers, controller, ...agents.values()];
-  await Promise.all([...workers.map((each) => each.start()), controller.start()]);
+  const all = [...workers, ...controllers, ...agents.values()];
+  await Promise.all([...workers, ...controllers].map((each) => each.start()));
   await Promise.all([...agents.values()].map((each) => each.start()));
   return {
     workers,
     controller,
+    controllers,
+    service,
     agents,
     intakeUrl,
     authority: certificate.certFile,
     records,
+    metricsOf: async ({ name }) => (await fetch(`http://127.0.0.1:${health.get(name)}/metrics`)).text(),
     environment: { KUBECONFIG: world.kubernetes.kubeconfig, TEMPORAL_ADDRESS: world.temporal.address, TEMPORAL_NAMESPACE: world.temporal.namespace },
     reconfigure: async (workerSettings) => {
       for (const worker of workers) {
@@ -128,12 +155,14 @@ export async function startKcover(world: WorldOfRoles, options: KcoverOptions = 
     },
     stop: async () => {
       if (existsSync(world.directory)) await Promise.all(all.map((each) => each.stop()));
+      await service?.close();
     },
   };
 }
 
-/** Exactly the rights that an installation gives. */
+/** Exactly the rights that an installation gives; where the chart is installed, they are there, and nothing is added to them. */
 async function grant({ api }: WorldOfRoles): Promise<void> {
+  if (await isChartInstalled(api)) return;
   for (const name of ['kcover-controller', 'kcover-worker']) {
     await unlessThere(api.core.createNamespacedServiceAccount({ namespace: agentNamespace, body: { metadata: { name, namespace: agentNamespace } } }));
   }

@@ -33,6 +33,8 @@ export interface DetectorStatus {
   readonly state: 'starting' | 'watching' | 'blind';
   /** One sentence. */
   readonly because: string;
+  /** Lines that it has looked at since the start. */
+  readonly read: number;
 }
 
 export interface Detector {

@@ -34,7 +34,8 @@ export function followKernelLog(options: FollowOptions): RunningDetector {
   const { hostRoot, path, stateDirectory, log } = options;
   const wake = createWake();
   let stopped = false;
-  let status: DetectorStatus = { state: 'starting', because: `opening ${join(hostRoot, path)}` };
+  let read = 0;
+  let status: Omit<DetectorStatus, 'read'> = { state: 'starting', because: `opening ${join(hostRoot, path)}` };
   let position: Position | undefined;
   let saved = '';
   let savedAt = 0;
@@ -67,6 +68,7 @@ export function followKernelLog(options: FollowOptions): RunningDetector {
       if (look.kind === 'restarted') return 'restarted';
       if (look.lost !== undefined) await options.gap({ what: 'kernel-log-overrun', lost: look.lost });
       let fault = false;
+      read += look.lines.length;
       for (const { raw, sequence } of look.lines) fault = (await options.line(raw, { bootId, sequence })) || fault;
       // While old lines are passed over, the position is not yet where judging begins.
       if (look.lines.length > 0 || !look.more) position = { bootId, next: look.next };
@@ -124,7 +126,7 @@ export function followKernelLog(options: FollowOptions): RunningDetector {
 
   const running = run();
   return {
-    status: () => status,
+    status: () => ({ ...status, read }),
     async stop() {
       stopped = true;
       wake.wake();

@@ -27,6 +27,7 @@ export interface Waiting {
   readonly count: number;
   readonly bytes: number;
   readonly dropped: number;
+  readonly gapsNoted: ReadonlyMap<Gap['what'], number>;
   /** Numbers a fault. It is not sent before `show`, so that no number is given away that the disk does not know. */
   take(fault: Fault): Report;
   show(seq: number): void;
@@ -55,6 +56,7 @@ function waitingFrom(start: Start): Waiting {
   let shownSeq = nextSeq - 1;
   let shownGap = 0;
   let dropped = 0;
+  const gapsNoted = new Map<Gap['what'], number>();
 
   return {
     stream: start.stream,
@@ -82,7 +84,9 @@ function waitingFrom(start: Start): Waiting {
     show(seq) {
       shownSeq = seq;
     },
+    gapsNoted,
     addGap(gap) {
+      gapsNoted.set(gap.what, (gapsNoted.get(gap.what) ?? 0) + 1);
       // One that is on its way must not change any more; when there are too many, counting twice is the lesser evil.
       const same = gaps.findLast((one) => one.gap.what === gap.what && (one.number > shownGap || gaps.length >= gapsMost));
       const entry = same ? { gap: { ...same.gap, lost: add(same.gap.lost, gap.lost) }, number: same.number } : { gap, number: nextGap++ };

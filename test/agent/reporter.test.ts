@@ -176,11 +176,12 @@ describe('the reporter', () => {
     });
     start();
     await empty();
-    await until(() => controller.requests.some(({ batch }) => batch.gaps.some((gap) => gap.what === 'state-lost')));
+    await until(() => controller.requests.some(({ batch }) => batch.gaps.some((gap) => gap.what === 'report-refused')));
     expect([...delivered].toSorted((one, other) => one - other)).toEqual(Array.from({ length: 20 }, (_, index) => index + 1).filter((seq) => seq !== 7));
     expect(controller.requests.flatMap(({ batch }) => batch.gaps)).toEqual(
-      expect.arrayContaining([expect.objectContaining({ what: 'kernel-log-overrun' }), expect.objectContaining({ what: 'state-lost', lost: 1 })]),
+      expect.arrayContaining([expect.objectContaining({ what: 'kernel-log-overrun' }), expect.objectContaining({ what: 'report-refused', lost: 1 })]),
     );
+    expect(reporter?.status()).toMatchObject({ sent: 19, refused: new Map([['malformed', expect.any(Number)]]) });
     expect(logged).toMatchObject([{ level: 50, fault: 'kernel/boot/7', msg: expect.stringContaining('dropped') }]);
   });
 

@@ -17,14 +17,18 @@ describe('the examples', () => {
     expect(schema.safeParse(parse(textOf(file)))).toMatchObject({ success: true });
   });
 
-  it('hold a job that is opted in and can be recovered', () => {
-    const job = parse(textOf('examples/pytorchjob.yaml')) as KubernetesObject;
-    const view = jobKinds.PyTorchJob.view({ ...job, metadata: { ...job.metadata, uid: 'uid', resourceVersion: '1' } }, taint);
-    expect(view).toMatchObject({ optedIn: true, podsExpected: 4 });
+  it.each([
+    ['examples/pytorchjob.yaml', jobKinds.PyTorchJob, 4],
+    ['examples/mpijob.yaml', jobKinds.MPIJob, 3],
+  ])('hold a job that is opted in and can be recovered: %s', (file, entry, podsExpected) => {
+    const job = parse(textOf(file)) as KubernetesObject;
+    expect(job.kind).toBe(entry.kind);
+    const view = entry.view({ ...job, metadata: { ...job.metadata, uid: 'uid', resourceVersion: '1' } }, taint);
+    expect(view).toMatchObject({ optedIn: true, podsExpected });
     expect(decideOptIn(view).kind).not.toBe('warn');
   });
 
   it('are all looked at here', () => {
-    expect(files.filter((file) => file.startsWith('examples/'))).toHaveLength(4);
+    expect(files.filter((file) => file.startsWith('examples/'))).toHaveLength(5);
   });
 });

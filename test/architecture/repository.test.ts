@@ -21,6 +21,22 @@ describe('documents', () => {
     expect(broken).toEqual([]);
   });
 
+  it('name tests that are there, where they say what happens when something breaks', () => {
+    const page = 'docs/failure-modes.md';
+    const named = [...textOf(page).matchAll(/\[([^\]]+)\]\(\.\.\/(test\/[^)]+\.test\.ts)\)/g)].map(([, title = '', file = '']) => ({ title, file }));
+    // Three dots stand for what `it.each` puts in.
+    const titled = (title: string): RegExp =>
+      new RegExp(
+        title
+          .split('…')
+          .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+          .join('.*'),
+      );
+    expect(named.length).toBeGreaterThan(15);
+    expect(titled('is … by us').test('is %s by them')).toBe(false);
+    expect(named.filter(({ title, file }) => !titled(title).test(textOf(file)))).toEqual([]);
+  });
+
   it('have one number for each decision', () => {
     const numbers = pages.filter((page) => page.startsWith('docs/adr/')).flatMap((page) => /\/(\d+)-[^/]+\.md$/.exec(page)?.[1] ?? []);
     expect(numbers).toEqual([...new Set(numbers)]);

@@ -53,8 +53,10 @@ describe('a change of a job', () => {
 });
 
 const failure = (id: string, seenAt = '2026-11-21T07:00:10Z'): Fault => ({ id, source: 'pod', code: 'pod/exit', message: 'm', seenAt });
-const pod = (failures: readonly Fault[], more: Partial<PodSeen> = {}): PodSeen => ({ uid: 'p', failures, decidedSuccess: false, ...more });
+const pod = (failures: readonly Fault[], more: Partial<PodSeen> = {}): PodSeen => ({ uid: 'p', failures, ...more });
 const owner: PodOwner = { optedIn: true, optedInAt: '2026-11-21T07:00:00Z' };
+const led: PodOwner = { ...owner, succeedsWith: { role: 'master' } };
+const firstWorker: PodOwner = { ...owner, succeedsWith: { role: 'worker', index: 0 } };
 
 describe('a failure of a pod', () => {
   it.each<[string, PodOwner | undefined, readonly PodSeen[], readonly string[]]>([
@@ -67,7 +69,15 @@ describe('a failure of a pod', () => {
     ['is nothing while the job is suspended', { ...owner, suspension: { by: 'kcover', incident: 'i', attempt: 1 } }, [pod([failure('a')])], []],
     ['is history when it ended before the opt-in', owner, [pod([failure('a', '2026-11-21T06:59:59Z')])], []],
     ['counts in the second of the opt-in', owner, [pod([failure('a', '2026-11-21T07:00:00Z')])], ['a']],
-    ['is nothing after the master has succeeded', owner, [pod([failure('a')]), pod([], { decidedSuccess: true })], []],
+    [
+      "is nothing after the pod has succeeded whose success is the job's",
+      led,
+      [pod([failure('a')]), pod([], { succeededAs: { role: 'master', index: 0 } })],
+      [],
+    ],
+    ['counts after another pod has succeeded', led, [pod([failure('a')]), pod([], { succeededAs: { role: 'worker', index: 0 } })], ['a']],
+    ['counts after another pod of the role has', firstWorker, [pod([failure('a')]), pod([], { succeededAs: { role: 'worker', index: 1 } })], ['a']],
+    ['counts after a success where all have to succeed', owner, [pod([failure('a')]), pod([], { succeededAs: { role: 'worker', index: 0 } })], ['a']],
   ])('%s', (_sentence, job, pods, expected) => {
     expect(failuresToTell(job, pods, new Set(['told'])).map(({ id }) => id)).toEqual(expected);
   });
@@ -89,7 +99,11 @@ describe('a change of a node', () => {
     ['is nothing when the node was never quarantined', [node(), node(), undefined, node({ uid: 'u2' })], ['-', '-', '-', '-']],
     ['is no news when it is our own first taint', [node(), ours], ['-', '-']],
     ['is told when our taint is taken off', [ours, node()], ['-', 'u1 free']],
-    ['is told when our taint is back', [ours, node(), node(), ours, ours], ['-', 'u1 free', '-', 'u1 ours', '-']],
+    [
+      'is told each time that our taint is taken off, and never that it is there again',
+      [ours, node(), node(), ours, node()],
+      ['-', 'u1 free', '-', '-', 'u1 free'],
+    ],
     ['is told when the node goes and comes back as another object', [ours, undefined, node({ uid: 'u2' })], ['-', 'gone', 'u2 free']],
     ['is told when the object was replaced', [ours, node({ uid: 'u2', quarantinedByUs: true })], ['-', 'u2 ours']],
   ])('%s', (_sentence, states, expected) => {
@@ -97,7 +111,7 @@ describe('a change of a node', () => {
   });
 
   it('is told of a node with a workflow that was never quarantined, but not its first taint', () => {
-    const followed: NodeMemory = { seen: node(), followed: true, takenOff: false };
+    const followed: NodeMemory = { seen: node(), followed: true };
     expect(foldNode(followed, ours).tell).toBeUndefined();
     expect(foldNode(followed, undefined).tell).toEqual({ quarantinedByUs: false });
   });

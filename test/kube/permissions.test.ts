@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { jobKinds } from '../../kube/job-kinds/index.ts';
 import { clusterRoles, permissions, type Permission, roles } from '../../kube/permissions.ts';
 
 const verbsOf = (role: keyof typeof permissions, resource: string): readonly string[] => {
@@ -7,14 +8,15 @@ const verbsOf = (role: keyof typeof permissions, resource: string): readonly str
 };
 
 describe('permissions', () => {
-  it('let the controller write nothing but reviews and its Lease', () => {
+  it('let the controller write nothing but reviews, its Lease and, in its own namespace, labels of pods', () => {
     const table: readonly Permission[] = permissions.controller;
     const writing = table.filter(({ verbs }) => verbs.some((verb) => !['get', 'list', 'watch'].includes(verb))).map(({ resource }) => resource);
-    expect(new Set(writing)).toEqual(new Set(['tokenreviews', 'leases']));
+    expect(new Set(writing)).toEqual(new Set(['tokenreviews', 'leases', 'pods']));
+    expect(table.find(({ resource, verbs }) => resource === 'pods' && verbs.includes('patch'))).toMatchObject({ own: true, verbs: ['patch'] });
   });
 
   it('let the worker patch nodes and jobs, and never delete them', () => {
-    for (const resource of ['nodes', 'pytorchjobs', 'jobs']) {
+    for (const resource of ['nodes', ...Object.values(jobKinds).map(({ plural }) => plural)]) {
       expect(verbsOf('worker', resource)).toContain('patch');
       expect(verbsOf('worker', resource)).not.toContain('delete');
       expect(verbsOf('worker', resource)).not.toContain('update');

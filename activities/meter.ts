@@ -1,0 +1,79 @@
+/** What is worth counting and logging of activities: their answers, each attempt that failed, and how long they took. */
+
+import { activityInfo, cancellationSignal } from '@temporalio/activity';
+import { ApplicationFailure } from '@temporalio/common';
+import type { Logger } from 'pino';
+import type { Activities } from '../contract/activities.ts';
+
+type Name = keyof Activities;
+type Answer<N extends Name> = Awaited<ReturnType<Activities[N]>>;
+
+/** Port: where it is counted. */
+export interface Meter {
+  decided(about: 'node' | 'incident' | 'recovery' | 'opt-in', kind: string): void;
+  held(what: 'quarantine' | 'recovery'): void;
+  quarantined(taint: string): void;
+  released(): void;
+  stopped(by: string, result: string, forced: number): void;
+  ended(outcome: string): void;
+  failed(activity: string, code: string): void;
+}
+
+type Observers = { readonly [N in Name]?: (answer: Answer<N>, request: Parameters<Activities[N]>[0]) => void };
+
+const observers = (meter: Meter): Observers => ({
+  decideNode: ({ kind }) => meter.decided('node', kind),
+  decideIncident: ({ kind }) => meter.decided('incident', kind),
+  decideOptIn: ({ kind }) => meter.decided('opt-in', kind),
+  decideRecovery({ kind }) {
+    meter.decided('recovery', kind);
+    if (kind === 'hold') meter.held('recovery');
+  },
+  reserveQuarantine: ({ granted }) => void (granted || meter.held('quarantine')),
+  quarantineNode: ({ taint }) => meter.quarantined(taint),
+  releaseNode: ({ kind }) => void (kind === 'released' && meter.released()),
+  stopAttempt: (result, { by }) => meter.stopped(by, result.kind, result.kind === 'stopped' ? (result.forced ?? []).length : 0),
+  recordIncident: (_, record) => void ('job' in record && meter.ended(record.outcome)),
+});
+
+/** Looks that are made often and change nothing. */
+const quiet = /^(observe|decide|find|lookAt)/;
+
+type Activity = (...args: readonly unknown[]) => Promise<unknown>;
+
+/** The same activities, each answer counted, each effect logged under its incident. */
+export function metered(activities: Activities, meter: Meter, log: Logger): Activities {
+  const seen = observers(meter) as Readonly<Record<string, ((answer: unknown, request: unknown) => void) | undefined>>;
+  const watched = Object.entries(activities as unknown as Record<string, Activity>).map(([name, activity]): [string, Activity] => [
+    name,
+    async (...args: readonly unknown[]) => {
+      const [request] = args;
+      const about = { ...storyOf(request), activity: name };
+      const began = performance.now();
+      try {
+        const answer = await activity(...args);
+        seen[name]?.(answer, request);
+        log[quiet.test(name) ? 'debug' : 'info']({ ...about, ms: Math.round(performance.now() - began) }, `${name} done`);
+        return answer;
+      } catch (error) {
+        // Cancelled, or handed to another worker.
+        if (cancellationSignal().aborted) throw error;
+        const code = error instanceof ApplicationFailure ? (error.type ?? 'unknown') : nameOf(error);
+        meter.failed(name, code);
+        log.warn({ ...about, code, because: error instanceof Error ? error.message : String(error) }, `${name} failed`);
+        throw error;
+      }
+    },
+  ]);
+  return Object.fromEntries(watched) as unknown as Activities;
+}
+
+/** The workflow that asks, and the incident that it is about: a recovery is its own. */
+function storyOf(request: unknown): { readonly workflow: string; readonly incident?: string } {
+  const workflow = activityInfo().workflowExecution?.workflowId ?? '';
+  const named = typeof request === 'object' && request !== null && 'incident' in request && typeof request.incident === 'string' ? request.incident : undefined;
+  const incident = named ?? (workflow.startsWith('recovery/') ? workflow : undefined);
+  return { workflow, ...(incident !== undefined && { incident }) };
+}
+
+const nameOf = (error: unknown): string => (error instanceof Error ? error.name : 'unknown');

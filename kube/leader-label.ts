@@ -1,0 +1,39 @@
+/** The label on the pods of controllers that says which of them leads. What it means is the caller's business. */
+
+import type { V1Pod } from '@kubernetes/client-node';
+import { leaderLabel } from '../contract/ids.ts';
+import type { Kube } from './connection.ts';
+import { isNotFound } from './errors.ts';
+import { listObjects, patchObject } from './requests.ts';
+
+/** Labels of pods in one namespace. Throws `KcoverError`. */
+export interface LabelStore {
+  /** Names of the pods that carry the label. */
+  labelled(): Promise<readonly string[]>;
+  /** False when there is no such pod. */
+  mark(pod: string): Promise<boolean>;
+  /** Does nothing where there is no such pod, or no label. */
+  clear(pod: string): Promise<void>;
+}
+
+export function leaderLabels(kube: Kube, namespace: string): LabelStore {
+  const pods = `/api/v1/namespaces/${namespace}/pods`;
+  const selector = `${leaderLabel.key}=${leaderLabel.value}`;
+
+  async function write(pod: string, value: string | null, doing: string): Promise<boolean> {
+    try {
+      await patchObject<V1Pod>(kube, `${pods}/${pod}`, { metadata: { labels: { [leaderLabel.key]: value } } }, `${doing} pod ${namespace}/${pod}`);
+      return true;
+    } catch (error) {
+      if (isNotFound(error)) return false;
+      throw error;
+    }
+  }
+
+  return {
+    labelled: async () =>
+      (await listObjects<V1Pod>(kube, pods, { labelSelector: selector }, 'list the pods that lead')).map(({ metadata }) => metadata?.name ?? ''),
+    mark: (pod) => write(pod, leaderLabel.value, 'label'),
+    clear: async (pod) => void (await write(pod, null, 'take the leader label off')),
+  };
+}

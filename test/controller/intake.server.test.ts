@@ -1,0 +1,135 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Registry } from 'prom-client';
+import { nodeWorkflowId } from '../../contract/ids.ts';
+import { agentAccount, agentAudience, agentNamespace } from '../../testbed/agents.ts';
+import { merge } from '../../testbed/api.ts';
+import { podToken } from '../../testbed/tokens.ts';
+import { until } from '../../testbed/until.ts';
+import { type Answered, batch, bootId, kernelFault, LiveController, run } from './live-controller.ts';
+
+let rig: LiveController;
+
+beforeAll(async () => {
+  rig = await LiveController.open();
+}, 60_000);
+afterAll(() => rig?.close());
+
+describe('the intake', () => {
+  it('answers 202 when Temporal took the faults, and a repeat has no effect', async () => {
+    const { node } = await rig.agentOf(0);
+    const token = await rig.tokenOf(0);
+    expect(await rig.post(batch(node, [1, 2]), token)).toEqual({ status: 202, body: { accepted: 2 } });
+    const before = await rig.told(nodeWorkflowId(node));
+    expect(before).toEqual(expect.arrayContaining([`kernel/${bootId}/1`, `kernel/${bootId}/2`]));
+    expect(await rig.post(batch(node, [1, 2]), token)).toEqual({ status: 202, body: { accepted: 2 } });
+    expect(await rig.told(nodeWorkflowId(node))).toEqual(before);
+    expect(await rig.post(batch(node, [2, 3]), token)).toEqual({ status: 202, body: { accepted: 3 } });
+    expect(await rig.told(nodeWorkflowId(node))).toEqual([...before, `kernel/${bootId}/3`]);
+  });
+
+  it('takes a heartbeat without starting anything', async () => {
+    const { node } = await rig.agentOf(1);
+    expect(await rig.post(batch(node, []), await rig.tokenOf(1))).toEqual({ status: 202, body: { accepted: 0 } });
+    expect(await rig.metrics.getSingleMetricAsString('kcover_agents_heard')).toMatch(/kcover_agents_heard [1-9]/);
+  });
+
+  it('overwrites the node that a fault names', async () => {
+    const { node } = await rig.agentOf(1);
+    const fault = { ...kernelFault(7), node: 'another' };
+    expect(await rig.post(batch(node, [], { stream: `${run}-liar`, reports: [{ seq: 1, fault }] }), await rig.tokenOf(1))).toMatchObject({ status: 202 });
+    const { events } = await rig.temporal.workflow.getHandle(nodeWorkflowId(node)).fetchHistory();
+    const payloads = (events ?? []).flatMap(({ workflowExecutionSignaledEventAttributes: signal }) => signal?.input?.payloads ?? []);
+    expect(payloads.map(({ data }) => Buffer.from(data ?? []).toString()).join()).not.toContain('another');
+  });
+
+  it.each<[string, number, string, () => Promise<Answered>]>([
+    ['refuses a batch of another node', 403, 'other-node', async () => rig.post(batch((await rig.agentOf(1)).node, [1]), await rig.tokenOf(0))],
+    ['refuses a pod of another account', 403, 'other-account', async () => rig.post(batch((await rig.agentOf(0)).node, [1]), await otherToken())],
+    [
+      'does not know a token of another audience',
+      401,
+      'unauthenticated',
+      async () => rig.post(batch((await rig.agentOf(0)).node, [1]), await rig.tokenOf(0, agentAccount, 'https://kubernetes.default.svc')),
+    ],
+    ['does not know who shows no token', 401, 'unauthenticated', () => rig.post(batch('gpu', [1]), undefined)],
+    ['does not know a forged token', 401, 'unauthenticated', () => rig.post(batch('gpu', [1]), 'eyJhbGciOiJub25lIn0.e30.')],
+    ['refuses what is no batch', 400, 'malformed', async () => rig.post({ schema: 1 }, await rig.tokenOf(0))],
+    ['refuses what is no JSON', 400, 'malformed', async () => rig.post('{"schema":', await rig.tokenOf(0))],
+    [
+      'refuses a fault whose id is not its position in the kernel log',
+      400,
+      'malformed',
+      async () =>
+        rig.post(batch((await rig.agentOf(0)).node, [], { reports: [{ seq: 1, fault: { ...kernelFault(1), id: 'kernel/other/1' } }] }), await rig.tokenOf(0)),
+    ],
+    ['refuses more than a request may have', 413, 'too-large', async () => rig.post(JSON.stringify({ filler: 'x'.repeat(1024 * 1024) }), await rig.tokenOf(0))],
+  ])('%s', async (_sentence, status, error, act) => {
+    expect(await act()).toEqual({ status, body: { error, because: expect.any(String) } });
+    expect(await rig.metrics.getSingleMetricAsString('kcover_intake_rejected_total')).toContain(`reason="${error}"`);
+  });
+
+  async function otherToken(): Promise<string> {
+    const name = `agent-like-${run}`;
+    const { node } = await rig.agentOf(0);
+    await rig.api.core.createNamespacedServiceAccount({ namespace: agentNamespace, body: { metadata: { name } } });
+    const body = { metadata: { name }, spec: { nodeName: node, serviceAccountName: name, containers: [{ name: 'c', image: 'c' }] } };
+    const { metadata } = await rig.api.core.createNamespacedPod({ namespace: agentNamespace, body });
+    return podToken(rig.api, { namespace: agentNamespace, name, uid: metadata?.uid ?? '' }, name, agentAudience);
+  }
+
+  it('refuses the token of a pod that is gone', async () => {
+    const { pod, node } = await rig.agentOf(2);
+    const token = await rig.tokenOf(2);
+    await rig.api.core.deleteNamespacedPod({ ...pod, gracePeriodSeconds: 0 });
+    const answer = await rig.post(batch(node, [1]), token);
+    expect([401, 403]).toContain(answer.status);
+  });
+
+  it('answers 503 as a standby, and takes over when the leader stops', async () => {
+    const standby = await rig.start('second');
+    try {
+      const { node } = await rig.agentOf(0);
+      expect(await rig.post(batch(node, [1]), await rig.tokenOf(0), standby)).toMatchObject({ status: 503, body: { error: 'not-leading' } });
+      await rig.controller.stop();
+      await expect(rig.controller.stopped).resolves.toBe('stopped');
+      await until('the standby leads', 20_000, async () => (standby.leading() ? { found: true } : { missing: 'not yet' }));
+      expect(await rig.post(batch(node, [4]), await rig.tokenOf(0), standby)).toEqual({ status: 202, body: { accepted: 4 } });
+    } finally {
+      await standby.stop();
+      await rig.startAgain('third');
+    }
+  }, 30_000);
+});
+
+describe('a controller without an election', () => {
+  it('leads at once, writes no Lease and wears no label', async () => {
+    const name = `alone-${run}`;
+    const lease = { namespace: agentNamespace, name };
+    await rig.api.core.createNamespacedPod({ namespace: agentNamespace, body: { metadata: { name }, spec: { containers: [{ name: 'c', image: 'c' }] } } });
+    const alone = await rig.start(name, new Registry(), { enabled: false, name });
+    try {
+      await until('it leads', 20_000, async () => (alone.leading() ? { found: true } : { missing: 'not yet' }));
+      const { node } = await rig.agentOf(0);
+      expect(await rig.post(batch(node, []), await rig.tokenOf(0), alone)).toMatchObject({ status: 202 });
+      await expect(rig.api.coordination.readNamespacedLease(lease)).rejects.toMatchObject({ code: 404 });
+      expect((await rig.api.core.readNamespacedPod(lease)).metadata?.labels).toBeUndefined();
+    } finally {
+      await alone.stop();
+      await rig.api.core.deleteNamespacedPod({ ...lease, gracePeriodSeconds: 0 });
+    }
+    await expect(alone.stopped).resolves.toBe('stopped');
+  }, 30_000);
+});
+
+describe('a controller', () => {
+  it('ends with the Lease, and the intake with it', async () => {
+    const { node } = await rig.agentOf(0);
+    const token = await rig.tokenOf(0);
+    const lease = { name: `kcover-test-${run}`, namespace: agentNamespace };
+    await rig.api.coordination.patchNamespacedLease({ ...lease, body: { spec: { holderIdentity: 'somebody-else' } } }, merge);
+    await expect(rig.controller.stopped).resolves.toBe('lost-lease');
+    expect(rig.controller.leading()).toBe(false);
+    await expect(rig.post(batch(node, [9]), token)).rejects.toThrow('fetch failed');
+    expect((await rig.api.coordination.readNamespacedLease(lease)).spec?.holderIdentity).toBe('somebody-else');
+  });
+});

@@ -1,0 +1,131 @@
+import { describe, expect, it } from '@jest/globals';
+import { KcoverError } from '../../contract/errors.ts';
+import { openLeaderLabel } from '../../controller/leader-label.ts';
+import type { LabelStore } from '../../kube/leader-label.ts';
+
+/** Labels in memory; a pause ends when told to. */
+function rig(first: readonly string[]) {
+  const labelled = new Set(first);
+  const asked: string[] = [];
+  const troubles: string[] = [];
+  const over = new AbortController();
+  let reachable = true;
+  let leads = false;
+  let wake = (): void => undefined;
+  const act = async <T>(what: string, effect: () => T): Promise<T> => {
+    if (!reachable) throw new KcoverError('kube.unreachable', 'connection refused');
+    asked.push(what);
+    return effect();
+  };
+  const store: LabelStore = {
+    labelled: () => act('list', () => [...labelled]),
+    mark: (pod) => act(`mark ${pod}`, () => (pod === 'nobody' ? false : Boolean(labelled.add(pod)))),
+    clear: (pod) => act(`clear ${pod}`, () => void labelled.delete(pod)),
+  };
+  const settle = async () => {
+    for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
+  };
+  const open = (pod: string) =>
+    openLeaderLabel({
+      store,
+      pod,
+      leading: () => leads,
+      signal: over.signal,
+      pause: () => new Promise((resolve) => (wake = resolve)),
+      onTrouble: (because) => troubles.push(because),
+      lookAgainMs: 1,
+      retryMs: 1,
+    });
+  return {
+    open,
+    settle,
+    labelled,
+    asked,
+    troubles,
+    later: async () => {
+      wake();
+      await settle();
+    },
+    reach: (now: boolean) => (reachable = now),
+    lead: (now: boolean) => (leads = now),
+    end: () => over.abort(),
+  };
+}
+
+describe('the leader label', () => {
+  it('is taken off at the start, where an earlier process of the same pod left it', async () => {
+    const { open, settle, labelled } = rig(['a', 'b']);
+    open('a');
+    await settle();
+    expect([...labelled]).toEqual(['b']);
+  });
+
+  it('is put on our pod before it is taken off the others', async () => {
+    const { open, settle, labelled, asked, lead } = rig(['b', 'c']);
+    const label = open('a');
+    await settle();
+    lead(true);
+    label.wear();
+    await settle();
+    expect([...labelled]).toEqual(['a']);
+    expect(asked).toEqual(['clear a', 'mark a', 'list', 'clear b', 'clear c']);
+  });
+
+  it('is put in order again when somebody else has changed it, and nothing is written when nobody has', async () => {
+    const { open, settle, labelled, asked, lead, later } = rig([]);
+    const label = open('a');
+    await settle();
+    lead(true);
+    label.wear();
+    await settle();
+    await later();
+    expect(asked.slice(3)).toEqual(['list']);
+    labelled.delete('a');
+    labelled.add('b');
+    await later();
+    await later();
+    expect([...labelled]).toEqual(['a']);
+  });
+
+  it('is tried again when the API server does not answer, and the trouble is told once', async () => {
+    const { open, settle, labelled, lead, later, reach, troubles } = rig(['b']);
+    const label = open('a');
+    await settle();
+    lead(true);
+    reach(false);
+    label.wear();
+    await settle();
+    await later();
+    expect(troubles).toEqual(['connection refused']);
+    reach(true);
+    await later();
+    expect([...labelled]).toEqual(['a']);
+  });
+
+  it('is left alone by who no longer leads', async () => {
+    const { open, settle, labelled, lead, later } = rig([]);
+    const label = open('a');
+    await settle();
+    lead(true);
+    label.wear();
+    await settle();
+    lead(false);
+    labelled.clear();
+    labelled.add('b');
+    await later();
+    await later();
+    expect([...labelled]).toEqual(['b']);
+  });
+
+  it('is dropped on request, and a pod that does not exist is told of', async () => {
+    const { open, settle, labelled, lead, troubles } = rig(['b']);
+    lead(true);
+    const label = open('nobody');
+    label.wear();
+    await settle();
+    expect(troubles).toEqual(['there is no pod nobody']);
+    const ours = open('b');
+    await ours.drop();
+    expect([...labelled]).toEqual([]);
+  });
+});

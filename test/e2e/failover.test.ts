@@ -1,0 +1,136 @@
+import { readFileSync } from 'node:fs';
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { leaderLabel } from '../../contract/ids.ts';
+import { agentNamespace } from '../../testbed/agents.ts';
+import { merge } from '../../testbed/api.ts';
+import { attachWorld } from '../../testbed/attach.ts';
+import { breakGpu } from '../../testbed/failures.ts';
+import type { Server } from '../../testbed/servers/server.ts';
+import { until } from '../../testbed/until.ts';
+import { violations } from '../support/invariants.ts';
+import { LiveKcover, xid79 } from '../support/live-kcover.ts';
+import { testServers } from '../support/rig.ts';
+
+let live: LiveKcover;
+
+beforeAll(async () => {
+  const { workflowBundle } = testServers();
+  live = await LiveKcover.start(attachWorld(process.env['KCOVER_TEST_WORLD'] ?? ''), { workflowBundle, controllers: 3, workers: 2 });
+}, 120_000);
+afterEach(() => live.clear());
+afterAll(() => live?.close(), 60_000);
+
+const podOf = (controller: Server): string => `kcover-controller-${live.kcover.controllers.indexOf(controller)}`;
+
+/** Name of the pod that the election has chosen; empty while nobody leads. */
+async function holder(): Promise<string> {
+  const { spec } = await live.world.api.coordination.readNamespacedLease({ namespace: agentNamespace, name: 'kcover' });
+  return (spec?.holderIdentity ?? '').replace(/_[^_]*$/, '');
+}
+
+/** Waits until the Service leads to the pod that holds the Lease, and to no other. */
+function leader(other?: string): Promise<Server> {
+  return until('the Service leads to the leader', 60_000, async () => {
+    const [held, behind] = [await holder(), live.kcover.service?.endpoints() ?? []];
+    const found = live.kcover.controllers.find((each) => podOf(each) === held);
+    const missing = `${held || 'nobody'} holds the Lease, the Service leads to ${behind.join(', ') || 'nobody'}`;
+    return found && held !== other && behind.length === 1 && behind[0] === held ? { found } : { missing };
+  });
+}
+
+async function labelled(): Promise<string[]> {
+  const labelSelector = `${leaderLabel.key}=${leaderLabel.value}`;
+  const { items } = await live.world.api.core.listNamespacedPod({ namespace: agentNamespace, labelSelector });
+  return items.map(({ metadata }) => metadata?.name ?? '');
+}
+
+const lastWords = ({ log }: Server): unknown => (JSON.parse(readFileSync(log, 'utf8').trim().split('\n').at(-1) ?? '{}') as { readonly msg?: unknown }).msg;
+
+describe('several controllers', () => {
+  it('have one leader behind the Service, and a fault that is found while it dies reaches the next one and acts once', async () => {
+    const job = await live.pytorch();
+    const node = job.nodes.at(-1);
+    if (!node) throw new Error('no node');
+    const first = await leader();
+    expect(await labelled()).toEqual([podOf(first)]);
+
+    await first.kill('SIGKILL');
+    await breakGpu(node, xid79);
+    const second = await leader(podOf(first));
+    await live.quarantined(node);
+    await live.settled(job);
+    expect(await labelled()).toEqual([podOf(second)]);
+
+    await first.start();
+    expect(await leader()).toBe(second);
+    expect(live.records(job).map(({ stops }) => stops.length)).toEqual([1]);
+    expect(violations(await live.facts(job))).toEqual([]);
+    await tellsOf(live.records(job)[0]?.incident ?? '', second, node.name);
+  }, 180_000);
+
+  /** What the roles count and log of one recovery; two workers share it. */
+  async function tellsOf(incident: string, leads: Server, node: string): Promise<void> {
+    const { workers, controllers, agents, metricsOf } = live.kcover;
+    const sum = async (roles: readonly Server[], sample: string) => {
+      const texts = await Promise.all(roles.map((role) => metricsOf(role)));
+      return texts.reduce(
+        (all, text) =>
+          all +
+          Number(
+            text
+              .split('\n')
+              .find((line) => line.startsWith(`${sample} `))
+              ?.split(' ')[1] ?? 0,
+          ),
+        0,
+      );
+    };
+    expect(await sum(workers, 'kcover_stops_total{by="suspend",result="stopped"}')).toBe(1);
+    expect(await sum(workers, 'kcover_recoveries_total{outcome="restarted"}')).toBe(1);
+    expect(await sum(workers, 'kcover_quarantines_total{taint="ours"}')).toBe(1);
+    expect(await metricsOf(workers[0] as Server)).toContain('temporal_');
+    expect(await sum(controllers, 'kcover_leading')).toBe(1);
+    expect(await sum([leads], 'kcover_intake_accepted_total')).toBe(1);
+    expect(await sum([agents.get(node) as Server], 'kcover_agent_reports_sent_total')).toBe(1);
+    const logged = workers.flatMap(({ log }) => readFileSync(log, 'utf8').trim().split('\n')).map((line) => JSON.parse(line) as Record<string, unknown>);
+    const steps = logged.flatMap((line) => (line['incident'] === incident && line['level'] === 'info' ? [line['activity']] : []));
+    expect(steps).toEqual(expect.arrayContaining(['stopAttempt', 'resumeJob', 'awaitAttempt', 'recordIncident']));
+  }
+
+  it('take the label from a pod that wears it without leading', async () => {
+    const leads = await leader();
+    const other = live.kcover.controllers.find((each) => each !== leads);
+    if (!other) throw new Error('no other');
+    await live.world.api.core.patchNamespacedPod(
+      { namespace: agentNamespace, name: podOf(other), body: { metadata: { labels: { [leaderLabel.key]: leaderLabel.value } } } },
+      merge,
+    );
+    await until('only the leader wears it', 60_000, async () => {
+      const worn = await labelled();
+      return worn.length === 1 && worn[0] === podOf(leads) ? { found: true } : { missing: `worn by ${worn.join(', ')}` };
+    });
+    expect(await leader()).toBe(leads);
+  }, 90_000);
+});
+
+describe('every role restarted, one after the other, during a recovery', () => {
+  it('ends in one stop, and the job runs again', async () => {
+    const job = await live.pytorch({ workers: 2 });
+    const node = job.nodes.at(-1);
+    const agent = live.kcover.agents.get(node?.name ?? '');
+    if (!node || !agent) throw new Error('no node');
+    await leader();
+    await breakGpu(node, xid79);
+    await live.chronicle.seen(`suspend of ${job.name}`, 60_000, () => live.chronicle.isSuspended(job));
+
+    for (const process of [...live.kcover.workers, ...live.kcover.controllers, agent]) {
+      await process.kill('SIGTERM');
+      expect(lastWords(process)).toBe('ended');
+      await process.start();
+    }
+    await live.settled(job);
+    await leader();
+    expect(live.records(job).map(({ stops }) => stops.length)).toEqual([1]);
+    expect(violations(await live.facts(job))).toEqual([]);
+  }, 180_000);
+});
