@@ -1,10 +1,10 @@
-/** Pods that were asked to go and that no kubelet ends any more: their node is not ready, or gone. */
+/** Pods that were asked to go and that no kubelet ends any more: their node stays not ready, or is gone. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { V1Pod } from '@kubernetes/client-node';
 import type { AttemptPod } from '../contract/jobs.ts';
 import type { StopRequest } from '../contract/recovery.ts';
-import { nodeView, readNode } from '../kube/nodes.ts';
+import { readinessOf, readNode } from '../kube/nodes.ts';
 import { inParallel } from '../kube/parallel.ts';
 import { attemptPod, deletePod, isTerminating, listMatchingPods } from '../kube/pods.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -12,54 +12,73 @@ import type { Dependencies } from './dependencies.ts';
 /** Between two looks, ms. */
 const everyMs = 2000;
 
-export interface LostPods {
-  readonly dependencies: Dependencies;
-  readonly request: StopRequest;
-  /** Grows before each deletion, so that an intent is known before it is carried out; each pod once. */
-  readonly forced: AttemptPod[];
-  readonly signal: AbortSignal;
+type Waited = Pick<StopRequest, 'job' | 'pods' | 'leaving'>;
+
+const wantedOf = ({ pods, leaving = [] }: Waited): Set<string> => new Set([...pods, ...leaving].map(({ uid }) => uid));
+
+/**
+ * Resolves with pods that have outlived their grace period on nodes that were not ready all the while; never, if there are none.
+ * All times are of our own clock, and count only while we could see: who was blind for a moment begins anew. When most nodes of the
+ * job are out at once, that says more of our sight than of them, and none of its pods is lost.
+ */
+export async function findLostPods({ kube, settings, log }: Dependencies, request: Waited, signal: AbortSignal): Promise<readonly AttemptPod[]> {
+  const { force, after, grace } = settings.recovery.deadNode;
+  const wanted = wantedOf(request);
+  const nodes = [...new Set([...request.pods, ...(request.leaving ?? [])].flatMap(({ node }) => node ?? []))];
+  let goingSince = new Map<string, number>();
+  let outSince = new Map<string, number>();
+
+  async function look(): Promise<readonly AttemptPod[]> {
+    const now = performance.now();
+    const going = (await listMatchingPods(kube, request.job)).filter((pod) => wanted.has(pod.metadata?.uid ?? '') && isTerminating(pod));
+    goingSince = keptOf(goingSince, going.map(uidOf), now);
+    const late = going.filter((pod) => now >= (goingSince.get(uidOf(pod)) ?? now) + Math.min(graceOf(pod), grace));
+    if (late.length === 0) return [];
+    const out = (await inParallel(nodes, async (name) => ((await isOut({ kube }, name)) ? [name] : []))).flat();
+    outSince = keptOf(outSince, out, now);
+    if (out.length > 1 && out.length * 2 > nodes.length) return [];
+    return late.filter((pod) => now >= (outSince.get(pod.spec?.nodeName ?? '') ?? Infinity) + after).map(attemptPod);
+  }
+
+  while (force && !signal.aborted) {
+    const lost = await look().catch((error: unknown) => {
+      log.warn({ err: error, job: request.job }, 'could not look for pods on dead nodes');
+      goingSince = new Map();
+      outSince = new Map();
+      return [];
+    });
+    if (lost.length > 0) return lost;
+    await sleep(everyMs, undefined, { signal }).catch(() => undefined);
+  }
+  return new Promise(() => undefined);
 }
 
 /**
- * Deletes by force, until the signal comes, what outlives its grace period on such a node.
- * The grace is measured by our own clock, from when the pod was first seen going: clocks of two machines are not compared.
+ * Deletes by force what was decided to be lost, and answers which of them it was. A UID that was already deleted by force, by an earlier
+ * try of this activity, is not asked again, and one whose node is ready again is left to its kubelet.
  */
-export async function forceLostPods({ dependencies, request, forced, signal }: LostPods): Promise<void> {
-  const { kube, settings, log, now } = dependencies;
-  const { force, after } = settings.recovery.deadNode;
-  if (!force) return;
-  const wanted = new Set([...request.pods, ...(request.leaving ?? [])].map(({ uid }) => uid));
-  const goingSince = new Map<string, number>();
-
-  const outlived = (pod: V1Pod): boolean => {
-    const uid = pod.metadata?.uid ?? '';
-    const since = goingSince.get(uid) ?? now();
-    goingSince.set(uid, since);
-    return now() >= since + (pod.metadata?.deletionGracePeriodSeconds ?? 30) * 1000 + after;
-  };
-
-  async function look(): Promise<void> {
-    const going = (await listMatchingPods(kube, request.job)).filter((pod) => wanted.has(pod.metadata?.uid ?? '') && isTerminating(pod));
-    const late = going.filter(outlived).map(attemptPod);
-    const lost = await inParallel(late, async (pod) => ((await isLost(pod)) ? [pod] : []));
-    await inParallel(lost.flat(), async (pod) => {
-      log.warn(
-        { incident: request.incident, job: request.job, pod: pod.name, uid: pod.uid, node: pod.node },
-        'deleted by force: its process is not proven dead',
-      );
-      if (!forced.some(({ uid }) => uid === pod.uid)) forced.push(pod);
-      await deletePod(kube, request.job.namespace, pod, { force: true });
-    });
-  }
-
-  async function isLost({ node: name }: AttemptPod): Promise<boolean> {
-    if (name === undefined) return false;
-    const node = await readNode(kube, name);
-    return node === undefined || !nodeView(node, settings.quarantine.taint).ready;
-  }
-
-  while (!signal.aborted) {
-    await look().catch((error: unknown) => log.warn({ err: error, incident: request.incident }, 'could not look for pods on dead nodes'));
-    await sleep(everyMs, undefined, { signal }).catch(() => undefined);
-  }
+export async function forceLostPods({ kube, log }: Dependencies, { job, incident }: StopRequest, lost: readonly AttemptPod[]): Promise<AttemptPod[]> {
+  const present = new Map((await listMatchingPods(kube, job)).map((pod) => [uidOf(pod), pod]));
+  const forced = await inParallel(lost, async (pod) => {
+    const seen = present.get(pod.uid);
+    // Gone meanwhile: by whom cannot be known, so it stays in doubt.
+    if (seen === undefined || seen.metadata?.deletionGracePeriodSeconds === 0) return [pod];
+    if (pod.node === undefined || !(await isOut({ kube }, pod.node))) return [];
+    log.warn({ incident, job, pod: pod.name, uid: pod.uid, node: pod.node }, 'deleted by force: its process is not proven dead');
+    await deletePod(kube, job.namespace, pod, { force: true });
+    return [pod];
+  });
+  return forced.flat();
 }
+
+async function isOut({ kube }: Pick<Dependencies, 'kube'>, name: string): Promise<boolean> {
+  const node = await readNode(kube, name);
+  return node === undefined || !readinessOf(node).ready;
+}
+
+const uidOf = (pod: V1Pod): string => pod.metadata?.uid ?? '';
+const graceOf = ({ metadata, spec }: V1Pod): number => (metadata?.deletionGracePeriodSeconds ?? spec?.terminationGracePeriodSeconds ?? 30) * 1000;
+
+/** Since when each of them is so; what is no longer so is forgotten. */
+const keptOf = (since: ReadonlyMap<string, number>, names: readonly string[], now: number): Map<string, number> =>
+  new Map(names.map((name) => [name, since.get(name) ?? now]));

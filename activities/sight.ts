@@ -15,8 +15,9 @@ export async function withSight<T>(look: () => Promise<T>, blind: (because: stri
       return await look();
     } catch (error) {
       if (!(error instanceof KcoverError) || !error.transient) throw error;
-      if (performance.now() - started > outageMs) return blind(`${error.message}: ${error.because}`);
-      await sleep(error.retryAfterMs ?? pauseMs);
+      const left = outageMs - (performance.now() - started);
+      if (left <= 0) return blind(`${error.message}: ${error.because}`);
+      await sleep(Math.min(left, error.retryAfterMs ?? pauseMs));
     }
   }
 }

@@ -12,14 +12,12 @@ import { inParallel } from '../kube/parallel.ts';
 import { attemptPod, belongsTo, deleteMatchingPods, deletePod, isTerminating, listMatchingPods, podsOfJob } from '../kube/pods.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeats } from './heartbeats.ts';
-import { forceLostPods } from './lost-pods.ts';
+import { findLostPods, forceLostPods } from './lost-pods.ts';
 
 /** What a later try of this activity must know. */
 interface Progress {
   /** Write requests sent, those of earlier tries included as far as their heartbeats arrived. */
   requests: number;
-  /** Deleted by force. */
-  readonly forced: AttemptPod[];
 }
 
 type Interfered = Extract<StopResult, { kind: 'interfered' }>;
@@ -30,36 +28,76 @@ type Sent = Interfered | undefined;
 
 export async function stopAttempt(dependencies: Dependencies, request: StopRequest): Promise<StopResult> {
   const { info, cancellationSignal: signal } = Context.current();
-  const { kube, now } = dependencies;
-  const progress = progressOf(info.heartbeatDetails);
+  const { now } = dependencies;
+  const progress: Progress = { requests: requestsOf(info.heartbeatDetails) };
   return withHeartbeats(
     () => progress,
     async () => {
-      const began =
-        request.by === 'suspend' ? await suspend(dependencies, request, progress) : await deleteAttempt(dependencies, request, progress, info.attempt);
-      if (began) return began;
+      const forced = await begin(dependencies, request, progress);
+      if (!Array.isArray(forced)) return forced;
+      const doubt = forced.length > 0 ? { forced } : {};
       const deadline = info.scheduledTimestampMs + request.deadlineMs;
       const pods = [...request.pods, ...(request.leaving ?? [])];
-      const waiting = new AbortController();
-      const { forced } = progress;
-      const forcing = forceLostPods({ dependencies, request, forced, signal: AbortSignal.any([signal, waiting.signal]) });
-      let left: readonly string[];
-      try {
-        left = await awaitGone({ kube, job: request.job, deadline, now, signal }, pods);
-      } finally {
-        waiting.abort();
-        await forcing;
-      }
-      if (left.length === 0) return { kind: 'stopped', at: new Date(now()).toISOString(), requests: progress.requests, ...(forced.length > 0 && { forced }) };
-      return { kind: 'timed-out', because: `${left.length} of ${pods.length} pods are still there after ${formatDuration(request.deadlineMs)}`, left };
+      const seen = await goneOrLost(dependencies, { request, pods, deadline, now, signal });
+      if ('lost' in seen) return { kind: 'lost', because: becauseLost(seen.lost), pods: seen.lost, ...doubt };
+      const { left } = seen;
+      if (left.length > 0)
+        return {
+          kind: 'timed-out',
+          because: `${left.length} of ${pods.length} pods are still there after ${formatDuration(request.deadlineMs)}`,
+          left,
+          ...doubt,
+        };
+      return { kind: 'stopped', at: new Date(now()).toISOString(), requests: progress.requests, ...doubt };
     },
   );
 }
 
-function progressOf(details: unknown): Progress {
-  const known: Partial<Progress> = typeof details === 'object' && details !== null ? details : {};
-  return { requests: known.requests ?? 0, forced: [...(known.forced ?? [])] };
+/** Sends the stop, or what an earlier call of it found to be lost; answers what was deleted by force. */
+async function begin(dependencies: Dependencies, request: StopRequest, progress: Progress): Promise<AttemptPod[] | Interfered> {
+  if (request.force) return forceLostPods(dependencies, request, request.force);
+  const { attempt } = Context.current().info;
+  const began = request.by === 'suspend' ? await suspend(dependencies, request, progress) : await deleteAttempt(dependencies, request, progress, attempt);
+  return began ?? [];
 }
+
+interface Waiting {
+  readonly request: StopRequest;
+  readonly pods: readonly AttemptPod[];
+  readonly deadline: number;
+  readonly now: () => number;
+  readonly signal: AbortSignal;
+}
+
+/** Waits until all are gone or the deadline has passed, or until some are found whom nobody ends any more and who were not asked by force yet. */
+async function goneOrLost(
+  dependencies: Dependencies,
+  { request, pods, deadline, now, signal }: Waiting,
+): Promise<{ left: readonly string[] } | { lost: readonly AttemptPod[] }> {
+  const over = new AbortController();
+  const both = AbortSignal.any([signal, over.signal]);
+  const known = new Set(request.force?.map(({ uid }) => uid));
+  const others = (some: readonly AttemptPod[]) => some.filter(({ uid }) => !known.has(uid));
+  const gone = awaitGone({ kube: dependencies.kube, job: request.job, deadline, now, signal: both }, pods).then((left) => ({ left }));
+  const lost = findLostPods(dependencies, { job: request.job, pods: others(request.pods), leaving: others(request.leaving ?? []) }, both).then((some) => ({
+    lost: some,
+  }));
+  try {
+    return await Promise.race([gone, lost]);
+  } finally {
+    over.abort();
+    await gone.catch(() => undefined);
+  }
+}
+
+const becauseLost = (pods: readonly AttemptPod[]): string =>
+  `${pods
+    .slice(0, 5)
+    .map(({ name, node }) => `${name} on ${node}`)
+    .join(', ')} outlived the grace period, and the node stays not ready`;
+
+const requestsOf = (details: unknown): number =>
+  typeof details === 'object' && details !== null && 'requests' in details && typeof details.requests === 'number' ? details.requests : 0;
 
 /** An operator writes the status of a job several times in a row; this often we look again before somebody else must decide. */
 const mostConflicts = 10;

@@ -56,6 +56,8 @@ export interface RecoveryFacts {
   readonly attempts: number;
   /** A person asked for this recovery. */
   readonly asked: boolean;
+  /** How long the incident has held without a break, ms. */
+  readonly heldMs?: number;
 }
 
 /** The next step, with the reason that reaches the UI, the Event and the record. */
@@ -63,7 +65,14 @@ export type RecoveryDecision = Decided &
   (
     | { readonly kind: 'stop'; readonly by: StopMethod }
     /** Nothing is deleted; the facts are judged anew when something changes. */
-    | { readonly kind: 'hold'; readonly try: string; /** Set where nobody may tell of the change: look again by itself. */ readonly lookAgainMs?: number }
+    | {
+        readonly kind: 'hold';
+        readonly try: string;
+        /** Set where nobody may tell of the change: look again by itself. */
+        readonly lookAgainMs?: number;
+        /** Nothing can be seen: another deadline counts, and nothing was learned. */
+        readonly blind?: true;
+      }
     /** What arrived since the last stop changes nothing: go on waiting for the new attempt. */
     | { readonly kind: 'go-on' }
     | { readonly kind: 'end'; readonly outcome: Outcome; readonly try?: string }
@@ -91,21 +100,24 @@ export interface StopRequest {
   readonly pods: readonly AttemptPod[];
   /** Pods that were asked to go before; their names are free only when they are gone too. */
   readonly leaving?: readonly AttemptPod[];
+  /** The stop was sent before; these pods are to be deleted by force, each UID once. */
+  readonly force?: readonly AttemptPod[];
   readonly because: string;
   readonly deadlineMs: number;
 }
 
 /** What became of it. `interfered`: the job changed between the look and the stop; nothing was done, look again. */
 export type StopResult =
-  | {
-      readonly kind: 'stopped';
-      readonly at: string;
-      readonly requests: number;
-      /** Pods on nodes that are not ready or gone, deleted by force: nobody saw their processes end. */
-      readonly forced?: readonly AttemptPod[];
-    }
+  | (Forced & { readonly kind: 'stopped'; readonly at: string; readonly requests: number })
   | { readonly kind: 'interfered'; readonly because: string }
-  | { readonly kind: 'timed-out'; readonly because: string; readonly left: readonly string[] };
+  /** Nobody ends these pods any more; they may be deleted by force, once that is recorded. */
+  | (Forced & { readonly kind: 'lost'; readonly because: string; readonly pods: readonly AttemptPod[] })
+  | (Forced & { readonly kind: 'timed-out'; readonly because: string; readonly left: readonly string[] });
+
+interface Forced {
+  /** Pods of the request that were deleted by force: nobody saw their processes end. */
+  readonly forced?: readonly AttemptPod[];
+}
 
 /** Request to wait until a whole new attempt is ready. */
 export interface AwaitRequest {
@@ -159,7 +171,7 @@ export interface IncidentRecord {
     readonly by: StopMethod;
     readonly at: string;
     readonly pods: readonly AttemptPod[];
-    /** Those of them that were deleted by force. */
+    /** Pods that were deleted by force, some of which may have been going before. */
     readonly forced?: readonly AttemptPod[];
   }[];
   readonly runningPods: readonly AttemptPod[];

@@ -15,12 +15,12 @@ const duration = (byDefault: string) =>
     .transform((text) => parseDuration(text) ?? 0)
     .prefault(byDefault);
 
-/** What a code leads to: `restart` recovers the jobs on the node and leaves the node itself to Kubernetes, `quarantine` keeps it out too. */
+/** What a code leads to. `restart`, for a node that is not ready, recovers the jobs on it and leaves the node itself to Kubernetes. */
 export const responses = ['record', 'warn', 'restart', 'quarantine'] as const;
-const response = z.enum(responses);
-export type Response = z.infer<typeof response>;
+const response = z.enum(['record', 'warn', 'quarantine']);
+export type Response = (typeof responses)[number];
 
-const code = z.string().regex(/^(xid|sxid|kernel|node)\/[\w-]+$/, { error: 'must be a code such as xid/79 or sxid/20034' });
+const code = z.string().regex(/^(xid|sxid|kernel)\/[\w-]+$/, { error: 'must be a code such as xid/79 or sxid/20034' });
 
 /** `host:port`. */
 const listen = (byDefault: string) =>
@@ -48,7 +48,8 @@ const faults = z
         ) as Record<(typeof actions)[number], z.ZodDefault<typeof response>>),
         retired: response.default('warn').describe('Codes that current hardware no longer emits'),
         unknown: response.default('warn').describe('Codes that the catalogue does not know'),
-        notReady: response
+        notReady: z
+          .enum(responses)
           .default('restart')
           .describe('node/not-ready: the kubelet no longer answers; Kubernetes itself keeps new pods off the node until it is back'),
       })
@@ -104,8 +105,12 @@ export const workerSettings = z.strictObject({
         .describe('Preferred way of stopping all pods of a kind; another is taken where this one is not possible'),
       deadNode: z
         .strictObject({
-          force: z.boolean().default(true).describe('Whether pods that outlive their grace period on a node that is not ready or gone are deleted by force'),
-          after: duration('5s').describe('So long after their grace period'),
+          force: z
+            .boolean()
+            .default(true)
+            .describe('Whether pods that outlive their grace period on a node that stays not ready, or is gone, are deleted by force'),
+          after: duration('30s').describe('How long a node must have been not ready without a break'),
+          grace: duration('5m').describe('A longer grace period of a pod is not waited for on such a node'),
         })
         .prefault({})
         .describe('Pods that no kubelet ends any more'),
@@ -139,8 +144,8 @@ export const controllerSettings = z.strictObject({
         .number()
         .min(1)
         .max(100)
-        .default(50)
-        .describe('When more than this share (%) of them is not ready at once, the cluster is taken to be blind, and none of them is a fault'),
+        .default(20)
+        .describe('When more than two of them, and more than this share (%), are not ready at once, it is our sight that is bad, and none of them is a fault'),
     })
     .prefault({}),
   intake: z

@@ -66,6 +66,7 @@ export function bounded(fault: Fault): Fault {
   return {
     ...fault,
     message: fault.message.slice(0, faultLimits.message),
+    ...(fault.blind !== undefined && { blind: fault.blind.slice(0, faultLimits.message) }),
     ...(fault.evidence && { evidence: fault.evidence.slice(0, faultLimits.evidenceLines).map((line) => line.slice(0, faultLimits.evidenceLine)) }),
   };
 }

@@ -37,8 +37,8 @@ export function awaitAttemptOf<T>(
   return watching(wait, taint, (watches) => watches.until(() => look(watches.job(), watches.pods())));
 }
 
-/** Least time between the first sight and the deadline, ms: an outage may have used up all of it. */
-const sightMs = 3000;
+/** After an outage nobody is late before so much time, ms: pods may have begun to go only when the API server was back. */
+const sightMs = 60_000;
 
 /** What is seen once everything was listed. */
 interface Watches {
@@ -56,6 +56,13 @@ async function watching<T>(wait: Wait, taint: QuarantineTaint | undefined, use: 
   const closing = new AbortController();
   const signal = AbortSignal.any([wait.signal, closing.signal]);
   const bell = new Bell();
+  let { deadline } = wait;
+  let sees = true;
+  const onState = (state: 'watching' | 'broken') => {
+    if (state === 'watching' && !sees) deadline = Math.max(deadline, wait.now() + sightMs);
+    sees = state === 'watching';
+    bell.ring();
+  };
   const present = new Set<string>();
   const onPod = ({ type, object }: WatchEvent<V1Pod>) => {
     const uid = object.metadata?.uid ?? '';
@@ -63,7 +70,7 @@ async function watching<T>(wait: Wait, taint: QuarantineTaint | undefined, use: 
     else present.delete(uid);
     bell.ring();
   };
-  const pods = watchResource<V1Pod>({ kube, path: podsPath(job.namespace), labelSelector: entry.podSelector(job), signal, onEvent: onPod });
+  const pods = watchResource<V1Pod>({ kube, path: podsPath(job.namespace), labelSelector: entry.podSelector(job), signal, onEvent: onPod, onState });
   const jobs =
     taint &&
     watchResource<KubernetesObject>({
@@ -74,14 +81,14 @@ async function watching<T>(wait: Wait, taint: QuarantineTaint | undefined, use: 
       onEvent: () => bell.ring(),
     });
   try {
-    // While nothing could be listed nothing can be said, and who saw nothing gets a moment to look before the deadline counts.
+    // While nothing could be listed nothing can be said.
     await Promise.all([pods.synced, jobs?.synced]);
-    const deadline = Math.max(wait.deadline, wait.now() + sightMs);
+    if (wait.now() > deadline) deadline = wait.now() + sightMs;
     return await use({
       present,
       pods: () => pods.objects(),
       job: () => taint && viewIn(jobs, job, taint),
-      until: (look) => untilFound({ ...wait, deadline }, bell, look),
+      until: (look) => untilFound(wait, () => (sees ? deadline : Infinity), bell, look),
     });
   } finally {
     closing.abort();
@@ -93,12 +100,13 @@ function viewIn(jobs: Watched<KubernetesObject> | undefined, job: JobRef, taint:
   return object?.metadata?.uid === job.uid ? jobKinds[job.kind].view(object, taint) : undefined;
 }
 
-async function untilFound<T>(wait: Wait, bell: Bell, look: () => T | undefined | Promise<T | undefined>): Promise<T | undefined> {
+/** A deadline that passes while we are blind is none. */
+async function untilFound<T>(wait: Wait, deadline: () => number, bell: Bell, look: () => T | undefined | Promise<T | undefined>): Promise<T | undefined> {
   for (;;) {
     wait.signal.throwIfAborted();
     const found = await look();
     if (found !== undefined) return found;
-    const left = wait.deadline - wait.now();
+    const left = deadline() - wait.now();
     if (left <= 0) return undefined;
     await bell.next(left, wait.signal);
   }

@@ -8,7 +8,8 @@ const codeOf = (error: unknown): number | undefined => (error instanceof ApiExce
 const isOf = (error: unknown, code: ErrorCode): boolean => error instanceof KcoverError && error.code === code;
 
 /** Of the client's errors and of ours. */
-export const isNotFound = (error: unknown): boolean => codeOf(error) === 404 || isOf(error, 'not-found');
+export const isNotFound = (error: unknown): boolean =>
+  (error instanceof ApiException && error.code === 404 && saysNotFound(error.body)) || isOf(error, 'not-found');
 export const isConflict = (error: unknown): boolean => codeOf(error) === 409 || isOf(error, 'kube.conflict');
 
 /** The server's own sentence and nothing else of the body: an ApiException's message repeats all headers. */
@@ -17,6 +18,15 @@ export function statusMessage(body: unknown): string {
   if (typeof status === 'object' && status !== null && 'message' in status && typeof status.message === 'string') return status.message.slice(0, 300);
   return typeof status === 'string' ? status.trim().slice(0, 100) : '';
 }
+
+/** The API server's own word that there is no such thing: things that cannot be undone hang on it. */
+function saysNotFound(body: unknown): boolean {
+  const status = typeof body === 'string' ? parsed(body) : body;
+  return typeof status === 'object' && status !== null && 'reason' in status && status.reason === 'NotFound';
+}
+
+/** A kind that is not installed is no path at all, and its 404 has no words. What every cluster has cannot be missing. */
+export const mayBeAbsent = (path: string): boolean => path.startsWith('/apis/') && !path.startsWith('/apis/batch/');
 
 function parsed(text: string): unknown {
   try {
@@ -36,8 +46,9 @@ export function answerError(status: number, body: unknown, retryAfter: string | 
   if (status === 409) return new KcoverError('kube.conflict', because);
   // 401 too is transient: tokens are rotated, and an API server that starts up knows nobody yet.
   if (status === 403) return new KcoverError('kube.forbidden', because);
-  if (status === 404) return new KcoverError('not-found', because);
-  if (status >= 500 || status === 401 || status === 408 || status === 410) return new KcoverError('kube.unreachable', because, wait);
+  if (status === 404 && saysNotFound(body)) return new KcoverError('not-found', because);
+  // Any other 404 is that of something between us and the API server, and says nothing of the object.
+  if (status >= 500 || status === 404 || status === 401 || status === 408 || status === 410) return new KcoverError('kube.unreachable', because, wait);
   return new KcoverError('kube.invalid', because);
 }
 

@@ -2,7 +2,8 @@
 
 import type { KubernetesListObject, KubernetesObject } from '@kubernetes/client-node';
 import { type Kube, openRequest, type OpenRequest } from './connection.ts';
-import { answerError, isNotFound, kubeError } from './errors.ts';
+import { KcoverError } from '../contract/errors.ts';
+import { answerError, isNotFound, kubeError, mayBeAbsent } from './errors.ts';
 
 /** Owner of the fields that activities write; another name than a person's tool has, so that field times stay apart. */
 export const fieldManager = 'kcover-worker';
@@ -12,7 +13,9 @@ export async function askKube<T>(kube: Kube, request: OpenRequest, doing: string
   try {
     const response = await openRequest(kube, request);
     if (response.ok) return (await response.json()) as T;
-    throw answerError(response.status, await response.text(), response.headers.get('retry-after') ?? undefined, doing);
+    const body = await response.text();
+    if (response.status === 404 && mayBeAbsent(request.path) && body.trim() === '404 page not found') throw new KcoverError('not-found', doing);
+    throw answerError(response.status, body, response.headers.get('retry-after') ?? undefined, doing);
   } catch (error) {
     throw kubeError(error, doing);
   }

@@ -2,7 +2,7 @@
 
 import type { KubernetesListObject, KubernetesObject } from '@kubernetes/client-node';
 import { type Kube, openRequest } from './connection.ts';
-import { answerError } from './errors.ts';
+import { answerError, mayBeAbsent } from './errors.ts';
 import { continueOf } from './requests.ts';
 
 export interface Selection {
@@ -53,7 +53,7 @@ async function listPage<T extends KubernetesObject>(selection: Selection, next: 
   const response = await openRequest(selection.kube, { method: 'GET', path: selection.path, query, signal });
   if (response.ok) return (await response.json()) as KubernetesListObject<T>;
   const body = await response.text();
-  if (response.status === 404) return undefined;
+  if (response.status === 404 && mayBeAbsent(selection.path)) return undefined;
   if (response.status === 410) throw new Expired();
   throw answerError(response.status, body, response.headers.get('retry-after') ?? undefined, `list ${selection.path}`);
 }

@@ -1,3 +1,4 @@
+import { formatDuration } from '../contract/duration.ts';
 import type { Fault } from '../contract/faults.ts';
 import { jobTitle } from '../contract/jobs.ts';
 import type { WorkerSettings } from '../contract/settings.schema.ts';
@@ -46,7 +47,12 @@ export function decideIncident(facts: IncidentFacts, settings: WorkerSettings): 
   if (pending.every((fault) => fault.source === 'pod') && correlated > facts.now) {
     return { kind: 'wait', until: correlated, aside, because: `${because}; a fault of its node may follow` };
   }
-  return { kind: 'open', limits, aside, because };
+  return {
+    kind: 'open',
+    limits,
+    aside,
+    because: blind === undefined ? because : `${because}; ${blind}, and nobody said more within ${formatDuration(recovery.blind)}`,
+  };
 }
 
 /** Why a fault needs nothing, if it does not. */

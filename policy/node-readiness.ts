@@ -11,23 +11,26 @@ export interface Outage {
   /** When the condition changed, RFC 3339, in the words of the cluster: it tells one outage from the next. */
   readonly transition: string;
   readonly because: string;
-  /** When we first saw it, ms of our own clock. */
+  /** Since when we have seen it without a break, ms of our own clock. */
   readonly since: number;
 }
 
 /** What is to be told now, and when to look again, ms of the same clock. */
 export interface OutageVerdict {
   readonly faults: readonly Fault[];
-  /** So many are out at once that it says more of us than of them. */
+  /** So many are out at once that it says more of us than of them; who sees again begins to count anew. */
   readonly blind?: string;
   readonly lookAt?: number;
 }
 
+/** So many may be out together wherever they are, because a job often spans few nodes. */
+const always = 2;
+
 /** `accelerated` is the number of nodes with accelerators, those that are out included. */
 export function judgeOutages(outages: readonly Outage[], accelerated: number, now: number, settings: ControllerSettings['nodes']): OutageVerdict {
   const { notReady, blindAt } = settings;
-  if (outages.length > 1 && outages.length * 100 > accelerated * blindAt) {
-    return { faults: [], blind: `${outages.length} of ${accelerated} nodes with accelerators are not ready at once, more than ${blindAt}%` };
+  if (outages.length > always && outages.length * 100 > accelerated * blindAt) {
+    return { faults: [], blind: `more than ${blindAt}% of the nodes with accelerators are not ready at once` };
   }
   const due = outages.filter(({ since }) => since + notReady <= now);
   const later = outages.filter(({ since }) => since + notReady > now).map(({ since }) => since + notReady);

@@ -1,5 +1,5 @@
-import type { Fault } from '../contract/faults.ts';
-import type { JobView, StopMethod } from '../contract/jobs.ts';
+import { type Fault, nodeNotReady } from '../contract/faults.ts';
+import type { AttemptPod, JobView, StopMethod } from '../contract/jobs.ts';
 import type { AttemptFacts, RecoveryDecision, RecoveryFacts } from '../contract/recovery.ts';
 import type { WorkerSettings } from '../contract/settings.schema.ts';
 import type { Undated } from './decision.ts';
@@ -14,9 +14,16 @@ type Decision = Undated<RecoveryDecision>;
  */
 export function decideRecovery(facts: RecoveryFacts, settings: WorkerSettings): Decision {
   const { job, blind } = facts.attempt;
-  if (blind !== undefined) return { kind: 'hold', because: `blind: ${blind}`, try: 'look at the Kubernetes API and at kcover-worker', lookAgainMs };
+  if (blind !== undefined)
+    return {
+      kind: 'hold',
+      because: `blind: ${blind}`,
+      try: 'look at the Kubernetes API and at Temporal, as kcover-worker reaches them',
+      lookAgainMs,
+      blind: true,
+    };
   if (job === undefined) return end('cancelled', 'the job object is gone');
-  return noLongerWanted(job) ?? notNeeded(facts) ?? notAllowed(facts, job, settings) ?? notYet(facts) ?? stop(facts, job, settings);
+  return noLongerWanted(job) ?? notNeeded(facts) ?? notAllowed(facts, job, settings) ?? notYet(facts, settings) ?? stop(facts, job, settings);
 }
 
 function noLongerWanted(job: JobView): Decision | undefined {
@@ -29,15 +36,15 @@ function noLongerWanted(job: JobView): Decision | undefined {
 
 /**
  * A node fault needs nothing once no pod of the job is on that node; the fault of a pod always needs the others restarted.
- * A pod that was asked to go leaves by itself, but for one on a node that is not ready.
+ * A pod that was asked to go leaves by itself, but for one on a node that was not ready: its job cannot go on alone.
  */
 function notNeeded({ attempt, fresh, stops, asked }: RecoveryFacts): Decision | undefined {
   if (asked && stops === 0) return undefined;
-  const dead = new Set(attempt.nodes.filter((node) => !node.ready).map((node) => node.name));
-  const stuck = (attempt.leaving ?? []).filter((pod) => pod.node !== undefined && dead.has(pod.node));
-  const occupied = new Set([...attempt.pods, ...stuck].map((pod) => pod.node));
-  const isBack = (fault: Fault) => fault.hold?.state === 'not-ready' && attempt.nodes.some((node) => node.name === fault.node && node.ready);
-  const needed = fresh.some((fault) => fault.hold?.state !== 'released' && (fault.pod !== undefined || (occupied.has(fault.node) && !isBack(fault))));
+  const isOn = (node: string | undefined, pods: readonly AttemptPod[] = []): boolean => pods.some((pod) => pod.node === node);
+  const leaves = (fault: Fault) => fault.code === nodeNotReady && isOn(fault.node, attempt.leaving);
+  const isBack = (fault: Fault) => fault.code === nodeNotReady && !leaves(fault) && attempt.nodes.some((node) => node.name === fault.node && node.ready);
+  const touches = (fault: Fault) => fault.pod !== undefined || leaves(fault) || (isOn(fault.node, attempt.pods) && !isBack(fault));
+  const needed = fresh.some((fault) => fault.hold?.state !== 'released' && touches(fault));
   if (needed) return undefined;
   if (stops > 0) return { kind: 'go-on', because: 'what was seen since the stop does not touch the new attempt' };
   const where = listed(blamed(fresh)) || 'the node';
@@ -60,13 +67,17 @@ function notAllowed({ attempts, stops, asked, fresh, answered, attempt }: Recove
 }
 
 /** New pods must not be able to land on a bad node, so quarantine comes before any stop. */
-function notYet({ attempt, fresh, answered }: RecoveryFacts): Decision | undefined {
+function notYet({ attempt, fresh, answered, heldMs = 0 }: RecoveryFacts, settings: WorkerSettings): Decision | undefined {
   if (attempt.paused) {
     return { kind: 'hold', because: `paused by ${attempt.paused.by}: ${attempt.paused.reason}`, try: 'kcover resume' };
   }
   const [undecided] = attempt.undecided;
   if (undecided) {
     return { kind: 'hold', because: `${undecided.node} is being judged: ${undecided.because}`, try: 'kcover node list', lookAgainMs };
+  }
+  const unheard = fresh.find((fault) => fault.blind !== undefined);
+  if (unheard && fresh.every((fault) => fault.blind !== undefined) && heldMs < settings.recovery.blind) {
+    return { kind: 'hold', because: `blind: ${unheard.blind}, so nobody knows whether the node is bad`, try: 'look at kcover-agent there', lookAgainMs };
   }
   for (const fault of [...fresh, ...answered]) {
     const open = openNode(fault, attempt);

@@ -23,12 +23,12 @@ export function mergeFaults(known: Fault[], arrived: readonly Fault[]): { added:
     if (before === undefined) {
       known.push(fault);
       added.push(fault);
-    } else if (fault.hold !== undefined && (fault.hold.state !== before.hold?.state || fault.hold.because !== before.hold.because)) {
-      known[at] = { ...before, hold: fault.hold };
-      changed.push(fault);
-    } else if (before.blind !== undefined && fault.blind === undefined) {
-      const { blind: _, ...seen } = before;
-      known[at] = seen;
+    } else {
+      const moved = fault.hold !== undefined && (fault.hold.state !== before.hold?.state || fault.hold.because !== before.hold.because);
+      const seen = before.blind !== undefined && fault.blind === undefined;
+      if (!moved && !seen) continue;
+      const { blind, ...rest } = before;
+      known[at] = { ...rest, ...(blind !== undefined && !seen ? { blind } : {}), ...(moved ? { hold: fault.hold } : {}) };
       changed.push(fault);
     }
   }
@@ -50,6 +50,7 @@ const slim = (fault: Fault): Fault => ({
   ...fault,
   message: fault.message.slice(0, kept.message),
   ...(fault.hold ? { hold: { ...fault.hold, because: fault.hold.because.slice(0, kept.because) } } : {}),
+  ...(fault.blind === undefined ? {} : { blind: fault.blind.slice(0, kept.because) }),
   ...(fault.evidence ? { evidence: fault.evidence.slice(0, kept.evidenceLines).map((line) => line.slice(0, kept.evidenceLine)) } : {}),
 });
 
@@ -74,6 +75,6 @@ const isFault = (value: unknown): value is Fault =>
   absentOr(value['standing'], (standing) => standing === 'current' || standing === 'retired' || standing === 'unknown') &&
   absentOr(value['kernel'], (kernel) => isObject(kernel) && isText(kernel['bootId'], 64) && typeof kernel['sequence'] === 'number') &&
   absentOr(value['pod'], (pod) => isObject(pod) && isText(pod['name'], 253) && isText(pod['uid'], 64) && isTime(pod['createdAt'])) &&
-  absentOr(value['blind'], (why) => isText(why, 500)) &&
+  absentOr(value['blind'], (why) => typeof why === 'string') &&
   absentOr(value['hold'], (hold) => isObject(hold) && holds.includes(hold['state']) && typeof hold['because'] === 'string') &&
   absentOr(value['evidence'], (lines) => Array.isArray(lines) && lines.every((line) => typeof line === 'string'));

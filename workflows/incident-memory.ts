@@ -18,6 +18,7 @@ export class IncidentMemory {
   private readonly answered = new Set<string>();
   private readonly stoppedPods = new Set<string>();
   private looked: readonly Fault[] = [];
+  private forcing: readonly AttemptPod[] = [];
   private arrivals = 0;
 
   constructor(faults: readonly Fault[]) {
@@ -69,6 +70,20 @@ export class IncidentMemory {
   stopped(stop: Stop, leaving: readonly AttemptPod[]): void {
     for (const pod of [...stop.pods, ...leaving]) this.stoppedPods.add(pod.uid);
     this.stops.push(stop);
+    this.forcing = [];
+  }
+
+  /** Intents of this attempt to delete by force, less what turned out not to be needed. */
+  forcedNow = (): AttemptPod[] => [...this.forcing];
+  /** Of all attempts: also of a stop that never came to its end. */
+  forcedEver = (): AttemptPod[] => [...this.stops.flatMap(({ forced = [] }) => forced), ...this.forcing];
+
+  mayForce(pods: readonly AttemptPod[]): void {
+    this.forcing = [...this.forcing, ...pods];
+  }
+
+  wasForced(pods: readonly AttemptPod[]): void {
+    this.forcing = [...pods];
   }
 
   stoppedUids = (): string[] => [...this.stoppedPods];
@@ -88,6 +103,6 @@ export const sentence = ({ code, node, message }: Fault): string => `${code}${no
 
 /** What must be said of pods that were deleted by force; empty when there were none. */
 export const notProvenDead = (forced: readonly AttemptPod[]): string =>
-  forced.length === 0 ? '' : ` (${counted(forced)} deleted by force on ${nodesUnder(forced)}, which did not answer: the old processes are not proven dead)`;
+  forced.length === 0 ? '' : ` (${counted(forced)} deleted by force on ${nodesUnder(forced)}, not ready: the old processes are not proven dead)`;
 
 const nodesUnder = (pods: readonly AttemptPod[]): string => [...new Set(pods.map(({ node }) => node ?? 'no node'))].toSorted().join(', ');

@@ -48,7 +48,11 @@ export class JobMemory {
     this.dropped += dropped;
     const fresh = faults.filter((fault) => !this.seen.has(fault.id));
     if (fresh.length === 0) return;
+    const blind = (list: readonly Fault[]) => list.filter((fault) => fault.blind !== undefined).length;
+    const before = blind(this.inbox);
     const { changed } = mergeFaults(this.inbox, fresh);
+    // Who is heard again has the usual time to say what it saw.
+    if (blind(this.inbox) < before) this.waitingSince = Date.now();
     for (const fault of changed) this.sent.delete(fault.id);
     if (this.inbox.length > most.inbox) {
       this.dropped += this.inbox.length - most.inbox;
@@ -76,7 +80,7 @@ export class JobMemory {
 
   /** What a new recovery begins with; a person's wish is a fault of its own. */
   faultsFor(job: JobRef, open: OpenIncident): Fault[] {
-    const faults = nodesFirst(this.inbox).slice(0, most.perSignal);
+    const faults = nodesFirst(this.inbox).slice(0, most.perSignal).map(waitedFor);
     if (!open.askedBy) return faults;
     const { by, reason } = open.askedBy;
     const asked: Fault = {
@@ -170,6 +174,9 @@ export class JobMemory {
     if (oldest !== undefined) this.seen.delete(oldest);
   }
 }
+
+/** The agent of its node had its time to speak; that it did not is a part of the story. */
+const waitedFor = ({ blind, ...fault }: Fault): Fault => (blind === undefined ? fault : { ...fault, message: `${fault.message}; ${blind}`.slice(0, 300) });
 
 const isReport = (report: unknown): report is RecoveryOutcome =>
   isObject(report) &&

@@ -1,4 +1,5 @@
 import { condition, continueAsNew, defineQuery, defineSignal, defineUpdate, setHandler, workflowInfo } from '@temporalio/workflow';
+import { type Fault, nodeNotReady } from '../contract/faults.ts';
 import { quarantineId } from '../contract/ids.ts';
 import { type FaultsObserved, type NodeObserved, type OperatorWish, signals, statusQuery, updates } from '../contract/messages.ts';
 import type { NodeInput, NodeOutcome, NodeStatus, NodeView } from '../contract/nodes.ts';
@@ -11,6 +12,9 @@ import { requireWish } from './wishes.ts';
 
 /** Which machine this run looks after. */
 type Machine = Pick<NodeView, 'uid' | 'systemUuid'>;
+
+/** What a person's word about the node does not change: Kubernetes alone says whether it is ready. */
+const isOutage = (fault: Fault): boolean => fault.code === nodeNotReady;
 
 /** Looks after one node from its first fault until it is released, gone, or quiet again. */
 export async function nodeQuarantine({ node, carried }: NodeInput): Promise<NodeOutcome> {
@@ -104,7 +108,7 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
     } else if (kind === 'observe') {
       await tellJobs(faults, 'observed', because);
     } else if (kind === 'restart') {
-      await tellJobs(faults, 'not-ready', because);
+      await tellJobs(faults.filter(isOutage), 'not-ready', because);
     }
     deciding = false;
     if (faults.length === 0 && !wish) {
@@ -166,7 +170,8 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
     memory.held = undefined;
     memory.quietSince = decision.at;
     memory.quietMs = decision.quietMs;
-    await tellJobs(memory.faults, decision.kind === 'observe' ? 'observed' : 'released', memory.because);
+    const others = memory.faults.filter((fault) => !isOutage(fault));
+    await tellJobs(others, decision.kind === 'observe' ? 'observed' : 'released', memory.because);
     return false;
   }
 
@@ -238,7 +243,11 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
       );
     }
     if (view) await giveBack(view.uid);
-    await tellJobs(memory.faults, 'released', because);
+    await tellJobs(
+      memory.faults.filter((fault) => !isOutage(fault)),
+      'released',
+      because,
+    );
     if (view && memory.quarantine) await record(memory.quarantine, view, { at: iso(Date.now()), outcome: 'released', because });
     releasing = false;
     memory.forget();

@@ -22,6 +22,8 @@ import type {
   RecoveryInput,
   RecoveryOutcome,
   RecoveryStatus,
+  StopRequest,
+  StopResult,
 } from '../contract/recovery.ts';
 import { attributeWriter, iso } from './attributes.ts';
 import { counted, IncidentMemory, notProvenDead, sentence } from './incident-memory.ts';
@@ -29,6 +31,8 @@ import { announce, decideRecovery, perform, short } from './proxies.ts';
 import { openStory } from './story.ts';
 
 interface End {
+  /** It ended without having seen: nothing was taken into account. */
+  readonly blind?: boolean;
   readonly outcome: Outcome;
   readonly because: string;
   readonly pods?: readonly AttemptPod[];
@@ -41,7 +45,13 @@ type Decided<Kind extends RecoveryDecision['kind']> = Extract<RecoveryDecision, 
 const mostInterferences = 8;
 
 /** Doubles from `first`, up to a minute. */
-const pauseAfter = (times: number, first = 200): number => Math.min(first * 2 ** (times - 1), 60_000);
+const pauseAfter = (times: number, first = 200, most = 60_000): number => Math.min(first * 2 ** (times - 1), most);
+
+/** An incident that sees nothing for so long is handed to a person; its faults stay with the job. */
+const blindMs = 24 * 3_600_000;
+
+/** What a deletion by force has at least, however late it was decided. */
+const leastStopMs = 60_000;
 
 /** One incident: from the first fault until the job runs again, or until it is clear that it will not. */
 export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
@@ -51,7 +61,8 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
   const story = openStory(job, incident);
   const write = attributeWriter();
   let holds = 0;
-  let heldUntil = 0;
+  let heldSince = 0;
+  let heldBlind = false;
   let suspended = false;
 
   setHandler(defineSignal<[FaultsObserved]>(signals.faultsObserved), (payload) => {
@@ -95,13 +106,14 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
         stops: memory.stops.length,
         attempts: limits.attempts,
         asked: input.askedBy !== undefined,
+        ...(holds > 0 ? { heldMs: Date.now() - heldSince } : {}),
       });
       memory.decided(decision);
       if (memory.decisions.length === 1) tellStart(decision);
       if (decision.kind === 'end') return decision;
       if (decision.kind === 'hold') {
         if (await hold(decision, mark)) continue;
-        return { outcome: 'handed over', because: `still held after its deadline: ${decision.because}` };
+        return { outcome: 'handed over', because: `still held after its deadline: ${decision.because}`, ...(decision.blind ? { blind: true } : {}) };
       }
       holds = 0;
       if (decision.kind === 'stop') {
@@ -128,14 +140,18 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
     if (events.length > 0) void announce(...events);
   }
 
-  /** Waits until something changes; false when the deadline of this hold passed first. */
+  /** Waits until something changes; false when the deadline of this hold passed first. To be blind is another hold, with another deadline. */
   async function hold(decision: Decided<'hold'>, mark: number): Promise<boolean> {
+    const blind = decision.blind === true;
+    if (blind !== heldBlind) holds = 0;
+    heldBlind = blind;
     holds += 1;
     if (holds === 1) {
-      heldUntil = decision.at + limits.holdMs;
+      heldSince = decision.at;
       story.happened('held', decision.because);
       void announce(event('Warning', 'recoveryHeld', `held: ${decision.because}; ${decision.try}`));
     }
+    const heldUntil = heldSince + (blind ? blindMs : limits.holdMs);
     story.now('held', { because: `held: ${decision.because}`, waitingFor: decision.try, until: heldUntil });
     await getExternalWorkflowHandle(clusterWorkflowId)
       .signal(signals.waiting, { workflowId: incident })
@@ -143,7 +159,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
     // Registered before one more look, so that a change in between is not missed.
     if (holds === 1) return true;
     const left = Math.max(1, heldUntil - Date.now());
-    const pause = decision.lookAgainMs === undefined ? left : Math.min(left, pauseAfter(holds - 1, decision.lookAgainMs));
+    const pause = decision.lookAgainMs === undefined ? left : Math.min(left, pauseAfter(holds - 1, decision.lookAgainMs, blind ? 10_000 : 60_000));
     const changed = await condition(() => memory.mark() !== mark, pause, { summary: short(`held: ${decision.because}`) });
     return changed || Date.now() < heldUntil;
   }
@@ -155,20 +171,34 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
     suspended ||= by === 'suspend';
     memory.begun += 1;
     const request = { incident, attempt, job, by, resourceVersion: seen?.resourceVersion ?? '', pods, leaving, because, deadlineMs: limits.stopMs };
-    const result = await perform('stopAttempt', `stop attempt ${attempt} (${counted(pods)}) by ${by}: ${because}`, request);
+    const result = await stopAll(request, decision.at + limits.stopMs);
     if (result.kind === 'interfered') {
       memory.begun -= 1;
       story.happened('looked again', result.because);
       return 'interfered';
     }
     if (result.kind === 'timed-out') return { because: `${result.because}: ${result.left.slice(0, 5).join(', ')}` };
-    const { at, forced = [] } = result;
-    memory.stopped({ attempt, by, at, pods, ...(forced.length > 0 ? { forced } : {}) }, leaving);
+    const forced = memory.forcedNow();
+    memory.stopped({ attempt, by, at: result.at, pods, ...(forced.length > 0 ? { forced } : {}) }, leaving);
     const doubt = notProvenDead(forced);
     story.happened(`attempt ${attempt} stopped`, `${counted(pods)} by ${by}${doubt}`);
     await resume();
     void announce(event(doubt ? 'Warning' : 'Normal', 'attemptStopped', `attempt ${attempt} stopped (${counted(pods)}) by ${by}${doubt}: ${because}`));
     return 'stopped';
+  }
+
+  /** Every round, if there is a second one, deletes by force what the one before found to be lost: the intent stands in history first. */
+  async function stopAll(request: StopRequest, until: number): Promise<Exclude<StopResult, { kind: 'lost' }>> {
+    let result = await perform('stopAttempt', `stop attempt ${request.attempt} (${counted(request.pods)}) by ${request.by}: ${request.because}`, request);
+    while (result.kind === 'lost') {
+      const { pods: force, because } = result;
+      memory.mayForce(force);
+      story.happened(`deleting ${counted(force)} by force`, because);
+      const deadlineMs = Math.max(leastStopMs, until - Date.now());
+      result = await perform('stopAttempt', `delete ${counted(force)} by force: ${because}`, { ...request, force: memory.forcedNow(), deadlineMs });
+      memory.wasForced(result.kind === 'interfered' ? [] : (result.forced ?? []));
+    }
+    return result;
   }
 
   async function resume(): Promise<void> {
@@ -203,7 +233,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
     if (seen.kind === 'ended') return seen;
     if (seen.kind === 'overdue') return { outcome: 'handed over', because: `not running: ${seen.because}` };
     const cause = memory.decisions.find((decision) => decision.kind === 'stop')?.because ?? 'no stop was needed';
-    const doubt = notProvenDead(memory.stops.flatMap(({ forced = [] }) => forced));
+    const doubt = notProvenDead(memory.forcedEver());
     const stops = memory.stops.length === 1 ? '1 stop' : `${memory.stops.length} stops`;
     const because = `${cause}; all ${seen.pods.length} pods run again after ${stops}${doubt}, training is not verified`;
     return { outcome: 'restarted', because, pods: seen.pods, attemptStartedAt: seen.startedAt };
@@ -226,7 +256,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
   /** A stop that was begun is brought to its end: whatever ended the recovery, our own suspend is taken off. */
   async function finish(given: End): Promise<RecoveryOutcome> {
     // What arrives from here on is left to the next incident.
-    const faults = memory.taken(given.outcome === 'restarted');
+    const faults = given.blind ? [] : memory.taken(given.outcome === 'restarted');
     const { outcome, because, pods = [], attemptStartedAt } = await resumed(given);
     const { stops, begun, decisions } = memory;
     story.happened(outcome, because);

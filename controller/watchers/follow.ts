@@ -24,10 +24,12 @@ export interface FollowOptions<T> {
   readonly path: string;
   readonly labelSelector?: string;
   readonly onEvent: (event: WatchEvent<T>) => void;
+  /** Whether what was told is up to date from now on. */
+  readonly onSight?: (sees: boolean) => void;
 }
 
 export function follow<T extends Watchable>({ kube, metrics, log, signal }: Watching, options: FollowOptions<T>): Watched<T> {
-  const { what, path, labelSelector, onEvent } = options;
+  const { what, path, labelSelector, onEvent, onSight } = options;
   return watchResource<T>({
     kube,
     path,
@@ -42,6 +44,7 @@ export function follow<T extends Watchable>({ kube, metrics, log, signal }: Watc
     },
     onState(state, because) {
       if (state === 'broken') metrics.watchBreaks.inc({ what });
+      onSight?.(state === 'watching');
       log[state === 'broken' ? 'warn' : 'info']({ what, because }, `watch of ${what}: ${state}`);
     },
   });

@@ -46,6 +46,7 @@ export function watchNodes(options: NodesOptions): NodesWatch {
   });
 
   const watched = follow<Node>(options, {
+    onSight: outages.sight,
     what: 'nodes',
     path: '/api/v1/nodes',
     onEvent({ type, object }) {

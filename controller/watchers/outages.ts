@@ -19,58 +19,83 @@ export interface Outages {
   /** A Node object as the watch saw it. */
   see(node: Node): void;
   forget(node: string): void;
+  /** Whether the watch sees: nothing is judged before its first list and during its outages, and all begin anew after them. */
+  sight(sees: boolean): void;
   /** Names of the nodes that are judged. */
   accelerated(): readonly string[];
 }
+
+const longestTimerMs = 2 ** 31 - 1;
 
 /** Remembers who is out since when, by our own clock: a new leader waits the whole time anew before it judges. */
 export function followOutages({ settings, tell, log, signal }: OutagesOptions): Outages {
   const accelerated = new Set<string>();
   const out = new Map<string, Outage>();
-  const told = new Set<string>();
+  /** By node: the fault that was told of its present outage. */
+  const told = new Map<string, string>();
   let timer: NodeJS.Timeout | undefined;
+  let sees = false;
   let blind: string | undefined;
   signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
 
   function judge(): void {
     clearTimeout(timer);
-    if (signal.aborted) return;
+    if (signal.aborted || !sees) return;
     const now = performance.now();
     const verdict = judgeOutages([...out.values()], accelerated.size, now, settings);
-    if (verdict.blind !== blind) log.warn({ blind: verdict.blind }, verdict.blind === undefined ? 'nodes can be judged again' : 'blind: no node is judged');
-    blind = verdict.blind;
-    for (const fault of verdict.faults) {
-      if (told.has(fault.id) || fault.node === undefined) continue;
-      told.add(fault.id);
-      log.warn({ node: fault.node, fault: fault.id, because: fault.message }, 'a node does not come back');
-      tell(fault.node, fault);
+    if (verdict.blind !== blind) {
+      blind = verdict.blind;
+      log.warn({ blind }, blind === undefined ? 'nodes can be judged again' : 'blind: no node is judged');
+      if (blind === undefined) return beginAnew();
     }
-    if (verdict.lookAt !== undefined) timer = setTimeout(judge, Math.max(1, verdict.lookAt - now));
+    for (const fault of verdict.faults) {
+      const { node } = fault;
+      if (node === undefined || told.get(node) === fault.id) continue;
+      told.set(node, fault.id);
+      log.warn({ node, fault: fault.id, because: fault.message }, 'a node does not come back');
+      tell(node, fault);
+    }
+    if (verdict.lookAt !== undefined) timer = setTimeout(judge, Math.min(longestTimerMs, Math.max(1, verdict.lookAt - now)));
+  }
+
+  function beginAnew(): void {
+    const since = performance.now();
+    for (const [node, outage] of out) out.set(node, { ...outage, since });
+    judge();
+  }
+
+  function back(node: string): void {
+    told.delete(node);
+    if (out.delete(node)) judge();
+  }
+
+  function see(object: Node): void {
+    const { name = '', uid = '' } = object.metadata ?? {};
+    if (!hasAccelerators(object)) return forget(name);
+    const isNew = !accelerated.has(name);
+    accelerated.add(name);
+    const { ready, transition, because } = readinessOf(object);
+    const before = out.get(name);
+    if (ready) back(name);
+    // Another transition is another outage: the node may have been ready in between.
+    else if (before?.uid !== uid || before.transition !== transition) out.set(name, { node: name, uid, transition, because, since: performance.now() });
+    else if (!isNew) return;
+    judge();
   }
 
   function forget(node: string): void {
     accelerated.delete(node);
-    const known = out.delete(node);
-    if (known) judge();
+    back(node);
   }
 
   return {
-    see(object) {
-      const { name = '', uid = '' } = object.metadata ?? {};
-      if (!hasAccelerators(object)) return forget(name);
-      accelerated.add(name);
-      const { ready, transition, because } = readinessOf(object);
-      const before = out.get(name);
-      if (ready) {
-        if (out.delete(name)) judge();
-        return;
-      }
-      if (before?.uid === uid && before.transition === transition) return;
-      // A condition that changes its words is the same outage as long as it was not ready in between.
-      out.set(name, before?.uid === uid ? before : { node: name, uid, transition, because, since: performance.now() });
-      judge();
-    },
+    see,
     forget,
+    sight(now) {
+      sees = now;
+      if (sees) beginAnew();
+      else clearTimeout(timer);
+    },
     accelerated: () => [...accelerated],
   };
 }

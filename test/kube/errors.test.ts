@@ -5,12 +5,14 @@ import { isConflict, isNotFound, kubeError } from '../../kube/errors.ts';
 
 const answer = (code: number, body: unknown = '', headers: Record<string, string> = {}) => new ApiException(code, 'Unknown API Status Code!', body, headers);
 
+const notFound = '{"kind":"Status","status":"Failure","reason":"NotFound","code":404}';
+
 describe('an answer of the API server', () => {
   it.each([
     [429, 'kube.throttled'],
     [409, 'kube.conflict'],
     [403, 'kube.forbidden'],
-    [404, 'not-found'],
+    [404, 'kube.unreachable'],
     [401, 'kube.unreachable'],
     [500, 'kube.unreachable'],
     [504, 'kube.unreachable'],
@@ -18,6 +20,12 @@ describe('an answer of the API server', () => {
     [400, 'kube.invalid'],
   ])('%s is %s', (status, code) => {
     expect(kubeError(answer(status), 'read node gpu-3').code).toBe(code);
+  });
+
+  it('says that there is no such thing only in its own words: any other 404 is that of something before it', () => {
+    expect(kubeError(answer(404, notFound), 'read node gpu-3').code).toBe('not-found');
+    expect(kubeError(answer(404, 'default backend - 404'), 'read node gpu-3').code).toBe('kube.unreachable');
+    expect(kubeError(answer(404, '404 page not found'), 'read node gpu-3').code).toBe('kube.unreachable');
   });
 
   it('is told in its own sentence, without headers', () => {
@@ -51,6 +59,6 @@ describe('no answer', () => {
 });
 
 it('knows a missing object and a conflict of the client and of ours', () => {
-  expect([answer(404), kubeError(answer(404), 'x'), answer(409)].map(isNotFound)).toEqual([true, true, false]);
+  expect([answer(404, notFound), kubeError(answer(404, notFound), 'x'), answer(409)].map(isNotFound)).toEqual([true, true, false]);
   expect([answer(409), kubeError(answer(409), 'x'), answer(404)].map(isConflict)).toEqual([true, true, false]);
 });

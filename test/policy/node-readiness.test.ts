@@ -19,15 +19,16 @@ describe('nodes that are not ready', () => {
     expect({ lookAt, blind }).toEqual({ lookAt: 40_000, blind: undefined });
   });
 
-  it('say more of our sight than of themselves when most are out at once', () => {
+  it('say more of our sight than of themselves when many are out at once', () => {
     const all = ['gpu-1', 'gpu-2', 'gpu-3'].map((node) => outage(node, 0));
-    const verdict = judgeOutages(all, 4, 60_000, settings);
+    const verdict = judgeOutages(all, 14, 60_000, settings);
     expect(verdict.faults).toEqual([]);
-    expect(verdict.blind).toContain('3 of 4 nodes');
-    expect(judgeOutages(all, 6, 60_000, settings).faults).toHaveLength(3);
+    expect(verdict.blind).toContain('more than 20%');
+    expect(judgeOutages(all, 15, 60_000, settings).faults).toHaveLength(3);
   });
 
-  it('are judged where there is only one', () => {
+  it('are judged where there are only one or two', () => {
     expect(judgeOutages([outage('gpu-1', 0)], 1, 30_000, settings).faults).toHaveLength(1);
+    expect(judgeOutages([outage('gpu-1', 0), outage('gpu-2', 0)], 2, 30_000, settings).faults).toHaveLength(2);
   });
 });

@@ -106,7 +106,9 @@ describe('a node that is not ready', () => {
     const [stuck] = pods.slice(-1);
     const attempt = { pods: pods.slice(0, -1), leaving: stuck ? [stuck] : [], nodes: [dead] };
     expect(decideRecovery(facts({ fresh: [lost] }, attempt), act).kind).toBe('stop');
-    expect(decideRecovery(facts({ fresh: [lost] }, { ...attempt, nodes: [nodeView()] }), act)).toMatchObject({ kind: 'end', outcome: 'cancelled' });
+    // Back or gone: the pod goes, and its job cannot go on without it.
+    expect(decideRecovery(facts({ fresh: [lost] }, { ...attempt, nodes: [nodeView()] }), act).kind).toBe('stop');
+    expect(decideRecovery(facts({ fresh: [lost] }, { ...attempt, nodes: [] }), act).kind).toBe('stop');
   });
 });
 
@@ -119,5 +121,12 @@ describe('a blind look', () => {
       because: 'blind: the Kubernetes API did not answer: read node gpu-3',
       lookAgainMs: expect.any(Number),
     });
+  });
+
+  it('of one node, by its silent agent, holds an open incident too, and no longer than the settings say', () => {
+    const unheard = podFault({ blind: 'the agent of gpu-3 was last heard 45s ago' });
+    const waiting = facts({ fresh: [unheard], stops: 1 }, { nodes: [nodeView()] });
+    expect(decideRecovery(waiting, act)).toMatchObject({ kind: 'hold', because: expect.stringContaining('the agent of gpu-3') });
+    expect(decideRecovery({ ...waiting, heldMs: 120_000 }, act).kind).toBe('stop');
   });
 });

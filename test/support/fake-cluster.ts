@@ -94,11 +94,12 @@ export class FakeCluster {
         await this.beforeLook?.();
         return this.attempt(nodes);
       },
-      stopAttempt: async ({ attempt, pods }) => {
-        this.stopped.push({ attempt, uids: pods.map((pod) => pod.uid) });
+      stopAttempt: async ({ attempt, pods, force }) => {
+        const lost = pods.filter((pod) => this.dead.has(pod.node ?? ''));
+        if (!force) this.stopped.push({ attempt, uids: pods.map((pod) => pod.uid) });
+        if (!force && lost.length > 0) return { kind: 'lost', because: 'its node stays not ready', pods: lost };
         this.pods = [];
-        const forced = pods.filter((pod) => this.dead.has(pod.node ?? ''));
-        return { kind: 'stopped', at: new Date().toISOString(), requests: 1, ...(forced.length > 0 ? { forced } : {}) };
+        return { kind: 'stopped', at: new Date().toISOString(), requests: 1, ...(force ? { forced: force } : {}) };
       },
       resumeJob: async () => {
         this.resumes += 1;

@@ -1,0 +1,76 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { controllerSettings } from '../../contract/settings.schema.ts';
+import { followOutages } from '../../controller/watchers/outages.ts';
+
+const log = pino({ enabled: false });
+const node = (name: string, ready: 'True' | 'Unknown', transition = '2026-11-21T07:00:00Z') => ({
+  metadata: { name, uid: `uid-${name}` },
+  status: { capacity: { 'nvidia.com/gpu': '8' }, conditions: [{ type: 'Ready', status: ready, lastTransitionTime: new Date(transition) }] },
+});
+const names = (count: number) => Array.from({ length: count }, (_, index) => `gpu-${index}`);
+
+function follow(notReady: string) {
+  const told: string[] = [];
+  const { nodes } = controllerSettings.parse({ nodes: { notReady } });
+  const outages = followOutages({ settings: nodes, tell: (_, fault) => told.push(fault.id), log, signal: new AbortController().signal });
+  return { outages, told };
+}
+
+/** Long against the settings of these tests, which wait for what must not come. */
+const aWhile = () => sleep(400);
+const become = async (told: readonly string[], wanted: readonly string[]) => {
+  for (let looks = 0; looks < 200 && told.length < wanted.length; looks++) await sleep(50);
+  expect(told.toSorted()).toEqual(wanted);
+};
+const idOf = (name: string, transition = '2026-11-21T07:00:00Z') => `node/not-ready/uid-${name}/${transition}`;
+
+describe('nodes that are not ready', () => {
+  it('are judged when the whole list is known, wherever they stand in it', async () => {
+    const { outages, told } = follow('50ms');
+    for (const name of names(20)) outages.see(node(name, name === 'gpu-0' || name === 'gpu-1' || name === 'gpu-2' ? 'Unknown' : 'True'));
+    await aWhile();
+    expect(told).toEqual([]);
+    outages.sight(true);
+    await become(
+      told,
+      ['gpu-0', 'gpu-1', 'gpu-2'].map((name) => idOf(name)),
+    );
+  });
+
+  it('are told once for each outage', async () => {
+    const { outages, told } = follow('50ms');
+    outages.sight(true);
+    for (const [ready, transition] of [
+      ['Unknown', '2026-11-21T07:00:00Z'],
+      ['True', '2026-11-21T07:10:00Z'],
+      ['Unknown', '2026-11-21T07:20:00Z'],
+    ] as const) {
+      for (let again = 0; again < 3; again++) outages.see(node('gpu-0', ready, transition));
+      await aWhile();
+    }
+    await become(told, [idOf('gpu-0'), idOf('gpu-0', '2026-11-21T07:20:00Z')]);
+  });
+
+  it('are judged by nobody who does not see them, and begin anew when they are seen again', async () => {
+    const { outages, told } = follow('300ms');
+    outages.sight(true);
+    outages.see(node('gpu-0', 'Unknown'));
+    outages.sight(false);
+    await aWhile();
+    outages.sight(true);
+    expect(told).toEqual([]);
+    await become(told, [idOf('gpu-0')]);
+  });
+
+  it('begin anew when so many were out that nothing could be judged', async () => {
+    const { outages, told } = follow('300ms');
+    outages.sight(true);
+    for (const name of names(10)) outages.see(node(name, Number(name.slice(4)) < 3 ? 'Unknown' : 'True'));
+    await aWhile();
+    outages.see(node('gpu-2', 'True'));
+    expect(told).toEqual([]);
+    await become(told, [idOf('gpu-0'), idOf('gpu-1')]);
+  });
+});
