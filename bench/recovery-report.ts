@@ -2,16 +2,18 @@
 
 import type { Write } from '../testbed/audit.ts';
 import type { Step } from './histories.ts';
+import type { Machine } from './machine.ts';
 import { median, type Summary, summarise } from './statistics.ts';
 import type { Trial } from './trial.ts';
 import type { Variant } from './variants.ts';
+import { writesIn } from './writes.ts';
 
 export interface ReportInput {
   readonly trials: readonly Trial[];
   readonly variants: readonly Variant[];
   readonly writes: readonly Write[];
   readonly healthy: { readonly events: number; readonly minutes: number };
-  readonly machine: { readonly cores: number; readonly memoryGiB: number; readonly node: string };
+  readonly machine: Machine;
   readonly pods: number;
 }
 
@@ -89,7 +91,7 @@ function variantReport(variant: Variant, trials: readonly Trial[], floors: reado
     trials.map((one) => tainted(one) - accepted(one)),
     floors.map((one) => tainted(one) - one.fault),
   );
-  const counted = trials.map((trial) => writesIn(trial, writes));
+  const counted = trials.map(({ window }) => (window ? writesIn(window, writes) : []));
   return {
     variant,
     measures: [
@@ -117,15 +119,6 @@ function compare(what: string, values: readonly number[], floors: readonly numbe
   if (floors.length !== values.length) return { what, kcover };
   const floor = summarise(floors);
   return { what, kcover, floor, difference: summarise(values.map((value, index) => value - (floors[index] ?? Number.NaN))), ratio: kcover.p50 / floor.p50 };
-}
-
-const own = 'system:serviceaccount:kcover-system:kcover-';
-const apart = new Set(['events', 'leases', 'tokenreviews', 'subjectaccessreviews', 'selfsubjectaccessreviews']);
-
-function writesIn({ window }: Trial, writes: readonly Write[]): Write[] {
-  return writes.filter(
-    ({ at, user, resource }) => window && at.getTime() >= window.from && at.getTime() <= window.to && user.startsWith(own) && !apart.has(resource),
-  );
 }
 
 /** How many of each in a median recovery. */

@@ -5,11 +5,11 @@ import type { Client } from '@temporalio/client';
 import { clusterWorkflowId, jobWorkflowId, nodeWorkflowId, quarantineTaintKey } from '../contract/ids.ts';
 import { updates } from '../contract/messages.ts';
 import { breakGpu, failContainer } from '../testbed/failures.ts';
-import { awaitRunning, createJob, type RunningJob } from '../testbed/jobs.ts';
+import { awaitRunning, createJob, placeOf, type RunningJob } from '../testbed/jobs.ts';
 import { until } from '../testbed/until.ts';
 import { now } from './clock.ts';
 import { historyLength, readHistory, type Step } from './histories.ts';
-import { isWatched, type Stage } from './stage.ts';
+import { type Healthy, isWatched, type Stage } from './stage.ts';
 import { manifestOf, type Variant } from './variants.ts';
 
 /** Times in ms since the epoch, as seen by the witness unless said otherwise. */
@@ -37,15 +37,15 @@ export interface Trial {
  * The training operator's client may send 30 requests at once and 20 a second after that, and creating the job used them up.
  * A job that has trained for a while is met by an operator that has them again.
  */
-const restMs = 2000;
+export const restMs = 2000;
 
-const kernelLine = 'NVRM: Xid (PCI:0000:5d:00): 79, pid=4242, name=python, GPU has fallen off the bus.';
+export const kernelLine = 'NVRM: Xid (PCI:0000:5d:00): 79, pid=4242, name=python, GPU has fallen off the bus.';
 
-export async function runTrial(stage: Stage, variant: Variant, number: number, pods: number): Promise<Trial> {
+export async function runTrial(stage: Stage, healthy: Healthy, variant: Variant, number: number, pods: number): Promise<Trial> {
   const { world } = stage;
   const job = await createJob(world.api, manifestOf(variant, `${variant.name}-${number}`, pods));
-  const running = await awaitRunning(world.api, job);
-  const victim = running.findLast((pod) => pod.spec?.nodeName !== stage.healthy.node);
+  const running = await awaitRunning(world.api, job, { withinMs: 180_000 });
+  const victim = running.findLast((pod) => pod.spec?.nodeName !== healthy.node);
   const node = world.nodes.find(({ name }) => name === victim?.spec?.nodeName);
   if (victim === undefined || node === undefined) throw new Error(`${job.name} has no pod on a node that may break`);
   await sleep(restMs);
@@ -101,18 +101,16 @@ async function byKcover(
 }
 
 /** So that the next trial has all nodes, and the node's workflow starts anew. */
-async function release({ client, witness }: Stage, node: string): Promise<void> {
+export async function release({ client, witness }: Stage, node: string): Promise<void> {
   const handle = client.workflow.getHandle(nodeWorkflowId(node));
   await handle.executeUpdate(updates.release, { args: [{ by: 'bench', reason: 'next trial' }] });
   await witness.tainted(node, quarantineTaintKey, false);
   await closed(client, nodeWorkflowId(node));
 }
 
-async function removeJob({ world, client, witness }: Stage, job: RunningJob): Promise<void> {
-  const { namespace, name } = job;
-  if (job.kind === 'Job') await world.api.batch.deleteNamespacedJob({ namespace, name, propagationPolicy: 'Background' });
-  else await world.api.custom.deleteNamespacedCustomObject({ group: 'kubeflow.org', version: 'v1', plural: 'pytorchjobs', namespace, name });
-  await until(`${name} gone`, 60_000, () => {
+export async function removeJob({ world, client, witness }: Stage, job: RunningJob): Promise<void> {
+  await world.api.custom.deleteNamespacedCustomObject({ ...placeOf(job), propagationPolicy: 'Background' });
+  await until(`${job.name} gone`, 120_000, () => {
     const left = witness.podsOf(job).length;
     return Promise.resolve(left === 0 ? { found: true } : { missing: `${left} pods are left` });
   });
@@ -121,7 +119,7 @@ async function removeJob({ world, client, witness }: Stage, job: RunningJob): Pr
 
 /** Waits until the workflow does not run (or never did). */
 function closed(client: Client, workflowId: string): Promise<true> {
-  return until(`${workflowId} closed`, 60_000, async () => {
+  return until(`${workflowId} closed`, 120_000, async () => {
     const status = await client.workflow
       .getHandle(workflowId)
       .describe()

@@ -1,7 +1,7 @@
 /** What is compared: kinds of job, ways of stopping them, and kinds of fault. */
 
 import type { StopMethod } from '../contract/jobs.ts';
-import { batchJob, type BatchJobManifest, pytorchJob, type PytorchJobManifest } from '../testbed/job-manifests.ts';
+import { batchJob, type JobManifest, pytorchJob } from '../testbed/job-manifests.ts';
 
 export interface Variant {
   readonly name: string;
@@ -12,6 +12,13 @@ export interface Variant {
   /** By hand only: a delete-collection right after the suspend, so that the job's operator has no pod left to delete. */
   readonly hastened?: true;
 }
+
+/** The training operator's client may send 20 requests a second: a PyTorchJob of hundreds of pods would measure that and nothing else. */
+const mostOfOperator = 64;
+
+/** What is measured for so many pods. */
+export const variantsFor = (pods: number, method?: StopMethod, names?: readonly string[]): readonly Variant[] =>
+  variantsOf(method, names).filter(({ kind }) => names !== undefined || kind === 'Job' || pods <= mostOfOperator);
 
 /** Those of one stop method, or with one of these names, or all. */
 export const variantsOf = (method?: StopMethod, names?: readonly string[]): readonly Variant[] =>
@@ -40,7 +47,7 @@ export const variantNames = (): readonly string[] => all.map(({ name }) => name)
  * A job of this many pods. With delete-collection it carries a queue's label: then `suspend` is the queue's,
  * and kcover, whose settings are the same for all variants, takes the other way. No queue system runs here.
  */
-export function manifestOf(variant: Variant, name: string, pods: number): PytorchJobManifest | BatchJobManifest {
+export function manifestOf(variant: Variant, name: string, pods: number): JobManifest {
   const labels = {
     ...(variant.fault !== 'none' && { 'kcover.io/cascading-recovery': 'true' }),
     ...(variant.by === 'delete-collection' && { 'kueue.x-k8s.io/queue-name': 'bench' }),

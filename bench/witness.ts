@@ -6,7 +6,7 @@ import { watchResource, type Watched, type WatchEvent } from '../kube/watch.ts';
 import type { RunningJob } from '../testbed/jobs.ts';
 import { now, within } from './clock.ts';
 
-const deadlineMs = 120_000;
+const deadlineMs = 300_000;
 
 /** When each of it was seen. Times in ms since the epoch. */
 export interface RestartSeen {

@@ -3,7 +3,7 @@
 import type { V1Pod } from '@kubernetes/client-node';
 import type { AttemptPod, JobView } from '../contract/jobs.ts';
 import type { AwaitResult } from '../contract/recovery.ts';
-import { attemptPod, belongsTo, isTerminating } from './pods.ts';
+import { attemptPod, belongsTo, byRank, isTerminating } from './pods.ts';
 import { timeOrEpoch } from './time.ts';
 
 export type AttemptProgress =
@@ -58,8 +58,7 @@ function whyNotReady(job: JobView, pods: readonly V1Pod[], fresh: readonly V1Pod
   return ready.length < job.podsExpected ? count : undefined;
 }
 
-const inOrder = (pods: readonly V1Pod[]): V1Pod[] =>
-  pods.toSorted((a, b) => (a.metadata?.name ?? '').localeCompare(b.metadata?.name ?? '', 'en', { numeric: true }));
+const inOrder = (pods: readonly V1Pod[]): V1Pod[] => pods.toSorted((a, b) => byRank(a.metadata?.name ?? '', b.metadata?.name ?? ''));
 
 const isReady = ({ status }: V1Pod): boolean =>
   status?.phase === 'Succeeded' || (status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') ?? false);

@@ -29,6 +29,14 @@ type Dispatcher = ReturnType<RequestContext['getDispatcher']>;
 class KeptConnections extends KubeConfig {
   private kept: Dispatcher;
 
+  /** HTTP/1.1 only: over HTTP/2 a connection that dies, as with a killed server, ends this process too. */
+  override createDispatcherOptions(...given: Parameters<KubeConfig['createDispatcherOptions']>): ReturnType<KubeConfig['createDispatcherOptions']> {
+    const options = super.createDispatcherOptions(...given);
+    if (options.type !== 'agent') return options;
+    const connect = { ...options.connect, allowH2: false };
+    return { ...options, connect };
+  }
+
   override async applySecurityAuthentication(context: RequestContext): Promise<void> {
     await super.applySecurityAuthentication(context);
     this.kept ??= context.getDispatcher();

@@ -39,14 +39,11 @@ export function attachWorld(file: string): AttachedWorld {
     kubernetes: {
       ...kubernetes,
       podToken: (pod, serviceAccount, audience) => podToken(api, pod, serviceAccount, audience),
-      kubeconfigFor: async (account) =>
-        writeKubeconfig({
-          file: join(directory, `${account.namespace}-${account.name}.kubeconfig`),
-          server: kubernetes.server,
-          authority,
-          user: `${account.namespace}-${account.name}`,
-          token: await accountToken(api, account),
-        }),
+      authority,
+      kubeconfigFor: async (account, through = { server: kubernetes.server, authority }) => {
+        const user = `${account.namespace}-${account.name}`;
+        return writeKubeconfig({ ...through, file: join(directory, `${user}.kubeconfig`), user, token: await accountToken(api, account) });
+      },
     },
   };
 }

@@ -51,9 +51,12 @@ export async function readWrites(auditLog: string, since?: Date): Promise<Write[
     .slice(0, text.lastIndexOf('\n') + 1)
     .split('\n')
     .filter((line) => line !== '');
-  const writes = complete.map((line) => toWrite(JSON.parse(line) as AuditEvent));
+  const writes = complete.map((line) => toWrite(parse(line)));
   return since === undefined ? writes : writes.filter(({ at }) => at >= since);
 }
+
+/** A killed server may leave half a line, to which the next one adds its first. */
+const parse = (line: string): AuditEvent => JSON.parse(line.slice(Math.max(0, line.lastIndexOf('{"kind":"Event","apiVersion":"audit')))) as AuditEvent;
 
 function toWrite(event: AuditEvent): Write {
   const ref = event.objectRef ?? {};

@@ -1,4 +1,5 @@
 import type { V1Job, V1PodTemplateSpec, V1Toleration } from '@kubernetes/client-node';
+import type { JobKind } from '../contract/jobs.ts';
 
 export interface JobOptions {
   readonly name: string;
@@ -22,10 +23,20 @@ export interface JobOptions {
   readonly backoffLimit?: number;
 }
 
-export interface PytorchJobOptions extends JobOptions {
+/** Kinds of the training operator. */
+export type KubeflowKind = Exclude<JobKind, 'Job'>;
+
+export interface KubeflowJobOptions extends JobOptions {
+  /** How many pods of each role; unless told one that leads, where the kind has one, and two workers. */
+  readonly roles?: Readonly<Record<string, number>>;
+  readonly restartPolicy?: 'Never' | 'OnFailure' | 'Always' | 'ExitCode';
+  /** Further fields of the spec. */
+  readonly spec?: Readonly<Record<string, unknown>>;
+}
+
+export interface PytorchJobOptions extends Omit<KubeflowJobOptions, 'roles'> {
   /** Beside the one master. */
   readonly workers: number;
-  readonly restartPolicy?: 'Never' | 'OnFailure' | 'Always' | 'ExitCode';
 }
 
 export interface BatchJobOptions extends JobOptions {
@@ -34,36 +45,58 @@ export interface BatchJobOptions extends JobOptions {
   readonly restartPolicy?: 'Never' | 'OnFailure';
 }
 
-export interface PytorchJobManifest {
+export interface KubeflowJobManifest {
   readonly apiVersion: 'kubeflow.org/v1';
-  readonly kind: 'PyTorchJob';
+  readonly kind: KubeflowKind;
   readonly metadata: { readonly name: string; readonly namespace: string; readonly labels: object; readonly annotations: object };
-  readonly spec: { readonly runPolicy: object; readonly pytorchReplicaSpecs: { readonly Master: ReplicaSpec; readonly Worker?: ReplicaSpec } };
+  readonly spec: Readonly<Record<string, unknown>>;
 }
 
-interface ReplicaSpec {
-  readonly replicas: number;
-  readonly restartPolicy: string;
-  readonly template: V1PodTemplateSpec;
-}
+export type JobManifest = KubeflowJobManifest | BatchJobManifest;
 
 export type BatchJobManifest = V1Job & { readonly kind: 'Job' };
 
 const image = 'registry.k8s.io/pause:3.10';
 
-export function pytorchJob(options: PytorchJobOptions): PytorchJobManifest {
-  const { name, namespace = 'default', workers, restartPolicy = 'OnFailure', labels = {}, annotations = {}, suspend, backoffLimit } = options;
-  const replicas = (count: number): ReplicaSpec => ({ replicas: count, restartPolicy, template: podTemplate(options, 'pytorch', {}) });
+interface Shape {
+  readonly replicaSpecs: string;
+  /** The operator finds exit code and port by this name. */
+  readonly container: string;
+  readonly roles: Readonly<Record<string, number>>;
+}
+
+/** How a job of each kind is written down. */
+const shapes = {
+  PyTorchJob: { replicaSpecs: 'pytorchReplicaSpecs', container: 'pytorch', roles: { Master: 1, Worker: 2 } },
+  TFJob: { replicaSpecs: 'tfReplicaSpecs', container: 'tensorflow', roles: { Chief: 1, Worker: 2 } },
+  MPIJob: { replicaSpecs: 'mpiReplicaSpecs', container: 'mpi', roles: { Launcher: 1, Worker: 2 } },
+  XGBoostJob: { replicaSpecs: 'xgbReplicaSpecs', container: 'xgboost', roles: { Master: 1, Worker: 2 } },
+  PaddleJob: { replicaSpecs: 'paddleReplicaSpecs', container: 'paddle', roles: { Master: 1, Worker: 2 } },
+} as const satisfies Record<KubeflowKind, Shape>;
+
+export function kubeflowJob(kind: KubeflowKind, options: KubeflowJobOptions): KubeflowJobManifest {
+  const { name, namespace = 'default', restartPolicy = 'OnFailure', labels = {}, annotations = {}, suspend, backoffLimit } = options;
+  const { replicaSpecs, container, roles: usual } = shapes[kind];
+  const replicas = (role: string, count: number) => ({
+    replicas: count,
+    restartPolicy,
+    // A launcher only starts the others.
+    template: podTemplate(role === 'Launcher' ? { ...options, gpus: 0 } : options, container, {}),
+  });
   return {
     apiVersion: 'kubeflow.org/v1',
-    kind: 'PyTorchJob',
+    kind,
     metadata: { name, namespace, labels, annotations },
     spec: {
       runPolicy: { cleanPodPolicy: 'None', ...(suspend === undefined ? {} : { suspend }), ...(backoffLimit === undefined ? {} : { backoffLimit }) },
-      pytorchReplicaSpecs: { Master: replicas(1), ...(workers > 0 ? { Worker: replicas(workers) } : {}) },
+      [replicaSpecs]: Object.fromEntries(Object.entries(options.roles ?? usual).map(([role, count]) => [role, replicas(role, count)])),
+      ...options.spec,
     },
   };
 }
+
+export const pytorchJob = ({ workers, ...options }: PytorchJobOptions): KubeflowJobManifest =>
+  kubeflowJob('PyTorchJob', { ...options, roles: { Master: 1, ...(workers > 0 && { Worker: workers }) } });
 
 export function batchJob(options: BatchJobOptions): BatchJobManifest {
   const { name, namespace = 'default', pods, restartPolicy = 'Never', labels = {}, annotations = {}, suspend = false, backoffLimit = 0 } = options;

@@ -1,11 +1,13 @@
 import type { V1Pod } from '@kubernetes/client-node';
-import type { Api } from './api.ts';
-import type { BatchJobManifest, PytorchJobManifest } from './job-manifests.ts';
+import type { JobKind } from '../contract/jobs.ts';
+import { jobKinds } from '../kube/job-kinds/index.ts';
+import { type Api, merge } from './api.ts';
+import type { JobManifest } from './job-manifests.ts';
 import { until } from './until.ts';
 
 /** A job that exists. */
 export interface RunningJob {
-  readonly kind: 'PyTorchJob' | 'Job';
+  readonly kind: JobKind;
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
@@ -15,21 +17,47 @@ export interface RunningJob {
   readonly selector: string;
 }
 
-const kubeflow = { group: 'kubeflow.org', version: 'v1', plural: 'pytorchjobs' } as const;
+/** Where a job of any kind is, for the client of custom objects. */
+export function placeOf({ kind, namespace, name }: Pick<RunningJob, 'kind' | 'namespace' | 'name'>) {
+  const { group, version, plural } = jobKinds[kind];
+  return { group, version, plural, namespace, name };
+}
 
-export async function createJob(api: Api, manifest: PytorchJobManifest | BatchJobManifest): Promise<RunningJob> {
+export async function createJob(api: Api, manifest: JobManifest): Promise<RunningJob> {
+  const { kind } = manifest;
   const name = manifest.metadata?.name ?? '';
   const namespace = manifest.metadata?.namespace ?? 'default';
+  const created = (await api.custom.createNamespacedCustomObject({ ...placeOf({ kind, namespace, name }), body: manifest })) as { metadata: { uid: string } };
+  const { uid } = created.metadata;
   if (manifest.kind === 'Job') {
-    const { metadata } = await api.batch.createNamespacedJob({ namespace, body: manifest });
-    const uid = metadata?.uid ?? '';
-    return { kind: 'Job', namespace, name, uid, pods: manifest.spec?.parallelism ?? 1, selector: `batch.kubernetes.io/controller-uid=${uid}` };
+    return { kind, namespace, name, uid, pods: manifest.spec?.parallelism ?? 1, selector: `batch.kubernetes.io/controller-uid=${uid}` };
   }
-  const created = (await api.custom.createNamespacedCustomObject({ ...kubeflow, namespace, body: manifest })) as { metadata: { uid: string } };
-  const { Master, Worker } = manifest.spec.pytorchReplicaSpecs;
-  const pods = Master.replicas + (Worker?.replicas ?? 0);
-  return { kind: 'PyTorchJob', namespace, name, uid: created.metadata.uid, pods, selector: `training.kubeflow.org/job-name=${name}` };
+  return { kind, namespace, name, uid, pods: podsIn(manifest.spec), selector: `training.kubeflow.org/job-name=${name}` };
 }
+
+/** The replicas of all roles. */
+function podsIn(spec: Readonly<Record<string, unknown>>): number {
+  const [roles = {}] = Object.entries(spec).flatMap(([field, value]) =>
+    field.endsWith('ReplicaSpecs') ? [value as Record<string, { replicas: number }>] : [],
+  );
+  return Object.values(roles).reduce((sum, { replicas }) => sum + replicas, 0);
+}
+
+/** The job as it stands, with a spec of any kind. */
+export interface JobObject {
+  readonly metadata: { readonly uid: string; readonly labels?: Readonly<Record<string, string>> };
+  readonly spec: { readonly suspend?: boolean; readonly runPolicy?: { readonly suspend?: boolean } };
+  readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason?: string }[] };
+}
+
+export const readJob = async (api: Api, job: RunningJob): Promise<JobObject> => (await api.custom.getNamespacedCustomObject(placeOf(job))) as JobObject;
+
+export const changeJob = (api: Api, job: RunningJob, body: object): Promise<unknown> =>
+  api.custom.patchNamespacedCustomObject({ ...placeOf(job), body }, merge);
+
+/** The type of the condition that ended it, in its controller's own word. */
+export const endOf = ({ status }: JobObject): string | undefined =>
+  status?.conditions?.find((each) => ['Succeeded', 'Complete', 'Failed'].includes(each.type) && each.status === 'True')?.type;
 
 /** Its pods by name, those of earlier attempts that still exist included. */
 export async function podsOf(api: Api, job: RunningJob): Promise<V1Pod[]> {

@@ -1,10 +1,14 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
-export interface KubeconfigOptions {
-  readonly file: string;
+/** Where the API is reached: at its server, or at a proxy in front of it. */
+export interface ApiAddress {
   readonly server: string;
   /** PEM file. */
   readonly authority: string;
+}
+
+export interface KubeconfigOptions extends ApiAddress {
+  readonly file: string;
   readonly user: string;
   readonly token: string;
 }

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { connect, type Api } from './api.ts';
 import { installTrainingOperator } from './definitions.ts';
 import { endOf, stopOnSignals } from './ending.ts';
-import { writeKubeconfig } from './kubeconfig.ts';
+import { type ApiAddress, writeKubeconfig } from './kubeconfig.ts';
 import { createNodes, type SimulatedNode } from './nodes.ts';
 import { obtainPrograms, type Programs } from './parts/programs.ts';
 import { createRunDirectory, sweep } from './run-directory.ts';
@@ -41,8 +41,10 @@ export interface World {
     readonly server: string;
     /** Path; administrator. */
     readonly kubeconfig: string;
-    /** Path of a kubeconfig for an existing service account, good for 24 h. */
-    kubeconfigFor(serviceAccount: ServiceAccountRef): Promise<string>;
+    /** PEM file. */
+    readonly authority: string;
+    /** Path of a kubeconfig for an existing service account, good for 24 h; straight to the server unless told. */
+    kubeconfigFor(serviceAccount: ServiceAccountRef, through?: ApiAddress): Promise<string>;
     podToken(pod: PodRef, serviceAccount: string, audience: string): Promise<string>;
     readonly auditLog: string;
     /** What `kubectl logs` shows for every pod. */
@@ -135,9 +137,10 @@ async function build(options: WorldOptions, programs: Programs, directory: strin
       auditLog: auditLogOf(directory),
       podLog: podLogOf(directory),
       podToken: (pod, serviceAccount, audience) => podToken(api, pod, serviceAccount, audience),
-      kubeconfigFor: async (account) => {
-        const file = join(directory, `${account.namespace}-${account.name}.kubeconfig`);
-        return writeKubeconfig({ file, server, authority, user: `${account.namespace}-${account.name}`, token: await accountToken(api, account) });
+      authority,
+      kubeconfigFor: async (account, through = { server, authority }) => {
+        const user = `${account.namespace}-${account.name}`;
+        return writeKubeconfig({ ...through, file: join(directory, `${user}.kubeconfig`), user, token: await accountToken(api, account) });
       },
     },
     temporal: { address: `127.0.0.1:${port.temporal}`, uiUrl: `http://127.0.0.1:${port.temporalUi}`, namespace: temporalNamespace },

@@ -22,12 +22,11 @@ import type {
   RecoveryInput,
   RecoveryOutcome,
   RecoveryStatus,
-  StopRequest,
-  StopResult,
 } from '../contract/recovery.ts';
 import { attributeWriter, iso } from './attributes.ts';
 import { counted, IncidentMemory, notProvenDead, sentence } from './incident-memory.ts';
 import { announce, decideRecovery, perform, short } from './proxies.ts';
+import { stopAttempt } from './stop-attempt.ts';
 import { openStory } from './story.ts';
 
 interface End {
@@ -49,9 +48,6 @@ const pauseAfter = (times: number, first = 200, most = 60_000): number => Math.m
 
 /** An incident that sees nothing for so long is handed to a person; its faults stay with the job. */
 const blindMs = 24 * 3_600_000;
-
-/** What a deletion by force has at least, however late it was decided. */
-const leastStopMs = 60_000;
 
 /** One incident: from the first fault until the job runs again, or until it is clear that it will not. */
 export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
@@ -113,7 +109,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
       if (decision.kind === 'end') return decision;
       if (decision.kind === 'hold') {
         if (await hold(decision, mark)) continue;
-        return { outcome: 'handed over', because: `still held after its deadline: ${decision.because}`, ...(decision.blind ? { blind: true } : {}) };
+        return { outcome: 'handed over', because: `still held after its deadline: ${decision.because}`, blind: decision.blind === true };
       }
       holds = 0;
       if (decision.kind === 'stop') {
@@ -142,10 +138,9 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
 
   /** Waits until something changes; false when the deadline of this hold passed first. To be blind is another hold, with another deadline. */
   async function hold(decision: Decided<'hold'>, mark: number): Promise<boolean> {
-    const blind = decision.blind === true;
-    if (blind !== heldBlind) holds = 0;
+    const { blind = false } = decision;
+    holds = blind === heldBlind ? holds + 1 : 1;
     heldBlind = blind;
-    holds += 1;
     if (holds === 1) {
       heldSince = decision.at;
       story.happened('held', decision.because);
@@ -158,8 +153,8 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
       .catch(() => undefined);
     // Registered before one more look, so that a change in between is not missed.
     if (holds === 1) return true;
-    const left = Math.max(1, heldUntil - Date.now());
-    const pause = decision.lookAgainMs === undefined ? left : Math.min(left, pauseAfter(holds - 1, decision.lookAgainMs, blind ? 10_000 : 60_000));
+    const again = decision.lookAgainMs === undefined ? Infinity : pauseAfter(holds - 1, decision.lookAgainMs, blind ? 10_000 : 60_000);
+    const pause = Math.min(Math.max(1, heldUntil - Date.now()), again);
     const changed = await condition(() => memory.mark() !== mark, pause, { summary: short(`held: ${decision.because}`) });
     return changed || Date.now() < heldUntil;
   }
@@ -171,7 +166,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
     suspended ||= by === 'suspend';
     memory.begun += 1;
     const request = { incident, attempt, job, by, resourceVersion: seen?.resourceVersion ?? '', pods, leaving, because, deadlineMs: limits.stopMs };
-    const result = await stopAll(request, decision.at + limits.stopMs);
+    const result = await stopAttempt(request, decision.at + limits.stopMs, memory, story);
     if (result.kind === 'interfered') {
       memory.begun -= 1;
       story.happened('looked again', result.because);
@@ -185,20 +180,6 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
     await resume();
     void announce(event(doubt ? 'Warning' : 'Normal', 'attemptStopped', `attempt ${attempt} stopped (${counted(pods)}) by ${by}${doubt}: ${because}`));
     return 'stopped';
-  }
-
-  /** Every round, if there is a second one, deletes by force what the one before found to be lost: the intent stands in history first. */
-  async function stopAll(request: StopRequest, until: number): Promise<Exclude<StopResult, { kind: 'lost' }>> {
-    let result = await perform('stopAttempt', `stop attempt ${request.attempt} (${counted(request.pods)}) by ${request.by}: ${request.because}`, request);
-    while (result.kind === 'lost') {
-      const { pods: force, because } = result;
-      memory.mayForce(force);
-      story.happened(`deleting ${counted(force)} by force`, because);
-      const deadlineMs = Math.max(leastStopMs, until - Date.now());
-      result = await perform('stopAttempt', `delete ${counted(force)} by force: ${because}`, { ...request, force: memory.forcedNow(), deadlineMs });
-      memory.wasForced(result.kind === 'interfered' ? [] : (result.forced ?? []));
-    }
-    return result;
   }
 
   async function resume(): Promise<void> {

@@ -3,7 +3,7 @@
 import type { KubernetesObject, V1PodTemplateSpec } from '@kubernetes/client-node';
 import type { JobView } from '../../contract/jobs.ts';
 import type { JobKindEntry, QuarantineTaint } from './entry.ts';
-import { type Condition, finishedBy, isRestartPolicy, queueLabel, viewOf } from './view.ts';
+import { type Condition, finishedBy, isRestartPolicy, queueOf, viewOf } from './view.ts';
 
 interface BatchJob extends KubernetesObject {
   readonly spec?: { readonly parallelism?: number; readonly completions?: number; readonly suspend?: boolean; readonly template?: V1PodTemplateSpec };
@@ -22,8 +22,8 @@ function view(object: KubernetesObject, taint: QuarantineTaint): JobView {
       roles: [{ replicas: podsExpected, restartPolicy: isRestartPolicy(policy) ? policy : 'Never', template }],
       podsExpected,
       suspended: isSuspended(object),
-      // A deleted pod counts against backoffLimit.
-      canStopBy: job.metadata?.labels?.[queueLabel] === undefined ? ['suspend'] : [],
+      canStopBy: queueOf(object) === undefined ? ['suspend'] : [],
+      failsWhenDeleted: { because: 'a batch Job counts deleted pods as failures', try: 'take the job out of the queue' },
       finished: finishedBy(job.status?.conditions, 'Complete', 'Failed'),
     },
     taint,
@@ -48,10 +48,12 @@ export const batchJob: JobKindEntry = {
   group: 'batch',
   version: 'v1',
   plural: 'jobs',
+  podsOfKind: 'batch.kubernetes.io/controller-uid',
   podSelector: (job) => `batch.kubernetes.io/controller-uid=${job.uid}`,
   view,
   suspend: (suspended) => ({ suspend: suspended }),
   isSuspended,
   keepsEndedPods: true,
-  succeedsWith: () => 'all',
+  roleOf: () => undefined,
+  succeedsWith: () => undefined,
 };

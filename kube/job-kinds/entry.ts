@@ -1,7 +1,7 @@
-/** What kcover must know of a kind of job; one file for each kind. */
+/** What kcover must know of a kind of job. */
 
 import type { KubernetesObject, V1PodTemplateSpec } from '@kubernetes/client-node';
-import type { JobKind, JobRef, JobView, RestartPolicy, StopMethod } from '../../contract/jobs.ts';
+import type { JobKind, JobRef, JobView, PodRole, RestartPolicy, StopMethod } from '../../contract/jobs.ts';
 
 /** The taint of a quarantine, as settings have it. */
 export interface QuarantineTaint {
@@ -16,6 +16,8 @@ export interface JobKindEntry {
   readonly group: string;
   readonly version: string;
   readonly plural: string;
+  /** Labels that the pods of every job of the kind carry, and few others. */
+  readonly podsOfKind: string;
   /** The most specific labels that all pods of the job carry and no other job's pods should. */
   readonly podSelector: (job: JobRef) => string;
   /** The object as kcover sees it; pure. */
@@ -25,8 +27,10 @@ export interface JobKindEntry {
   readonly isSuspended: (object: KubernetesObject) => boolean;
   /** Whether its controller leaves pods that ended in place when it stops: they are no part of an attempt then. */
   readonly keepsEndedPods: boolean;
-  /** Whose success is the job's success. */
-  readonly succeedsWith: (object: KubernetesObject) => 'Master' | 'all';
+  /** Which pod of its job carries these labels; undefined where the kind has no roles. */
+  readonly roleOf: (labels: Readonly<Record<string, string>>) => PodRole | undefined;
+  /** Whose success is the job's success; without a number, any one of the role. Undefined: all have to succeed. */
+  readonly succeedsWith: (object: KubernetesObject) => PodRole | undefined;
 }
 
 /** One role of a job: its pods and what happens when one ends. */
@@ -43,5 +47,6 @@ export interface ViewParts {
   readonly podsExpected: number;
   readonly suspended: boolean;
   readonly canStopBy: readonly StopMethod[];
+  readonly failsWhenDeleted?: JobView['failsWhenDeleted'];
   readonly finished: JobView['finished'];
 }

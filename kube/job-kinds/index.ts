@@ -1,16 +1,16 @@
-/** Every kind of job, by name. A new kind is one file and one line here. */
+/** Every kind of job, by name. A new kind of the Kubeflow operator is one entry in `kubeflow-kinds.ts`, any other one file and one line here. */
 
 import type { V1OwnerReference } from '@kubernetes/client-node';
 import type { JobKind, JobRef } from '../../contract/jobs.ts';
 import { jobKinds as kinds } from '../../contract/jobs.ts';
 import { batchJob } from './batch-job.ts';
 import type { JobKindEntry } from './entry.ts';
-import { pytorchJob } from './pytorch-job.ts';
+import { kubeflowKinds } from './kubeflow-kinds.ts';
 
 export type { JobKindEntry, QuarantineTaint } from './entry.ts';
 export { suspensionMark } from './view.ts';
 
-export const jobKinds = { PyTorchJob: pytorchJob, Job: batchJob } satisfies Record<JobKind, JobKindEntry>;
+export const jobKinds = { ...kubeflowKinds, Job: batchJob } satisfies Record<JobKind, JobKindEntry>;
 
 /** Where all jobs of a kind are listed and watched. */
 export const watchPath = ({ group, version, plural }: JobKindEntry): string => `/apis/${group}/${version}/${plural}`;

@@ -6,8 +6,8 @@ import type { JobKind, JobRef, JobView, RestartPolicy, Suspension } from '../../
 import { timeOf, timeOrEpoch } from '../time.ts';
 import type { JobRole, QuarantineTaint, ViewParts } from './entry.ts';
 
-/** Kueue's label: where it is, the queue owns `suspend`. */
-export const queueLabel = 'kueue.x-k8s.io/queue-name';
+/** Kueue's queue of the job: where there is one, it owns `suspend`. */
+export const queueOf = ({ metadata }: KubernetesObject): string | undefined => metadata?.labels?.['kueue.x-k8s.io/queue-name'];
 
 export interface Condition {
   readonly type: string;
@@ -22,7 +22,7 @@ export function jobRefOf(kind: JobKind, metadata: V1ObjectMeta | undefined): Job
 
 export function viewOf(object: KubernetesObject, parts: ViewParts, taint: QuarantineTaint): JobView {
   const { metadata } = object;
-  const queue = metadata?.labels?.[queueLabel];
+  const queue = queueOf(object);
   return {
     ref: jobRefOf(parts.kind, metadata),
     optedIn: isOptedIn(metadata, parts.roles),
@@ -34,6 +34,7 @@ export function viewOf(object: KubernetesObject, parts: ViewParts, taint: Quaran
     podsExpected: parts.podsExpected,
     toleratesQuarantine: parts.roles.some((role) => tolerates(role.template, taint)),
     canStopBy: parts.canStopBy,
+    ...(parts.failsWhenDeleted && { failsWhenDeleted: parts.failsWhenDeleted }),
     resourceVersion: metadata?.resourceVersion ?? '',
   };
 }

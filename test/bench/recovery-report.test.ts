@@ -54,7 +54,7 @@ describe('the report', () => {
     variants: variantsOf('delete-collection'),
     writes: [write(1050), write(1060, { resource: 'tokenreviews' }), write(1070, { user: 'kwok' }), write(1900), write(4010)],
     healthy: { events: 19, minutes: 1 },
-    machine: { cores: 2, memoryGiB: 24, node: 'v24' },
+    machine: { cores: 2, memoryGiB: 24, node: 'v24', load: 1 },
     pods: 8,
   });
   const measure = (what: string) => report.variants[0]?.measures.find((one) => one.what === what);

@@ -53,8 +53,8 @@ function lastOf(job: LiveJob) {
   return { node, pod };
 }
 
-const uidsNow = async (job: LiveJob) => (await podsOf(live.world.api, job)).map(({ metadata }) => metadata?.uid).toSorted();
-const uidsAtFirst = (job: LiveJob) => job.first.map(({ metadata }) => metadata?.uid).toSorted();
+const uidsNow = async (job: LiveJob) => (await podsOf(live.world.api, job)).map(({ metadata }) => metadata?.uid ?? '').toSorted();
+const uidsAtFirst = (job: LiveJob) => job.first.map(({ metadata }) => metadata?.uid ?? '').toSorted();
 
 describe('without the API server', () => {
   it('an incident holds and says so, nothing is done, and it goes on when the server is seen again', async () => {

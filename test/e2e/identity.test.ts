@@ -76,8 +76,8 @@ const recordOf = (job: LiveJob) =>
 const custom = ({ namespace, name }: Pick<LiveJob, 'namespace' | 'name'>) => ({ group: 'kubeflow.org', version: 'v1', plural: 'pytorchjobs', namespace, name });
 const change = (job: LiveJob, body: object) => live.world.api.custom.patchNamespacedCustomObject({ ...custom(job), body }, merge);
 const remove = (job: LiveJob) => live.world.api.custom.deleteNamespacedCustomObject(custom(job));
-const uidsNow = async (job: RunningJob) => (await podsOf(live.world.api, job)).map(({ metadata }) => metadata?.uid).toSorted();
-const uidsAtFirst = (job: LiveJob) => job.first.map(({ metadata }) => metadata?.uid).toSorted();
+const uidsNow = async (job: RunningJob) => (await podsOf(live.world.api, job)).map(({ metadata }) => metadata?.uid ?? '').toSorted();
+const uidsAtFirst = (job: LiveJob) => job.first.map(({ metadata }) => metadata?.uid ?? '').toSorted();
 
 describe('a job that changes while its recovery holds', () => {
   it('has nothing done to it once its owner suspended it, and stays suspended', async () => {
@@ -117,7 +117,7 @@ describe('a job that changes while its recovery holds', () => {
     await pause(false);
     expect(await recordOf(job)).toMatchObject({ outcome: 'cancelled', stops: [] });
     expect(next.uid).not.toBe(job.uid);
-    expect(await uidsNow(next)).toEqual(running.map(({ metadata }) => metadata?.uid).toSorted());
+    expect(await uidsNow(next)).toEqual(running.map(({ metadata }) => metadata?.uid ?? '').toSorted());
     expect(live.records(next)).toEqual([]);
   });
 });

@@ -1,30 +1,37 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { attachWorld } from '../../testbed/attach.ts';
-import { orders, type Plan, steps, takeTurns, tellStory, type Told, victims } from '../kill/story.ts';
+import { startWorld, type World } from '../../testbed/world.ts';
+import { type Stage, victims } from '../kill/processes.ts';
+import { steps } from '../kill/steps.ts';
+import { orders, type Plan, takeTurns, tellStory, type Told } from '../kill/story.ts';
 import { LiveKcover } from '../support/live-kcover.ts';
 import { testServers } from '../support/rig.ts';
 
 /** Two pods and a bad node for each, with one node to go to: as many as the world has room for. */
 const atOnce = 4;
 
-let live: LiveKcover;
+let world: World;
+let stage: Stage;
 
+// Servers of its own, because the others need theirs alive.
 beforeAll(async () => {
-  const { workflowBundle } = testServers();
-  live = await LiveKcover.start(attachWorld(process.env['KCOVER_TEST_WORLD'] ?? ''), { workflowBundle });
-}, 120_000);
-afterAll(() => live?.close(), 60_000);
+  world = await startWorld({ nodes: 12 });
+  stage = { live: await LiveKcover.start(world, { workflowBundle: testServers().workflowBundle }), servers: world.servers };
+}, 180_000);
+afterAll(async () => {
+  await stage?.live.close();
+  await world?.stop();
+}, 60_000);
 
 describe.each(victims)('when the %s is killed', (victim) => {
-  const plans = steps.map((step, index): Plan => ({ victim, step, order: orders[index % 2] ?? orders[0], pauseMs: (index * 370) % 1000 }));
-  const told = new Map(plans.map((plan) => [plan.step, Promise.withResolvers<Told>()]));
+  const plans = steps.map((step, index): Plan => ({ kills: [{ victim, step, pauseMs: (index * 370) % 1000 }], order: orders[index % 2] ?? orders[0] }));
+  const told = new Map(steps.map((step) => [step, Promise.withResolvers<Told>()]));
 
   // All stories of one process are told together: where one waits for an activity to time out, the next begins.
   beforeAll(() => {
     const turn = takeTurns();
-    const left = [...plans];
+    const left = plans.map((plan, index) => ({ plan, tell: told.get(steps[index] ?? steps[0]) }));
     const lane = async (): Promise<void> => {
-      for (let plan = left.shift(); plan; plan = left.shift()) told.get(plan.step)?.resolve(await tellStory(live, plan, turn));
+      for (let next = left.shift(); next; next = left.shift()) next.tell?.resolve(await tellStory(stage, next.plan, turn));
     };
     for (let index = 0; index < atOnce; index++) void lane();
   });
@@ -36,6 +43,6 @@ describe.each(victims)('when the %s is killed', (victim) => {
       expect(story?.violations).toEqual([]);
       expect(story?.stops).toBeGreaterThan(0);
     },
-    240_000,
+    300_000,
   );
 });

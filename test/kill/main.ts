@@ -1,53 +1,67 @@
-/** `npm run test:kill -- --times N --seed S`: kills processes at random steps of random stories, in a world of its own. */
+/** `npm run test:kill -- --times N --seed S`: kills pairs of processes at random steps of random stories, in a world of its own and in bad weather. */
 
+import { cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
 import { Command } from 'commander';
 import { formatDuration } from '../../contract/duration.ts';
-import { startWorld, stopOnSignals } from '../../testbed/world.ts';
+import { openApiProxy } from '../../testbed/api-proxy.ts';
+import { Ports } from '../../testbed/servers/ports.ts';
+import { startWorld, stopOnSignals, type World } from '../../testbed/world.ts';
 import { LiveKcover } from '../support/live-kcover.ts';
+import { planStories } from './plans.ts';
+import { type Stage, victims } from './processes.ts';
 import { seeded } from './seeded.ts';
-import { orders, type Plan, steps, takeTurns, tellStory, type Told, victims } from './story.ts';
+import { type Plan, takeTurns, tellStory, type Told } from './story.ts';
 
 const atOnce = 3;
 
 const typed = new Command('test:kill')
-  .description('Kills the worker, the controller or an agent at a random step of a recovery, many times, and judges each story from the audit log')
+  .description(
+    'Kills two processes (of kcover, Temporal, the API server, etcd) at random steps of a recovery while the API answers badly, many times, and judges each story from the audit log',
+  )
   .option('--times <number>', 'stories', '20')
   .option('--seed <number>', 'the same seed plans the same stories', String(Date.now() % 1_000_000))
+  .option('--json', 'one JSON document per story, and one for the summary')
+  .option('--logs <directory>', 'where logs, records and the data of Temporal are kept')
   .parse()
-  .opts<{ times: string; seed: string }>();
+  .opts<{ times: string; seed: string; json?: true; logs?: string }>();
 const [times, seed] = [whole('times', typed.times), whole('seed', typed.seed)];
+const print = (text: string, document: object): void => console.log(typed.json ? JSON.stringify(document) : text);
 
-console.log(`seed ${seed}, ${times} stories`);
+print(`seed ${seed}, ${times} stories`, { seed, times });
 const began = Date.now();
-const world = await startWorld({ nodes: 12, onProgress: (line) => console.error(line) });
+const world = await startWorld({ nodes: 12, onProgress: (line) => console.error(line), keepDirectory: typed.logs !== undefined });
 stopOnSignals(world);
 let bad = 1;
 try {
-  const live = await LiveKcover.start(world);
-  const all = await tellAll(live, planStories());
-  await live.close();
-  bad = summarise(all);
+  const stage = await setStage(world);
+  const all = await tellAll(stage, planStories(times, seeded(seed)));
+  bad = summarise(stage, all);
+  await stage.live.close();
 } finally {
   await world.stop();
+  if (typed.logs !== undefined) keep(world.directory, typed.logs);
 }
 process.exit(bad === 0 ? 0 : 1);
 
-function planStories(): Plan[] {
-  const draw = seeded(seed);
-  const one = <T>(among: readonly T[]): T => among[Math.floor(draw() * among.length)] as T;
-  return Array.from({ length: times }, () => ({ victim: one(victims), step: one(steps), order: one(orders), pauseMs: Math.round(draw() * 1000) }));
+async function setStage({ directory, kubernetes, servers }: World): Promise<Required<Stage>> {
+  const home = join(directory, 'api-proxy');
+  mkdirSync(home);
+  const to = { server: kubernetes.server, authority: kubernetes.authority };
+  const proxy = await openApiProxy({ to, port: await new Ports(directory).take(), directory: home, draw: seeded(seed + 1) });
+  return { live: await LiveKcover.start(world, { through: proxy }), servers, proxy };
 }
 
 /** Several stories at a time, each killing in its turn, so that a kill also hits those that are under way. */
-async function tellAll(live: LiveKcover, plans: readonly Plan[]): Promise<Told[]> {
+async function tellAll(stage: Stage, plans: readonly Plan[]): Promise<Told[]> {
   const turn = takeTurns();
   const left = [...plans.entries()];
   const all: Told[] = [];
   const lane = async (): Promise<void> => {
     for (let next = left.shift(); next; next = left.shift()) {
-      const told = await tellStory(live, next[1], turn);
+      const told = await tellStory(stage, next[1], turn);
       all.push(told);
-      console.log(lineOf(next[0] + 1, told));
+      print(lineOf(next[0] + 1, told), { story: next[0] + 1, ...told });
     }
   };
   await Promise.all(Array.from({ length: atOnce }, lane));
@@ -55,18 +69,38 @@ async function tellAll(live: LiveKcover, plans: readonly Plan[]): Promise<Told[]
 }
 
 function lineOf(number: number, { plan, job, incidents, stops, tookMs, violations }: Told): string {
+  const kills = plan.kills.map(({ victim, step, pauseMs }) => `${victim} at ${step} for ${pauseMs} ms`).join(' + ');
+  const weather = Object.entries(plan.weather ?? {}).map(([fault, rate]) => `${fault} ${rate}`);
   const end = violations.length === 0 ? 'ok' : violations.map((sentence) => `\n      VIOLATION ${sentence}`).join('');
-  return `${String(number).padStart(4)}  ${plan.victim.padEnd(10)} at ${plan.step.padEnd(16)} ${plan.order.padEnd(26)} dead ${String(plan.pauseMs).padStart(4)} ms  ${job}  incidents ${incidents} stops ${stops}  ${formatDuration(tookMs).padStart(6)}  ${end}`;
+  return `${String(number).padStart(4)}  ${kills}; ${plan.order}; API: ${weather.join(', ') || 'good'}; ${job}: incidents ${incidents}, stops ${stops}, ${formatDuration(tookMs)}  ${end}`;
 }
 
-function summarise(all: readonly Told[]): number {
+function summarise({ proxy }: Required<Stage>, all: readonly Told[]): number {
   const wrong = all.filter(({ violations }) => violations.length > 0).length;
-  const by = victims.map((victim) => `${victim} ${all.filter(({ plan }) => plan.victim === victim).length}`).join(', ');
   const twice = all.filter(({ stops }) => stops > 1).length;
-  console.log(
-    `\n${all.length} stories (${by}) in ${formatDuration(Date.now() - began)}, seed ${seed}: ${wrong} with violations, ${twice} with more than one stop`,
+  const killed = Object.fromEntries(victims.map((victim) => [victim, all.flatMap(({ plan }) => plan.kills).filter((kill) => kill.victim === victim).length]));
+  const took = Date.now() - began;
+  const list = (counts: object): string =>
+    Object.entries(counts)
+      .map(([name, count]) => `${name} ${count}`)
+      .join(', ');
+  print(
+    [
+      `\n${all.length} stories in ${formatDuration(took)}, seed ${seed}: ${wrong} with violations, ${twice} with more than one stop`,
+      `killed:   ${list(killed)}`,
+      `injected: ${list(proxy.injected)}`,
+    ].join('\n'),
+    { seed, stories: all.length, tookMs: took, withViolations: wrong, withMoreStops: twice, killed, injected: proxy.injected },
   );
   return wrong;
+}
+
+/** The directory of a world is nobody's once its process has ended, and the next world sweeps it away. */
+function keep(from: string, to: string): void {
+  mkdirSync(to, { recursive: true });
+  const names = [...readdirSync(from).filter((name) => name.startsWith('temporal.sqlite')), 'logs', 'kcover'];
+  for (const name of names) cpSync(join(from, name), join(to, name), { recursive: true });
+  rmSync(from, { recursive: true, force: true });
 }
 
 function whole(name: string, text: string): number {

@@ -1,40 +1,31 @@
-/** One story: a GPU breaks, and one process of kcover is killed at one step of what follows. */
+/** One story: a GPU breaks, and one process, or two, are killed at steps of what follows. */
 
+import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { jobWorkflowId, nodeWorkflowId } from '../../contract/ids.ts';
+import type { ApiWeather } from '../../testbed/api-proxy.ts';
 import { breakGpu, failContainer } from '../../testbed/failures.ts';
 import type { SimulatedNode } from '../../testbed/nodes.ts';
-import type { Server } from '../../testbed/servers/server.ts';
 import { violations } from '../support/invariants.ts';
 import { type LiveJob, type LiveKcover, xid79 } from '../support/live-kcover.ts';
-
-/** What can be killed. The agent is that of the node that breaks. */
-export const victims = ['worker', 'controller', 'agent'] as const;
-export type Victim = (typeof victims)[number];
+import { allReady, killAndStart, processOf, type Stage, surely, type Victim } from './processes.ts';
+import { lookout, type Step } from './steps.ts';
 
 export const orders = ['Xid before the pod failure', 'Xid after the pod failure'] as const;
 export type Order = (typeof orders)[number];
 
-/** Steps in their order, as an onlooker sees them. */
-export const steps = [
-  'line written',
-  'report accepted',
-  'taint seen',
-  'recovery exists',
-  'suspend seen',
-  'old pods gone',
-  'resume seen',
-  'new pods running',
-  'record written',
-] as const;
-export type Step = (typeof steps)[number];
-
-export interface Plan {
+export interface Kill {
   readonly victim: Victim;
   readonly step: Step;
-  readonly order: Order;
   /** How long the process stays dead, ms. */
   readonly pauseMs: number;
+}
+
+export interface Plan {
+  /** Of different processes. */
+  readonly kills: readonly Kill[];
+  readonly order: Order;
+  /** How the API answers kcover from the beginning of this story until the next one begins. */
+  readonly weather?: ApiWeather;
 }
 
 export interface Told {
@@ -48,7 +39,7 @@ export interface Told {
   readonly violations: readonly string[];
 }
 
-/** Lets one caller after the other do something: a process is killed for one story at a time. */
+/** Lets one caller after the other do something: processes are killed for one story at a time. */
 export type Turn = <T>(task: () => Promise<T>) => Promise<T>;
 
 export function takeTurns(): Turn {
@@ -60,11 +51,11 @@ export function takeTurns(): Turn {
   };
 }
 
-const stepWithinMs = 60_000;
-const settledWithinMs = 120_000;
+const settledWithinMs = 240_000;
 
 /** Tells the story of a new job of two pods, judges it, and puts everything back. Never rejects. */
-export async function tellStory(live: LiveKcover, plan: Plan, turn: Turn): Promise<Told> {
+export async function tellStory(stage: Stage, plan: Plan, turn: Turn): Promise<Told> {
+  const { live } = stage;
   const began = Date.now();
   let job: LiveJob | undefined;
   const told = (sentences: readonly string[]): Told => {
@@ -72,41 +63,75 @@ export async function tellStory(live: LiveKcover, plan: Plan, turn: Turn): Promi
     const stops = records.reduce((sum, record) => sum + record.stops.length, 0);
     return { plan, job: job?.name ?? 'none', incidents: records.length, stops, tookMs: Date.now() - began, violations: sentences };
   };
-  try {
-    const created = (job = await live.pytorch());
+  const tell = async (): Promise<string[]> => {
+    const created = (job = await surely('a new job', () => newJob(live)));
     const { node, incidents, quarantines } = await turn(async () => {
-      // What ended by itself, as a controller does that lost its Lease, a kubelet starts again.
-      await Promise.all([...live.kcover.workers, live.kcover.controller].map((each) => each.start()));
+      await allReady(stage);
       const standing = (job = await live.standing(created));
-      const bad = standing.nodes.at(-1);
-      const process = { worker: live.kcover.workers[0], controller: live.kcover.controller, agent: live.kcover.agents.get(bad?.name ?? '') }[plan.victim];
-      if (!bad || !process) throw new Error(`there is no ${plan.victim} for ${standing.name}`);
-      const before = { records: live.records(standing).length, node: await live.markOf(nodeWorkflowId(bad.name)), quarantines: quarantinesOf(live, bad) };
-      const reached = stepSeen(live, standing, bad, plan.step, before);
-      reached.catch(() => undefined);
-      await breakDown(live, standing, bad, plan.order);
-      await reached;
-      await killAndStart(process, plan.pauseMs);
-      return { node: bad, incidents: before.records + 1, quarantines: before.quarantines + 1 };
+      return breakAndKill(stage, standing, plan);
     });
     // Counted, because another story whose job stood there before may have given the node back already.
     await live.chronicle.seen(`quarantine of ${node.name}`, settledWithinMs, () => quarantinesOf(live, node) >= quarantines);
     await live.settled(job, { incidents, withinMs: settledWithinMs });
-    return told([...violations(await live.facts(job)), ...wrongEnd(live, job)]);
+    const settled = job;
+    // Each kind of object has a watch of its own, and after a cut that of the jobs may come last.
+    await live.chronicle.seen(`${settled.name} not suspended`, settledWithinMs, () => !live.chronicle.isSuspended(settled));
+    return [...violations(await surely(`facts of ${settled.name}`, () => live.facts(settled))), ...wrongEnd(live, settled)];
+  };
+  const sentences = await tell().catch((error: unknown) => [said(error)]);
+  const end = told(sentences);
+  if (job === undefined) return end;
+  const left = await putBack(live, job).then(
+    () => [],
+    (error: unknown) => [`what came after: ${said(error)}`],
+  );
+  return { ...end, violations: [...end.violations, ...left] };
+}
+
+const said = (error: unknown): string => (error instanceof Error ? error.message : String(error));
+
+/** Where an answer was lost the job may be there all the same, and would stand in the way of others. */
+async function newJob(live: LiveKcover): Promise<LiveJob> {
+  const { custom } = live.world.api;
+  const name = `llm-${randomUUID().slice(0, 8)}`;
+  try {
+    return await live.pytorch({ name });
   } catch (error) {
-    return told([error instanceof Error ? error.message : String(error)]);
-  } finally {
-    if (job) await putBack(live, job);
+    const kind = { group: 'kubeflow.org', version: 'v1', plural: 'pytorchjobs' };
+    const { items } = (await surely('jobs', () => custom.listClusterCustomObject(kind))) as { items: { metadata: { name: string; namespace: string } }[] };
+    const left = items.find(({ metadata }) => metadata.name === name)?.metadata;
+    if (left) await custom.deleteNamespacedCustomObject({ ...kind, ...left });
+    throw error;
   }
 }
 
-const quarantinesOf = ({ chronicle }: LiveKcover, { name }: SimulatedNode): number => chronicle.quarantines().filter(({ node }) => node === name).length;
-
-async function killAndStart(process: Server, pauseMs: number): Promise<void> {
-  await process.kill('SIGKILL');
-  await sleep(pauseMs);
-  await process.start();
+interface Broken {
+  readonly node: SimulatedNode;
+  /** How many there must be in the end. */
+  readonly incidents: number;
+  readonly quarantines: number;
 }
+
+async function breakAndKill(stage: Stage, job: LiveJob, { kills, order, weather }: Plan): Promise<Broken> {
+  const { live, proxy } = stage;
+  const node = job.nodes.at(-1);
+  if (!node) throw new Error(`${job.name} runs nowhere`);
+  const before = { incidents: live.records(job).length, quarantines: quarantinesOf(live, node) };
+  const reached = await lookout(live, job, node);
+  proxy?.setWeather(weather ?? {});
+  const seen = kills.map(({ step }) => reached(step));
+  for (const each of seen) each.catch(() => undefined);
+  await breakDown(live, job, node, order);
+  await Promise.all(
+    kills.map(async ({ victim, pauseMs }, index) => {
+      await seen[index];
+      await killAndStart(processOf(stage, victim, node), pauseMs);
+    }),
+  );
+  return { node, incidents: before.incidents + 1, quarantines: before.quarantines + 1 };
+}
+
+const quarantinesOf = ({ chronicle }: LiveKcover, { name }: SimulatedNode): number => chronicle.quarantines().filter(({ node }) => node === name).length;
 
 async function breakDown({ world }: LiveKcover, job: LiveJob, node: SimulatedNode, order: Order): Promise<void> {
   const pod = job.first.at(-1);
@@ -124,58 +149,6 @@ async function breakDown({ world }: LiveKcover, job: LiveJob, node: SimulatedNod
   await fail().catch(() => undefined);
 }
 
-/** Resolves in the moment in which the step is seen. Begins to look before anything breaks. */
-async function stepSeen(
-  live: LiveKcover,
-  job: LiveJob,
-  node: SimulatedNode,
-  step: Step,
-  before: { readonly records: number; readonly node: string },
-): Promise<void> {
-  const { chronicle } = live;
-  const first = new Set(job.first.map(({ metadata }) => metadata?.uid ?? ''));
-  const pods = () => chronicle.podsOf(job);
-  const seen = (isSo: () => boolean) => chronicle.seen(`${step} of ${job.name}`, stepWithinMs, isSo);
-  const asked = (isSo: () => boolean | Promise<boolean>) => lookUntil(`${step} of ${job.name}`, isSo);
-  switch (step) {
-    case 'line written':
-      return;
-    case 'report accepted':
-      return asked(async () => (await live.markOf(nodeWorkflowId(node.name))) !== before.node);
-    case 'taint seen':
-      return seen(() => chronicle.isQuarantined(node.name));
-    case 'recovery exists':
-      return asked(() => hasChild(live, jobWorkflowId(job)));
-    case 'suspend seen':
-      return seen(() => chronicle.isSuspended(job));
-    case 'old pods gone':
-      return seen(() => pods().every(({ uid, gone }) => !first.has(uid) || gone !== undefined));
-    case 'resume seen':
-      await seen(() => chronicle.isSuspended(job));
-      return seen(() => !chronicle.isSuspended(job));
-    case 'new pods running':
-      await seen(() => chronicle.isSuspended(job));
-      return seen(() => pods().filter(({ uid, ready }) => ready && !first.has(uid)).length === job.pods);
-    case 'record written':
-      return asked(() => live.records(job).length > before.records);
-  }
-}
-
-async function lookUntil(what: string, isSo: () => boolean | Promise<boolean>): Promise<void> {
-  const deadline = Date.now() + stepWithinMs;
-  while (!(await isSo())) {
-    if (Date.now() > deadline) throw new Error(`${what} was not seen within ${stepWithinMs / 1000} s`);
-    await sleep(10);
-  }
-}
-
-const hasChild = (live: LiveKcover, workflowId: string): Promise<boolean> =>
-  live.temporal.workflow
-    .getHandle(workflowId)
-    .describe()
-    .then(({ raw }) => (raw.pendingChildren ?? []).length > 0)
-    .catch(() => false);
-
 function wrongEnd(live: LiveKcover, job: LiveJob): string[] {
   return live
     .records(job)
@@ -184,6 +157,6 @@ function wrongEnd(live: LiveKcover, job: LiveJob): string[] {
 }
 
 async function putBack(live: LiveKcover, job: LiveJob): Promise<void> {
-  await live.end(job);
-  for (const node of job.nodes) await live.release(node);
+  await surely(`${job.name} ended`, () => live.end(job));
+  for (const node of job.nodes) await surely(`${node.name} given back`, () => live.release(node));
 }

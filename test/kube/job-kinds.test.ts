@@ -1,7 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import type { KubernetesObject, V1ObjectMeta, V1Toleration } from '@kubernetes/client-node';
-import { jobKinds as kinds, type JobView } from '../../contract/jobs.ts';
+import { type JobKind, jobKinds as kinds, jobTitle, type JobView } from '../../contract/jobs.ts';
+import { workerSettings } from '../../contract/settings.schema.ts';
 import { controllingJob, jobKinds, watchPath } from '../../kube/job-kinds/index.ts';
+import { permissions } from '../../kube/permissions.ts';
+import { batchJob, kubeflowJob } from '../../testbed/job-manifests.ts';
 
 const taint = { key: 'kcover.io/quarantine', effect: 'NoSchedule' } as const;
 const optIn = 'kcover.io/cascading-recovery';
@@ -97,9 +100,13 @@ describe('a PyTorchJob', () => {
     expect(view(pytorch({ conditions: [{ type, status, reason: 'PyTorchJobSucceeded', message: 'done' }] })).finished).toEqual(finished);
   });
 
-  it('succeeds with its master, and with all where it has none', () => {
-    expect(jobKinds.PyTorchJob.succeedsWith(pytorch())).toBe('Master');
-    expect(jobKinds.PyTorchJob.succeedsWith(pytorch({ roles: { Worker: {} } }))).toBe('all');
+  it('is not stopped by deleting when its backoffLimit is 0', () => {
+    const { canStopBy, failsWhenDeleted } = view({
+      ...pytorch(),
+      spec: { pytorchReplicaSpecs: { Master: {} }, runPolicy: { backoffLimit: 0 } },
+    } as KubernetesObject);
+    expect(canStopBy).toEqual(['suspend']);
+    expect(failsWhenDeleted?.because).toContain('backoffLimit 0');
   });
 });
 
@@ -174,16 +181,82 @@ describe('a batch Job', () => {
   });
 });
 
-describe('the registry', () => {
-  it.each(kinds)('knows where to watch %s and how to suspend it', (kind) => {
-    const entry = jobKinds[kind];
+describe('the pod whose success is the success of the job', () => {
+  it.each<[JobKind, string, readonly string[], object, object | undefined]>([
+    ['PyTorchJob', 'is the master', ['Master', 'Worker'], {}, { role: 'master' }],
+    ['PyTorchJob', 'is every worker where there is no master', ['Worker'], {}, undefined],
+    ['PyTorchJob', 'is any worker of an elastic job', ['Worker'], { elasticPolicy: { minReplicas: 1 } }, { role: 'worker' }],
+    ['PyTorchJob', 'is the master, however its name is written', ['MASTER'], {}, { role: 'master' }],
+    ['TFJob', 'is the chief', ['Worker', 'Chief'], {}, { role: 'chief' }],
+    ['TFJob', 'is the master', ['Master', 'PS'], {}, { role: 'master' }],
+    ['TFJob', 'is the first worker where there is no chief', ['Worker', 'PS'], { successPolicy: '' }, { role: 'worker', index: 0 }],
+    ['TFJob', 'is every worker where its owner says so', ['Worker'], { successPolicy: 'AllWorkers' }, undefined],
+    ['MPIJob', 'is the launcher', ['Launcher', 'Worker'], {}, { role: 'launcher' }],
+    ['XGBoostJob', 'is the master', ['Master', 'Worker'], {}, { role: 'master' }],
+    ['PaddleJob', 'is the master', ['Master', 'Worker'], {}, { role: 'master' }],
+    ['PaddleJob', 'is every worker where there is no master', ['Worker'], {}, undefined],
+    ['Job', 'is every pod', [], {}, undefined],
+  ])('of a %s %s', (kind, _sentence, roles, spec, expected) => {
+    const given = kind === 'Job' ? { spec } : kubeflowJob(kind, { name: 'llm', roles: Object.fromEntries(roles.map((role) => [role, 1])), spec: { ...spec } });
+    expect(jobKinds[kind].succeedsWith(given as KubernetesObject)).toEqual(expected);
+  });
+});
+
+describe('a job that says nothing', () => {
+  it.each<[JobKind, object, string, number]>([
+    ['TFJob', { tfReplicaSpecs: { Chief: {}, Worker: {} } }, 'Never', 2],
+    ['MPIJob', { mpiReplicaSpecs: { Launcher: {}, Worker: {} } }, 'Never', 1],
+    ['XGBoostJob', { xgbReplicaSpecs: { Master: {} } }, 'Never', 1],
+    ['PaddleJob', { paddleReplicaSpecs: { Worker: {} } }, 'OnFailure', 1],
+    ['Job', { template: template() }, 'Never', 1],
+  ])('is a %s with what its controller fills in', (kind, spec, restartPolicy, podsExpected) => {
+    expect(jobKinds[kind].view({ metadata: metadata(), spec } as KubernetesObject, taint)).toMatchObject({ restartPolicy, podsExpected });
+  });
+});
+
+describe.each(kinds)('the entry of %s', (kind) => {
+  const entry = jobKinds[kind];
+  const others = kinds.filter((each) => each !== kind).map((each) => jobKinds[each]);
+  const manifest = (given: Record<string, string> = {}) => {
+    const common = { name: 'llm', namespace: 'train', labels: { [optIn]: 'true', ...given } };
+    const { metadata: own, ...rest } = kind === 'Job' ? batchJob({ ...common, pods: 3 }) : kubeflowJob(kind, common);
+    return { ...rest, metadata: metadata(own as V1ObjectMeta) } as KubernetesObject;
+  };
+  const ref = { kind, namespace: 'train', name: 'llm', uid: 'job-uid' };
+
+  it('knows where to watch it and how to suspend it', () => {
     expect(entry.kind).toBe(kind);
     expect(watchPath(entry)).toBe(`/apis/${entry.apiVersion}/${entry.plural}`);
-    const object = { spec: entry.suspend(true) } as KubernetesObject;
-    expect(entry.isSuspended(object)).toBe(true);
-    expect(entry.isSuspended({ spec: entry.suspend(false) } as KubernetesObject)).toBe(false);
+    const suspended = (is: boolean) => ({ spec: entry.suspend(is) }) as KubernetesObject;
+    expect(entry.isSuspended(suspended(true))).toBe(true);
+    expect(entry.isSuspended(suspended(false))).toBe(false);
+    expect(entry.view({ ...manifest(), ...suspended(true) }, taint).suspension).toEqual({ by: 'owner' });
   });
 
+  it('sees a whole job, which can be suspended unless a queue owns that', () => {
+    const queued = manifest({ 'kueue.x-k8s.io/queue-name': 'gpus' });
+    expect(entry.view(manifest(), taint)).toMatchObject({ ref, optedIn: true, podsExpected: 3, canStopBy: expect.arrayContaining(['suspend']) });
+    expect(entry.view(queued, taint)).toMatchObject({ queue: 'gpus', canStopBy: expect.not.arrayContaining(['suspend']) });
+    const { canStopBy, failsWhenDeleted } = entry.view(queued, taint);
+    expect(failsWhenDeleted === undefined).toBe(canStopBy.includes('delete-collection'));
+  });
+
+  it('selects pods by labels that no other kind and no other job has', () => {
+    expect(others.map(({ podsOfKind }) => podsOfKind)).not.toContain(entry.podsOfKind);
+    const selectors = [ref, { ...ref, name: 'twin', uid: 'twin-uid' }].map(entry.podSelector);
+    expect(new Set([...selectors, ...others.map(({ podSelector }) => podSelector({ ...ref, uid: 'other-uid' }))]).size).toBe(others.length + 2);
+  });
+
+  it('is what people type, what settings name and what the roles may touch', () => {
+    expect(jobTitle(ref)).toBe(`${kind.toLowerCase()}/llm`);
+    expect(workerSettings.parse({}).recovery.stop[kind]).toBe('suspend');
+    for (const role of [permissions.controller, permissions.worker]) {
+      expect(role.filter(({ apiGroup, resource }) => apiGroup === entry.group && resource === entry.plural)).toHaveLength(1);
+    }
+  });
+});
+
+describe('the registry', () => {
   it('finds the job that controls a pod, and no other owner', () => {
     const owner = { apiVersion: 'batch/v1', kind: 'Job', name: 'llm', uid: 'u', controller: true };
     expect(controllingJob('train', [owner])).toEqual({ kind: 'Job', namespace: 'train', name: 'llm', uid: 'u' });

@@ -52,8 +52,13 @@ export async function openChronicle(kubeconfig: string): Promise<Chronicle> {
   const pods = new Map<string, PodLife>();
   const spans: QuarantineSpan[] = [];
   const suspended = new Map<string, boolean>();
+  const placed = new Map<string, number>();
+  let newest = 0;
   const waiting = new Set<() => void>();
   const openSpan = (node: string): number => spans.findLastIndex((span) => span.node === node && span.to === undefined);
+
+  /** A watch that was cut finds out what is gone by what a new list lacks, and then has the object only as it was before: it went after all we know. */
+  const goneAt = (object: KubernetesObject): number => (placeOf(object) > (placed.get(object.metadata?.uid ?? '') ?? 0) ? placeOf(object) : newest);
 
   const onPod = ({ type, object }: WatchEvent<V1Pod>): void => {
     const { metadata, spec } = object;
@@ -68,7 +73,7 @@ export async function openChronicle(kubeconfig: string): Promise<Chronicle> {
       failed,
       ready: type !== 'deleted' && isReady(object),
       ...(node && { node }),
-      ...(type === 'deleted' && { gone: placeOf(object) }),
+      ...(type === 'deleted' && { gone: goneAt(object) }),
     });
   };
   const onNode = ({ type, object }: WatchEvent<V1Node>): void => {
@@ -80,9 +85,11 @@ export async function openChronicle(kubeconfig: string): Promise<Chronicle> {
     if (!tainted && span) spans[open] = { ...span, to: placeOf(object) };
   };
   const tell =
-    <T>(record: (event: WatchEvent<T>) => void) =>
+    <T extends KubernetesObject>(record: (event: WatchEvent<T>) => void) =>
     (event: WatchEvent<T>): void => {
       record(event);
+      placed.set(event.object.metadata?.uid ?? '', placeOf(event.object));
+      newest = Math.max(newest, placeOf(event.object));
       for (const look of waiting) look();
     };
   const common = { kube, signal: stop.signal };

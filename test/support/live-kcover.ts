@@ -14,10 +14,11 @@ import type { NodeRecord } from '../../contract/nodes.ts';
 import type { IncidentRecord } from '../../contract/recovery.ts';
 import type { NodeStatus } from '../../contract/nodes.ts';
 import type { JobStatus } from '../../contract/training-job.ts';
+import { agentNamespace } from '../../testbed/agents.ts';
 import type { AttachedWorld } from '../../testbed/attach.ts';
 import { readWrites, type Write } from '../../testbed/audit.ts';
-import { type BatchJobManifest, type PytorchJobManifest, type PytorchJobOptions, pytorchJob } from '../../testbed/job-manifests.ts';
-import { awaitRunning, createJob, podsOf, type RunningJob } from '../../testbed/jobs.ts';
+import { type JobManifest, type PytorchJobOptions, pytorchJob } from '../../testbed/job-manifests.ts';
+import { awaitRunning, createJob, placeOf, podsOf, type RunningJob } from '../../testbed/jobs.ts';
 import type { SimulatedNode } from '../../testbed/nodes.ts';
 import { type Kcover, type KcoverOptions, startKcover } from '../../testbed/roles.ts';
 import { until } from '../../testbed/until.ts';
@@ -79,10 +80,11 @@ export class LiveKcover {
     return this.run((namespace) => pytorchJob({ name: `llm-${randomUUID().slice(0, 8)}`, workers: 1, labels: optIn, ...options, namespace }));
   }
 
-  async run(manifest: (namespace: string) => PytorchJobManifest | BatchJobManifest): Promise<LiveJob> {
+  /** In a namespace of its own, or in that of another job. */
+  async run(manifest: (namespace: string) => JobManifest, beside?: LiveJob): Promise<LiveJob> {
     const { api } = this.world;
-    const namespace = `train-${randomUUID().slice(0, 8)}`;
-    await api.core.createNamespace({ body: { metadata: { name: namespace } } });
+    const namespace = beside?.namespace ?? `train-${randomUUID().slice(0, 8)}`;
+    if (!beside) await api.core.createNamespace({ body: { metadata: { name: namespace } } });
     const since = new Date();
     const job = await createJob(api, manifest(namespace));
     const first = await awaitRunning(api, job);
@@ -193,10 +195,10 @@ export class LiveKcover {
       .toSorted((a, b) => a.startedAt.localeCompare(b.startedAt));
   }
 
-  /** What kcover changed since. Reviews of tokens change nothing; Events and Leases are not logged. */
+  /** What kcover changed since. Reviews of tokens change nothing, the leader label nothing but its own pods; Events and Leases are not logged. */
   async writes(since: Date): Promise<Write[]> {
     const writes = ourWrites(await readWrites(this.world.kubernetes.auditLog, since));
-    return writes.filter(({ resource }) => resource !== 'tokenreviews');
+    return writes.filter(({ resource, namespace }) => resource !== 'tokenreviews' && !(resource === 'pods' && namespace === agentNamespace));
   }
 
   async facts(job: LiveJob): Promise<StoryFacts> {
@@ -260,10 +262,8 @@ export class LiveKcover {
   /** Deletes a job and waits until its pods and its workflow have ended. */
   async end(job: LiveJob): Promise<void> {
     const { api } = this.world;
-    const { namespace, name } = job;
-    if (job.kind === 'Job') await api.batch.deleteNamespacedJob({ namespace, name, propagationPolicy: 'Background' }).catch(ignoreGone);
-    else await api.custom.deleteNamespacedCustomObject({ group: 'kubeflow.org', version: 'v1', plural: 'pytorchjobs', namespace, name }).catch(ignoreGone);
-    await until(`pods of ${name} gone`, 60_000, async () => {
+    await api.custom.deleteNamespacedCustomObject({ ...placeOf(job), propagationPolicy: 'Background' }).catch(ignoreGone);
+    await until(`pods of ${job.name} gone`, 60_000, async () => {
       const left = await podsOf(api, job);
       return left.length === 0 ? { found: true } : { missing: `${left.length} left` };
     });

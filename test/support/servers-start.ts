@@ -1,17 +1,34 @@
+import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { chartRbac } from '../../scripts/generate/chart-rbac.ts';
 import { deployAgents } from '../../testbed/agents.ts';
 import { writeWorld } from '../../testbed/attach.ts';
 import { bundleWorkflows } from '../../testbed/bundle.ts';
+import { chartDirectory, installChart, obtainHelm } from '../../testbed/chart.ts';
+import { endOwnWorlds } from '../../testbed/run-directory.ts';
 import { startWorld, stopOnSignals, type World } from '../../testbed/world.ts';
 
 /** One set of servers for the whole run; tests find them through the file that KCOVER_TEST_WORLD names. */
 export default async function start(): Promise<void> {
-  const world = await startWorld({ nodes: 12, onProgress: (line) => console.error(line) });
+  const onProgress = (line: string): void => console.error(line);
+  requireCurrentRights();
+  const helm = await obtainHelm(onProgress);
+  const world = await startWorld({ nodes: 12, onProgress });
   stopOnSignals(world);
+  process.once('exit', endOwnWorlds);
+  await installChart(helm, world);
   await deployAgents(world.api, world.nodes);
   const workflowBundle = await bundleWorkflows(join(world.directory, 'workflows.js'));
   const file = join(world.directory, 'world.json');
-  writeWorld(file, world, { workflowBundle, temporalAddress: world.temporal.address, kubeconfig: world.kubernetes.kubeconfig });
+  writeWorld(file, world, { helm, workflowBundle, temporalAddress: world.temporal.address, kubeconfig: world.kubernetes.kubeconfig });
   process.env['KCOVER_TEST_WORLD'] = file;
   (globalThis as { world?: World }).world = world;
+}
+
+/** Everything here runs under the chart's rights: old ones would be refused in many places, and none would say why. */
+function requireCurrentRights(): void {
+  if (readFileSync(join(chartDirectory, 'templates', 'rbac.yaml'), 'utf8') === chartRbac()) return;
+  throw new Error(
+    "the chart's rights are not those of kube/permissions.ts\n  because: the table has changed since they were made\n  try:     npm run generate",
+  );
 }

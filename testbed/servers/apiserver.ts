@@ -44,8 +44,11 @@ export function apiserver({ program, directory, port, etcdPort, credentials }: A
       '--kubelet-preferred-address-types=InternalIP',
       `--audit-policy-file=${join(import.meta.dirname, 'audit-policy.yaml')}`,
       `--audit-log-path=${auditLogOf(directory)}`,
+      // Written before the answer is sent, so that a killed server leaves no answered write out.
+      '--audit-log-mode=blocking',
       '--audit-log-maxsize=4096',
     ],
+    kept: true,
     missing: () => probe(`https://127.0.0.1:${port}/readyz`, { authorization: `Bearer ${credentials.tokens.admin}` }),
   });
 }

@@ -31,6 +31,7 @@ export function controllerManager({
       '--kube-api-qps=1000',
       '--kube-api-burst=2000',
     ],
+    kept: true,
     missing: () => probe(`https://127.0.0.1:${port}/healthz`),
   });
 }
@@ -51,6 +52,7 @@ export function scheduler({ program, directory, kubeconfig, port }: ControllerOp
     name: 'scheduler',
     program,
     args: [`--config=${config}`, '--bind-address=127.0.0.1', `--secure-port=${port}`],
+    kept: true,
     missing: () => probe(`https://127.0.0.1:${port}/healthz`),
   });
 }

@@ -26,6 +26,7 @@ export function etcd({ program, directory, port, peerPort }: EtcdOptions): Serve
       '--unsafe-no-fsync',
       '--log-level=warn',
     ],
+    kept: true,
     missing: () => probe(`${url}/readyz`),
   });
 }

@@ -38,6 +38,7 @@ export function kwok({ program, directory, kubeconfig, port, api }: ControllerOp
     ],
     // Every kwok process has an identity of its own and would wait 40 s for the leases of the one before.
     before: () => api.coordination.deleteCollectionNamespacedLease({ namespace: 'kube-node-lease' }),
+    kept: true,
     missing: () => probe(`https://127.0.0.1:${port}/healthz`),
   });
 }

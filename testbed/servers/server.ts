@@ -27,11 +27,14 @@ export interface ServerPlan {
   readonly env?: Readonly<Record<string, string>>;
   /** Done before every launch. */
   readonly before?: () => Promise<unknown>;
+  /** Started again when it ends by itself, as a Deployment or systemd would; not after `kill` or `stop`. */
+  readonly kept?: boolean;
   /** What is still missing, or undefined when ready. */
   readonly missing: () => Promise<string | undefined>;
 }
 
 const readyWithin = 60_000;
+const startAgainAfter = 300;
 
 export function server(runDirectory: string, plan: ServerPlan): Server {
   return new ServerProcess(runDirectory, plan);
@@ -44,6 +47,9 @@ class ServerProcess implements Server {
   private readonly plan: ServerPlan;
   private child: ChildProcess | undefined;
   private exit: Promise<string> = Promise.resolve('not started');
+  /** Between `start` and `kill` or `stop`. */
+  private wanted = false;
+  private wasReady = false;
 
   constructor(directory: string, plan: ServerPlan) {
     this.directory = directory;
@@ -57,27 +63,27 @@ class ServerProcess implements Server {
   }
 
   async start(): Promise<void> {
-    if (this.child === undefined) {
-      await this.plan.before?.();
-      this.launch();
-    }
+    this.wanted = true;
+    if (this.child === undefined) await this.launch();
     const deadline = Date.now() + readyWithin;
-    let ended: string | undefined;
-    void this.exit.then((how) => (ended = how));
     for (let missing: string | undefined = 'not asked yet'; ; await sleep(40)) {
-      if (ended !== undefined) throw this.failure(`it ended (${ended})`);
-      missing = await this.plan.missing();
-      if (missing === undefined) return;
+      // What has been ready before ends for a reason outside of it, and is started again.
+      if (this.child === undefined && !(this.plan.kept && this.wanted && this.wasReady)) throw this.failure(`it ended (${await this.exit})`);
+      missing = this.child === undefined ? `it ended (${await this.exit})` : await this.plan.missing();
+      if (missing === undefined && this.child !== undefined) break;
       if (Date.now() > deadline) {
         await this.kill('SIGKILL');
         throw this.failure(`not ready after ${readyWithin / 1000} s: ${missing}`);
       }
     }
+    this.wasReady = true;
   }
 
   async kill(signal: NodeJS.Signals): Promise<void> {
+    const ends = signal !== 'SIGSTOP' && signal !== 'SIGCONT';
+    if (ends) this.wanted = false;
     this.child?.kill(signal);
-    if (signal !== 'SIGSTOP' && signal !== 'SIGCONT') await this.exit;
+    if (ends) await this.exit;
   }
 
   async stop(): Promise<void> {
@@ -86,9 +92,12 @@ class ServerProcess implements Server {
     clearTimeout(force);
   }
 
-  private launch(): void {
+  private async launch(): Promise<void> {
+    await this.plan.before?.();
     if (!existsSync(pidsOf(this.directory)))
       throw new Error(`cannot start ${this.name}\n  because: its world has been stopped\n  try:     start another world`);
+    // Somebody else was quicker, or has thought better of it.
+    if (this.child !== undefined || !this.wanted) return;
     const temporary = join(this.directory, 'tmp', this.name);
     mkdirSync(temporary, { recursive: true });
     mkdirSync(join(this.directory, 'logs'), { recursive: true });
@@ -102,11 +111,21 @@ class ServerProcess implements Server {
     this.exit = new Promise((resolve) => {
       const gone = (how: string): void => {
         this.child = undefined;
+        if (this.plan.kept) this.startAgain();
         resolve(how);
       };
       child.once('error', (error) => gone(error.message));
       child.once('exit', (code, signal) => gone(signal ?? `code ${code}`));
     });
+  }
+
+  /** Also while what it needs is away: it tries until it is told to stop, or the world has ended. */
+  private startAgain(): void {
+    const again = (): void => {
+      if (!this.wanted || this.child !== undefined || !existsSync(pidsOf(this.directory))) return;
+      this.launch().catch(() => this.startAgain());
+    };
+    setTimeout(again, startAgainAfter).unref();
   }
 
   private failure(because: string): Error {

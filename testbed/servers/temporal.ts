@@ -49,6 +49,7 @@ export function temporal({ program, directory, port, uiPort, httpPort, metricsPo
       ...flags('--dynamic-config-value', json),
       ...flags('--search-attribute', searchAttributes),
     ],
+    kept: true,
     missing: () => missing(`127.0.0.1:${port}`),
   });
 }

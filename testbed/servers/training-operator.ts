@@ -29,6 +29,7 @@ export function trainingOperator({ program, directory, kubeconfig, port, metrics
       `--webhook-server-port=${webhookPort}`,
       '--controller-threads=4',
     ],
+    kept: true,
     missing: () => probe(`http://127.0.0.1:${port}/readyz`),
   });
 }

@@ -1,0 +1,54 @@
+/** How a storm ended for one job and its node, in the words of their workflows. */
+
+import { statusQuery } from '../contract/messages.ts';
+import type { NodeStatus } from '../contract/nodes.ts';
+import type { RecoveryStatus } from '../contract/recovery.ts';
+import type { JobStatus } from '../contract/training-job.ts';
+import { until } from '../testbed/until.ts';
+import { historyLength } from './histories.ts';
+import type { Stage } from './stage.ts';
+import type { StormPlan } from './storm-plan.ts';
+import { type Victim, workflowIdsOf } from './storm-victim.ts';
+
+export interface Ending {
+  /** `held`: nothing was done to it, and it says why. `lost`: none of what may become of it. */
+  readonly job: 'restarted' | 'held' | 'lost';
+  readonly node?: NodeStatus['phase'];
+  /** Of a job that is held or lost, and of a node that is held. */
+  readonly because?: string;
+  readonly events: { readonly job: number; readonly recovery: number; readonly node: number };
+}
+
+/** By now everything has happened; a workflow may still be writing its record. */
+const settleMs = 60_000;
+
+type Words = Pick<Ending, 'job' | 'node' | 'because'>;
+
+export async function endingOf({ client }: Stage, { hits, limit }: StormPlan, victim: Victim): Promise<Ending> {
+  const ids = workflowIdsOf(victim);
+  const ask = <Status>(workflowId: string): Promise<Status> => client.workflow.getHandle(workflowId).query<Status>(statusQuery);
+  let incident: string | undefined;
+
+  const words = await until(`the end of ${victim.job.name}`, settleMs, async (): Promise<{ found: Words } | { missing: string }> => {
+    const job = await ask<JobStatus>(ids.job);
+    const node = hits === 'nodes' ? await ask<NodeStatus>(ids.node) : undefined;
+    incident = job.last?.incident ?? job.incident;
+    const said = `${job.phase}: ${job.because}`;
+    if (job.phase === 'watching' && job.last) {
+      const restarted = job.last.outcome === 'restarted';
+      return { found: { job: restarted ? 'restarted' : 'lost', ...(node && { node: node.phase }), ...(!restarted && { because: job.last.because }) } };
+    }
+    if (limit === 'all' || node?.phase !== 'held' || incident === undefined) return { missing: said };
+    const { phase } = await ask<RecoveryStatus>(incident);
+    return phase === 'held' ? { found: { job: 'held', node: 'held', because: node.because } } : { missing: `${said}; its recovery is ${phase}` };
+  }).catch((error: unknown): Words => ({ job: 'lost', because: error instanceof Error ? error.message : String(error) }));
+
+  const length = (workflowId: string | undefined): Promise<number> =>
+    workflowId === undefined ? Promise.resolve(0) : historyLength(client, workflowId).catch(() => 0);
+  const events = {
+    job: (await length(ids.job)) - victim.eventsBefore,
+    recovery: await length(incident),
+    node: hits === 'nodes' ? await length(ids.node) : 0,
+  };
+  return { ...words, events };
+}

@@ -1,0 +1,127 @@
+/** Any kind of the Kubeflow training operator (1.7 or newer: older ones do not know `suspend`), made from what is particular to it. */
+
+import type { KubernetesObject, V1PodTemplateSpec } from '@kubernetes/client-node';
+import { type JobKind, jobKindNames, type JobView, type PodRole, type RestartPolicy } from '../../contract/jobs.ts';
+import type { JobKindEntry, JobRole, QuarantineTaint } from './entry.ts';
+import { type Condition, finishedBy, isRestartPolicy, queueOf, viewOf } from './view.ts';
+
+/** What is particular to one kind. */
+export interface KubeflowKind {
+  readonly kind: JobKind;
+  /** The field of its spec that holds its roles. */
+  readonly roles: string;
+  /** What the operator takes where a role says nothing; one replica unless told, by role. */
+  readonly fillsIn: { readonly restartPolicy: RestartPolicy; readonly replicas?: Readonly<Record<string, number>> };
+  /** With these, and no other, restart policies its controller creates deleted pods anew, whatever they exit with (but for 0). */
+  readonly recreatesWith: readonly RestartPolicy[];
+  /** The first rule that fits the job says whose success is the job's; where none does, all pods have to succeed. */
+  readonly succeedsWith: readonly SuccessRule[];
+}
+
+/** Holds for a job that has the role. */
+export interface SuccessRule {
+  readonly role: string;
+  readonly index?: number;
+  /** Only where the spec has this field. */
+  readonly given?: string;
+  /** Not where a field of the spec has this value. */
+  readonly unless?: Readonly<Record<string, string>>;
+}
+
+interface Role {
+  readonly replicas?: number;
+  readonly restartPolicy?: string;
+  readonly template?: V1PodTemplateSpec;
+}
+
+interface KubeflowJob extends KubernetesObject {
+  readonly spec?: Readonly<Record<string, unknown>> & { readonly runPolicy?: { readonly suspend?: boolean; readonly backoffLimit?: number } };
+  readonly status?: { readonly conditions?: readonly Condition[] };
+}
+
+const label = (name: string): string => `training.kubeflow.org/${name}`;
+
+export function kubeflowKind(data: KubeflowKind): JobKindEntry {
+  const { kind } = data;
+  const podsOfKind = `${label('operator-name')}=${jobKindNames[kind]}-controller`;
+  return {
+    kind,
+    apiVersion: 'kubeflow.org/v1',
+    group: 'kubeflow.org',
+    version: 'v1',
+    plural: `${jobKindNames[kind]}s`,
+    podsOfKind,
+    podSelector: (job) => `${label('job-name')}=${job.name},${podsOfKind}`,
+    view: (object, taint) => view(data, object, taint),
+    suspend: (suspended) => ({ runPolicy: { suspend: suspended } }),
+    isSuspended,
+    keepsEndedPods: false,
+    roleOf,
+    succeedsWith: (object) => succeedsWith(data, object),
+  };
+}
+
+function isSuspended(object: KubernetesObject): boolean {
+  const job: KubeflowJob = object;
+  return job.spec?.runPolicy?.suspend === true;
+}
+
+/** The operator takes the names of most roles in any case, and labels pods in lower case. */
+function rolesOf({ roles }: KubeflowKind, { spec }: KubeflowJob): ReadonlyMap<string, Role> {
+  const given = (spec?.[roles] ?? {}) as Readonly<Record<string, Role>>;
+  return new Map(Object.entries(given).map(([name, role]) => [name.toLowerCase(), role]));
+}
+
+function view(data: KubeflowKind, object: KubernetesObject, taint: QuarantineTaint): JobView {
+  const job: KubeflowJob = object;
+  const roles = [...rolesOf(data, job)].map(([name, role]) => jobRole(data, name, role));
+  const recreates = roles.every((role) => data.recreatesWith.includes(role.restartPolicy));
+  const failsWhenDeleted = whyDeletingFails(data, job);
+  return viewOf(
+    object,
+    {
+      kind: data.kind,
+      roles,
+      podsExpected: roles.reduce((sum, role) => sum + role.replicas, 0),
+      suspended: isSuspended(object),
+      canStopBy: [
+        ...(queueOf(object) === undefined ? (['suspend'] as const) : []),
+        ...(recreates && !failsWhenDeleted ? (['delete-collection'] as const) : []),
+      ],
+      failsWhenDeleted,
+      finished: finishedBy(job.status?.conditions, 'Succeeded', 'Failed'),
+    },
+    taint,
+  );
+}
+
+const jobRole = ({ fillsIn }: KubeflowKind, name: string, { replicas, restartPolicy, template }: Role): JobRole => ({
+  replicas: replicas ?? fillsIn.replicas?.[name] ?? 1,
+  restartPolicy: isRestartPolicy(restartPolicy) ? restartPolicy : fillsIn.restartPolicy,
+  template,
+});
+
+/** What no restart policy mends. */
+function whyDeletingFails({ kind, recreatesWith }: KubeflowKind, { spec }: KubeflowJob): JobView['failsWhenDeleted'] {
+  if (recreatesWith.length === 0)
+    return { because: `the controller of ${kind} fails a job whose pods are deleted, whatever its restart policy`, try: 'take the job out of the queue' };
+  if (spec?.runPolicy?.backoffLimit === 0)
+    return { because: 'with backoffLimit 0 its controller fails the job when pods are deleted', try: 'raise runPolicy.backoffLimit, or leave it out' };
+  return undefined;
+}
+
+function roleOf(labels: Readonly<Record<string, string>>): PodRole | undefined {
+  const role = labels[label('replica-type')]?.toLowerCase();
+  const index = labels[label('replica-index')];
+  return role === undefined ? undefined : { role, ...(index !== undefined && { index: Number(index) }) };
+}
+
+function succeedsWith(data: KubeflowKind, object: KubernetesObject): PodRole | undefined {
+  const job: KubeflowJob = object;
+  const roles = rolesOf(data, job);
+  const rule = data.succeedsWith.find((each) => roles.has(each.role) && fits(each, job.spec ?? {}));
+  return rule && { role: rule.role, ...(rule.index !== undefined && { index: rule.index }) };
+}
+
+const fits = ({ given, unless = {} }: SuccessRule, spec: Readonly<Record<string, unknown>>): boolean =>
+  (given === undefined || (spec[given] ?? undefined) !== undefined) && !Object.entries(unless).some(([field, value]) => spec[field] === value);

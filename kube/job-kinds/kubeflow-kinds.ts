@@ -1,0 +1,46 @@
+/** The kinds of the Kubeflow training operator. What is said here of its behaviour was read in, and is tested against, version 1.8.1. */
+
+import { kubeflowKind } from './kubeflow-kind.ts';
+
+/**
+ * Deleted pods: the operator counts a pod that is being deleted as failed (an MPI pod once it ended with an error). PyTorchJob and PaddleJob restart
+ * a failed pod, unless its role says Never, or ExitCode and it ended with a code below 128. The other kinds fail the job. With ExitCode
+ * MPIJob and XGBoostJob may not, which depends on the codes of all their pods: too little to rely on.
+ */
+export const kubeflowKinds = {
+  PyTorchJob: kubeflowKind({
+    kind: 'PyTorchJob',
+    roles: 'pytorchReplicaSpecs',
+    fillsIn: { restartPolicy: 'OnFailure' },
+    recreatesWith: ['OnFailure', 'Always'],
+    succeedsWith: [{ role: 'master' }, { role: 'worker', given: 'elasticPolicy' }],
+  }),
+  TFJob: kubeflowKind({
+    kind: 'TFJob',
+    roles: 'tfReplicaSpecs',
+    fillsIn: { restartPolicy: 'Never' },
+    recreatesWith: [],
+    succeedsWith: [{ role: 'chief' }, { role: 'master' }, { role: 'worker', index: 0, unless: { successPolicy: 'AllWorkers' } }],
+  }),
+  MPIJob: kubeflowKind({
+    kind: 'MPIJob',
+    roles: 'mpiReplicaSpecs',
+    fillsIn: { restartPolicy: 'Never', replicas: { worker: 0 } },
+    recreatesWith: [],
+    succeedsWith: [{ role: 'launcher' }],
+  }),
+  XGBoostJob: kubeflowKind({
+    kind: 'XGBoostJob',
+    roles: 'xgbReplicaSpecs',
+    fillsIn: { restartPolicy: 'Never' },
+    recreatesWith: [],
+    succeedsWith: [{ role: 'master' }],
+  }),
+  PaddleJob: kubeflowKind({
+    kind: 'PaddleJob',
+    roles: 'paddleReplicaSpecs',
+    fillsIn: { restartPolicy: 'OnFailure' },
+    recreatesWith: ['OnFailure', 'Always'],
+    succeedsWith: [{ role: 'master' }],
+  }),
+};

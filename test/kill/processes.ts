@@ -1,0 +1,52 @@
+/** What can be killed, and how it comes back. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ApiProxy } from '../../testbed/api-proxy.ts';
+import type { SimulatedNode } from '../../testbed/nodes.ts';
+import type { Server } from '../../testbed/servers/server.ts';
+import { until } from '../../testbed/until.ts';
+import type { World } from '../../testbed/world.ts';
+import type { LiveKcover } from '../support/live-kcover.ts';
+
+/** The agent is that of the node that breaks. */
+export const victims = ['worker', 'controller', 'agent', 'API server', 'etcd', 'Temporal'] as const;
+export type Victim = (typeof victims)[number];
+
+/** All of kcover, and the servers that it stands on. */
+export interface Stage {
+  readonly live: LiveKcover;
+  readonly servers: World['servers'];
+  /** What kcover's roles reach the API through, where its answers are to be bad. */
+  readonly proxy?: ApiProxy;
+}
+
+export function processOf({ live, servers }: Stage, victim: Victim, node: Pick<SimulatedNode, 'name'>): Server {
+  const { workers, controller, agents } = live.kcover;
+  const found = {
+    worker: workers[0],
+    controller,
+    agent: agents.get(node.name),
+    'API server': servers.apiserver,
+    etcd: servers.etcd,
+    Temporal: servers.temporal,
+  }[victim];
+  if (!found) throw new Error(`there is no ${victim} for ${node.name}`);
+  return found;
+}
+
+/** Gone without a word, and back on the same ports and data. */
+export async function killAndStart(process: Server, pauseMs: number): Promise<void> {
+  await process.kill('SIGKILL');
+  await sleep(pauseMs);
+  await process.start();
+}
+
+/** Waits until everything is ready: a scheduler, for one, ends with its API server, and its supervisor needs a moment. */
+export async function allReady({ live, servers }: Stage): Promise<void> {
+  await Promise.all([...Object.values(servers), ...live.kcover.workers, live.kcover.controller].map((each) => each.start()));
+}
+
+/** Does it again until it succeeds, because another story may just have killed what it needs. */
+export function surely<T>(what: string, task: () => Promise<T>): Promise<T> {
+  return until(what, 120_000, async () => ({ found: await task() }));
+}
