@@ -10,7 +10,7 @@ import {
   sleep,
 } from '@temporalio/workflow';
 import type { Announcement } from '../contract/activities.ts';
-import { clusterWorkflowId, type EventReason, eventReasons, jobWorkflowId } from '../contract/ids.ts';
+import { clusterWorkflowId, eventReasons, jobWorkflowId } from '../contract/ids.ts';
 import { type AttemptPod, jobTitle } from '../contract/jobs.ts';
 import { type FaultsObserved, signals, statusQuery } from '../contract/messages.ts';
 import type {
@@ -280,7 +280,6 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
   }
 
   function event(type: Announcement['type'], reason: keyof typeof eventReasons, message: string, key = `${incident}#${memory.stops.length}`): Announcement {
-    const named: EventReason = eventReasons[reason];
-    return { about: { kind: 'job', job }, type, reason: named, message, key };
+    return { about: { kind: 'job', job }, type, reason: eventReasons[reason], message, key };
   }
 }
