@@ -75,9 +75,9 @@ export const perform = <N extends keyof typeof table>(name: N, summary: string, 
   return (proxy[name] as (one: unknown) => unknown)(request) as ReturnType<Activities[N]>;
 };
 
-/** Writes Kubernetes Events. That they cannot be written stops nothing. */
+/** Writes Kubernetes Events. That they cannot be written stops nothing; nor may a cancellation that only they meet, for often nobody waits for them. */
 export async function announce(...events: Announcement[]): Promise<void> {
-  await tolerate(perform('announce', events.map((one) => `Event ${one.reason}`).join(', '), { events }));
+  await perform('announce', events.map((one) => `Event ${one.reason}`).join(', '), { events }).catch(() => undefined);
 }
 
 /** Undefined when an activity failed for good: whoever calls has something to do without it. */

@@ -9,13 +9,18 @@ import { testServers } from '../support/rig.ts';
 /** Two pods and a bad node for each, with one node to go to: as many as the world has room for. */
 const atOnce = 4;
 
+/** One that is lost costs a moment here, because the controller is started again; one that was left by a dead controller, as long as it lasts. */
+const shortestLease = { leaderElection: { lease: '4s', renew: '3s', retry: '500ms' } };
+
 let world: World;
 let stage: Stage;
 
 // Servers of its own, because the others need theirs alive.
 beforeAll(async () => {
   world = await startWorld({ nodes: 12 });
-  stage = { live: await LiveKcover.start(world, { workflowBundle: testServers().workflowBundle }), servers: world.servers };
+  const options = { workflowBundle: testServers().workflowBundle, controllerSettings: shortestLease };
+  const { servers } = world;
+  stage = { live: await LiveKcover.start(world, options), servers, startedAlong: [servers.trainingOperator, servers.kwok] };
 }, 180_000);
 afterAll(async () => {
   await stage?.live.close();

@@ -4,7 +4,7 @@ import { cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
 import { formatDuration } from '../../contract/duration.ts';
-import { openApiProxy } from '../../testbed/api-proxy.ts';
+import { type ApiProxy, openApiProxy } from '../../testbed/api-proxy.ts';
 import { Ports } from '../../testbed/servers/ports.ts';
 import { startWorld, stopOnSignals, type World } from '../../testbed/world.ts';
 import { LiveKcover } from '../support/live-kcover.ts';
@@ -44,12 +44,12 @@ try {
 }
 process.exit(bad === 0 ? 0 : 1);
 
-async function setStage({ directory, kubernetes, servers }: World): Promise<Required<Stage>> {
+async function setStage({ directory, kubernetes, servers }: World): Promise<Stage & { readonly proxy: ApiProxy }> {
   const home = join(directory, 'api-proxy');
   mkdirSync(home);
   const to = { server: kubernetes.server, authority: kubernetes.authority };
   const proxy = await openApiProxy({ to, port: await new Ports(directory).take(), directory: home, draw: seeded(seed + 1) });
-  return { live: await LiveKcover.start(world, { through: proxy }), servers, proxy };
+  return { live: await LiveKcover.start(world, { through: proxy }), servers, startedAlong: [servers.kwok], proxy };
 }
 
 /** Several stories at a time, each killing in its turn, so that a kill also hits those that are under way. */
@@ -75,7 +75,7 @@ function lineOf(number: number, { plan, job, incidents, stops, tookMs, violation
   return `${String(number).padStart(4)}  ${kills}; ${plan.order}; API: ${weather.join(', ') || 'good'}; ${job}: incidents ${incidents}, stops ${stops}, ${formatDuration(tookMs)}  ${end}`;
 }
 
-function summarise({ proxy }: Required<Stage>, all: readonly Told[]): number {
+function summarise({ proxy }: Stage & { readonly proxy: ApiProxy }, all: readonly Told[]): number {
   const wrong = all.filter(({ violations }) => violations.length > 0).length;
   const twice = all.filter(({ stops }) => stops > 1).length;
   const killed = Object.fromEntries(victims.map((victim) => [victim, all.flatMap(({ plan }) => plan.kills).filter((kill) => kill.victim === victim).length]));

@@ -16,6 +16,11 @@ export type Victim = (typeof victims)[number];
 export interface Stage {
   readonly live: LiveKcover;
   readonly servers: World['servers'];
+  /**
+   * Ended and started with the API server. The simulated kubelets must be: they may stop renewing their leases for so long that nodes count as dead,
+   * which a real kubelet does not. An operator finds its way back by itself, but its watches may take a minute, in which it goes by what it remembers.
+   */
+  readonly startedAlong?: readonly Server[];
   /** What kcover's roles reach the API through, where its answers are to be bad. */
   readonly proxy?: ApiProxy;
 }
@@ -35,10 +40,17 @@ export function processOf({ live, servers }: Stage, victim: Victim, node: Pick<S
 }
 
 /** Gone without a word, and back on the same ports and data. */
-export async function killAndStart(process: Server, pauseMs: number): Promise<void> {
+export async function killAndStart({ servers, startedAlong = [] }: Stage, process: Server, pauseMs: number): Promise<void> {
   await process.kill('SIGKILL');
   await sleep(pauseMs);
   await process.start();
+  if (process !== servers.apiserver) return;
+  await Promise.all(
+    startedAlong.map(async (each) => {
+      await each.kill('SIGKILL');
+      await each.start();
+    }),
+  );
 }
 
 /** Waits until everything is ready: a scheduler, for one, ends with its API server, and its supervisor needs a moment. */

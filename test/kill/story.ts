@@ -7,6 +7,7 @@ import { breakGpu, failContainer } from '../../testbed/failures.ts';
 import type { SimulatedNode } from '../../testbed/nodes.ts';
 import { violations } from '../support/invariants.ts';
 import { type LiveJob, type LiveKcover, xid79 } from '../support/live-kcover.ts';
+import { evidence } from './evidence.ts';
 import { allReady, killAndStart, processOf, type Stage, surely, type Victim } from './processes.ts';
 import { lookout, type Step } from './steps.ts';
 
@@ -76,7 +77,9 @@ export async function tellStory(stage: Stage, plan: Plan, turn: Turn): Promise<T
     const settled = job;
     // Each kind of object has a watch of its own, and after a cut that of the jobs may come last.
     await live.chronicle.seen(`${settled.name} not suspended`, settledWithinMs, () => !live.chronicle.isSuspended(settled));
-    return [...violations(await surely(`facts of ${settled.name}`, () => live.facts(settled))), ...wrongEnd(live, settled)];
+    const facts = await surely(`facts of ${settled.name}`, () => live.facts(settled));
+    const wrong = [...violations(facts), ...wrongEnd(live, settled)];
+    return wrong.length > 0 ? [...wrong, `what was done:\n  ${evidence(facts)}`] : [];
   };
   const sentences = await tell().catch((error: unknown) => [said(error)]);
   const end = told(sentences);
@@ -125,7 +128,7 @@ async function breakAndKill(stage: Stage, job: LiveJob, { kills, order, weather 
   await Promise.all(
     kills.map(async ({ victim, pauseMs }, index) => {
       await seen[index];
-      await killAndStart(processOf(stage, victim, node), pauseMs);
+      await killAndStart(stage, processOf(stage, victim, node), pauseMs);
     }),
   );
   return { node, incidents: before.incidents + 1, quarantines: before.quarantines + 1 };

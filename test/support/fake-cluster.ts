@@ -34,6 +34,8 @@ export class FakeCluster {
   blind: string | undefined;
   /** Nodes whose pods go by force only. */
   readonly dead = new Set<string>();
+  /** Events are written only after this. */
+  deaf: Promise<void> = Promise.resolve();
   /** So many looks at a node fail. */
   unreachable = 0;
   resumes = 0;
@@ -113,6 +115,7 @@ export class FakeCluster {
       },
       acknowledgeWish: async () => undefined,
       announce: async ({ events }) => {
+        await this.deaf;
         this.announced.push(...events);
       },
       recordIncident: async (record) => {

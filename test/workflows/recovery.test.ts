@@ -125,4 +125,25 @@ describe('the workflow of a recovery', () => {
     );
     await story.ended(handle);
   });
+
+  it('ends when it is cancelled while an Event is still being written', async () => {
+    const [open, hear] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
+    story.cluster.gate = open.promise;
+    story.cluster.deaf = hear.promise;
+    const handle = await story.start();
+    await handle.signal('faultsObserved', { faults: [story.cluster.quarantined(kernelFault())] });
+    const { incident = '' } = await eventually(
+      () => story.status(handle),
+      (seen) => seen.incident !== undefined && story.cluster.stopped.length === 1,
+    );
+    await story.rig.client.workflow.getHandle(incident).cancel();
+    setTimeout(hear.resolve, 500);
+    expect(await story.rig.client.workflow.getHandle(incident).result()).toMatchObject({ outcome: 'cancelled' });
+    open.resolve();
+    await eventually(
+      () => story.status(handle),
+      (seen) => seen.last?.outcome === 'cancelled',
+    );
+    await story.ended(handle);
+  });
 });
