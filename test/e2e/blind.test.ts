@@ -11,6 +11,7 @@ import { podsOf } from '../../testbed/jobs.ts';
 import { Ports } from '../../testbed/servers/ports.ts';
 import { until } from '../../testbed/until.ts';
 import { seeded } from '../kill/seeded.ts';
+import { busyControllers, weatherStorm } from '../kill/storm.ts';
 import { suspendsOf, violations } from '../support/invariants.ts';
 import { type LiveJob, LiveKcover, quick, xid79 } from '../support/live-kcover.ts';
 import { testServers } from '../support/rig.ts';
@@ -27,7 +28,7 @@ beforeAll(async () => {
   mkdirSync(directory);
   const to = { server: world.kubernetes.server, authority: world.kubernetes.authority };
   proxy = await openApiProxy({ to, port: await new Ports(world.directory).take(), directory, draw: seeded(4) });
-  const controllerSettings = { agents: { silent: '12s' }, leaderElection: { lease: '20s', renew: '15s', retry: '100ms' } };
+  const controllerSettings = { agents: { silent: '12s' }, ...busyControllers };
   live = await LiveKcover.start(world, { workflowBundle, workerSettings: quick, controllerSettings, through: proxy });
 }, 120_000);
 afterEach(() => live.clear(), 120_000);
@@ -80,23 +81,8 @@ describe('without the API server', () => {
 describe('an API server that answers badly', () => {
   it('is no fault of anybody: a healthy job is left alone through hundreds of errors, hangs and cut watches', async () => {
     const job = await live.pytorch();
-    const injected = () => Object.values(proxy.injected).reduce((sum, times) => sum + times, 0);
-    const before = injected();
-    proxy.setWeather({ 'cut before': 0.2, 'cut after': 0.1, hang: 0.01, conflict: 0.1, 'too many requests': 0.05, 'server error': 0.2, 'cut watch': 1 });
-    try {
-      const storm = setInterval(() => proxy.cutWatches(), 200);
-      await until('300 faults of the API', 90_000, async () => {
-        const times = injected() - before;
-        return times >= 300 ? { found: true } : { missing: `${times} faults` };
-      }).finally(() => clearInterval(storm));
-    } finally {
-      proxy.setWeather({});
-    }
-    await live.settled(job, { incidents: 0 });
-    expect(live.records(job)).toEqual([]);
-    expect(await uidsNow(job)).toEqual(uidsAtFirst(job));
-    expect((await live.facts(job)).writes.filter(({ namespace }) => namespace === job.namespace)).toEqual([]);
-  });
+    expect(await weatherStorm(live, proxy, job, 300)).toEqual([]);
+  }, 300_000);
 });
 
 describe('an agent that is silent while its node is ready', () => {

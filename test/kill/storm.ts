@@ -1,0 +1,54 @@
+/** So many faults of the API around a job that nothing is wrong with: kcover must do nothing at all. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { ApiProxy, ApiWeather } from '../../testbed/api-proxy.ts';
+import { podsOf } from '../../testbed/jobs.ts';
+import type { LiveJob, LiveKcover } from '../support/live-kcover.ts';
+
+/** Worse than any server that still answers now and then. */
+const storm: ApiWeather = {
+  'cut before': 0.2,
+  'cut after': 0.1,
+  hang: 0.01,
+  conflict: 0.1,
+  'too many requests': 0.05,
+  'server error': 0.2,
+  'cut watch': 1,
+};
+
+/** Renewals that come often, so that the API is asked often. */
+export const busyControllers = { leaderElection: { lease: '20s', renew: '15s', retry: '100ms' } } as const;
+
+/** What became of the job, a sentence for each thing that should not have been; empty when it was left alone. */
+export async function weatherStorm(
+  live: LiveKcover,
+  proxy: ApiProxy,
+  job: LiveJob,
+  times: number,
+  onProgress: (injected: number) => void = () => {},
+): Promise<string[]> {
+  const count = () => Object.values(proxy.injected).reduce((sum, each) => sum + each, 0);
+  const before = count();
+  proxy.setWeather(storm);
+  try {
+    while (count() - before < times) {
+      proxy.cutWatches();
+      await sleep(100);
+      onProgress(count() - before);
+    }
+  } finally {
+    proxy.setWeather({});
+  }
+  await live.settled(job, { incidents: 0, withinMs: 120_000 });
+  const uids = (pods: typeof job.first) =>
+    pods
+      .map(({ metadata }) => metadata?.uid ?? '')
+      .toSorted()
+      .join(' ');
+  const { writes } = await live.facts(job);
+  return [
+    ...live.records(job).map(({ incident, because }) => `there was an incident: ${incident}: ${because}`),
+    ...(uids(await podsOf(live.world.api, job)) === uids(job.first) ? [] : ['its pods are not those that it had']),
+    ...writes.filter(({ namespace }) => namespace === job.namespace).map(({ verb, resource, name }) => `kcover wrote: ${verb} ${resource} ${name}`),
+  ];
+}
