@@ -32,12 +32,13 @@ export async function findLostPods({ kube, settings, log }: Dependencies, reques
     const now = performance.now();
     const going = (await listMatchingPods(kube, request.job)).filter((pod) => wanted.has(pod.metadata?.uid ?? '') && isTerminating(pod));
     goingSince = keptOf(goingSince, going.map(uidOf), now);
-    const late = going.filter((pod) => now >= (goingSince.get(uidOf(pod)) ?? now) + Math.min(graceOf(pod), grace));
-    if (late.length === 0) return [];
+    const pastGrace = (pod: V1Pod, early = 0) => now >= (goingSince.get(uidOf(pod)) ?? now) + Math.min(graceOf(pod), grace) - early;
+    // Nodes are asked for only when it may soon matter.
+    if (!going.some((pod) => pastGrace(pod, after))) return [];
     const out = (await inParallel(nodes, async (name) => ((await isOut({ kube }, name)) ? [name] : []))).flat();
     outSince = keptOf(outSince, out, now);
     if (out.length > 1 && out.length * 2 > nodes.length) return [];
-    return late.filter((pod) => now >= (outSince.get(pod.spec?.nodeName ?? '') ?? Infinity) + after).map(attemptPod);
+    return going.filter((pod) => pastGrace(pod) && now >= (outSince.get(pod.spec?.nodeName ?? '') ?? Infinity) + after).map(attemptPod);
   }
 
   while (force && !signal.aborted) {
