@@ -1,4 +1,7 @@
-/** `npm run test:kill -- --times N --seed S`: kills pairs of processes at random steps of random stories, in a world of its own and in bad weather. */
+/**
+ * `npm run test:kill -- --times N --seed S`: kills pairs of processes at random steps of random stories, in a world of its own and in bad weather.
+ * `npm run test:kill -- --healthy N`: kills nothing, and lets the API fail N times around a job that nothing is wrong with.
+ */
 
 import { cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +14,10 @@ import { LiveKcover } from '../support/live-kcover.ts';
 import { planStories } from './plans.ts';
 import { type Stage, victims } from './processes.ts';
 import { seeded } from './seeded.ts';
+import { busyControllers, weatherStorm } from './storm.ts';
 import { type Plan, takeTurns, tellStory, type Told } from './story.ts';
+
+type ProxiedStage = Stage & { readonly proxy: ApiProxy };
 
 const atOnce = 3;
 
@@ -21,22 +27,24 @@ const typed = new Command('test:kill')
   )
   .option('--times <number>', 'stories', '20')
   .option('--seed <number>', 'the same seed plans the same stories', String(Date.now() % 1_000_000))
+  .option('--healthy <number>', 'no stories, but so many faults of the API around a healthy job')
   .option('--json', 'one JSON document per story, and one for the summary')
   .option('--logs <directory>', 'where logs, records and the data of Temporal are kept')
   .parse()
-  .opts<{ times: string; seed: string; json?: true; logs?: string }>();
+  .opts<{ times: string; seed: string; healthy?: string; json?: true; logs?: string }>();
 const [times, seed] = [whole('times', typed.times), whole('seed', typed.seed)];
 const print = (text: string, document: object): void => console.log(typed.json ? JSON.stringify(document) : text);
 
-print(`seed ${seed}, ${times} stories`, { seed, times });
+const faults = typed.healthy === undefined ? undefined : whole('healthy', typed.healthy);
+if (faults === undefined) print(`seed ${seed}, ${times} stories`, { seed, times });
+else print(`seed ${seed}, ${faults} faults of the API`, { seed, faults });
 const began = Date.now();
 const world = await startWorld({ nodes: 12, onProgress: (line) => console.error(line), keepDirectory: typed.logs !== undefined });
 stopOnSignals(world);
 let bad = 1;
 try {
   const stage = await setStage(world);
-  const all = await tellAll(stage, planStories(times, seeded(seed)));
-  bad = summarise(stage, all);
+  bad = faults === undefined ? summarise(stage, await tellAll(stage, planStories(times, seeded(seed)))) : await leaveAlone(stage, faults);
   await stage.live.close();
 } finally {
   await world.stop();
@@ -44,12 +52,30 @@ try {
 }
 process.exit(bad === 0 ? 0 : 1);
 
-async function setStage({ directory, kubernetes, servers }: World): Promise<Stage & { readonly proxy: ApiProxy }> {
+async function setStage({ directory, kubernetes, servers }: World): Promise<ProxiedStage> {
   const home = join(directory, 'api-proxy');
   mkdirSync(home);
   const to = { server: kubernetes.server, authority: kubernetes.authority };
   const proxy = await openApiProxy({ to, port: await new Ports(directory).take(), directory: home, draw: seeded(seed + 1) });
-  return { live: await LiveKcover.start(world, { through: proxy }), servers, startedAlong: [servers.kwok], proxy };
+  const controllerSettings = faults === undefined ? {} : { controllerSettings: busyControllers };
+  return { live: await LiveKcover.start(world, { through: proxy, ...controllerSettings }), servers, startedAlong: [servers.kwok], proxy };
+}
+
+/** How much was done to a job that needed nothing. */
+async function leaveAlone({ live, proxy }: ProxiedStage, times: number): Promise<number> {
+  const job = await live.pytorch();
+  let shown = 0;
+  const wrong = await weatherStorm(live, proxy, job, times, (injected) => {
+    if (injected - shown < 1000) return;
+    shown = injected;
+    console.error(`${injected} faults`);
+  });
+  const took = Date.now() - began;
+  print(
+    `${wrong.length === 0 ? 'nothing was done to the job' : wrong.map((sentence) => `VIOLATION ${sentence}`).join('\n')}\nin ${formatDuration(took)}, injected: ${listed(proxy.injected)}`,
+    { seed, tookMs: took, violations: wrong, injected: proxy.injected },
+  );
+  return wrong.length;
 }
 
 /** Several stories at a time, each killing in its turn, so that a kill also hits those that are under way. */
@@ -75,24 +101,26 @@ function lineOf(number: number, { plan, job, incidents, stops, tookMs, violation
   return `${String(number).padStart(4)}  ${kills}; ${plan.order}; API: ${weather.join(', ') || 'good'}; ${job}: incidents ${incidents}, stops ${stops}, ${formatDuration(tookMs)}  ${end}`;
 }
 
-function summarise({ proxy }: Stage & { readonly proxy: ApiProxy }, all: readonly Told[]): number {
+function summarise({ proxy }: ProxiedStage, all: readonly Told[]): number {
   const wrong = all.filter(({ violations }) => violations.length > 0).length;
   const twice = all.filter(({ stops }) => stops > 1).length;
   const killed = Object.fromEntries(victims.map((victim) => [victim, all.flatMap(({ plan }) => plan.kills).filter((kill) => kill.victim === victim).length]));
   const took = Date.now() - began;
-  const list = (counts: object): string =>
-    Object.entries(counts)
-      .map(([name, count]) => `${name} ${count}`)
-      .join(', ');
   print(
     [
       `\n${all.length} stories in ${formatDuration(took)}, seed ${seed}: ${wrong} with violations, ${twice} with more than one stop`,
-      `killed:   ${list(killed)}`,
-      `injected: ${list(proxy.injected)}`,
+      `killed:   ${listed(killed)}`,
+      `injected: ${listed(proxy.injected)}`,
     ].join('\n'),
     { seed, stories: all.length, tookMs: took, withViolations: wrong, withMoreStops: twice, killed, injected: proxy.injected },
   );
   return wrong;
+}
+
+function listed(counts: object): string {
+  return Object.entries(counts)
+    .map(([name, count]) => `${name} ${count}`)
+    .join(', ');
 }
 
 /** The directory of a world is nobody's once its process has ended, and the next world sweeps it away. */
