@@ -30,12 +30,12 @@ beforeAll(async () => {
   proxy = await openApiProxy({ to, port: await new Ports(world.directory).take(), directory, draw: seeded(4) });
   const controllerSettings = { agents: { silent: '12s' }, ...busyControllers };
   live = await LiveKcover.start(world, { workflowBundle, workerSettings: quick, controllerSettings, through: proxy });
-}, 120_000);
+}, 240_000);
 afterEach(() => live.clear(), 120_000);
 afterAll(async () => {
   await live?.close();
   await proxy?.close();
-}, 60_000);
+}, 120_000);
 
 const pause = (paused: boolean) => live.temporal.workflow.getHandle('cluster').executeUpdate(paused ? updates.pause : updates.resume, { args: [wish] });
 

@@ -16,9 +16,9 @@ let live: LiveKcover;
 beforeAll(async () => {
   const { workflowBundle } = testServers();
   live = await LiveKcover.start(attachWorld(process.env['KCOVER_TEST_WORLD'] ?? ''), { workflowBundle, controllers: 3, workers: 2 });
-}, 120_000);
+}, 240_000);
 afterEach(() => live.clear());
-afterAll(() => live?.close(), 60_000);
+afterAll(() => live?.close(), 120_000);
 
 const podOf = (controller: Server): string => `kcover-controller-${live.kcover.controllers.indexOf(controller)}`;
 
@@ -110,7 +110,7 @@ describe('several controllers', () => {
       return worn.length === 1 && worn[0] === podOf(leads) ? { found: true } : { missing: `worn by ${worn.join(', ')}` };
     });
     expect(await leader()).toBe(leads);
-  }, 90_000);
+  }, 300_000);
 });
 
 describe('every role restarted, one after the other, during a recovery', () => {

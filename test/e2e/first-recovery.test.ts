@@ -25,9 +25,9 @@ let live: LiveKcover;
 beforeAll(async () => {
   const { workflowBundle } = testServers();
   live = await LiveKcover.start(attachWorld(process.env['KCOVER_TEST_WORLD'] ?? ''), { workflowBundle, workerSettings });
-}, 120_000);
+}, 240_000);
 afterEach(() => live?.clear(), 120_000);
-afterAll(() => live?.close(), 60_000);
+afterAll(() => live?.close(), 120_000);
 
 /** The node under the last pod of the job, and that pod. */
 function lastOf(job: LiveJob) {

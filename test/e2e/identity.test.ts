@@ -23,13 +23,13 @@ const broken: SimulatedNode[] = [];
 beforeAll(async () => {
   const { workflowBundle } = testServers();
   live = await LiveKcover.start(attachWorld(process.env['KCOVER_TEST_WORLD'] ?? ''), { workflowBundle, workerSettings: quick });
-}, 120_000);
+}, 240_000);
 afterEach(async () => {
   await pause(false);
   for (const node of broken.splice(0)) await live.quarantined(node);
   await live.clear();
-}, 120_000);
-afterAll(() => live?.close(), 60_000);
+}, 240_000);
+afterAll(() => live?.close(), 120_000);
 
 /** While paused, a recovery holds and a quarantine waits. */
 const pause = (paused: boolean) => live.temporal.workflow.getHandle('cluster').executeUpdate(paused ? updates.pause : updates.resume, { args: [wish] });

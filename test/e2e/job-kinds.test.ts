@@ -18,9 +18,9 @@ let live: LiveKcover;
 beforeAll(async () => {
   const { workflowBundle } = testServers();
   live = await LiveKcover.start(attachWorld(process.env['KCOVER_TEST_WORLD'] ?? ''), { workflowBundle });
-}, 120_000);
+}, 240_000);
 afterEach(() => live?.clear(), 120_000);
-afterAll(() => live?.close(), 60_000);
+afterAll(() => live?.close(), 120_000);
 
 const queue = { 'kueue.x-k8s.io/queue-name': 'gpus' };
 
@@ -83,8 +83,8 @@ function unlessGone(error: { readonly code?: number }): void {
 
 describe('a preference for delete-collection', () => {
   const { recovery } = quick;
-  beforeAll(() => live.kcover.reconfigure({ ...quick, recovery: { ...recovery, stop: { PyTorchJob: 'delete-collection' } } }), 60_000);
-  afterAll(() => live.kcover.reconfigure(quick), 60_000);
+  beforeAll(() => live.kcover.reconfigure({ ...quick, recovery: { ...recovery, stop: { PyTorchJob: 'delete-collection' } } }), 120_000);
+  afterAll(() => live.kcover.reconfigure(quick), 120_000);
 
   it.each<[NonNullable<KubeflowJobOptions['restartPolicy']>, number]>([
     ['Never', 143],

@@ -21,11 +21,11 @@ beforeAll(async () => {
   const options = { workflowBundle: testServers().workflowBundle, controllerSettings: shortestLease };
   const { servers } = world;
   stage = { live: await LiveKcover.start(world, options), servers, startedAlong: [servers.trainingOperator, servers.kwok] };
-}, 180_000);
+}, 300_000);
 afterAll(async () => {
   await stage?.live.close();
   await world?.stop();
-}, 60_000);
+}, 120_000);
 
 describe.each(victims)('when the %s is killed', (victim) => {
   const plans = steps.map((step, index): Plan => ({ kills: [{ victim, step, pauseMs: (index * 370) % 1000 }], order: orders[index % 2] ?? orders[0] }));

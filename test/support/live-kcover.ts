@@ -95,7 +95,7 @@ export class LiveKcover {
 
   /** The job as it stands now, once nothing is open about it and nobody judges a node under it: another story may have broken one just before. */
   async standing(job: LiveJob): Promise<LiveJob> {
-    return until(`${job.namespace}/${job.name} on sound nodes`, 60_000, async () => {
+    return until(`${job.namespace}/${job.name} on sound nodes`, 180_000, async () => {
       await this.settled(job, { incidents: 0 });
       const first = await podsOf(this.world.api, job);
       const nodes = this.#nodesUnder(first);
@@ -140,7 +140,7 @@ export class LiveKcover {
    * Waits until all pods of the job run and nothing is open about it any more. A pod on a quarantined node is something open, for its node
    * may have broken after the pod came; unless the job `stays`.
    */
-  async settled(job: LiveJob, { incidents = 1, withinMs = 60_000, stays = false } = {}): Promise<readonly IncidentRecord[]> {
+  async settled(job: LiveJob, { incidents = 1, withinMs = 120_000, stays = false } = {}): Promise<readonly IncidentRecord[]> {
     return until(`${job.namespace}/${job.name} settled`, withinMs, async () => {
       const records = this.records(job);
       if (records.length < incidents) return { missing: `${records.length} of ${incidents} records; ${await this.#toldOf(job)}` };
@@ -225,7 +225,7 @@ export class LiveKcover {
   }
 
   event(about: { readonly namespace?: string; readonly uid?: string; readonly name: string }, reason: string, says: RegExp = /./): Promise<CoreV1Event> {
-    return until(`Event ${reason} on ${about.name}`, 20_000, async () => {
+    return until(`Event ${reason} on ${about.name}`, 60_000, async () => {
       const events = await this.events(about);
       const found = events.find((event) => event.reason === reason && says.test(event.message ?? ''));
       return found ? { found } : { missing: `Events: ${events.map((event) => `${event.reason}: ${event.message}`).join('; ') || 'none'}` };
@@ -247,7 +247,7 @@ export class LiveKcover {
   }
 
   quarantined(node: SimulatedNode): Promise<void> {
-    return this.chronicle.seen(`quarantine of ${node.name}`, 20_000, () => this.chronicle.isQuarantined(node.name));
+    return this.chronicle.seen(`quarantine of ${node.name}`, 60_000, () => this.chronicle.isQuarantined(node.name));
   }
 
   /** Gives a node back, if it is out. */
@@ -256,7 +256,7 @@ export class LiveKcover {
     const handle = this.temporal.workflow.getHandle(nodeWorkflowId(node.name));
     await handle.executeUpdate(updates.release, { args: [{ by: 'test', reason: 'the story is over' }] });
     await handle.result();
-    await this.chronicle.seen(`${node.name} is back`, 20_000, () => !this.chronicle.isQuarantined(node.name));
+    await this.chronicle.seen(`${node.name} is back`, 60_000, () => !this.chronicle.isQuarantined(node.name));
   }
 
   /** Deletes a job and waits until its pods and its workflow have ended. */
