@@ -12,6 +12,9 @@ import type { Dependencies } from './dependencies.ts';
 /** Between two looks, ms. */
 const everyMs = 2000;
 
+/** So many nodes may be out together, however few a job has. */
+const always = 2;
+
 type Waited = Pick<StopRequest, 'job' | 'pods' | 'leaving'>;
 
 const wantedOf = ({ pods, leaving = [] }: Waited): Set<string> => new Set([...pods, ...leaving].map(({ uid }) => uid));
@@ -37,7 +40,7 @@ export async function findLostPods({ kube, settings, log }: Dependencies, reques
     if (!going.some((pod) => pastGrace(pod, after))) return [];
     const out = (await inParallel(nodes, async (name) => ((await isOut({ kube }, name)) ? [name] : []))).flat();
     outSince = keptOf(outSince, out, now);
-    if (out.length > 1 && out.length * 2 > nodes.length) return [];
+    if (out.length > always && out.length * 2 > nodes.length) return [];
     return going.filter((pod) => pastGrace(pod) && now >= (outSince.get(pod.spec?.nodeName ?? '') ?? Infinity) + after).map(attemptPod);
   }
 
@@ -58,7 +61,9 @@ export async function findLostPods({ kube, settings, log }: Dependencies, reques
  * Deletes by force what was decided to be lost, and answers which of them it was. A UID that was already deleted by force, by an earlier
  * try of this activity, is not asked again, and one whose node is ready again is left to its kubelet.
  */
-export async function forceLostPods({ kube, log }: Dependencies, { job, incident }: StopRequest, lost: readonly AttemptPod[]): Promise<AttemptPod[]> {
+export async function forceLostPods({ kube, settings, log }: Dependencies, { job, incident }: StopRequest, lost: readonly AttemptPod[]): Promise<AttemptPod[]> {
+  // The settings may have changed since it was decided.
+  if (!settings.recovery.deadNode.force) return [];
   const present = new Map((await listMatchingPods(kube, job)).map((pod) => [uidOf(pod), pod]));
   const forced = await inParallel(lost, async (pod) => {
     const seen = present.get(pod.uid);

@@ -32,7 +32,7 @@ const observers = (meter: Meter): Observers => ({
   reserveQuarantine: ({ granted }) => void (granted || meter.held('quarantine')),
   quarantineNode: ({ taint }) => meter.quarantined(taint),
   releaseNode: ({ kind }) => void (kind === 'released' && meter.released()),
-  stopAttempt: (result, { by }) => meter.stopped(by, result.kind, result.kind === 'stopped' ? (result.forced ?? []).length : 0),
+  stopAttempt: (result, { by }) => meter.stopped(by, result.kind, 'forced' in result ? (result.forced ?? []).length : 0),
   recordIncident: (_, record) => void ('job' in record && meter.ended(record.outcome)),
 });
 

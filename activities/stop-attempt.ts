@@ -38,7 +38,7 @@ export async function stopAttempt(dependencies: Dependencies, request: StopReque
       const doubt = forced.length > 0 ? { forced } : {};
       const deadline = info.scheduledTimestampMs + request.deadlineMs;
       const pods = [...request.pods, ...(request.leaving ?? [])];
-      const seen = await goneOrLost(dependencies, { request, pods, deadline, now, signal });
+      const seen = await goneOrLost(dependencies, { request, pods, forced, deadline, now, signal });
       if ('lost' in seen) return { kind: 'lost', because: becauseLost(seen.lost), pods: seen.lost, ...doubt };
       const { left } = seen;
       if (left.length > 0)
@@ -64,6 +64,7 @@ async function begin(dependencies: Dependencies, request: StopRequest, progress:
 interface Waiting {
   readonly request: StopRequest;
   readonly pods: readonly AttemptPod[];
+  readonly forced: readonly AttemptPod[];
   readonly deadline: number;
   readonly now: () => number;
   readonly signal: AbortSignal;
@@ -72,11 +73,11 @@ interface Waiting {
 /** Waits until all are gone or the deadline has passed, or until some are found whom nobody ends any more and who were not asked by force yet. */
 async function goneOrLost(
   dependencies: Dependencies,
-  { request, pods, deadline, now, signal }: Waiting,
+  { request, pods, forced, deadline, now, signal }: Waiting,
 ): Promise<{ left: readonly string[] } | { lost: readonly AttemptPod[] }> {
   const over = new AbortController();
   const both = AbortSignal.any([signal, over.signal]);
-  const known = new Set(request.force?.map(({ uid }) => uid));
+  const known = new Set(forced.map(({ uid }) => uid));
   const others = (some: readonly AttemptPod[]) => some.filter(({ uid }) => !known.has(uid));
   const gone = awaitGone({ kube: dependencies.kube, job: request.job, deadline, now, signal: both }, pods).then((left) => ({ left }));
   const lost = findLostPods(dependencies, { job: request.job, pods: others(request.pods), leaving: others(request.leaving ?? []) }, both).then((some) => ({

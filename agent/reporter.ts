@@ -87,9 +87,9 @@ export function startReporter(options: ReporterOptions): Reporter {
       { fault: report?.fault.id, code: report?.fault.code, gaps: part.gaps.length, because },
       'the controller will never take this report; it is dropped',
     );
-    await spool.forget({ seq: report?.seq ?? 0, gap: part.lastGap });
-    // A rejected gap is not answered with another gap: that could go on for ever.
+    // A rejected gap is not answered with another gap: that could go on for ever. First, so that a crash in between loses nothing silently.
     if (report) await spool.gap({ seenAt: new Date().toISOString(), what: 'report-refused', lost: 1 });
+    await spool.forget({ seq: report?.seq ?? 0, gap: part.lastGap });
   }
 
   /** Undefined when all of the part has been taken, or dropped as poisonous. */

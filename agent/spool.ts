@@ -4,6 +4,7 @@
  * When it is full the oldest reports go, counted. Not synced: after a crash of the machine another boot id tells streams apart.
  */
 
+import { withDiskDeadline } from './disk-deadline.ts';
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Fault } from '../contract/faults.ts';
@@ -58,7 +59,7 @@ export interface SpoolOptions {
 const rewriteFrom = 64 * 1024;
 
 export async function openSpool({ directory, maxBytes, log, changed }: SpoolOptions): Promise<Spool> {
-  const found = await readJournal(directory).catch((error: unknown) => {
+  const found = await withDiskDeadline(readJournal(directory)).catch((error: unknown) => {
     log.error({ err: error, directory }, 'the spool cannot be read');
     return 'unreadable' as const;
   });
@@ -106,6 +107,8 @@ export async function openSpool({ directory, maxBytes, log, changed }: SpoolOpti
     makeRoom();
     // A sound file is rewritten too: it shows now whether the disk can be written, and what was forgotten goes.
     if (!(await disk.replace(snapshot()))) leaveDisk();
+    // What could not be read has just been replaced: whatever waited there is gone.
+    else if (found === 'unreadable') await write([waiting.addGap({ seenAt: new Date().toISOString(), what: 'state-lost', lost: 'unknown' })]);
   };
   await inTurn(begin);
 

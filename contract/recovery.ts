@@ -174,6 +174,8 @@ export interface IncidentRecord {
     /** Pods that were deleted by force, some of which may have been going before. */
     readonly forced?: readonly AttemptPod[];
   }[];
+  /** Pods that were deleted by force, those of a stop that never came to its end included: nobody saw their processes end. */
+  readonly forced?: readonly AttemptPod[];
   readonly runningPods: readonly AttemptPod[];
   readonly timeline: readonly Moment[];
 }

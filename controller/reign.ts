@@ -58,7 +58,7 @@ export function beginReign({ kube, taint, readiness, sender, workflows, heardAt,
   const pods = watchPods({
     ...watching,
     job: (uid) => jobs.get(uid),
-    heard: (node) => (heardAt(node) ?? -Infinity) >= since,
+    heard: (node, from = since) => (heardAt(node) ?? -Infinity) >= from,
     silence: (node) => whySilent(node, hearing(), performance.now()),
   });
   return { delivery, nodes, hearing, end: () => over.abort() };

@@ -21,8 +21,11 @@ const decision: LocalActivityOptions = { startToCloseTimeout: '10s', retry: { ma
 /** One or two calls to the API server, each with a time-out of 10 s. Retried without end: who looks after a job or a node and is blind waits. */
 const call: ActivityOptions = { startToCloseTimeout: '15s', retry: { initialInterval: '200ms', maximumInterval: '15s' } };
 
-/** For an incident: what cannot be seen for some seconds is answered as blind. Retried where even that fails, and then handed to a person. */
-const look: ActivityOptions = { ...call, startToCloseTimeout: '45s', scheduleToCloseTimeout: '6h' };
+/** For an incident: what cannot be seen for some seconds is answered as blind, and how long that may last is up to the incident. */
+const look: ActivityOptions = { ...call, startToCloseTimeout: '45s' };
+
+/** A stop that was begun is brought to its end, however long nobody could be reached. */
+const letGo: ActivityOptions = { startToCloseTimeout: '20s', retry: { initialInterval: '200ms', maximumInterval: '15s' } };
 
 /** A few calls with conflicts retried inside. */
 const edit: ActivityOptions = { startToCloseTimeout: '20s', scheduleToCloseTimeout: '1 day', retry: { initialInterval: '200ms', maximumInterval: '15s' } };
@@ -52,7 +55,7 @@ const table = {
   quarantineNode: edit,
   releaseNode: edit,
   tellJobs: edit,
-  resumeJob: edit,
+  resumeJob: letGo,
   acknowledgeWish: edit,
   findRecoveries: call,
   lookAtRecovery: call,

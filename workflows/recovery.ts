@@ -43,8 +43,8 @@ type Decided<Kind extends RecoveryDecision['kind']> = Extract<RecoveryDecision, 
 /** The job changed between look and stop this often in a row, with pauses up to a minute: somebody else is at work on it. */
 const mostInterferences = 8;
 
-/** Doubles from `first`, up to a minute. */
-const pauseAfter = (times: number, first = 200, most = 60_000): number => Math.min(first * 2 ** (times - 1), most);
+/** Doubles from `first`, up to 40 s: a day of blindness stays far below what a history may hold. */
+const pauseAfter = (times: number, first = 200): number => Math.min(first * 2 ** (times - 1), 40_000);
 
 /** An incident that sees nothing for so long is handed to a person; its faults stay with the job. */
 const blindMs = 24 * 3_600_000;
@@ -57,8 +57,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
   const story = openStory(job, incident);
   const write = attributeWriter();
   let holds = 0;
-  let heldSince = 0;
-  let heldBlind = false;
+  let heldSince: { held?: number; blind?: number } = {};
   let suspended = false;
 
   setHandler(defineSignal<[FaultsObserved]>(signals.faultsObserved), (payload) => {
@@ -91,7 +90,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
     for (let interferences = 0; ;) {
       const mark = memory.mark();
       const { fresh, nodes } = memory.look();
-      story.now('deciding', { because: memory.faults[0]?.message ?? '', waitingFor: 'a look at the job' });
+      if (holds === 0) story.now('deciding', { because: memory.faults[0]?.message ?? '', waitingFor: 'a look at the job' });
       const attempt = await perform('observeAttempt', `look at ${jobTitle(job)}, its pods and nodes`, { job, nodes });
       // What arrived meanwhile is seen here, and a node that nobody looked at must not pass for one that is gone.
       if (memory.nodes().length > nodes.length) continue;
@@ -102,7 +101,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
         stops: memory.stops.length,
         attempts: limits.attempts,
         asked: input.askedBy !== undefined,
-        ...(holds > 0 ? { heldMs: Date.now() - heldSince } : {}),
+        ...(heldSince.held === undefined ? {} : { heldMs: Date.now() - heldSince.held }),
       });
       memory.decided(decision);
       if (memory.decisions.length === 1) tellStart(decision);
@@ -111,7 +110,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
         if (await hold(decision, mark)) continue;
         return { outcome: 'handed over', because: `still held after its deadline: ${decision.because}`, blind: decision.blind === true };
       }
-      holds = 0;
+      [holds, heldSince] = [0, {}];
       if (decision.kind === 'stop') {
         const stopped = await stop(decision, attempt);
         if (stopped === 'interfered' && ++interferences < mostInterferences) {
@@ -138,25 +137,25 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
 
   /** Waits until something changes; false when the deadline of this hold passed first. To be blind is another hold, with another deadline. */
   async function hold(decision: Decided<'hold'>, mark: number): Promise<boolean> {
-    const { blind = false } = decision;
-    holds = blind === heldBlind ? holds + 1 : 1;
-    heldBlind = blind;
-    if (holds === 1) {
-      heldSince = decision.at;
+    const kind = decision.blind === true ? 'blind' : 'held';
+    const isFirst = heldSince[kind] === undefined;
+    const since = (heldSince[kind] ??= decision.at);
+    const until = since + (kind === 'blind' ? blindMs : limits.holdMs);
+    holds += 1;
+    story.now('held', { because: `held: ${decision.because}`, waitingFor: decision.try, until });
+    if (isFirst) {
       story.happened('held', decision.because);
       void announce(event('Warning', 'recoveryHeld', `held: ${decision.because}; ${decision.try}`));
+      await getExternalWorkflowHandle(clusterWorkflowId)
+        .signal(signals.waiting, { workflowId: incident })
+        .catch(() => undefined);
+      // Registered before one more look, so that a change in between is not missed.
+      return true;
     }
-    const heldUntil = heldSince + (blind ? blindMs : limits.holdMs);
-    story.now('held', { because: `held: ${decision.because}`, waitingFor: decision.try, until: heldUntil });
-    await getExternalWorkflowHandle(clusterWorkflowId)
-      .signal(signals.waiting, { workflowId: incident })
-      .catch(() => undefined);
-    // Registered before one more look, so that a change in between is not missed.
-    if (holds === 1) return true;
-    const again = decision.lookAgainMs === undefined ? Infinity : pauseAfter(holds - 1, decision.lookAgainMs, blind ? 10_000 : 60_000);
-    const pause = Math.min(Math.max(1, heldUntil - Date.now()), again);
+    const again = decision.lookAgainMs === undefined ? Infinity : pauseAfter(holds - 1, decision.lookAgainMs);
+    const pause = Math.min(Math.max(1, until - Date.now()), again);
     const changed = await condition(() => memory.mark() !== mark, pause, { summary: short(`held: ${decision.because}`) });
-    return changed || Date.now() < heldUntil;
+    return changed || Date.now() < until;
   }
 
   async function stop(decision: Decided<'stop'>, { job: seen, pods, leaving = [] }: AttemptFacts): Promise<'stopped' | 'interfered' | { because: string }> {
@@ -214,9 +213,8 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
     if (seen.kind === 'ended') return seen;
     if (seen.kind === 'overdue') return { outcome: 'handed over', because: `not running: ${seen.because}` };
     const cause = memory.decisions.find((decision) => decision.kind === 'stop')?.because ?? 'no stop was needed';
-    const doubt = notProvenDead(memory.forcedEver());
     const stops = memory.stops.length === 1 ? '1 stop' : `${memory.stops.length} stops`;
-    const because = `${cause}; all ${seen.pods.length} pods run again after ${stops}${doubt}, training is not verified`;
+    const because = `${cause}; all ${seen.pods.length} pods run again after ${stops}, training is not verified`;
     return { outcome: 'restarted', because, pods: seen.pods, attemptStartedAt: seen.startedAt };
   }
 
@@ -238,12 +236,21 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
   async function finish(given: End): Promise<RecoveryOutcome> {
     // What arrives from here on is left to the next incident.
     const faults = given.blind ? [] : memory.taken(given.outcome === 'restarted');
-    const { outcome, because, pods = [], attemptStartedAt } = await resumed(given);
-    const { stops, begun, decisions } = memory;
+    const { outcome, because: why, pods = [], attemptStartedAt } = await resumed(given);
+    const forced = memory.forcedEver();
+    const because = `${why}${notProvenDead(forced)}`;
     story.happened(outcome, because);
     story.now('recording', { because, waitingFor: 'the record store' });
     write({ KcoverOutcome: outcome, KcoverNode: memory.nodes().slice(0, 20) });
-    const report: RecoveryOutcome = { incident, outcome, because, stops: stops.length, begun, faults, ...(attemptStartedAt ? { attemptStartedAt } : {}) };
+    const report: RecoveryOutcome = {
+      incident,
+      outcome,
+      because,
+      stops: memory.stops.length,
+      begun: memory.begun,
+      faults,
+      ...(attemptStartedAt ? { attemptStartedAt } : {}),
+    };
     const times = { startedAt: iso(startedAt), endedAt: iso(Date.now()) };
     const record: IncidentRecord = {
       schema: 1,
@@ -253,8 +260,9 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
       because,
       ...times,
       faults: memory.faults,
-      decisions,
-      stops,
+      decisions: memory.decisions,
+      stops: memory.stops,
+      ...(forced.length > 0 ? { forced } : {}),
       runningPods: pods,
       timeline: story.timeline,
     };

@@ -1,5 +1,6 @@
 /** What the follower remembers across restarts of the agent, so that no line is judged twice. */
 
+import { withDiskDeadline } from '../disk-deadline.ts';
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { systemErrorCode } from '../system-error.ts';
@@ -21,7 +22,7 @@ function isPosition(value: unknown): value is Position {
 /** `absent`: never written. `unusable`: written, but it cannot be read. */
 export async function loadPosition(directory: string): Promise<Position | 'absent' | 'unusable'> {
   try {
-    const value: unknown = JSON.parse(await readFile(nameOf(directory), 'utf8'));
+    const value: unknown = JSON.parse(await withDiskDeadline(readFile(nameOf(directory), 'utf8')));
     return isPosition(value) ? value : 'unusable';
   } catch (error) {
     const code = systemErrorCode(error);

@@ -1,8 +1,9 @@
 /** Watches Node objects: whoever looks after a node hears when it goes, changes or loses our taint; a machine that returns is quarantined again. */
 
+import type { Fault } from '../../contract/faults.ts';
 import type { ControllerSettings } from '../../contract/settings.schema.ts';
 import type { QuarantineTaint } from '../../kube/job-kinds/index.ts';
-import { nodeView } from '../../kube/nodes.ts';
+import { nodeView, readinessOf, readNode } from '../../kube/nodes.ts';
 import { faultsOfReturned, foldNode, missedOf, type NodeMemory, type NodeSeen, seenOf } from '../../policy/node-watch.ts';
 import { faultLetter, nodeLetter } from '../letters.ts';
 import type { Workflows } from '../temporal.ts';
@@ -37,10 +38,7 @@ export function watchNodes(options: NodesOptions): NodesWatch {
   let listed = false;
   const outages = followOutages({
     settings: options.readiness,
-    tell(node, fault) {
-      followNode(node);
-      post(options, faultLetter({ kind: 'node', node }, fault));
-    },
+    tell: (node, fault) => void tellOutage(node, fault),
     log,
     signal,
   });
@@ -59,6 +57,14 @@ export function watchNodes(options: NodesOptions): NodesWatch {
       else if (listed) void lookAtReturned(view.name, seen);
     },
   });
+
+  /** A watch may stand still for a while without anybody knowing: what is told was read just now. */
+  async function tellOutage(node: string, fault: Fault): Promise<void> {
+    const read = await persist(`read node ${node}`, options, async () => ({ object: await readNode(options.kube, node) }));
+    if (!read?.object || readinessOf(read.object).ready || readinessOf(read.object).transition !== fault.seenAt) return;
+    followNode(node);
+    post(options, faultLetter({ kind: 'node', node }, fault));
+  }
 
   function fold(node: string, seen: NodeSeen | undefined): void {
     const { tell, memory } = foldNode(memories.get(node), seen);

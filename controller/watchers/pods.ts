@@ -3,7 +3,7 @@
 import type { Fault } from '../../contract/faults.ts';
 import { controllingJob, type JobKindEntry, jobKinds } from '../../kube/job-kinds/index.ts';
 import { podFailures } from '../../kube/pod-failures.ts';
-import { failuresToTell, type PodSeen } from '../../policy/pod-watch.ts';
+import { failuresToTell, type PodSeen, whySilent } from '../../policy/pod-watch.ts';
 import { faultLetter } from '../letters.ts';
 import { follow, post, type Watching } from './follow.ts';
 import type { KnownJob } from './jobs.ts';
@@ -22,12 +22,14 @@ interface RememberedPod extends PodSeen {
 const firstWordMs = 10_000;
 /** How often it looks whether an agent that was silent is heard again, ms. */
 const sightMs = 1000;
+/** Longer than any job waits for it, ms. */
+const patienceMs = 10 * 60_000;
 /** How often it looks whether they have, ms. */
 const listenMs = 100;
 
 export interface PodsOptions extends Watching {
-  /** Whether the node's agent was heard since we lead. */
-  readonly heard: (node: string) => boolean;
+  /** Whether the node's agent was heard since this time (monotonic, ms), or since we lead. */
+  readonly heard: (node: string, since?: number) => boolean;
   /** Why the node could not have said what its pods died of; undefined while its agent can be heard. */
   readonly silence: (node: string) => string | undefined;
   readonly job: (uid: string) => KnownJob | undefined;
@@ -43,6 +45,8 @@ export function watchPods(options: PodsOptions): PodsWatch {
   const remembered = new Map<string, Map<string, RememberedPod>>();
   const ledSince = performance.now();
   const listening = new Set<string>();
+  /** Ids of faults that were told while their agent was silent. */
+  const unheard = new Set<string>();
 
   const maySpeak = ({ node }: Fault) => node === undefined || options.heard(node) || performance.now() - ledSince > firstWordMs;
 
@@ -59,10 +63,14 @@ export function watchPods(options: PodsOptions): PodsWatch {
 
   /** The agent may come back before the job has waited long enough: then the failure is told again, as one that can be judged. */
   async function tellOnceHeard(job: KnownJob, fault: Fault, node: string): Promise<void> {
-    while (!options.signal.aborted && remembered.get(job.ref.uid)?.has(fault.pod?.uid ?? '')) {
-      await pause(sightMs, options.signal);
-      if (options.silence(node) === undefined) return post(options, faultLetter({ kind: 'job', job: job.ref }, fault));
-    }
+    if (unheard.has(fault.id)) return;
+    unheard.add(fault.id);
+    const since = performance.now();
+    while (!options.signal.aborted && !options.heard(node, since) && performance.now() - since < patienceMs) await pause(sightMs, options.signal);
+    unheard.delete(fault.id);
+    const now = options.job(job.ref.uid);
+    if (!now || !options.heard(node, since) || whySilent(now, [...(remembered.get(job.ref.uid)?.values() ?? [])]) !== undefined) return;
+    post(options, faultLetter({ kind: 'job', job: job.ref }, fault));
   }
 
   function remember(owner: string, pod: PodSeen): void {
