@@ -1,6 +1,6 @@
 import type { Fault } from '../contract/faults.ts';
 import type { AttemptPod } from '../contract/jobs.ts';
-import type { IncidentRecord, RecoveryDecision } from '../contract/recovery.ts';
+import type { IncidentRecord, RecoveryDecision, RecoveryOutcome } from '../contract/recovery.ts';
 import { mergeFaults, nodesFirst, nodesOf, takeFaults } from './faults.ts';
 
 /** Bounds of what one incident keeps. */
@@ -84,6 +84,15 @@ export class IncidentMemory {
 
   wasForced(pods: readonly AttemptPod[]): void {
     this.forcing = [...pods];
+  }
+
+  /** What the report of an incident counts. */
+  counts = (): Pick<RecoveryOutcome, 'stops' | 'begun'> => ({ stops: this.stops.length, begun: this.begun });
+
+  /** What the document of an incident keeps of it. */
+  document(): Pick<IncidentRecord, 'faults' | 'decisions' | 'stops' | 'forced'> {
+    const forced = this.forcedEver();
+    return { faults: this.faults, decisions: this.decisions, stops: this.stops, ...(forced.length > 0 ? { forced } : {}) };
   }
 
   stoppedUids = (): string[] => [...this.stoppedPods];

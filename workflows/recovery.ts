@@ -237,35 +237,14 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
     // What arrives from here on is left to the next incident.
     const faults = given.blind ? [] : memory.taken(given.outcome === 'restarted');
     const { outcome, because: why, pods = [], attemptStartedAt } = await resumed(given);
-    const forced = memory.forcedEver();
-    const because = `${why}${notProvenDead(forced)}`;
+    const because = `${why}${notProvenDead(memory.forcedEver())}`;
     story.happened(outcome, because);
     story.now('recording', { because, waitingFor: 'the record store' });
     write({ KcoverOutcome: outcome, KcoverNode: memory.nodes().slice(0, 20) });
-    const report: RecoveryOutcome = {
-      incident,
-      outcome,
-      because,
-      stops: memory.stops.length,
-      begun: memory.begun,
-      faults,
-      ...(attemptStartedAt ? { attemptStartedAt } : {}),
-    };
+    const report: RecoveryOutcome = { incident, outcome, because, ...memory.counts(), faults, ...(attemptStartedAt ? { attemptStartedAt } : {}) };
     const times = { startedAt: iso(startedAt), endedAt: iso(Date.now()) };
-    const record: IncidentRecord = {
-      schema: 1,
-      incident,
-      job,
-      outcome,
-      because,
-      ...times,
-      faults: memory.faults,
-      decisions: memory.decisions,
-      stops: memory.stops,
-      ...(forced.length > 0 ? { forced } : {}),
-      runningPods: pods,
-      timeline: story.timeline,
-    };
+    const what = { ...memory.document(), runningPods: pods, timeline: story.timeline };
+    const record: IncidentRecord = { schema: 1, incident, job, outcome, because, ...times, ...what };
     const good = outcome === 'restarted' || outcome === 'recovered';
     const reason = outcome === 'refused' ? 'recoveryRefused' : good ? 'restarted' : 'recoveryEnded';
     // The job hears first: its next incident must not wait for a slow record store.
