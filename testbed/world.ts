@@ -21,6 +21,11 @@ export { stopOnSignals };
 
 export interface WorldOptions {
   readonly nodes: number;
+  /**
+   * Nodes stay ready however long their simulated kubelets are silent: after an API server was killed again and again they may be, as no real
+   * kubelet is, and pods that were called not ready meanwhile stay so.
+   */
+  readonly patientWithNodes?: boolean;
   readonly gpusPerNode?: number;
   readonly onProgress?: (line: string) => void;
   /** Added to the values that every world sets (servers/temporal.ts), or in their place. */
@@ -108,6 +113,7 @@ async function build(options: WorldOptions, programs: Programs, directory: strin
     apiserver: apiServer,
     temporal: temporalServer,
     controllerManager: controllerManager({
+      patientWithNodes: options.patientWithNodes ?? false,
       ...(await controller('controllerManager', programs.kubeControllerManager)),
       serviceAccountKey: credentials.serviceAccountKey,
     }),

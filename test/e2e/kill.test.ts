@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startWorld, type World } from '../../testbed/world.ts';
-import { type Stage, victims } from '../kill/processes.ts';
+import { everyRun, type Stage } from '../kill/processes.ts';
 import { steps } from '../kill/steps.ts';
-import { orders, type Plan, takeTurns, tellStory, type Told } from '../kill/story.ts';
+import { planMatrix } from '../kill/plans.ts';
+import { takeTurns, tellStory, type Told } from '../kill/story.ts';
 import { LiveKcover } from '../support/live-kcover.ts';
 import { testServers } from '../support/rig.ts';
 
@@ -17,7 +18,7 @@ let stage: Stage;
 
 // Servers of its own, because the others need theirs alive.
 beforeAll(async () => {
-  world = await startWorld({ nodes: 12 });
+  world = await startWorld({ nodes: 12, patientWithNodes: true });
   const options = { workflowBundle: testServers().workflowBundle, controllerSettings: shortestLease };
   const { servers } = world;
   stage = { live: await LiveKcover.start(world, options), servers, startedAlong: [servers.trainingOperator, servers.kwok] };
@@ -27,8 +28,8 @@ afterAll(async () => {
   await world?.stop();
 }, 120_000);
 
-describe.each(victims)('when the %s is killed', (victim) => {
-  const plans = steps.map((step, index): Plan => ({ kills: [{ victim, step, pauseMs: (index * 370) % 1000 }], order: orders[index % 2] ?? orders[0] }));
+describe.each(everyRun)('when the %s is killed', (victim) => {
+  const plans = planMatrix([victim]);
   const told = new Map(steps.map((step) => [step, Promise.withResolvers<Told>()]));
 
   // All stories of one process are told together: where one waits for an activity to time out, the next begins.

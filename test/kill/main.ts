@@ -11,7 +11,7 @@ import { type ApiProxy, openApiProxy } from '../../testbed/api-proxy.ts';
 import { Ports } from '../../testbed/servers/ports.ts';
 import { startWorld, stopOnSignals, type World } from '../../testbed/world.ts';
 import { LiveKcover } from '../support/live-kcover.ts';
-import { planStories } from './plans.ts';
+import { planMatrix, planStories } from './plans.ts';
 import { type Stage, victims } from './processes.ts';
 import { seeded } from './seeded.ts';
 import { busyControllers, weatherStorm } from './storm.ts';
@@ -27,11 +27,12 @@ const typed = new Command('test:kill')
   )
   .option('--times <number>', 'stories', '20')
   .option('--seed <number>', 'the same seed plans the same stories', String(Date.now() % 1_000_000))
+  .option('--matrix', 'every process once at every step, alone, instead of random pairs')
   .option('--healthy <number>', 'no stories, but so many faults of the API around a healthy job')
   .option('--json', 'one JSON document per story, and one for the summary')
   .option('--logs <directory>', 'where logs, records and the data of Temporal are kept')
   .parse()
-  .opts<{ times: string; seed: string; healthy?: string; json?: true; logs?: string }>();
+  .opts<{ times: string; seed: string; matrix?: true; healthy?: string; json?: true; logs?: string }>();
 const [times, seed] = [whole('times', typed.times), whole('seed', typed.seed)];
 const print = (text: string, document: object): void => console.log(typed.json ? JSON.stringify(document) : text);
 
@@ -39,12 +40,15 @@ const faults = typed.healthy === undefined ? undefined : whole('healthy', typed.
 if (faults === undefined) print(`seed ${seed}, ${times} stories`, { seed, times });
 else print(`seed ${seed}, ${faults} faults of the API`, { seed, faults });
 const began = Date.now();
-const world = await startWorld({ nodes: 12, onProgress: (line) => console.error(line), keepDirectory: typed.logs !== undefined });
+const world = await startWorld({ nodes: 12, patientWithNodes: true, onProgress: (line) => console.error(line), keepDirectory: typed.logs !== undefined });
 stopOnSignals(world);
 let bad = 1;
 try {
   const stage = await setStage(world);
-  bad = faults === undefined ? summarise(stage, await tellAll(stage, planStories(times, seeded(seed)))) : await leaveAlone(stage, faults);
+  bad =
+    faults === undefined
+      ? summarise(stage, await tellAll(stage, typed.matrix ? planMatrix(victims) : planStories(times, seeded(seed))))
+      : await leaveAlone(stage, faults);
   await stage.live.close();
 } finally {
   await world.stop();

@@ -1,7 +1,7 @@
 /** Random stories, the same for the same seed. */
 
 import { type ApiFault, apiFaults, type ApiWeather } from '../../testbed/api-proxy.ts';
-import { victims } from './processes.ts';
+import { type Victim, victims } from './processes.ts';
 import { steps } from './steps.ts';
 import { orders, type Plan } from './story.ts';
 
@@ -31,3 +31,7 @@ export function planStories(count: number, draw: () => number): Plan[] {
     return { kills, order: one(orders), weather: weather() };
   });
 }
+
+/** Each of them once at each step, alone, in good weather. */
+export const planMatrix = (among: readonly Victim[]): Plan[] =>
+  among.flatMap((victim) => steps.map((step, index) => ({ kills: [{ victim, step, pauseMs: (index * 370) % 1000 }], order: orders[index % 2] ?? orders[0] })));

@@ -11,6 +11,8 @@ import type { LiveKcover } from '../support/live-kcover.ts';
 /** The agent is that of the node that breaks. */
 export const victims = ['worker', 'controller', 'agent', 'API server', 'etcd', 'Temporal'] as const;
 export type Victim = (typeof victims)[number];
+/** Those that die in every test run. The other two take half of Kubernetes along, and the simulation with it: `npm run test:kill -- --matrix` has them too. */
+export const everyRun: readonly Victim[] = ['worker', 'controller', 'agent', 'Temporal'];
 
 /** All of kcover, and the servers that it stands on. */
 export interface Stage {

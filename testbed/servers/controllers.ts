@@ -16,13 +16,15 @@ export function controllerManager({
   kubeconfig,
   port,
   serviceAccountKey,
-}: ControllerOptions & { readonly serviceAccountKey: string }): Server {
+  patientWithNodes,
+}: ControllerOptions & { readonly serviceAccountKey: string; readonly patientWithNodes: boolean }): Server {
   return server(directory, {
     name: 'controller-manager',
     program,
     args: [
       `--kubeconfig=${kubeconfig}`,
       '--leader-elect=false',
+      ...(patientWithNodes ? ['--node-monitor-grace-period=30m'] : []),
       '--use-service-account-credentials=false',
       `--service-account-private-key-file=${serviceAccountKey}`,
       '--bind-address=127.0.0.1',
