@@ -113,7 +113,7 @@ export async function watchIncident(
       stop.abort();
       await kube.close();
       const node = record.faults.find((fault) => fault.source === 'kernel')?.node ?? '';
-      const reportedAt = await acceptedAt(world, node);
+      const reportedAt = node === '' ? quarantinedAt : await acceptedAt(world, node);
       return {
         outcome: record.outcome,
         job: `${job.namespace}/${job.name}`,

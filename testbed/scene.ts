@@ -3,6 +3,9 @@ import { pytorchJob } from './job-manifests.ts';
 import { type Kcover, type KcoverOptions, startKcover } from './roles.ts';
 import { type World, type WorldOptions, startWorld, stopOnSignals } from './world.ts';
 
+/** All of it runs on one machine, and the first report of a cold one may take longer than 500 ms. A fault of the node ends this wait at once. */
+const patient = { recovery: { correlation: '5s' } } as const;
+
 /** A world in which kcover looks after a training job of one master and three workers. */
 export interface Scene {
   readonly world: World;
@@ -17,7 +20,7 @@ export async function setScene(options: WorldOptions & KcoverOptions & { readonl
   stopOnSignals(world);
   try {
     tell(`Temporal and Kubernetes run, with ${world.nodes.length} simulated GPU nodes; starting kcover`);
-    const kcover = await startKcover(world, options);
+    const kcover = await startKcover(world, { workerSettings: patient, ...options });
     tell(`kcover runs: ${kcover.workers.length} worker, 1 controller, ${kcover.agents.size} agents`);
     await world.api.core.createNamespace({ body: { metadata: { name: 'train' } } });
     const manifest = pytorchJob({ name: 'llm', namespace: 'train', workers: 3, labels: { 'kcover.io/cascading-recovery': 'true' } });
