@@ -1,10 +1,22 @@
 import { describe, expect, it } from '@jest/globals';
+import type { WorkflowHandle } from '@temporalio/client';
 import { kernelFault } from '../support/builders.ts';
 import { useJobRig } from '../support/job-rig.ts';
 import { eventually } from '../support/rig.ts';
 
 describe('the workflow of a recovery', () => {
   const story = useJobRig();
+
+  /** A job whose first attempt was stopped for a bad node, and the incident that is open about it. */
+  async function stopped(): Promise<{ handle: WorkflowHandle; incident: string }> {
+    const handle = await story.start();
+    await handle.signal('faultsObserved', { faults: [story.cluster.quarantined(kernelFault())] });
+    const { incident = '' } = await eventually(
+      () => story.status(handle),
+      (seen) => seen.incident !== undefined && story.cluster.stopped.length === 1,
+    );
+    return { handle, incident };
+  }
 
   it('stops once more, in the same incident, when a node of the new attempt fails before it is ready', async () => {
     let open = () => {};
@@ -60,12 +72,7 @@ describe('the workflow of a recovery', () => {
   it('resumes a job whose recovery was terminated in the middle of a stop', async () => {
     let open = () => {};
     story.cluster.gate = new Promise((resolve) => (open = resolve));
-    const handle = await story.start();
-    await handle.signal('faultsObserved', { faults: [story.cluster.quarantined(kernelFault())] });
-    const { incident = '' } = await eventually(
-      () => story.status(handle),
-      (seen) => seen.incident !== undefined && story.cluster.stopped.length === 1,
-    );
+    const { handle, incident } = await stopped();
     await story.rig.client.workflow.getHandle(incident).terminate();
     story.cluster.closed = { incident, outcome: 'failed', because: 'the recovery was terminated before it could report', stops: 0, faults: [] };
     const before = story.cluster.resumes;
@@ -108,12 +115,7 @@ describe('the workflow of a recovery', () => {
   it('takes off its own suspend when the recovery is cancelled in the middle of a stop', async () => {
     let open = () => {};
     story.cluster.gate = new Promise((resolve) => (open = resolve));
-    const handle = await story.start();
-    await handle.signal('faultsObserved', { faults: [story.cluster.quarantined(kernelFault())] });
-    const { incident = '' } = await eventually(
-      () => story.status(handle),
-      (seen) => seen.incident !== undefined && story.cluster.stopped.length === 1,
-    );
+    const { handle, incident } = await stopped();
     await story.rig.client.workflow.getHandle(incident).cancel();
     expect(await story.rig.client.workflow.getHandle(incident).result()).toMatchObject({ outcome: 'cancelled' });
     open();
@@ -130,12 +132,7 @@ describe('the workflow of a recovery', () => {
     const [open, hear] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     story.cluster.gate = open.promise;
     story.cluster.deaf = hear.promise;
-    const handle = await story.start();
-    await handle.signal('faultsObserved', { faults: [story.cluster.quarantined(kernelFault())] });
-    const { incident = '' } = await eventually(
-      () => story.status(handle),
-      (seen) => seen.incident !== undefined && story.cluster.stopped.length === 1,
-    );
+    const { handle, incident } = await stopped();
     await story.rig.client.workflow.getHandle(incident).cancel();
     setTimeout(hear.resolve, 500);
     expect(await story.rig.client.workflow.getHandle(incident).result()).toMatchObject({ outcome: 'cancelled' });
