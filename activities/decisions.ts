@@ -5,13 +5,14 @@ import type { Activities } from '../contract/activities.ts';
 import { decideIncident } from '../policy/incident.ts';
 import { decideNode } from '../policy/node.ts';
 import { decideOptIn } from '../policy/recoverable.ts';
+import { decideCollection, decidePreflight } from '../policy/preflight.ts';
 import { decideRecovery } from '../policy/recovery.ts';
 import type { Dependencies } from './dependencies.ts';
 
 /** Which settings decided: twelve hex digits of a SHA-256 over all of them. */
 export const settingsDigest = (settings: object): string => createHash('sha256').update(JSON.stringify(settings)).digest('hex').slice(0, 12);
 
-type Decisions = Pick<Activities, 'decideNode' | 'decideIncident' | 'decideRecovery' | 'decideOptIn'>;
+type Decisions = Pick<Activities, 'decideNode' | 'decideIncident' | 'decideRecovery' | 'decideOptIn' | 'decideCollection' | 'decidePreflight'>;
 
 export function decisionActivities({ settings, now }: Pick<Dependencies, 'settings' | 'now'>): Decisions {
   const digest = settingsDigest(settings);
@@ -21,5 +22,7 @@ export function decisionActivities({ settings, now }: Pick<Dependencies, 'settin
     decideIncident: async (facts) => ({ ...decideIncident(facts, settings), ...date() }),
     decideRecovery: async (facts) => ({ ...decideRecovery(facts, settings), ...date() }),
     decideOptIn: async (job) => ({ ...decideOptIn(job), ...date() }),
+    decideCollection: async (request) => ({ ...decideCollection(request, settings), ...date() }),
+    decidePreflight: async (request) => ({ ...decidePreflight(request, settings), ...date() }),
   };
 }

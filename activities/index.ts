@@ -9,6 +9,7 @@ import { withFailures } from './failures.ts';
 import { incidentActivities } from './incidents.ts';
 import { jobActivities } from './jobs.ts';
 import { nodeActivities } from './nodes.ts';
+import { preflightActivities } from './preflight.ts';
 import { recordActivities } from './records.ts';
 import { reservationActivities } from './reservations.ts';
 
@@ -27,5 +28,6 @@ export function createActivities(dependencies: Dependencies): Activities {
     ...recordActivities(dependencies),
     ...announcementActivities(dependencies),
     ...incidentActivities(dependencies),
+    ...preflightActivities(dependencies),
   });
 }

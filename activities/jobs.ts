@@ -45,8 +45,9 @@ export function jobActivities({ kube, settings, temporal }: Dependencies): Jobs 
       const leaving = faults.some((fault) => fault.code === nodeNotReady);
       const jobs = jobsOf(await podsOnNode(kube, node, { leaving }));
       const told = await inParallel(jobs, async (job) => {
-        if (!(await isWatched(job))) return [];
-        await tell(job, faults);
+        const concerned = faults.filter((fault) => fault.job === undefined || fault.job === job.uid);
+        if (concerned.length === 0 || !(await isWatched(job))) return [];
+        await tell(job, concerned);
         return [job];
       });
       return told.flat();

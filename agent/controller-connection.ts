@@ -1,7 +1,8 @@
-/** One HTTPS request to the controller at a time. Token and CA are read anew for each, because both are rotated. */
+/** HTTPS requests to the controller: one for reports and one for preflight files at a time. Token and CA are read anew for each, because both are rotated. */
 
 import { readFile } from 'node:fs/promises';
 import { Agent, fetch } from 'undici';
+import { type PreflightFileAnswer, preflightPath, type PreflightFiles } from '../contract/preflight.ts';
 import { type Rejection, rejections, reportPath, type ReportBatch } from '../contract/reports.ts';
 import type { AgentSettings } from '../contract/settings.schema.ts';
 import { oneLine } from '../faults/one-line.ts';
@@ -24,8 +25,12 @@ export interface Failure {
 /** What became of a request. */
 export type Answer = { readonly kind: 'accepted'; readonly accepted: number } | Failure;
 
+/** One answer for each file, in their order. */
+export type FilesAnswer = { readonly kind: 'answered'; readonly files: readonly PreflightFileAnswer[] } | Failure;
+
 export interface ControllerConnection {
   post(batch: ReportBatch, signal: AbortSignal): Promise<Answer>;
+  postPreflight(files: PreflightFiles, signal: AbortSignal): Promise<FilesAnswer>;
   close(): Promise<void>;
 }
 
@@ -33,7 +38,9 @@ const timeoutMs = 10_000;
 /** The answer is one small object; a server that sends more is not the controller. */
 const answerMost = 64 * 1024;
 
-function parsed(text: string): Readonly<Record<string, unknown>> {
+type Body = Readonly<Record<string, unknown>>;
+
+function parsed(text: string): Body {
   try {
     const value: unknown = JSON.parse(text);
     return typeof value === 'object' && value !== null ? { ...value } : {};
@@ -44,23 +51,43 @@ function parsed(text: string): Readonly<Record<string, unknown>> {
 
 const isRejection = (value: unknown): value is Rejection => typeof value === 'string' && Object.hasOwn(rejections, value);
 
-function answerOf(status: number, text: string): Answer {
-  const { accepted, error } = parsed(text);
-  if (status >= 200 && status < 300 && typeof accepted === 'number' && Number.isSafeInteger(accepted) && accepted >= 0) return { kind: 'accepted', accepted };
+function acceptedOf({ accepted }: Body): Answer | undefined {
+  return typeof accepted === 'number' && Number.isSafeInteger(accepted) && accepted >= 0 ? { kind: 'accepted', accepted } : undefined;
+}
+
+const answers = ['taken', 'wait', 'refused'] as const satisfies readonly PreflightFileAnswer['answer'][];
+
+function fileAnswer(value: unknown): PreflightFileAnswer | undefined {
+  if (typeof value !== 'object' || value === null || !('answer' in value)) return undefined;
+  const answer = answers.find((known) => known === value.answer);
+  const because = 'because' in value && typeof value.because === 'string' ? { because: oneLine(value.because, 200) } : {};
+  return answer && { answer, ...because };
+}
+
+function answersOf({ files }: Body, count: number): FilesAnswer | undefined {
+  if (!Array.isArray(files) || files.length !== count) return undefined;
+  const each = files.map(fileAnswer).filter((answer) => answer !== undefined);
+  return each.length === count ? { kind: 'answered', files: each } : undefined;
+}
+
+function failureOf(status: number, text: string): Failure {
   const kind = status === 400 || status === 413 ? 'rejected' : status === 401 || status === 403 ? 'denied' : 'unavailable';
+  const { error } = parsed(text);
   return { kind, reason: isRejection(error) ? error : 'unknown', because: `the controller answered ${status}: ${oneLine(text, 200)}` };
 }
 
 export function connectController({ url, caFile, tokenFile }: AgentSettings['controller'], version: string): ControllerConnection {
   let current: { readonly ca: string; readonly agent: Agent } | undefined;
 
-  async function agentFor(ca: string): Promise<Agent> {
-    if (current?.ca !== ca) {
-      await drop();
-      // Longer than the time between heartbeats: a TLS handshake per node and heartbeat would be most of the controller's work.
-      current = { ca, agent: new Agent({ connect: { ca, timeout: timeoutMs }, connections: 1, keepAliveTimeout: 60_000, maxResponseSize: answerMost }) };
-    }
-    return current.agent;
+  /** Not async: of two requests at the same moment, both get the same one. */
+  function agentFor(ca: string): Agent {
+    if (current?.ca === ca) return current.agent;
+    void drop();
+    // A second connection is opened only while the first is busy: preflight files do not hold up faults.
+    // Longer than the time between heartbeats: a TLS handshake per node and heartbeat would be most of the controller's work.
+    const agent = new Agent({ connect: { ca, timeout: timeoutMs }, connections: 2, keepAliveTimeout: 60_000, maxResponseSize: answerMost });
+    current = { ca, agent };
+    return agent;
   }
 
   async function drop(): Promise<void> {
@@ -69,27 +96,34 @@ export function connectController({ url, caFile, tokenFile }: AgentSettings['con
     await agent?.destroy();
   }
 
+  async function send<Taken>(path: string, body: unknown, signal: AbortSignal, takenOf: (answer: Body) => Taken | undefined): Promise<Taken | Failure> {
+    try {
+      const [ca, token] = await Promise.all([readFile(caFile, 'utf8'), readFile(tokenFile, 'utf8')]);
+      const response = await fetch(new URL(path, url), {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token.trim()}`, 'content-type': 'application/json', 'user-agent': `kcover-agent/${version}` },
+        body: JSON.stringify(body),
+        redirect: 'error',
+        signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+        dispatcher: agentFor(ca),
+      });
+      const text = await response.text();
+      const taken = response.ok ? takenOf(parsed(text)) : undefined;
+      if (taken !== undefined) return taken;
+      const failure = failureOf(response.status, text);
+      // A kept connection leads to the same pod for ever; the next one is placed by the Service, which knows the new leader.
+      if (failure.kind === 'unavailable') await drop();
+      return failure;
+    } catch (error) {
+      // Who stops asks for nothing more, but another request may be on its way.
+      if (!signal.aborted) await drop();
+      return { kind: 'unavailable', reason: 'unreachable', because: reasonOf(error) };
+    }
+  }
+
   return {
-    async post(batch, signal) {
-      try {
-        const [ca, token] = await Promise.all([readFile(caFile, 'utf8'), readFile(tokenFile, 'utf8')]);
-        const response = await fetch(new URL(reportPath, url), {
-          method: 'POST',
-          headers: { authorization: `Bearer ${token.trim()}`, 'content-type': 'application/json', 'user-agent': `kcover-agent/${version}` },
-          body: JSON.stringify(batch),
-          redirect: 'error',
-          signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
-          dispatcher: await agentFor(ca),
-        });
-        const answer = answerOf(response.status, await response.text());
-        // A kept connection leads to the same pod for ever; the next one is placed by the Service, which knows the new leader.
-        if (answer.kind === 'unavailable') await drop();
-        return answer;
-      } catch (error) {
-        await drop();
-        return { kind: 'unavailable', reason: 'unreachable', because: reasonOf(error) };
-      }
-    },
+    post: (batch, signal) => send(reportPath, batch, signal, acceptedOf),
+    postPreflight: (files, signal) => send(preflightPath, files, signal, (answer) => answersOf(answer, files.files.length)),
     close: drop,
   };
 }

@@ -7,8 +7,8 @@
  * opening it, so that a FIFO cannot block and a device is not touched before its kind is known. Linux only, as the agent is.
  */
 
-import { constants } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { constants, type Stats } from 'node:fs';
+import { type FileHandle, lstat, open, opendir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { KcoverError } from '../contract/errors.ts';
 import { systemErrorCode } from './system-error.ts';
@@ -45,6 +45,12 @@ const refused = (path: string, because: string, cause?: unknown): KcoverError =>
     cause,
   });
 
+function namesOf(path: string): string[] {
+  const names = path.split('/').filter((name) => name !== '' && name !== '.');
+  if (names.some((name) => name === '..' || name.includes('\0'))) throw refused(path, 'it is not a path below the host root');
+  return names;
+}
+
 /** Opens every directory on the way and hands the last one to `use`. */
 async function inDirectory<T>(hostRoot: string, names: readonly string[], use: (directory: FileHandle) => Promise<T>): Promise<T> {
   let directory = await open(hostRoot, O_RDONLY | O_DIRECTORY);
@@ -74,9 +80,9 @@ async function openEntry(directory: FileHandle, name: string, path: string, { de
 
 /** Opens a file below `hostRoot`, non-blocking. Throws `not-found` or `refused`; the caller closes the handle. */
 export async function openHostFile(hostRoot: string, path: string, options: OpenOptions = {}): Promise<FileHandle> {
-  const names = path.split('/').filter((name) => name !== '' && name !== '.');
+  const names = namesOf(path);
   const last = names.pop();
-  if (last === undefined || [...names, last].some((name) => name === '..' || name.includes('\0'))) throw refused(path, 'it is not a path below the host root');
+  if (last === undefined) throw refused(path, 'it is not a path below the host root');
   const shown = join(hostRoot, path);
   try {
     return await inDirectory(hostRoot, names, (directory) => openEntry(directory, last, shown, options));
@@ -85,21 +91,56 @@ export async function openHostFile(hostRoot: string, path: string, options: Open
   }
 }
 
+/** The text of an open file, from its beginning; undefined when it has more than `most` bytes. */
+export async function readAtMost(file: FileHandle, most: number): Promise<string | undefined> {
+  // Files of /proc say that they are empty, so the size is found by reading.
+  const buffer = Buffer.alloc(most + 1);
+  let length = 0;
+  for (;;) {
+    const { bytesRead } = await file.read(buffer, length, buffer.length - length, length);
+    length += bytesRead;
+    if (bytesRead === 0 || length > most) break;
+  }
+  return length > most ? undefined : buffer.toString('utf8', 0, length);
+}
+
 /** The text of a regular file. Throws `refused` when it has more than `most` bytes. */
 export async function readHostFile(hostRoot: string, path: string, most: number): Promise<string> {
   const file = await openHostFile(hostRoot, path);
   try {
-    // Files of /proc say that they are empty, so the size is found by reading.
-    const buffer = Buffer.alloc(most + 1);
-    let length = 0;
-    for (;;) {
-      const { bytesRead } = await file.read(buffer, length, buffer.length - length, length);
-      length += bytesRead;
-      if (bytesRead === 0 || length > most) break;
-    }
-    if (length > most) throw refused(join(hostRoot, path), `it has more than ${most} bytes`);
-    return buffer.toString('utf8', 0, length);
+    const text = await readAtMost(file, most);
+    if (text === undefined) throw refused(join(hostRoot, path), `it has more than ${most} bytes`);
+    return text;
   } finally {
     await file.close();
+  }
+}
+
+/** What stands in a directory, in no order; links are told of as links. */
+export interface HostListing {
+  readonly entries: readonly { readonly name: string; readonly stats: Stats }[];
+  /** There are more names than were wanted. */
+  readonly more: boolean;
+}
+
+async function listEntries(directory: FileHandle, most: number): Promise<HostListing> {
+  const entries: { name: string; stats: Stats }[] = [];
+  let seen = 0;
+  for await (const { name } of await opendir(`/proc/self/fd/${directory.fd}`, { bufferSize: 256 })) {
+    if (++seen > most) return { entries, more: true };
+    // It may be gone by now, or have a name that is no text.
+    const stats = await lstat(within(directory, name)).catch(() => undefined);
+    if (stats) entries.push({ name, stats });
+  }
+  return { entries, more: false };
+}
+
+/** At most `most` entries of a directory below `hostRoot`. Throws `not-found` or `refused`. */
+export async function listHostDirectory(hostRoot: string, path: string, most: number): Promise<HostListing> {
+  const names = namesOf(path);
+  try {
+    return await inDirectory(hostRoot, names, (directory) => listEntries(directory, most));
+  } catch (error) {
+    throw asError(error, join(hostRoot, path));
   }
 }

@@ -1,4 +1,4 @@
-/** The agent: detectors find faults, the spool keeps them, the reporter brings them to the controller. */
+/** The agent: detectors find faults, the spool keeps them, the reporter brings them to the controller; a courier does so with preflight reports. */
 
 import type { Logger } from 'pino';
 import type { AgentSettings } from '../contract/settings.schema.ts';
@@ -6,6 +6,8 @@ import { connectController } from './controller-connection.ts';
 import type { Detector, DetectorStatus } from './detectors/detector.ts';
 import { detectors } from './detectors/index.ts';
 import { readBootId } from './kernel-log/boot-id.ts';
+import { type CourierStatus, startCourier } from './preflight/courier.ts';
+import { reportFiles } from './preflight/files.ts';
 import { type ReporterStatus, startReporter } from './reporter.ts';
 import { openSpool, type SpoolStatus } from './spool.ts';
 
@@ -23,6 +25,7 @@ export interface AgentStatus {
   readonly detectors: Readonly<Record<string, DetectorStatus>>;
   readonly reporter: ReporterStatus;
   readonly spool: SpoolStatus;
+  readonly preflight: CourierStatus;
 }
 
 export interface RunningAgent {
@@ -35,9 +38,10 @@ export async function startAgent({ settings, node, hostRoot, version, log }: Age
   const { directory, maxBytes } = settings.spool;
   let changed = (): void => undefined;
   const spool = await openSpool({ directory, maxBytes, log, changed: () => changed() });
+  const connection = connectController(settings.controller, version);
   const reporter = startReporter({
     spool,
-    connection: connectController(settings.controller, version),
+    connection,
     node,
     bootId: () => readBootId(hostRoot),
     heartbeatMs: settings.heartbeat,
@@ -57,6 +61,14 @@ export async function startAgent({ settings, node, hostRoot, version, log }: Age
       settled: () => spool.settled(),
     });
   const running = Object.entries(detectors).map(([name, detector]) => ({ name, detector: start(name, detector) }));
+  const courier = startCourier({
+    files: reportFiles(hostRoot),
+    connection,
+    node,
+    stateDirectory: directory,
+    everyMs: settings.preflight.every,
+    log: log.child({ courier: 'preflight' }),
+  });
   log.info({ node, hostRoot, version }, 'the agent runs');
 
   return {
@@ -65,10 +77,12 @@ export async function startAgent({ settings, node, hostRoot, version, log }: Age
       detectors: Object.fromEntries(running.map(({ name, detector }) => [name, detector.status()])),
       reporter: reporter.status(),
       spool: spool.status(),
+      preflight: courier.status(),
     }),
     async stop() {
       await Promise.all(running.map(({ detector }) => detector.stop()));
-      await reporter.stop();
+      await courier.stop();
+      await reporter.stop(); // closes the connection
       await spool.close();
     },
   };

@@ -9,6 +9,7 @@ import type { Fault } from './faults.ts';
 import type { EventReason } from './ids.ts';
 import type { JobRef, JobView } from './jobs.ts';
 import type { NodeRecord, NodeView, Quarantined } from './nodes.ts';
+import type { CollectionDecision, JudgementRequest, PreflightDecision, PreflightNote, Workload } from './preflight.ts';
 import type {
   AttemptFacts,
   AwaitRequest,
@@ -74,7 +75,11 @@ export interface ReleaseResult {
 
 /** A Kubernetes Event. Written once for the same incident, reason and object, however often it is asked for. */
 export interface Announcement {
-  readonly about: { readonly kind: 'node'; readonly name: string; readonly uid?: string } | { readonly kind: 'job'; readonly job: JobRef };
+  readonly about:
+    | { readonly kind: 'node'; readonly name: string; readonly uid?: string }
+    | { readonly kind: 'job'; readonly job: JobRef }
+    /** A pod of a workload that has no job object that kcover knows. */
+    | { readonly kind: 'pod'; readonly namespace: string; readonly name: string; readonly uid: string };
   readonly type: 'Normal' | 'Warning';
   readonly reason: EventReason;
   readonly message: string;
@@ -82,12 +87,20 @@ export interface Announcement {
   readonly key: string;
 }
 
+/** A workload of preflight pods. */
+export type WorkloadSeen = { readonly kind: 'there'; readonly optedIn: boolean } | { readonly kind: 'gone' | 'finished'; readonly because: string };
+
 export interface Activities {
   decideNode(facts: NodeFacts): Promise<NodeDecision>;
   decideIncident(facts: IncidentFacts): Promise<IncidentDecision>;
   decideRecovery(facts: RecoveryFacts): Promise<RecoveryDecision>;
   /** Whether a job that opted in could be recovered at all; says what to change when not. */
   decideOptIn(job: JobView): Promise<OptInDecision>;
+
+  /** How long a run of reports may be collected. */
+  decideCollection(request: { readonly size: number }): Promise<CollectionDecision>;
+  /** The verdict of a run of preflight reports. */
+  decidePreflight(request: JudgementRequest): Promise<PreflightDecision>;
 
   /** The Node object; null when it is gone. */
   observeNode(request: { readonly node: string }): Promise<NodeView | null>;
@@ -112,6 +125,13 @@ export interface Activities {
   awaitAttempt(request: AwaitRequest): Promise<AwaitResult>;
   /** Removes the need-recovery label. */
   acknowledgeWish(request: { readonly job: JobRef }): Promise<void>;
+
+  /** Tells each fault to the workflow of its node, which is started where none runs. */
+  tellNodes(request: { readonly faults: readonly Fault[] }): Promise<void>;
+  /** Whether the workload is still there to be tested, and is restarted when its nodes are quarantined. */
+  observeWorkload(request: { readonly workload: Workload }): Promise<WorkloadSeen>;
+  /** Leaves the verdict on the job; nothing to do when the job is gone. */
+  noteVerdict(request: { readonly job: JobRef; readonly note: PreflightNote }): Promise<void>;
 
   announce(request: { readonly events: readonly Announcement[] }): Promise<void>;
   /** Stores the document; the same incident again overwrites it. Returns its address. */

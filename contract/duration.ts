@@ -1,12 +1,13 @@
-/** Durations as people write them (`500ms`, `30s`, `10m`, `1h`, `7d`), in milliseconds. */
+/** Durations as people write them (`500ms`, `30s`, `10m`, `1h30m`, `7d`), in milliseconds. */
 
 const units = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
 /** Milliseconds, or undefined when the text is not a duration. */
 export function parseDuration(text: string): number | undefined {
-  const match = /^(\d+(?:\.\d+)?)(ms|s|m|h|d)$/.exec(text.trim());
-  if (!match) return undefined;
-  return Number(match[1]) * units[match[2] as keyof typeof units];
+  const written = text.trim();
+  if (!/^(?:\d+(?:\.\d+)?(?:ms|s|m|h|d))+$/.test(written)) return undefined;
+  const parts = written.matchAll(/([\d.]+)(ms|s|m|h|d)/g).map(([, count, unit]) => Number(count) * units[unit as keyof typeof units]);
+  return parts.reduce((sum, part) => sum + part, 0);
 }
 
 /** The longest unit that fits, at most two of them: `1h 5m`, `4.2s`, `340ms`. */

@@ -7,8 +7,8 @@ export type Action = (typeof actions)[number];
 /** Whether a code is still emitted by supported hardware; retired and unknown codes never act by themselves. */
 export type Standing = 'current' | 'retired' | 'unknown';
 
-/** Who saw it: a kernel line, a pod's containers, the Node object, or a person who asks for a recovery. */
-export type FaultSource = 'kernel' | 'pod' | 'node' | 'operator';
+/** Who saw it: a kernel line, a pod's containers, the Node object, the tests before a run, or a person who asks for a recovery. */
+export type FaultSource = 'kernel' | 'pod' | 'node' | 'preflight' | 'operator';
 
 /** Where a kernel line stood: unique on its node, and ordered within one boot. */
 export interface KernelPosition {
@@ -53,6 +53,8 @@ export interface Fault {
   readonly kernel?: KernelPosition;
   readonly pod?: FaultyPod;
   readonly hold?: NodeHold;
+  /** UID of the only job that it concerns; without it, every job on the node. */
+  readonly job?: string;
   /** Of a pod's failure: why its node could not have said what it died of. Told again without it once the node is seen. */
   readonly blind?: string;
   /** Lines around it; at most 5 of 500 characters. */
@@ -61,6 +63,9 @@ export interface Fault {
 
 /** Code of the fault of a node whose kubelet no longer answers for it. */
 export const nodeNotReady = 'node/not-ready';
+
+/** Codes of what a preflight finds: a node that makes its pairs slow, and checks that found the node itself broken. */
+export const preflightFaults = { slow: 'preflight/slow-node', gpu: 'preflight/gpu-check', storage: 'preflight/storage-check' } as const;
 
 /** Limits that every fault keeps, so that a signal of 100 of them stays far below Temporal's payload limit. */
 export const faultLimits = { id: 200, code: 64, message: 500, evidenceLines: 5, evidenceLine: 500, perSignal: 100 } as const;

@@ -10,6 +10,8 @@ export const defaultTaskQueue = 'kcover';
 export const labels = {
   /** Opts a job in; strictly `true`. On the job object it decides; on the pod template it counts when the job has none. */
   cascadingRecovery: 'kcover.io/cascading-recovery',
+  /** On pods: they test their node in an init container before they train; strictly `true`. */
+  preflight: 'kcover.io/preflight',
   /** Asks for a recovery now; kcover removes it before it acts. */
   needRecovery: 'kcover.io/need-recovery',
 } as const;
@@ -29,6 +31,8 @@ export const annotations = {
   judged: 'kcover.io/judged',
   /** On a job that kcover suspended: `<incident id>#<attempt>`. */
   suspendedBy: 'kcover.io/suspended-by',
+  /** On a job: the last verdict of its preflight, `PreflightNote` as JSON. */
+  preflight: 'kcover.io/preflight',
 } as const;
 
 /** Default taint of a quarantined node; key and effect can be changed by settings, the value is the reason. */
@@ -50,6 +54,7 @@ export const workflowTypes = {
   trainingJob: 'trainingJob',
   recovery: 'recovery',
   nodeQuarantine: 'nodeQuarantine',
+  preflight: 'preflight',
   cluster: 'cluster',
 } as const;
 
@@ -67,6 +72,10 @@ export const eventReasons = {
   recoveryRefused: 'RecoveryRefused',
   recoveryEnded: 'RecoveryEnded',
   notRecoverable: 'NotRecoverable',
+  preflightPassed: 'PreflightPassed',
+  preflightFailed: 'PreflightFailed',
+  preflightUndetermined: 'PreflightUndetermined',
+  preflightIncomplete: 'PreflightIncomplete',
 } as const;
 export type EventReason = (typeof eventReasons)[keyof typeof eventReasons];
 
@@ -88,6 +97,9 @@ export const nodeWorkflowId = (node: string): string => `node/${node}`;
 
 /** `node/<name>/<UTC time, ms>`: one quarantine of one node. */
 export const quarantineId = (node: string, at: number): string => `node/${node}/${new Date(at).toISOString()}`;
+
+/** `preflight/<namespace>/<workload>/<uid>`: the workflow that collects the reports of one workload. */
+export const preflightWorkflowId = (workload: Named): string => `preflight/${workload.namespace}/${workload.name}/${workload.uid}`;
 
 /** The one workflow that holds reservations and the pause switch of a cluster. */
 export const clusterWorkflowId = 'cluster';

@@ -20,6 +20,12 @@ export const signals = {
   recoveryEnded: 'recoveryEnded',
   /** From the cluster to whoever waits: no payload; ask again. */
   permissionChanged: 'permissionChanged',
+  /** To a preflight: `ReportsArrived`. */
+  reportsArrived: 'reportsArrived',
+  /** To a preflight: `PodsTesting`. */
+  podsTesting: 'podsTesting',
+  /** To a preflight, when no pod is left: no payload; look whether the workload is still there. */
+  podsGone: 'podsGone',
   /** To the cluster: `Waiting`. */
   waiting: 'waiting',
   /** To the cluster: `Returned`. */

@@ -50,6 +50,8 @@ export const rejections = {
   'other-account': 403,
   'other-node': 403,
   'dead-pod': 403,
+  'not-testing': 403,
+  'other-size': 409,
   'too-large': 413,
   'not-leading': 503,
   'temporal-unreachable': 503,

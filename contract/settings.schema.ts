@@ -6,6 +6,8 @@ import { actions } from './faults.ts';
 import { agentAudience } from './reports.ts';
 import { defaultTaskQueue, quarantineTaintKey } from './ids.ts';
 import { type JobKind, jobKinds, stopMethods } from './jobs.ts';
+import { preflightLimits, preflightRules } from './preflight.ts';
+import { roundsAudience } from './preflight-rounds.ts';
 
 /** A duration setting: text in the file, milliseconds in the program. */
 const duration = (byDefault: string) =>
@@ -124,6 +126,21 @@ export const workerSettings = z.strictObject({
         .prefault({}),
     })
     .prefault({}),
+  preflight: z
+    .strictObject({
+      rule: z
+        .enum(preflightRules)
+        .default('statistical')
+        .describe(
+          'statistical: each node slow, healthy or undetermined, from all bandwidths of the run; strict: slow only what was in a failed pair of every round',
+        ),
+      threshold: z.number().min(0).default(5).describe('GiB/s below which a pair counts as failed, for reports that name none; 0: no such floor'),
+      collection: duration('30m').describe('How long a run waits for the next report; also --preflight-report-collection-timeout'),
+      deadline: duration('2h').describe('How long it waits altogether'),
+      slow: response.default('quarantine').describe('What a slow node leads to'),
+      failed: response.default('quarantine').describe('What a failed GPU or storage check leads to'),
+    })
+    .prefault({}),
   records: z.strictObject({ directory: z.string().min(1).default('/var/lib/kcover/records') }).prefault({}),
   health,
   log,
@@ -162,6 +179,15 @@ export const controllerSettings = z.strictObject({
         .describe('The only ServiceAccount that may report'),
     })
     .prefault({}),
+  preflight: z
+    .strictObject({
+      audience: z.string().min(1).default(roundsAudience).describe('Of the tokens of preflight pods'),
+      rounds: z.enum(['adaptive', 'fixed']).default('adaptive').describe('adaptive: only as many rounds as are needed to tell every node'),
+      most: z.int().min(1).max(preflightLimits.rounds).default(6).describe('Rounds of a run'),
+      within: duration('5m').describe('How long a round waits for a rank before it goes on without it'),
+    })
+    .prefault({})
+    .describe('Rounds that the controller plans for preflight containers that ask for them'),
   leaderElection: z
     .strictObject({
       enabled: z.boolean().default(true).describe('false: leads at once, without a Lease and without a label; for a single replica only'),
@@ -195,6 +221,7 @@ export const agentSettings = z.strictObject({
     })
     .prefault({}),
   heartbeat: duration('10s'),
+  preflight: z.strictObject({ every: duration('2s').describe('How often the agent looks for new reports of preflight containers') }).prefault({}),
   kernelLog: z.strictObject({ path: z.string().startsWith('/').default('/dev/kmsg').describe('Below the host root') }).prefault({}),
   spool: z
     .strictObject({

@@ -1,8 +1,9 @@
 /** How workflows are started, wherever it is done: names, ids, arguments. Typed search attributes are added by the caller, who has the SDK. */
 
-import { jobWorkflowId, nodeWorkflowId, workflowTypes } from './ids.ts';
+import { jobWorkflowId, nodeWorkflowId, preflightWorkflowId, workflowTypes } from './ids.ts';
 import { type JobRef, jobTitle } from './jobs.ts';
 import type { NodeInput } from './nodes.ts';
+import type { PreflightInput, Workload } from './preflight.ts';
 import type { AttributeValues } from './search-attributes.ts';
 import type { JobInput } from './training-job.ts';
 
@@ -39,4 +40,15 @@ export const nodeStart = (node: string, taskQueue: string): Start<NodeInput> => 
   workflowIdReusePolicy: 'ALLOW_DUPLICATE',
   staticSummary: `looks after node ${node}`,
   attributes: { KcoverNode: [node], KcoverPhase: 'watching' },
+});
+
+/** The workflow that collects the preflight reports of one workload. */
+export const preflightStart = (workload: Workload, taskQueue: string): Start<PreflightInput> => ({
+  workflowType: workflowTypes.preflight,
+  workflowId: preflightWorkflowId(workload),
+  taskQueue,
+  args: [{ workload }],
+  workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+  staticSummary: `collects the preflight reports of ${workload.name} in ${workload.namespace}`,
+  attributes: { KcoverNamespace: workload.namespace, KcoverJob: workload.name, KcoverPhase: 'collecting' },
 });

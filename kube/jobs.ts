@@ -74,3 +74,14 @@ export async function removeWish(kube: Kube, job: JobRef): Promise<void> {
     throw error;
   }
 }
+
+/** Writes annotations; nothing to do when the job, or this UID of it, is gone. */
+export async function annotateJob(kube: Kube, job: JobRef, written: Readonly<Record<string, string>>): Promise<void> {
+  try {
+    await patchObject(kube, jobPath(job), { metadata: { uid: job.uid, annotations: written } }, `annotate ${jobTitle(job)} in ${job.namespace}`);
+  } catch (error) {
+    if (isNotFound(error)) return;
+    if (isConflict(error) && (await readJobObject(kube, job)) === undefined) return;
+    throw error;
+  }
+}

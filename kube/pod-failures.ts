@@ -2,11 +2,14 @@
 
 import type { V1ContainerStateTerminated, V1ContainerStatus, V1Pod } from '@kubernetes/client-node';
 import { type Fault, faultLimits } from '../contract/faults.ts';
+import { preflightContainer } from '../contract/preflight.ts';
+import { isPreflightPod } from './preflight-pods.ts';
 import { timeOf, timeOrEpoch } from './time.ts';
 
 /**
  * Every failure that the status still shows; the same death has the same id in `state` and `lastState`.
- * A pod that is being deleted fails because somebody wants it to: it has none.
+ * A pod that is being deleted fails because somebody wants it to: it has none. A preflight that finds something wrong exits with an error:
+ * that is said by its report, and is no failure.
  */
 export function podFailures(pod: V1Pod): Fault[] {
   if (pod.metadata?.deletionTimestamp !== undefined) return [];
@@ -17,18 +20,29 @@ export function podFailures(pod: V1Pod): Fault[] {
   ];
   const others = [...disruption(pod), ...eviction(pod)];
   const faults = [...deaths, ...others];
-  const unexplained = status?.phase === 'Failed' && faults.length === 0;
+  const reported = status?.reason === undefined && (status?.initContainerStatuses ?? []).some((container) => endsOf(container).some(isReport(pod, container)));
+  const unexplained = status?.phase === 'Failed' && faults.length === 0 && !reported;
   return unique(unexplained ? [failedPhase(pod)] : faults);
 }
 
 const unique = (faults: readonly Fault[]): Fault[] => [...new Map(faults.map((fault) => [fault.id, fault])).values()];
 
 function containerDeaths(pod: V1Pod, container: V1ContainerStatus, init: boolean): Fault[] {
-  return [container.lastState?.terminated, container.state?.terminated]
-    .filter((end) => end !== undefined && end !== null)
+  const reports = init ? isReport(pod, container) : () => false;
+  return endsOf(container)
     .filter((end) => end.exitCode !== 0 || end.reason === 'OOMKilled')
+    .filter((end) => !reports(end))
     .map((end) => death(pod, container, end, init));
 }
+
+const endsOf = (container: V1ContainerStatus): V1ContainerStateTerminated[] =>
+  [container.lastState?.terminated, container.state?.terminated].filter((end) => end !== undefined && end !== null);
+
+/** Ends that a report tells of: one that was killed for its memory or could not be started has written none. */
+const isReport =
+  (pod: V1Pod, { name }: V1ContainerStatus) =>
+  ({ exitCode, reason = 'Error' }: V1ContainerStateTerminated): boolean =>
+    name === preflightContainer && isPreflightPod(pod) && exitCode !== 0 && deathCode(reason, true) === 'pod/init-exit';
 
 function death(pod: V1Pod, container: V1ContainerStatus, end: V1ContainerStateTerminated, init: boolean): Fault {
   const reason = end.reason ?? 'Error';

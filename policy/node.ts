@@ -1,5 +1,5 @@
 import type { NodeDecision, NodeFacts } from '../contract/activities.ts';
-import { type Fault, type KernelPosition, nodeNotReady } from '../contract/faults.ts';
+import { type Fault, type KernelPosition, nodeNotReady, preflightFaults } from '../contract/faults.ts';
 import type { Response, WorkerSettings } from '../contract/settings.schema.ts';
 import type { Undated } from './decision.ts';
 import { withoutStop } from './incident.ts';
@@ -40,10 +40,11 @@ export function decideNode(facts: NodeFacts, settings: WorkerSettings): Undated<
 }
 
 /** What settings make of one fault: a rule for its code, else for its standing, else for its action. */
-export function responseTo(fault: Fault, { faults }: Pick<WorkerSettings, 'faults'>): Response {
+export function responseTo(fault: Fault, { faults, preflight }: Pick<WorkerSettings, 'faults' | 'preflight'>): Response {
   const own = faults.codes[fault.code];
   if (own !== undefined) return own;
   if (fault.code === nodeNotReady) return faults.responses.notReady;
+  if (fault.source === 'preflight') return fault.code === preflightFaults.slow ? preflight.slow : preflight.failed;
   if (fault.standing === 'retired') return faults.responses.retired;
   if (fault.standing === 'unknown' || fault.action === undefined) return faults.responses.unknown;
   return faults.responses[fault.action];

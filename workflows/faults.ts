@@ -60,7 +60,7 @@ const absentOr = (value: unknown, ok: (value: unknown) => boolean): boolean => v
 
 const holds: readonly unknown[] = ['quarantined', 'held', 'observed', 'released', 'not-ready'] satisfies NodeHold['state'][];
 const knownActions: readonly unknown[] = actions satisfies readonly Action[];
-const sources: readonly unknown[] = ['kernel', 'pod', 'node', 'operator'] satisfies Fault['source'][];
+const sources: readonly unknown[] = ['kernel', 'pod', 'node', 'preflight', 'operator'] satisfies Fault['source'][];
 
 const isFault = (value: unknown): value is Fault =>
   isObject(value) &&
@@ -75,6 +75,7 @@ const isFault = (value: unknown): value is Fault =>
   absentOr(value['standing'], (standing) => standing === 'current' || standing === 'retired' || standing === 'unknown') &&
   absentOr(value['kernel'], (kernel) => isObject(kernel) && isText(kernel['bootId'], 64) && typeof kernel['sequence'] === 'number') &&
   absentOr(value['pod'], (pod) => isObject(pod) && isText(pod['name'], 253) && isText(pod['uid'], 64) && isTime(pod['createdAt'])) &&
+  absentOr(value['job'], (job) => isText(job, 64)) &&
   absentOr(value['blind'], (why) => typeof why === 'string') &&
   absentOr(value['hold'], (hold) => isObject(hold) && holds.includes(hold['state']) && typeof hold['because'] === 'string') &&
   absentOr(value['evidence'], (lines) => Array.isArray(lines) && lines.every((line) => typeof line === 'string'));

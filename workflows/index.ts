@@ -1,4 +1,5 @@
 export { cluster } from './cluster.ts';
 export { nodeQuarantine } from './node-quarantine.ts';
+export { preflight } from './preflight.ts';
 export { recovery } from './recovery.ts';
 export { trainingJob } from './training-job.ts';

@@ -55,6 +55,9 @@ const table = {
   quarantineNode: edit,
   releaseNode: edit,
   tellJobs: edit,
+  tellNodes: edit,
+  observeWorkload: call,
+  noteVerdict: record,
   resumeJob: letGo,
   acknowledgeWish: edit,
   findRecoveries: call,
@@ -71,6 +74,8 @@ export const { decideNode } = decided('what the faults mean for the node');
 export const { decideIncident } = decided('whether the faults open an incident');
 export const { decideRecovery } = decided('what to do next');
 export const { decideOptIn } = decided('whether the job could be recovered');
+export const { decideCollection } = decided('how long reports may be collected');
+export const { decidePreflight } = decided('which nodes are slow or broken');
 
 /** Calls one activity under its entry in the table, with the sentence that the Temporal UI shows beside it. */
 export const perform = <N extends keyof typeof table>(name: N, summary: string, request: Parameters<Activities[N]>[0]): ReturnType<Activities[N]> => {

@@ -27,6 +27,10 @@ export function agentMetrics(registry: Registry, status: () => AgentStatus): voi
   gauge(table.onDisk, ({ spool }) => Number(spool.onDisk));
   gauge(table.failing, ({ reporter }) => reporter.failures);
   gauge(table.acceptedAt, ({ reporter }) => (reporter.lastAcceptedAt === undefined ? 0 : Date.parse(reporter.lastAcceptedAt) / 1000));
+  gauge(table.preflightWaiting, ({ preflight }) => preflight.waiting);
+  gauge(table.preflightIgnored, ({ preflight }) => preflight.ignored);
+  gauge(table.preflightBlind, ({ preflight }) => Number(preflight.blind !== undefined));
+  gauge(table.preflightFailing, ({ preflight }) => preflight.failures);
 
   /** Counted elsewhere since the start: the counter takes the sums over. */
   const counter = (entry: Plain & { readonly labelNames: readonly string[] }, read: (status: AgentStatus) => Iterable<readonly [string, number]>) =>
@@ -44,6 +48,8 @@ export function agentMetrics(registry: Registry, status: () => AgentStatus): voi
   counter(table.gaps, ({ spool }) => spool.gaps);
   counter(table.sent, ({ reporter }) => [['', reporter.sent]]);
   counter(table.refused, ({ reporter }) => reporter.refused);
+  counter(table.preflightTaken, ({ preflight }) => [['', preflight.taken]]);
+  counter(table.preflightRefused, ({ preflight }) => preflight.refused);
   counter(table.read, ({ detectors }) => Object.entries(detectors).map(([name, { read }]) => [name, read] as const));
 
   new Gauge({

@@ -3,7 +3,7 @@ import { chmod, link, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { openHostFile, readHostFile } from '../../agent/host-root.ts';
+import { listHostDirectory, openHostFile, readHostFile } from '../../agent/host-root.ts';
 
 let root = '';
 let outside = '';
@@ -85,5 +85,38 @@ describe('a file below the host root', () => {
     for (const path of ['/var/lib/report.json', '/var/lib/nothing', '/var', '/no/way']) await readHostFile(root, path, 100).catch(() => undefined);
     const open = execFileSync('ls', ['-l', `/proc/${process.pid}/fd`], { encoding: 'utf8' });
     expect(open).not.toContain(root);
+  });
+});
+
+describe('a directory below the host root', () => {
+  it('is listed, links as links', async () => {
+    await symlink('report.json', join(root, 'var/lib/near'));
+    await mkdir(join(root, 'var/lib/deep'));
+    const { entries, more } = await listHostDirectory(root, '/var/lib', 3);
+    const kinds = entries.map(({ name, stats }) => `${name} ${stats.isFile() ? 'file' : stats.isDirectory() ? 'directory' : 'other'}`);
+    expect(kinds.toSorted()).toEqual(['deep directory', 'near other', 'report.json file']);
+    expect(more).toBe(false);
+  });
+
+  it('is listed no further than wanted, and says so', async () => {
+    for (const name of ['a', 'b', 'c']) await writeFile(join(root, 'var/lib', name), '');
+    const { entries, more } = await listHostDirectory(root, '/var/lib', 2);
+    expect([entries.length, more]).toEqual([2, true]);
+  });
+
+  it('is refused when it is a link or a file, or lies behind a link', async () => {
+    await mkdir(join(outside, 'deep'));
+    await symlink(outside, join(root, 'var/out'));
+    for (const path of ['/var/out', '/var/out/deep', '/var/lib/report.json', '/var/..']) {
+      await expect(listHostDirectory(root, path, 10)).rejects.toMatchObject({ code: 'refused' });
+    }
+    await expect(listHostDirectory(root, '/var/nothing', 10)).rejects.toMatchObject({ code: 'not-found' });
+  });
+
+  it('leaves no open files behind, however far it is listed', async () => {
+    for (const name of ['a', 'b', 'c']) await writeFile(join(root, 'var/lib', name), '');
+    for (const most of [1, 10]) await listHostDirectory(root, '/var/lib', most);
+    await listHostDirectory(root, '/var/nothing', 10).catch(() => undefined);
+    expect(execFileSync('ls', ['-l', `/proc/${process.pid}/fd`], { encoding: 'utf8' })).not.toContain(root);
   });
 });

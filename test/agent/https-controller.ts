@@ -6,8 +6,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generate } from 'selfsigned';
+import { type PreflightFileAnswer, preflightPath, type PreflightFiles } from '../../contract/preflight.ts';
 import { reportBatch } from '../../contract/reports.schema.ts';
-import { reportBodyLimit, type ReportBatch } from '../../contract/reports.ts';
+import { reportBodyLimit, type ReportBatch, reportPath } from '../../contract/reports.ts';
 
 export interface Request {
   readonly batch: ReportBatch;
@@ -18,14 +19,19 @@ export interface Request {
 /** Status and body; undefined accepts everything. `silent` never answers. */
 export type Answering = (request: Request) => { readonly status: number; readonly body?: unknown } | 'silent' | undefined;
 
+/** What each preflight file is answered. */
+export type AnsweringFiles = (files: PreflightFiles) => readonly PreflightFileAnswer[];
+
 export interface HttpsController {
   readonly url: string;
   readonly caFile: string;
   readonly tokenFile: string;
   readonly requests: readonly Request[];
+  readonly preflight: readonly { readonly files: PreflightFiles; readonly authorization: string | undefined }[];
   /** TLS connections that were opened. */
   connections(): number;
   answer(answering: Answering): void;
+  answerFiles(answering: AnsweringFiles): void;
   close(): Promise<void>;
 }
 
@@ -56,15 +62,22 @@ export async function startHttpsController(): Promise<HttpsController> {
   const requests: Request[] = [];
   let connections = 0;
   let answering: Answering = () => undefined;
+  const preflight: { files: PreflightFiles; authorization: string | undefined }[] = [];
+  let answeringFiles: AnsweringFiles = ({ files }) => files.map(() => ({ answer: 'taken' }));
 
   const server = createServer({ key, cert }, (request, response) => {
     const chunks: Buffer[] = [];
     request.on('data', (chunk: Buffer) => chunks.push(chunk));
     request.on('end', () => {
       const body = Buffer.concat(chunks);
-      const parsed = reportBatch.safeParse(JSON.parse(body.toString()));
+      const json = JSON.parse(body.toString());
       const reply = (status: number, answer: unknown) => response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
-      if (request.method !== 'POST' || request.url !== '/v1/reports') return reply(404, {});
+      if (request.method === 'POST' && request.url === preflightPath) {
+        preflight.push({ files: json, authorization: request.headers.authorization });
+        return reply(200, { files: answeringFiles(json) });
+      }
+      if (request.method !== 'POST' || request.url !== reportPath) return reply(404, {});
+      const parsed = reportBatch.safeParse(json);
       if (!parsed.success) return reply(400, { error: 'malformed' });
       const batch: ReportBatch = parsed.data;
       const seen = { batch, authorization: request.headers.authorization, bytes: body.length, at: performance.now() };
@@ -84,9 +97,13 @@ export async function startHttpsController(): Promise<HttpsController> {
     caFile,
     tokenFile,
     requests,
+    preflight,
     connections: () => connections,
     answer(next) {
       answering = next;
+    },
+    answerFiles(next) {
+      answeringFiles = next;
     },
     async close() {
       server.closeAllConnections();

@@ -11,6 +11,7 @@ const status: AgentStatus = {
   detectors: { 'kernel-log': { state: 'blind', because: 'not there', read: 7 } },
   reporter: { failures: 2, sent: 5, refused: new Map([['malformed', 1]]), lastAcceptedAt: '2026-11-21T07:00:00.500Z' },
   spool: { stream: 's', waiting: 3, dropped: 1, bytes: 400, gaps: new Map([['report-refused', 1]]), onDisk: true },
+  preflight: { waiting: 4, taken: 6, refused: new Map([['stale', 2]]), ignored: 1, failures: 3, blind: 'it is a link' },
 };
 const readings = { leading: () => true, lettersWaiting: () => 1, agentsHeard: () => 2, agentsSilent: () => ['gpu-3'] };
 
@@ -41,6 +42,9 @@ describe('the metrics of each role', () => {
       'kcover_agent_requests_refused_total{reason="malformed"} 1',
       'kcover_agent_last_accepted_timestamp_seconds 1795244400.5',
       'kcover_agent_detector_blind{detector="kernel-log"} 1',
+      'kcover_agent_preflight_waiting 4',
+      'kcover_agent_preflight_refused_total{reason="stale"} 2',
+      'kcover_agent_preflight_blind 1',
       'kcover_agent_detector_lines_total{detector="kernel-log"} 7',
     ])
       expect(text).toContain(`${line}\n`);

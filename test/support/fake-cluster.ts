@@ -3,16 +3,18 @@
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import { toFailure } from '../../activities/failures.ts';
-import type { Activities, Announcement } from '../../contract/activities.ts';
+import type { Activities, Announcement, WorkloadSeen } from '../../contract/activities.ts';
 import { KcoverError } from '../../contract/errors.ts';
 import type { Fault } from '../../contract/faults.ts';
 import { jobWorkflowId } from '../../contract/ids.ts';
 import type { AttemptPod, JobRef, JobView } from '../../contract/jobs.ts';
 import type { NodeRecord, NodeView } from '../../contract/nodes.ts';
+import type { PreflightNote } from '../../contract/preflight.ts';
 import type { AttemptFacts, IncidentRecord, RecoveryOutcome } from '../../contract/recovery.ts';
 import type { Spent } from '../../contract/training-job.ts';
 import { decideIncident } from '../../policy/incident.ts';
 import { decideNode } from '../../policy/node.ts';
+import { decideCollection, decidePreflight } from '../../policy/preflight.ts';
 import { decideOptIn } from '../../policy/recoverable.ts';
 import { decideRecovery } from '../../policy/recovery.ts';
 import { jobView, nodeView, settings } from './builders.ts';
@@ -47,6 +49,10 @@ export class FakeCluster {
   /** Holds the restart until the test lets it go on. */
   gate: Promise<void> = Promise.resolve();
   onTold: ((workflowIds: readonly string[]) => void) | undefined;
+  /** What nodes were told by a preflight, and the notes that it left on the job. */
+  readonly told: Fault[] = [];
+  readonly notes: PreflightNote[] = [];
+  workload: WorkloadSeen = { kind: 'there', optedIn: true };
   /** Set by the test: the rig's client and queue, for signals between workflows. */
   client: Client | undefined;
 
@@ -68,6 +74,8 @@ export class FakeCluster {
       decideIncident: (facts) => digest(decideIncident(facts, this.settings)),
       decideRecovery: (facts) => digest(decideRecovery(facts, this.settings)),
       decideOptIn: (view) => digest(decideOptIn(view)),
+      decideCollection: (request) => digest(decideCollection(request, this.settings)),
+      decidePreflight: (request) => digest(decidePreflight(request, this.settings)),
       observeNode: async ({ node }) => {
         if (this.unreachable > 0) {
           this.unreachable -= 1;
@@ -90,6 +98,13 @@ export class FakeCluster {
         if (!this.view?.optedIn || !this.pods.some((pod) => pod.node === node)) return [];
         await this.client?.workflow.getHandle(jobWorkflowId(this.job)).signal('faultsObserved', { faults });
         return [this.job];
+      },
+      tellNodes: async ({ faults }) => {
+        this.told.push(...faults);
+      },
+      observeWorkload: async () => this.workload,
+      noteVerdict: async ({ note }) => {
+        this.notes.push(note);
       },
       observeJob: async () => this.view,
       observeAttempt: async ({ nodes }) => {

@@ -1,0 +1,56 @@
+/** Which report files have had their answer, remembered across restarts of the agent. Lost, it only means that files are sent again. */
+
+import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { ReportFile } from './files.ts';
+
+/** Files that are written down; those that were answered last. */
+const most = 20_000;
+
+export interface Answered {
+  has(file: ReportFile): boolean;
+  add(file: ReportFile): void;
+  /** Forgets files that are gone. */
+  keep(files: readonly ReportFile[]): void;
+  /** Replaces the file as a whole, where something has changed. Rejects when it cannot be written. */
+  save(): Promise<void>;
+}
+
+const nameOf = (directory: string): string => join(directory, 'preflight.json');
+
+function versionsIn(text: string): readonly (readonly [string, string])[] {
+  const value: unknown = JSON.parse(text);
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, version]: [string, unknown]) => (typeof version === 'string' ? [[key, version] as const] : []));
+}
+
+/** Empty when there is no such file, or it cannot be used. */
+export async function loadAnswered(directory: string): Promise<Answered> {
+  const versions = new Map(
+    await readFile(nameOf(directory), 'utf8')
+      .then(versionsIn)
+      .catch(() => []),
+  );
+  let changed = false;
+
+  return {
+    has: ({ key, version }) => versions.get(key) === version,
+    add({ key, version }) {
+      versions.delete(key); // so that it comes last
+      versions.set(key, version);
+      changed = true;
+    },
+    keep(files) {
+      const there = new Set(files.map(({ key }) => key));
+      for (const key of versions.keys()) if (!there.has(key)) changed = versions.delete(key) || changed;
+    },
+    async save() {
+      if (!changed) return;
+      await mkdir(directory, { recursive: true });
+      const fresh = `${nameOf(directory)}.new`;
+      await writeFile(fresh, JSON.stringify(Object.fromEntries([...versions].slice(-most))));
+      await rename(fresh, nameOf(directory));
+      changed = false;
+    },
+  };
+}

@@ -1,0 +1,50 @@
+/** Files without a last word, and when each is to be sent again: soon at first, because its container is just about to end. */
+
+import type { ReportFile } from './files.ts';
+
+const firstMs = 500;
+const longestMs = 30_000;
+
+export interface Waiting {
+  readonly count: number;
+  isDue(file: ReportFile): boolean;
+  /** It is to be sent again, after a while. How often that was said of what the file now holds. */
+  again(file: ReportFile): number;
+  drop(file: ReportFile): void;
+  /** These wait, and no other. */
+  keep(files: readonly ReportFile[]): void;
+}
+
+interface Turn {
+  readonly version: string;
+  readonly tries: number;
+  /** Of the monotonic clock. */
+  readonly dueAt: number;
+}
+
+export function createWaiting(): Waiting {
+  let turns = new Map<string, Turn>();
+  const fresh = ({ version }: ReportFile): Turn => ({ version, tries: 0, dueAt: 0 });
+  /** What is written anew begins anew. */
+  const turnOf = (file: ReportFile): Turn => {
+    const turn = turns.get(file.key);
+    return turn?.version === file.version ? turn : fresh(file);
+  };
+
+  return {
+    get count() {
+      return turns.size;
+    },
+    isDue: (file) => turnOf(file).dueAt <= performance.now(),
+    again(file) {
+      const tries = turnOf(file).tries + 1;
+      const dueAt = performance.now() + Math.min(longestMs, firstMs * 2 ** Math.min(tries - 1, 10));
+      turns.set(file.key, { version: file.version, tries, dueAt });
+      return tries;
+    },
+    drop: ({ key }) => void turns.delete(key),
+    keep(files) {
+      turns = new Map(files.map((file) => [file.key, turnOf(file)]));
+    },
+  };
+}

@@ -1,0 +1,61 @@
+/** Validation of the preflight files that agents send. Their text was a tenant's: bounded in every direction. */
+
+import { z } from 'zod';
+import { preflightChecks, type PreflightFile, type PreflightFiles, preflightLimits, type PreflightReport, reportFields } from './preflight.ts';
+
+const time = z.iso.datetime({ offset: true }).max(40);
+const line = (length: number) => z.string().max(length);
+const address = line(preflightLimits.address);
+const quantity = z.number().min(0);
+const rank = z
+  .int()
+  .min(0)
+  .max(preflightLimits.size - 1);
+/** Node names are DNS subdomains. */
+const name = z.string().min(1).max(253);
+/** Files of one request. */
+const filesPerRequest = 50;
+/** A problem may quote what it found. */
+const problemText = line(500);
+
+const pairTest = z.strictObject({
+  round: z
+    .int()
+    .min(0)
+    .max(preflightLimits.rounds - 1),
+  self: address.exactOptional(),
+  peer: address.exactOptional(),
+  status: z.enum(['ok', 'fail', 'skip']),
+  gbps: quantity.exactOptional(),
+  because: line(preflightLimits.because).exactOptional(),
+});
+
+const report = z
+  .strictObject({
+    size: z.int().min(1).max(preflightLimits.size),
+    rank,
+    node: name,
+    address,
+    failed: z.array(z.enum(preflightChecks)).max(preflightChecks.length).exactOptional(),
+    threshold: quantity.exactOptional(),
+    tests: z.array(pairTest).max(preflightLimits.rounds),
+  })
+  .refine((read) => read.rank < read.size, { path: ['rank'], message: 'is not below size' }) satisfies z.ZodType<PreflightReport>;
+
+const place = {
+  namespace: z.string().regex(/^[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?$/),
+  workload: name,
+  rank,
+  writtenAt: time,
+};
+
+const file = z.union([
+  z.strictObject({ ...place, report }),
+  z.strictObject({ ...place, problem: z.strictObject({ field: z.enum([...reportFields, 'too-large']), because: problemText }) }),
+]) satisfies z.ZodType<PreflightFile>;
+
+export const preflightFiles = z.strictObject({
+  schema: z.literal(1),
+  node: name,
+  files: z.array(file).max(filesPerRequest),
+}) satisfies z.ZodType<PreflightFiles>;

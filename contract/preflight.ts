@@ -1,0 +1,303 @@
+/**
+ * Preflight: the nodes of a workload are tested in pairs before it trains. Every rank writes a report; the reports of one set of pods are
+ * a run, and each run ends with one verdict on every node.
+ */
+
+import type { Fault } from './faults.ts';
+import type { JobRef } from './jobs.ts';
+import type { Decided } from './recovery.ts';
+
+/** Bounds of one report and of one run: a tenant writes the file. */
+export const preflightLimits = {
+  /** Bytes of a report file; a longer one is refused before it is parsed. */
+  fileBytes: 1024 * 1024,
+  /** Ranks of a workload. */
+  size: 10_000,
+  /** Rounds that are kept of a report. */
+  rounds: 16,
+  /** Characters of an address, and of a reason. */
+  address: 64,
+  because: 100,
+  /** Reports that travel in one signal. */
+  perSignal: 100,
+} as const;
+
+/** Name of the init container that tests. */
+export const preflightContainer = 'preflight';
+
+/** Directory of the report files below the host root: `<namespace>/<workload>-<rank>.json`. */
+export const preflightDirectory = '/var/lib/kcover/preflight';
+
+/**
+ * What is tested before it runs. `name` is that of the report files; `uid` that of the object that controls its pods
+ * (of a LeaderWorkerSet, whose pods have several, the key of the group).
+ */
+export interface Workload {
+  readonly namespace: string;
+  readonly name: string;
+  readonly uid: string;
+  /** The job, where it is of a kind that kcover can recover. */
+  readonly job?: JobRef;
+}
+
+/** What one rank says of one round. */
+export interface PairTest {
+  /** From 0. */
+  readonly round: number;
+  /** The reporter's own address in this pair, where it is another than the report's. */
+  readonly self?: string;
+  /** The partner's address; absent in a round without one. */
+  readonly peer?: string;
+  /** `skip`: not tested, whoever is to blame. `ok` without a bandwidth: passed by its own word. */
+  readonly status: 'ok' | 'fail' | 'skip';
+  /** Bus bandwidth of the all-reduce, GiB/s. */
+  readonly gbps?: number;
+  /** Reason and exit code in the words of the test. */
+  readonly because?: string;
+}
+
+/** A report of one rank, decoded and cut to what is used. */
+export interface PreflightReport {
+  /** Ranks of the workload, one report each. */
+  readonly size: number;
+  readonly rank: number;
+  readonly node: string;
+  /** Empty when the report has none. */
+  readonly address: string;
+  /** Checks that found the node itself broken. */
+  readonly failed?: readonly PreflightCheck[];
+  /** Bandwidth below which a pair counts as failed, GiB/s; 0 switches that off. Absent: what settings say. */
+  readonly threshold?: number;
+  readonly tests: readonly PairTest[];
+}
+
+export const preflightChecks = ['gpu', 'storage'] as const;
+export type PreflightCheck = (typeof preflightChecks)[number];
+
+/** Which field of a report cannot be used. */
+export const reportFields = [
+  'parse',
+  'node_name',
+  'workload_name',
+  'workload_size',
+  'odd_workload_size',
+  'layout',
+  'threshold',
+  'batch',
+  'batch_idx',
+  'duplicate_batch_idx',
+  'pair',
+  'self_ip',
+  'performance',
+] as const;
+export type ReportField = (typeof reportFields)[number];
+
+/** Why a report cannot be used. */
+export interface ReportProblem {
+  readonly field: ReportField;
+  readonly because: string;
+}
+
+/** A report with the pod that made it. */
+export interface CollectedReport {
+  readonly report: PreflightReport;
+  readonly pod: { readonly name: string; readonly uid: string };
+  /** RFC 3339, ms, the node's clock: when the file was written. */
+  readonly writtenAt: string;
+}
+
+/** A report that was refused, for people to see. */
+export interface RefusedReport {
+  readonly rank: number;
+  readonly node: string;
+  /** A field of the report, or a `PreflightRefusal`. */
+  readonly what: ReportField | PreflightRefusal;
+  readonly because: string;
+  readonly at: string;
+}
+
+/** Signal `reportsArrived`, to the workflow of a workload. */
+export interface ReportsArrived {
+  readonly reports: readonly CollectedReport[];
+  readonly refused: readonly RefusedReport[];
+}
+
+/** Signal `podsTesting`, to the same, which it starts: pods test, and reports should follow. Sent when the first pod of a set is seen to test. */
+export interface PodsTesting {
+  readonly pod: { readonly name: string; readonly uid: string };
+}
+
+/* --- What agents send: POST /v1/preflight --- */
+
+export const preflightPath = '/v1/preflight';
+
+/** One file as its agent read it. The file stays on the node until its answer is not `wait`: no other spool is needed. */
+export type PreflightFile = {
+  readonly namespace: string;
+  readonly workload: string;
+  /** Of the file's name; the report must agree. */
+  readonly rank: number;
+  readonly writtenAt: string;
+} & ({ readonly report: PreflightReport } | { readonly problem: ReportProblem | { readonly field: 'too-large'; readonly because: string } });
+
+export interface PreflightFiles {
+  readonly schema: 1;
+  readonly node: string;
+  /** At most 50. */
+  readonly files: readonly PreflightFile[];
+}
+
+/** Why a file counts for nothing. `other-node`, `other-rank`: it claims to be what its place says it is not. `stale`: not written while its pod tested. */
+export const preflightRefusals = ['too-large', 'other-node', 'other-rank', 'no-pod', 'stale'] as const;
+export type PreflightRefusal = (typeof preflightRefusals)[number];
+
+/**
+ * Answer for one file. `taken`: Temporal has it. `wait`: its pod is still testing, is not yet seen, or Temporal did not take it: send it again.
+ * `refused`: it is told of, counts for nothing, and need not be sent again until it changes.
+ */
+export interface PreflightFileAnswer {
+  readonly answer: 'taken' | 'wait' | 'refused';
+  readonly because?: string;
+}
+
+/** Answer 200, in the order of the files. */
+export interface PreflightAnswer {
+  readonly files: readonly PreflightFileAnswer[];
+}
+
+/* --- Verdict --- */
+
+export const preflightRules = ['statistical', 'strict'] as const;
+export type PreflightRule = (typeof preflightRules)[number];
+
+/**
+ * What the tests say of one node. `failed`: a check of its own found it broken. `undetermined`: too little to tell; it never quarantines.
+ * `confidence`: probability that the verdict is right, for `undetermined` that the node is slow.
+ */
+export interface NodeJudgement {
+  readonly node: string;
+  readonly rank: number;
+  readonly verdict: 'failed' | 'slow' | 'healthy' | 'undetermined';
+  readonly confidence: number;
+  readonly because: string;
+  /** The pairs that speak for it, in words; at most 5. */
+  readonly pairs: readonly string[];
+}
+
+/** A verdict on all nodes that were tested, in the order of ranks. */
+export interface Judgement {
+  readonly rule: PreflightRule;
+  readonly nodes: readonly NodeJudgement[];
+  readonly because: string;
+  /** The smallest confidence of all verdicts but the undetermined. */
+  readonly confidence: number;
+}
+
+/** What `judgePreflight` (an activity) looks at. */
+export interface JudgementRequest {
+  readonly workload: Workload;
+  readonly run: number;
+  readonly size: number;
+  readonly reports: readonly CollectedReport[];
+  /** `part`: some of the reports, because one of them cannot wait; only `failed` nodes are told. `expired`: all that came. */
+  readonly evidence: 'complete' | 'part' | 'expired';
+  /** Nodes that were told before in this run. */
+  readonly told: readonly string[];
+}
+
+/** Verdict of one run, bounded: the healthy are only counted. */
+export type PreflightDecision = Decided & {
+  readonly rule: PreflightRule;
+  readonly failed: readonly NodeJudgement[];
+  readonly slow: readonly NodeJudgement[];
+  /** At most 50 of them. */
+  readonly undetermined: readonly NodeJudgement[];
+  readonly counts: Readonly<Record<NodeJudgement['verdict'], number>>;
+  readonly confidence: number;
+  /** Ranks without a report, at most 50 of them. */
+  readonly missing: readonly number[];
+  /** For the workflows of the nodes that are not healthy. */
+  readonly faults: readonly Fault[];
+};
+
+/** How long a run may collect. */
+export type CollectionDecision = Decided & {
+  /** After the last report that counted, ms. */
+  readonly inactivityMs: number;
+  /** After the first, ms. */
+  readonly deadlineMs: number;
+};
+
+/* --- Workflow --- */
+
+/** Input of `preflight`. */
+export interface PreflightInput {
+  readonly workload: Workload;
+  readonly carried?: CarriedPreflight;
+}
+
+/** What survives continue-as-new, which waits until no run is open. */
+export interface CarriedPreflight {
+  readonly run: number;
+  readonly last?: PreflightRun;
+  /** What counted in the last run: what its pods still send, and what is older, belongs to no other. */
+  readonly counted: readonly { readonly rank: number; readonly pod: string; readonly writtenAt: string }[];
+  /** UID of the pod that was last said to test. */
+  readonly testing: string;
+  readonly refused: readonly RefusedReport[];
+  readonly dropped: number;
+}
+
+/** One run that is over. */
+export interface PreflightRun {
+  readonly run: number;
+  readonly startedAt: string;
+  readonly endedAt: string;
+  /** `superseded`: newer pods, or pods of another layout, reported before it was complete. */
+  readonly outcome: 'judged' | 'expired' | 'superseded';
+  readonly received: number;
+  readonly expected: number;
+  readonly because: string;
+  readonly verdict?: Pick<PreflightDecision, 'rule' | 'failed' | 'slow' | 'undetermined' | 'counts' | 'confidence' | 'missing'>;
+}
+
+/** Answer of the `status` query. */
+export interface PreflightStatus {
+  readonly workload: Workload;
+  readonly phase: 'collecting' | 'judging' | 'waiting' | 'ended';
+  /** Of the run that collects, or the last. */
+  readonly run: number;
+  readonly received: number;
+  readonly expected: number;
+  /** At most 50. */
+  readonly missing: readonly number[];
+  readonly because: string;
+  readonly waitingFor: string;
+  readonly since: string;
+  readonly until?: string;
+  readonly last?: PreflightRun;
+  /** The newest 20. */
+  readonly refused: readonly RefusedReport[];
+  readonly dropped: number;
+}
+
+/** Result of `preflight`. */
+export interface PreflightOutcome {
+  readonly workload: Workload;
+  readonly outcome: 'gone' | 'finished';
+  readonly because: string;
+  readonly runs: number;
+}
+
+/** Value of the annotation that a verdict leaves on the job. */
+export interface PreflightNote {
+  readonly run: number;
+  readonly at: string;
+  readonly outcome: PreflightRun['outcome'];
+  readonly slow: readonly string[];
+  readonly failed: readonly string[];
+  readonly undetermined: number;
+  readonly confidence: number;
+  readonly received: number;
+  readonly expected: number;
+}

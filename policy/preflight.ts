@@ -1,0 +1,76 @@
+/** The verdict of a run of preflight reports, and what follows from it. */
+
+import { type Fault, preflightFaults } from '../contract/faults.ts';
+import { preflightWorkflowId } from '../contract/ids.ts';
+import type { CollectionDecision, JudgementRequest, NodeJudgement, PreflightDecision } from '../contract/preflight.ts';
+import type { WorkerSettings } from '../contract/settings.schema.ts';
+import type { Undated } from './decision.ts';
+import { judgeStatistical } from './preflight-statistical.ts';
+import { judgeStrict } from './preflight-strict.ts';
+
+type Preflight = Pick<WorkerSettings, 'preflight'>;
+
+/** Nodes that are listed by name, and ranks: a verdict stands in history. */
+const listed = 50;
+
+/** How long a run may collect: the same for every size, but shown to have been decided. */
+export function decideCollection({ size }: { readonly size: number }, { preflight }: Preflight): Undated<CollectionDecision> {
+  return { inactivityMs: preflight.collection, deadlineMs: preflight.deadline, because: `${size} reports are expected` };
+}
+
+/**
+ * Judges what was collected. Of a part only broken nodes are told: who is slow shows only when all have reported.
+ * A node that was told before in this run is not told again.
+ */
+export function decidePreflight(request: JudgementRequest, { preflight }: Preflight): Undated<PreflightDecision> {
+  const reports = request.reports.map(({ report }) => report);
+  const judge = preflight.rule === 'strict' ? judgeStrict : judgeStatistical;
+  const judgement = judge(reports, { size: request.size, threshold: preflight.threshold });
+  const of = (verdict: NodeJudgement['verdict']) => judgement.nodes.filter((node) => node.verdict === verdict);
+  const [failed, slow] = [of('failed'), request.evidence === 'part' ? [] : of('slow')];
+  const reported = new Set(reports.map(({ rank }) => rank));
+  const missing = Array.from({ length: request.size }, (_, rank) => rank).filter((rank) => !reported.has(rank));
+  return {
+    rule: judgement.rule,
+    because: because(request, judgement.because, failed, slow),
+    failed,
+    slow,
+    undetermined: of('undetermined').slice(0, listed),
+    counts: { failed: failed.length, slow: slow.length, healthy: of('healthy').length, undetermined: of('undetermined').length },
+    confidence: judgement.confidence,
+    missing: missing.slice(0, listed),
+    faults: [...failed, ...slow].filter(({ node }) => !request.told.includes(node)).map((node) => faultOf(node, request)),
+  };
+}
+
+function because({ evidence, reports, size }: JudgementRequest, why: string, failed: readonly NodeJudgement[], slow: readonly NodeJudgement[]): string {
+  const found = [named('broken', failed), named('slow', slow)].filter((text) => text !== undefined);
+  const what = found.length === 0 ? 'no broken or slow node' : found.join(', ');
+  const how = evidence === 'complete' ? '' : ` from ${reports.length} of ${size} reports`;
+  return `${what}${how}: ${why}`;
+}
+
+const named = (word: string, nodes: readonly NodeJudgement[]): string | undefined =>
+  nodes.length === 0
+    ? undefined
+    : `${word}: ${nodes
+        .slice(0, 5)
+        .map(({ node }) => node)
+        .join(', ')}${nodes.length > 5 ? ` and ${nodes.length - 5} more` : ''}`;
+
+/** The id is the run's: told again it is the same fault, and another run's is another. */
+function faultOf(judged: NodeJudgement, { workload, run, reports }: JudgementRequest): Fault {
+  const from = reports.find(({ report }) => report.node === judged.node);
+  const failed = from?.report.failed?.[0];
+  const code = judged.verdict === 'failed' && failed !== undefined ? preflightFaults[failed] : preflightFaults.slow;
+  return {
+    id: `${preflightWorkflowId(workload)}/${run}/${judged.node}`.slice(-200),
+    source: 'preflight',
+    code,
+    message: `preflight of ${workload.name} in ${workload.namespace}, run ${run}: ${judged.because} (confidence ${judged.confidence.toFixed(3)})`.slice(0, 500),
+    seenAt: from?.writtenAt ?? new Date(0).toISOString(),
+    node: judged.node,
+    ...(workload.job && { job: workload.job.uid }),
+    evidence: judged.pairs.slice(0, 5).map((pair) => pair.slice(0, 500)),
+  };
+}

@@ -1,0 +1,56 @@
+/** The directory of a node in which preflight containers leave their reports. */
+
+import { mkdir, mkdtemp, rename, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { preflightDirectory } from '../../contract/preflight.ts';
+
+/** What a preflight container writes. */
+export const rawReport = (more: Record<string, unknown> = {}): string =>
+  JSON.stringify({
+    version: 1,
+    workload: 'llm',
+    workload_size: 4,
+    rank: 0,
+    node_name: 'gpu-3',
+    node_ip: '10.0.0.3',
+    gpu_check: 1,
+    storage_check: 1,
+    batches: [],
+    ...more,
+  });
+
+export interface PreflightNode {
+  readonly hostRoot: string;
+  /** Path on this machine of a name below the directory of the reports. */
+  path(name: string): string;
+  /** Puts a complete file there at once, last written some time ago. */
+  report(name: string, text?: string, writtenAt?: string): Promise<void>;
+  remove(): Promise<void>;
+}
+
+export async function preflightNode(): Promise<PreflightNode> {
+  const hostRoot = await mkdtemp(join(tmpdir(), 'kcover-preflight-'));
+  const path = (name: string): string => join(hostRoot, preflightDirectory, name);
+  return {
+    hostRoot,
+    path,
+    async report(name, text = rawReport(), writtenAt = '2026-11-21T07:00:00.250Z') {
+      const file = path(name);
+      await mkdir(dirname(file), { recursive: true });
+      await writeFile(`${file}.new`, text);
+      await utimes(`${file}.new`, new Date(writtenAt), new Date(writtenAt));
+      await rename(`${file}.new`, file);
+    },
+    remove: () => rm(hostRoot, { recursive: true, force: true }),
+  };
+}
+
+export async function until(condition: () => boolean, longestMs = 12_000): Promise<void> {
+  const deadline = Date.now() + longestMs;
+  while (!condition()) {
+    if (Date.now() > deadline) throw new Error(`waited ${longestMs} ms in vain`);
+    await setTimeout(5);
+  }
+}

@@ -1,0 +1,114 @@
+/** Jobs whose pods test their nodes first, on real servers: what their containers do, and what is said of them. */
+
+import { randomUUID } from 'node:crypto';
+import type { V1Pod } from '@kubernetes/client-node';
+import { preflightWorkflowId } from '../../contract/ids.ts';
+import { signals, statusQuery } from '../../contract/messages.ts';
+import type { PreflightRun, PreflightStatus } from '../../contract/preflight.ts';
+import { Agents } from '../../testbed/agents-together.ts';
+import { type PytorchJobOptions, pytorchJob } from '../../testbed/job-manifests.ts';
+import { createJob } from '../../testbed/jobs.ts';
+import type { SimulatedNode } from '../../testbed/nodes.ts';
+import { awaitTesters, leave, measured, testsFirst, type Tester } from '../../testbed/preflight.ts';
+import type { RawReport, Truth } from '../../testbed/preflight-measures.ts';
+import { until } from '../../testbed/until.ts';
+import type { LiveJob, LiveKcover } from './live-kcover.ts';
+
+/** A job that has not begun to train. */
+export interface TestedJob extends LiveJob {
+  /** By rank. */
+  readonly testers: readonly Tester[];
+}
+
+/** Agents that look often, because a test waits for them. */
+const eager = { preflight: { every: '200ms' }, heartbeat: '1s' } as const;
+
+export class LivePreflight {
+  readonly live: LiveKcover;
+  readonly agents: Agents;
+  readonly #jobs: TestedJob[] = [];
+
+  /** For a kcover without agents of its own: all of them are in this process. */
+  constructor(live: LiveKcover) {
+    this.live = live;
+    this.agents = new Agents(live.world, live.kcover, eager);
+  }
+
+  /** A PyTorchJob of so many pods in a namespace of its own; their preflight containers run when this resolves. */
+  async job({ pods, ...options }: Pick<PytorchJobOptions, 'labels'> & { readonly pods: number }): Promise<TestedJob> {
+    const { api, nodes } = this.live.world;
+    const since = new Date();
+    const namespace = `train-${randomUUID().slice(0, 8)}`;
+    await api.core.createNamespace({ body: { metadata: { name: namespace } } });
+    const name = `llm-${randomUUID().slice(0, 8)}`;
+    const created = await createJob(api, pytorchJob({ name, namespace, workers: pods - 1, ...testsFirst, ...options }));
+    const testers = await awaitTesters(api, nodes, created);
+    const job = { ...created, testers, first: testers.map(({ pod }) => pod), nodes: testers.map((tester) => this.nodeOf(tester)), since };
+    this.#jobs.push(job);
+    return job;
+  }
+
+  nodeOf({ node }: Pick<Tester, 'node'>): SimulatedNode {
+    const found = this.live.world.nodes.find(({ name }) => name === node);
+    if (!found) throw new Error(`there is no node ${node}`);
+    return found;
+  }
+
+  /** The next pods of the job test their nodes. */
+  async nextPods(job: TestedJob): Promise<TestedJob> {
+    const testers = await awaitTesters(this.live.world.api, this.live.world.nodes, job, uidsOf(job.first));
+    return { ...job, testers, first: testers.map(({ pod }) => pod), nodes: testers.map((tester) => this.nodeOf(tester)) };
+  }
+
+  /** All containers leave what they measured, but those of the ranks that are `without`, and end. */
+  async end(job: TestedJob, truth: Truth, without: readonly number[] = []): Promise<readonly RawReport[]> {
+    const reports = measured(job, job.testers, truth).filter(({ rank }) => !without.includes(rank));
+    await leave(this.live.world.api, job, job.testers, reports);
+    return reports;
+  }
+
+  status(job: TestedJob): Promise<PreflightStatus> {
+    const { temporal } = this.live;
+    return temporal.withDeadline(Date.now() + 3000, () => temporal.workflow.getHandle(preflightWorkflowId(job)).query<PreflightStatus>(statusQuery));
+  }
+
+  /** Waits until the collection is as wanted; `wanted` says what is missing, or nothing. */
+  async is(job: TestedJob, wanted: (status: PreflightStatus) => string | undefined): Promise<PreflightStatus> {
+    return until(`preflight of ${job.name}`, 120_000, async () => {
+      const status = await this.status(job);
+      const missing = wanted(status);
+      return missing === undefined ? { found: status } : { missing: `${missing}; ${JSON.stringify({ ...status, workload: undefined })}` };
+    });
+  }
+
+  /** Waits for the verdict of a run. */
+  async verdict(job: TestedJob, run = 1): Promise<PreflightRun> {
+    const { last } = await this.is(job, (status) => ((status.last?.run ?? 0) >= run ? undefined : `no verdict on run ${run}`));
+    if (last === undefined) throw new Error('no run has ended');
+    return last;
+  }
+
+  /** How many signals with reports its workflow has had. */
+  async signalled(job: TestedJob): Promise<number> {
+    const { events } = await this.live.temporal.workflow.getHandle(preflightWorkflowId(job)).fetchHistory();
+    return (events ?? []).filter(({ workflowExecutionSignaledEventAttributes: signal }) => signal?.signalName === signals.reportsArrived).length;
+  }
+
+  /** How often a node was taken out. */
+  quarantines(node: string): number {
+    return this.live.chronicle.quarantines().filter((span) => span.node === node).length;
+  }
+
+  /** Ends every job and gives every node back. */
+  async clear(): Promise<void> {
+    await Promise.all(this.#jobs.splice(0).map((job) => this.live.end(job)));
+    await this.live.clear();
+  }
+
+  async close(): Promise<void> {
+    await this.agents.stop();
+    await this.live.close();
+  }
+}
+
+const uidsOf = (pods: readonly V1Pod[]): Set<string> => new Set(pods.map(({ metadata }) => metadata?.uid ?? ''));

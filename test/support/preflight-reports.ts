@@ -1,0 +1,46 @@
+/** Reports of preflight containers for tests: a set of ranks, some of whose nodes are slow. */
+
+import { type CollectedReport, type PairTest, type Workload } from '../../contract/preflight.ts';
+import { job } from './builders.ts';
+
+export const workload: Workload = { namespace: 'train', name: 'llm', uid: job.uid, job };
+
+export const addressOf = (rank: number): string => `10.0.0.${rank + 1}`;
+export const nodeOf = (rank: number): string => `gpu-${rank}`;
+
+export interface Truth {
+  readonly size: number;
+  /** Ranks whose pairs reach a tenth of the others' bandwidth. */
+  readonly slow?: readonly number[];
+  /** Ranks whose GPU check failed; they test nothing. */
+  readonly broken?: readonly number[];
+  /** Tells pods of different attempts apart. */
+  readonly attempt?: number;
+}
+
+/** One report of each rank after `min(size - 1, 5)` rounds; partners follow the circle method. */
+export const reportsOf = (truth: Truth): CollectedReport[] => Array.from({ length: truth.size }, (_, rank) => reportOf(truth, rank));
+
+export function reportOf({ size, slow = [], broken = [], attempt = 1 }: Truth, rank: number): CollectedReport {
+  const failed = broken.includes(rank);
+  const rounds = Array.from({ length: Math.min(size - 1, 5) }, (_, round) => round);
+  const tests = rounds.map((round): PairTest => {
+    const peer = partner(size, round, rank);
+    if (broken.includes(peer)) return { round, peer: addressOf(peer), status: 'fail', because: 'rc 124' };
+    const gbps = [rank, peer].some((one) => slow.includes(one)) ? 9.5 : 95 + ((rank + peer + round) % 5) * 0.2;
+    return { round, peer: addressOf(peer), status: 'ok', gbps };
+  });
+  return {
+    report: { size, rank, node: nodeOf(rank), address: addressOf(rank), tests: failed ? [] : tests, ...(failed ? { failed: ['gpu'] } : {}) },
+    pod: { name: `llm-worker-${rank}`, uid: `pod-${attempt}-${rank}` },
+    writtenAt: new Date(Date.UTC(2026, 10, 21, 7, attempt, rank % 60)).toISOString(),
+  };
+}
+
+/** The last stands still, the others turn around it; `size` is even. */
+function partner(size: number, round: number, rank: number): number {
+  const turning = size - 1;
+  if (rank === turning) return round % turning;
+  const at = (((round - (rank - round)) % turning) + turning) % turning;
+  return at === rank ? turning : at;
+}
