@@ -13,8 +13,8 @@ export interface TokenSource {
 
 export interface AuthenticateOptions {
   readonly source: TokenSource;
-  /** `namespace/name` of the only account that may report. */
-  readonly account: string;
+  /** `namespace/name` of the only account that may report; any account without. */
+  readonly account?: string;
   /** Monotonic, ms. */
   readonly now: () => number;
   readonly believeMs?: number;

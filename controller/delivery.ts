@@ -4,7 +4,7 @@
  */
 
 import { KcoverError } from '../contract/errors.ts';
-import { type Call, callOf, howManyTogether, type Letter, letterKey, replacesOlder } from './letters.ts';
+import { type Call, callOf, howManyTogether, type Letter, letterKey, mostWaiting, replacesOlder } from './letters.ts';
 
 /** Port to Temporal. Throws what may be tried again; a plain signal to a workflow that does not run is no error. */
 export interface Sender {
@@ -21,7 +21,7 @@ export interface DeliveryOptions {
   readonly backoff?: { readonly first: number; readonly most: number };
   /** Calls in flight over all workflows. */
   readonly parallel?: number;
-  /** Letters that may wait for one workflow. */
+  /** Letters that may wait for one workflow; else as `mostWaiting` says. */
   readonly capacity?: number;
 }
 
@@ -55,7 +55,6 @@ export function openDelivery(options: DeliveryOptions): Delivery {
   const { sender, signal } = options;
   const backoff = options.backoff ?? { first: 100, most: 10_000 };
   const parallel = options.parallel ?? 32;
-  const capacity = options.capacity ?? 2000;
   const mailboxes = new Map<string, Mailbox>();
   const ready: Mailbox[] = [];
   let sending = 0;
@@ -94,7 +93,7 @@ export function openDelivery(options: DeliveryOptions): Delivery {
     }
     const known = same ?? mailbox.underWay.get(key);
     if (known) return known;
-    if (mailbox.queue.size >= capacity) return undefined;
+    if (mailbox.queue.size >= (options.capacity ?? mostWaiting(letter))) return undefined;
     const entry = { letter, waiters: new Set<Waiter>() };
     mailbox.queue.set(key, entry);
     return entry;

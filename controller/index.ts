@@ -13,13 +13,14 @@ import { leaseStore } from '../kube/leases.ts';
 import { readLivePod, reviewToken } from '../kube/tokens.ts';
 import { silentNodes } from '../policy/agent-silence.ts';
 import { rememberAgents } from './agents.ts';
-import { authenticator } from './authenticate.ts';
+import { authenticator, type TokenSource } from './authenticate.ts';
 import { openCertificate } from './certificate.ts';
 import { openIntake } from './intake.ts';
 import { openLeaderLabel, type LeaderLabel } from './leader-label.ts';
 import { type Clock, leadAlone, type Leadership, standForElection } from './leadership.ts';
 import { controllerMetrics } from './metrics.ts';
 import { beginReign, type Reign } from './reign.ts';
+import { openRounds } from './rounds/endpoint.ts';
 import { temporalSender, temporalWorkflows } from './temporal.ts';
 import { pause } from './watchers/persist.ts';
 
@@ -66,19 +67,17 @@ export async function startController(options: ControllerOptions): Promise<Contr
   });
   const intake = openIntake({
     certificate: openCertificate(settings.intake.tls, ending.signal, log),
-    authenticate: authenticator({
-      source: {
-        review: (token) => reviewToken(kube, token, settings.intake.audience),
-        pod: (namespace, name) => readLivePod(kube, namespace, name),
-      },
-      account: settings.intake.agentAccount,
-      now,
-    }),
-    delivery: () => (leading() ? reign?.delivery : undefined),
+    authenticate: authenticator({ source: tokensFor(kube, settings.intake.audience), account: settings.intake.agentAccount, now }),
+    collector: () => (leading() ? reign : undefined),
     agents,
     onNodeFault: (node) => reign?.nodes.follow(node),
     metrics,
     log,
+  });
+  openRounds(intake, {
+    authenticate: authenticator({ source: tokensFor(kube, settings.preflight.audience), now }),
+    rounds: () => (leading() ? reign?.rounds : undefined),
+    onRefused: ({ rejection }) => metrics.rejected.inc({ reason: rejection }),
   });
   const address = await listen(intake, settings.intake.listen);
 
@@ -95,6 +94,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
         kube,
         taint: settings.taint,
         readiness: settings.nodes,
+        rounds: settings.preflight,
         sender: temporalSender({ client: temporal, taskQueue }),
         workflows: temporalWorkflows({ client: temporal, taskQueue }),
         heardAt: (node) => agents.get(node)?.at,
@@ -127,6 +127,11 @@ export async function startController(options: ControllerOptions): Promise<Contr
     stopped,
   };
 }
+
+const tokensFor = (kube: Kube, audience: string): TokenSource => ({
+  review: (token) => reviewToken(kube, token, audience),
+  pod: (namespace, name) => readLivePod(kube, namespace, name),
+});
 
 /** Who leads without an election has no others to tell itself from. */
 function labelOf({ settings, kube, pod, log }: ControllerOptions, leading: () => boolean, signal: AbortSignal): LeaderLabel | undefined {

@@ -6,25 +6,30 @@ import { KcoverError } from '../contract/errors.ts';
 import type { Fault } from '../contract/faults.ts';
 import { type Rejection, rejections, type ReportAnswer, type ReportBatch, reportBodyLimit, reportPath } from '../contract/reports.ts';
 import { reportBatch } from '../contract/reports.schema.ts';
+import { preflightPath } from '../contract/preflight.ts';
 import type { Agents } from './agents.ts';
 import type { Authenticate } from './authenticate.ts';
 import type { Certificate } from './certificate.ts';
 import type { Delivery } from './delivery.ts';
 import { faultLetter } from './letters.ts';
 import type { ControllerMetrics } from './metrics.ts';
-import { acknowledgedBy, newFaults, objection, type Refusal, refused, type Reporter } from './reporter.ts';
+import { type Collector, takePreflightFiles } from './preflight-intake.ts';
+import { acknowledgedBy, firstIssue, newFaults, notLeading, objection, type Refusal, refused, type Reporter } from './reporter.ts';
 
 export interface IntakeOptions {
   readonly certificate: Certificate;
   readonly authenticate: Authenticate;
   /** Undefined while we do not lead. */
-  readonly delivery: () => Delivery | undefined;
+  readonly collector: () => Collector | undefined;
   readonly agents: Agents;
   /** A node workflow may run from now on. */
   readonly onNodeFault: (node: string) => void;
-  readonly metrics: Pick<ControllerMetrics, 'reportsAccepted' | 'reportsRepeated' | 'rejected' | 'gaps'>;
+  readonly metrics: Pick<ControllerMetrics, 'reportsAccepted' | 'reportsRepeated' | 'rejected' | 'gaps' | 'preflightReports' | 'preflightRefused'>;
   readonly log: Logger;
 }
+
+/** What agents may send to. */
+const agentPaths: readonly (string | undefined)[] = [reportPath, preflightPath];
 
 /** How long Temporal may take before the agent is asked to keep its reports, ms. */
 const takeWithinMs = 5000;
@@ -52,8 +57,8 @@ export function openIntake(options: IntakeOptions): FastifyInstance {
 
   // Before the body is read: who may not report cannot make us parse anything.
   server.addHook('onRequest', async (request, reply) => {
-    if (request.routeOptions.url !== reportPath) return undefined;
-    if (!options.delivery()) return reject(reply, notLeading());
+    if (!agentPaths.includes(request.routeOptions.url)) return undefined;
+    if (!options.collector()) return reject(reply, notLeading());
     const answer = await options.authenticate(request.headers.authorization);
     if (answer.kind === 'refused') return reject(reply, answer);
     reporters.set(request, answer);
@@ -72,6 +77,8 @@ export function openIntake(options: IntakeOptions): FastifyInstance {
     return answer.kind === 'refused' ? reject(reply, answer) : reply.code(202).send({ accepted: answer.accepted } satisfies ReportAnswer);
   });
 
+  takePreflightFiles(server, { ...options, reporterOf: (request) => reporters.get(request), reject });
+
   server.setErrorHandler<FastifyError>((error, request, reply) => {
     const rejection = rejectionOf(error);
     if (rejection) return reject(reply, refused(rejection, error.message.slice(0, 200)));
@@ -83,7 +90,7 @@ export function openIntake(options: IntakeOptions): FastifyInstance {
 
 async function take(batch: ReportBatch, reporter: Reporter, options: IntakeOptions): Promise<{ kind: 'taken'; accepted: number } | Refusal> {
   const { agents, metrics, log } = options;
-  const delivery = options.delivery();
+  const delivery = options.collector()?.delivery;
   if (!delivery) return notLeading();
   agents.heard(batch);
   const before = agents.acknowledged(batch);
@@ -93,7 +100,7 @@ async function take(batch: ReportBatch, reporter: Reporter, options: IntakeOptio
     options.onNodeFault(reporter.node);
     const failure = await sendAll(delivery, reporter.node, faults);
     // Losing the Lease ends the delivery: the agent must look for the new leader.
-    if (failure) return options.delivery() ? refused('temporal-unreachable', failure.because) : notLeading();
+    if (failure) return options.collector() ? refused('temporal-unreachable', failure.because) : notLeading();
     log.info({ node: reporter.node, faults: faults.map(({ id, code }) => ({ id, code })) }, 'faults accepted');
   }
   metrics.reportsAccepted.inc(faults.length);
@@ -117,13 +124,6 @@ function tellGaps({ node, gaps }: ReportBatch, { metrics, log }: IntakeOptions):
     metrics.gaps.inc({ what: gap.what });
     log.warn({ node, ...gap }, 'an agent missed something');
   }
-}
-
-const notLeading = (): Refusal => refused('not-leading', 'this controller does not lead');
-
-function firstIssue(issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[]): string {
-  const [issue] = issues;
-  return issue ? `${issue.path.map(String).join('.') || 'body'}: ${issue.message}`.slice(0, 200) : 'not a report';
 }
 
 /** Errors of the HTTP layer that are the sender's. */

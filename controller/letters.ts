@@ -2,12 +2,19 @@
 
 import type { Fault } from '../contract/faults.ts';
 import { faultLimits } from '../contract/faults.ts';
-import { jobWorkflowId, nodeWorkflowId } from '../contract/ids.ts';
+import { jobWorkflowId, nodeWorkflowId, preflightWorkflowId } from '../contract/ids.ts';
 import type { JobRef } from '../contract/jobs.ts';
 import type { FaultsObserved, JobObserved, NodeObserved, Recover } from '../contract/messages.ts';
+import { type CollectedReport, type PodsTesting, preflightLimits, type RefusedReport, type ReportsArrived, type Workload } from '../contract/preflight.ts';
 
 /** Whose workflow it is. */
-export type Addressee = { readonly kind: 'job'; readonly job: JobRef } | { readonly kind: 'node'; readonly node: string };
+export type Addressee =
+  | { readonly kind: 'job'; readonly job: JobRef }
+  | { readonly kind: 'node'; readonly node: string }
+  | { readonly kind: 'preflight'; readonly workload: Workload };
+
+/** What became of one report file. */
+export type Arrival = { readonly report: CollectedReport } | { readonly refused: RefusedReport };
 
 /** One fact for one workflow. */
 export type Letter = {
@@ -20,9 +27,12 @@ export type Letter = {
   | { readonly says: 'jobObserved'; readonly observed: JobObserved }
   | { readonly says: 'nodeObserved'; readonly observed: NodeObserved }
   | { readonly says: 'recover'; readonly wish: Recover }
+  | { readonly says: 'reportsArrived'; readonly arrival: Arrival }
+  | { readonly says: 'podsTesting'; readonly testing: PodsTesting }
+  | { readonly says: 'podsGone' }
 );
 
-/** One request to Temporal: what stands together in a mailbox and says the same, at most `faultLimits.perSignal` faults. */
+/** One request to Temporal: what stands together in a mailbox and says the same, as much as one signal may carry. */
 export interface Call {
   readonly workflowId: string;
   readonly starts?: Addressee;
@@ -31,10 +41,22 @@ export interface Call {
     | { readonly name: 'faultsObserved'; readonly payload: FaultsObserved }
     | { readonly name: 'jobObserved'; readonly payload: JobObserved }
     | { readonly name: 'nodeObserved'; readonly payload: NodeObserved }
-    | { readonly name: 'recover'; readonly payload: Recover };
+    | { readonly name: 'recover'; readonly payload: Recover }
+    | { readonly name: 'reportsArrived'; readonly payload: ReportsArrived }
+    | { readonly name: 'podsTesting'; readonly payload: PodsTesting }
+    | { readonly name: 'podsGone'; readonly payload?: undefined };
 }
 
-const idOf = (to: Addressee): string => (to.kind === 'job' ? jobWorkflowId(to.job) : nodeWorkflowId(to.node));
+function idOf(to: Addressee): string {
+  switch (to.kind) {
+    case 'job':
+      return jobWorkflowId(to.job);
+    case 'node':
+      return nodeWorkflowId(to.node);
+    case 'preflight':
+      return preflightWorkflowId(to.workload);
+  }
+}
 
 /** The job's workflow shall run. */
 export const startLetter = (job: JobRef): Letter => ({ says: 'start', workflowId: jobWorkflowId(job), starts: { kind: 'job', job } });
@@ -59,6 +81,21 @@ export const jobEndLetter = (workflowId: string, observed: JobObserved): Letter 
 /** What became of a Node object; nobody is told when nobody looks after it. */
 export const nodeLetter = (node: string, observed: NodeObserved): Letter => ({ says: 'nodeObserved', workflowId: nodeWorkflowId(node), observed });
 
+/** Starts the workflow that collects the reports of the workload. */
+export function arrivalLetter(workload: Workload, arrival: Arrival): Letter {
+  const starts = { kind: 'preflight', workload } as const;
+  return { says: 'reportsArrived', workflowId: idOf(starts), starts, arrival };
+}
+
+/** Starts it as well: also a set of pods that never reports is waited for, and told of. */
+export function testingLetter(workload: Workload, pod: PodsTesting['pod']): Letter {
+  const starts = { kind: 'preflight', workload } as const;
+  return { says: 'podsTesting', workflowId: idOf(starts), starts, testing: { pod } };
+}
+
+/** No pod of a workload is left; nobody is told when nobody collects. */
+export const podsGoneLetter = (workflowId: string): Letter => ({ says: 'podsGone', workflowId });
+
 /** A fault within `faultLimits`: long texts are cut; an id or code that is too long is a defect of its maker. */
 export function bounded(fault: Fault): Fault {
   if (fault.id.length > faultLimits.id) throw new RangeError(`the fault id has ${fault.id.length} characters: ${fault.id.slice(0, 80)}`);
@@ -72,17 +109,35 @@ export function bounded(fault: Fault): Fault {
 }
 
 /** Two letters of one key say the same thing, or the later one says it better. */
-export const letterKey = (letter: Letter): string => (letter.says === 'faultsObserved' ? `fault ${letter.fault.id}` : letter.says);
+export function letterKey(letter: Letter): string {
+  if (letter.says === 'faultsObserved') return `fault ${letter.fault.id}`;
+  if (letter.says === 'podsTesting') return `testing ${letter.testing.pod.uid}`;
+  return letter.says === 'reportsArrived' ? arrivalKey(letter.arrival) : letter.says;
+}
+
+function arrivalKey(arrival: Arrival): string {
+  if ('report' in arrival) return `report ${arrival.report.pod.uid} ${arrival.report.report.rank} ${arrival.report.writtenAt}`;
+  const { rank, what, at } = arrival.refused;
+  return `refused ${rank} ${what} ${at}`;
+}
 
 /** Facts about an object's state: only the newest counts. Everything else is kept as it was first said. */
 export const replacesOlder = (letter: Letter): boolean => letter.says === 'jobObserved' || letter.says === 'nodeObserved';
 
+/** What is many at a time, and how much of it one signal carries. */
+const together: Partial<Record<Letter['says'], number>> = { faultsObserved: faultLimits.perSignal, reportsArrived: preflightLimits.perSignal };
+
 /** How many letters from the front travel in one call. */
 export function howManyTogether(letters: readonly Letter[]): number {
-  if (letters[0]?.says !== 'faultsObserved') return Math.min(letters.length, 1);
-  const end = letters.findIndex((letter) => letter.says !== 'faultsObserved');
-  return Math.min(end === -1 ? letters.length : end, faultLimits.perSignal);
+  const says = letters[0]?.says;
+  const most = (says && together[says]) ?? 1;
+  const end = letters.findIndex((letter) => letter.says !== says);
+  return Math.min(end === -1 ? letters.length : end, most);
 }
+
+/** How many letters may wait for the workflow of this one: a whole workload reports at the same moment. */
+export const mostWaiting = ({ says }: Letter): number =>
+  says === 'reportsArrived' || says === 'podsTesting' || says === 'podsGone' ? preflightLimits.size : 2000;
 
 /** Letters of one mailbox that travel together, as one call. */
 export function callOf(letters: readonly Letter[]): Call {
@@ -103,5 +158,19 @@ export function callOf(letters: readonly Letter[]): Call {
       return { ...to, signal: { name: 'nodeObserved', payload: first.observed } };
     case 'recover':
       return { ...to, signal: { name: 'recover', payload: first.wish } };
+    case 'reportsArrived':
+      return { ...to, signal: { name: 'reportsArrived', payload: arrivalsOf(letters) } };
+    case 'podsTesting':
+      return { ...to, signal: { name: 'podsTesting', payload: first.testing } };
+    case 'podsGone':
+      return { ...to, signal: { name: 'podsGone' } };
   }
+}
+
+function arrivalsOf(letters: readonly Letter[]): ReportsArrived {
+  const arrivals = letters.flatMap((letter) => (letter.says === 'reportsArrived' ? [letter.arrival] : []));
+  return {
+    reports: arrivals.flatMap((arrival) => ('report' in arrival ? [arrival.report] : [])),
+    refused: arrivals.flatMap((arrival) => ('refused' in arrival ? [arrival.refused] : [])),
+  };
 }

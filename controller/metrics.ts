@@ -8,6 +8,8 @@ export interface ControllerMetrics {
   readonly reportsRepeated: Counter;
   readonly rejected: Counter<'reason'>;
   readonly gaps: Counter<'what'>;
+  readonly preflightReports: Counter<'answer'>;
+  readonly preflightRefused: Counter<'reason'>;
   readonly signalsSent: Counter<'signal'>;
   readonly signalFailures: Counter<'signal'>;
   readonly podFaults: Counter<'code'>;
@@ -53,6 +55,8 @@ export function controllerMetrics(registry: Registry, readings: Readings): Contr
     reportsRepeated: new Counter({ ...table.reportsRepeated, registers }),
     rejected: new Counter({ ...table.rejected, registers }),
     gaps: new Counter({ ...table.gaps, registers }),
+    preflightReports: new Counter({ ...table.preflightReports, registers }),
+    preflightRefused: new Counter({ ...table.preflightRefused, registers }),
     signalsSent: new Counter({ ...table.signalsSent, registers }),
     signalFailures: new Counter({ ...table.signalFailures, registers }),
     podFaults: new Counter({ ...table.podFaults, registers }),

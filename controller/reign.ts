@@ -4,19 +4,24 @@ import type { ControllerSettings } from '../contract/settings.schema.ts';
 import type { Logger } from 'pino';
 import type { Kube } from '../kube/connection.ts';
 import type { QuarantineTaint } from '../kube/job-kinds/index.ts';
+import type { PreflightPod } from '../kube/preflight-pods.ts';
 import { type Hearing, whySilent } from '../policy/agent-silence.ts';
 import { type Delivery, openDelivery, type Sender } from './delivery.ts';
 import type { Call } from './letters.ts';
 import type { ControllerMetrics } from './metrics.ts';
+import { beginRounds, type Rounds } from './rounds/polls.ts';
+import type { TestingPod } from './rounds/run.ts';
 import type { Workflows } from './temporal.ts';
-import { watchJobs } from './watchers/jobs.ts';
+import { type KnownJob, watchJobs } from './watchers/jobs.ts';
 import { type NodesWatch, watchNodes } from './watchers/nodes.ts';
 import { watchPods } from './watchers/pods.ts';
+import { type PreflightsWatch, watchPreflights } from './watchers/preflights.ts';
 
 export interface ReignOptions {
   readonly kube: Kube;
   readonly taint: QuarantineTaint;
   readonly readiness: ControllerSettings['nodes'];
+  readonly rounds: ControllerSettings['preflight'];
   readonly sender: Sender;
   readonly workflows: Workflows;
   /** When the agent of a node was last heard, and after which time it counts as silent; monotonic, ms. */
@@ -29,6 +34,8 @@ export interface ReignOptions {
 export interface Reign {
   readonly delivery: Delivery;
   readonly nodes: NodesWatch;
+  readonly preflights: PreflightsWatch;
+  readonly rounds: Rounds;
   /** What can be heard of the nodes with accelerators. */
   hearing(): Hearing;
   /** Nothing is sent after this. Safe to repeat. */
@@ -36,7 +43,7 @@ export interface Reign {
 }
 
 /** From here on we alone speak for the cluster. */
-export function beginReign({ kube, taint, readiness, sender, workflows, heardAt, silentMs, metrics, log }: ReignOptions): Reign {
+export function beginReign({ kube, taint, readiness, rounds: settings, sender, workflows, heardAt, silentMs, metrics, log }: ReignOptions): Reign {
   const since = performance.now();
   const over = new AbortController();
   const { signal } = over;
@@ -53,7 +60,11 @@ export function beginReign({ kube, taint, readiness, sender, workflows, heardAt,
   });
   const watching = { kube, delivery, metrics, log, signal };
   const nodes = watchNodes({ ...watching, taint, readiness, workflows });
-  const jobs = watchJobs({ ...watching, taint, workflows, onJob: (job) => pods.lookAgain(job) });
+  const jobs = watchJobs({ ...watching, taint, workflows, onJob });
+  function onJob(job: KnownJob): void {
+    pods.lookAgain(job);
+    preflights.lookAgain(job);
+  }
   const hearing = (): Hearing => ({ nodes: nodes.accelerated(), heardAt, ledSince: since, graceMs: silentMs });
   const pods = watchPods({
     ...watching,
@@ -61,7 +72,12 @@ export function beginReign({ kube, taint, readiness, sender, workflows, heardAt,
     heard: (node, from = since) => (heardAt(node) ?? -Infinity) >= from,
     silence: (node) => whySilent(node, hearing(), performance.now()),
   });
-  return { delivery, nodes, hearing, end: () => over.abort() };
+  const preflights = watchPreflights({ ...watching, job: (uid) => jobs.get(uid), workflows });
+  const rounds = beginRounds({ settings, podOf: (uid) => testingPod(preflights.pods.get(uid)), signal, log });
+  return { delivery, nodes, preflights, rounds, hearing, end: () => over.abort() };
 }
 
 const nameOf = (call: Call): string => call.signal?.name ?? 'start';
+
+/** One that runs and that nobody has asked to go. */
+const testingPod = (pod: PreflightPod | undefined): TestingPod | undefined => (pod?.node === undefined || pod.leaving ? undefined : { ...pod, node: pod.node });

@@ -13,6 +13,14 @@ export interface Refusal {
 
 export const refused = (rejection: Rejection, because: string): Refusal => ({ kind: 'refused', rejection, because });
 
+export const notLeading = (): Refusal => refused('not-leading', 'this controller does not lead');
+
+/** What is wrong with a body, as zod found it. */
+export function firstIssue(issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[]): string {
+  const [issue] = issues;
+  return issue ? `${issue.path.map(String).join('.') || 'body'}: ${issue.message}`.slice(0, 200) : 'not a report';
+}
+
 /** A token that may belong to an agent: its pod has to be looked at. `account` is `namespace/name`. */
 export interface Claimed {
   readonly kind: 'claimed';
@@ -28,11 +36,11 @@ export interface Reporter {
   readonly podUid: string;
 }
 
-/** Only tokens of the agent's own account that are bound to a pod on a node. */
-export function decideClaim(review: ReviewedToken, account: string): Claimed | Refusal {
+/** Only tokens of one account, the agent's own, or of any where none is named, that are bound to a pod on a node. */
+export function decideClaim(review: ReviewedToken, account: string | undefined): Claimed | Refusal {
   if (!review.authenticated) return refused('unauthenticated', 'the token is not valid for this audience');
-  const [namespace = '', name = ''] = account.split('/');
-  if (review.user !== `system:serviceaccount:${namespace}:${name}`) return refused('other-account', `${review.user} may not report`);
+  const [, namespace = '', name = ''] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(review.user) ?? [];
+  if (namespace === '' || (account !== undefined && account !== `${namespace}/${name}`)) return refused('other-account', `${review.user} may not report`);
   if (!review.pod || review.node === undefined) return refused('unauthenticated', 'the token is not bound to a pod on a node');
   return { kind: 'claimed', namespace, pod: review.pod, node: review.node };
 }

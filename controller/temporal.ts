@@ -6,7 +6,7 @@ import { KcoverError } from '../contract/errors.ts';
 import { nodeWorkflowId, workflowTypes } from '../contract/ids.ts';
 import type { NodeOutcome } from '../contract/nodes.ts';
 import { searchAttributePairs } from '../contract/search-attributes.ts';
-import { jobStart, nodeStart, type Start } from '../contract/starts.ts';
+import { jobStart, nodeStart, preflightStart, type Start } from '../contract/starts.ts';
 import type { Sender } from './delivery.ts';
 import type { Addressee, Call } from './letters.ts';
 
@@ -24,6 +24,7 @@ export type LastRun = { readonly state: 'none' } | { readonly state: 'running' }
 export interface Workflows {
   runningJobs(): Promise<readonly string[]>;
   runningNodes(): Promise<readonly string[]>;
+  runningPreflights(): Promise<readonly string[]>;
   /** Names of nodes that had a quarantine when they went. */
   nodesGone(): Promise<readonly string[]>;
   lastRun(node: string): Promise<LastRun>;
@@ -31,7 +32,16 @@ export interface Workflows {
 
 /** Sends with a deadline; every failure is a `KcoverError` that may be tried again. */
 export function temporalSender({ client, taskQueue, callMs = 5000 }: TemporalOptions): Sender {
-  const startOf = (to: Addressee) => (to.kind === 'job' ? startOptions(jobStart(to.job, taskQueue)) : startOptions(nodeStart(to.node, taskQueue)));
+  function startOf(to: Addressee) {
+    switch (to.kind) {
+      case 'job':
+        return startOptions(jobStart(to.job, taskQueue));
+      case 'node':
+        return startOptions(nodeStart(to.node, taskQueue));
+      case 'preflight':
+        return startOptions(preflightStart(to.workload, taskQueue));
+    }
+  }
 
   async function call({ workflowId, starts, signal }: Call): Promise<unknown> {
     if (!signal) {
@@ -39,9 +49,10 @@ export function temporalSender({ client, taskQueue, callMs = 5000 }: TemporalOpt
       const { workflowType, ...options } = startOf(starts);
       return client.workflow.start(workflowType, { ...options, workflowIdConflictPolicy: 'USE_EXISTING' });
     }
-    if (!starts) return client.workflow.getHandle(workflowId).signal(signal.name, signal.payload);
+    const signalArgs = signal.payload === undefined ? [] : [signal.payload];
+    if (!starts) return client.workflow.getHandle(workflowId).signal(signal.name, ...signalArgs);
     const { workflowType, ...options } = startOf(starts);
-    return client.workflow.signalWithStart(workflowType, { ...options, signal: signal.name, signalArgs: [signal.payload] });
+    return client.workflow.signalWithStart(workflowType, { ...options, signal: signal.name, signalArgs });
   }
 
   return {
@@ -75,6 +86,7 @@ export function temporalWorkflows({ client, callMs = 30_000 }: TemporalOptions):
 
   return {
     runningJobs: () => idsOf(`WorkflowType = '${workflowTypes.trainingJob}' AND ExecutionStatus = 'Running'`),
+    runningPreflights: () => idsOf(`WorkflowType = '${workflowTypes.preflight}' AND ExecutionStatus = 'Running'`),
     runningNodes: () => nodesOf(`WorkflowType = '${workflowTypes.nodeQuarantine}' AND ExecutionStatus = 'Running'`),
     nodesGone: async () => [...new Set(await nodesOf(`WorkflowType = '${workflowTypes.nodeQuarantine}' AND KcoverOutcome = 'gone'`))],
     lastRun: (node) => inTime(`look at node/${node}`, () => lastRun(client, node)),

@@ -27,7 +27,7 @@ const fromTheRelease: Readonly<Record<Role, readonly string[]>> = {
 };
 
 /** Text that the program takes as a duration; the schema of its settings checks that by a function. */
-const durationPattern = String.raw`^\s*\d+(\.\d+)?(ms|s|m|h|d)\s*$`;
+const durationPattern = String.raw`^\s*(\d+(\.\d+)?(ms|s|m|h|d))+\s*$`;
 
 /** What the values of the chart may be; helm refuses the rest. */
 export function chartSchema(): string {

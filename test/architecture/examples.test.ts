@@ -19,6 +19,7 @@ describe('the examples', () => {
 
   it.each([
     ['examples/pytorchjob.yaml', jobKinds.PyTorchJob, 4],
+    ['examples/preflight/pytorchjob.yaml', jobKinds.PyTorchJob, 4],
     ['examples/mpijob.yaml', jobKinds.MPIJob, 3],
   ])('hold a job that is opted in and can be recovered: %s', (file, entry, podsExpected) => {
     const job = parse(textOf(file)) as KubernetesObject;
@@ -29,6 +30,6 @@ describe('the examples', () => {
   });
 
   it('are all looked at here', () => {
-    expect(files.filter((file) => file.startsWith('examples/'))).toHaveLength(5);
+    expect(files.filter((file) => /^examples\/.*\.yaml$/.test(file))).toHaveLength(6);
   });
 });

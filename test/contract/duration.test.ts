@@ -7,9 +7,11 @@ describe('durations', () => {
     ['30s', 30_000],
     ['1.5h', 5_400_000],
     ['7d', 604_800_000],
+    ['1h30m', 5_400_000],
+    ['1m1.5s', 61_500],
   ])('reads %s', (text, ms) => expect(parseDuration(text)).toBe(ms));
 
-  it.each(['', '10', 'ten minutes', '5 m', '-3s'])('does not take %j for a duration', (text) => expect(parseDuration(text)).toBeUndefined());
+  it.each(['', '10', 'ten minutes', '5 m', '1h 30m', '-3s'])('does not take %j for a duration', (text) => expect(parseDuration(text)).toBeUndefined());
 
   it.each([
     [340, '340ms'],

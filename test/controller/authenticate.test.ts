@@ -32,6 +32,14 @@ describe('who may report', () => {
     expect(decision.kind === 'refused' ? decision.rejection : decision.kind).toBe(expected);
   });
 
+  it.each<[string, ReviewedToken, string]>([
+    ['takes a token of any account of a pod where none is named', { ...good, user: 'system:serviceaccount:train:default' }, 'claimed'],
+    ['refuses a person even then', { ...good, user: 'kcover-agent' }, 'other-account'],
+  ])('%s', (_sentence, review, expected) => {
+    const decision = decideClaim(review, undefined);
+    expect(decision.kind === 'refused' ? decision.rejection : decision.kind).toBe(expected);
+  });
+
   it.each<[string, LivePod | undefined, string]>([
     ['believes a live pod', live, 'reporter'],
     ['refuses a pod that is gone', undefined, 'dead-pod'],

@@ -102,9 +102,9 @@ export class LiveController {
     return startController({ settings, kube: this.#kube, temporal: this.temporal, identity, pod, log, metrics: registry });
   }
 
-  async post(body: unknown, token: string | undefined, to = this.controller): Promise<Answered> {
+  async post(body: unknown, token: string | undefined, to = this.controller, path = reportPath): Promise<Answered> {
     const dispatcher = new Agent({ connect: { ca: this.#certificate } });
-    const answer = await fetch(`https://127.0.0.1:${to.address.port}${reportPath}`, {
+    const answer = await fetch(`https://127.0.0.1:${to.address.port}${path}`, {
       method: 'POST',
       dispatcher,
       headers: { 'content-type': 'application/json', ...(token !== undefined && { authorization: `Bearer ${token}` }) },

@@ -118,6 +118,55 @@ describe('failures of a pod', () => {
     expect(podFailures(given).map((fault) => [fault.id, fault.code])).toEqual(expected);
   });
 
+  const preflight = (status: V1PodStatus, label = 'true'): V1Pod => {
+    const given = pod(status);
+    return {
+      ...given,
+      metadata: { ...given.metadata, labels: { 'kcover.io/preflight': label } },
+      spec: { ...given.spec, containers: [], initContainers: [{ name: 'setup' }, { name: 'preflight' }] },
+    };
+  };
+  const found = (reason = 'Error', exitCode = 3) => [container('preflight', { state: { terminated: ended(exitCode, reason) } })];
+
+  it.each<[sentence: string, pod: V1Pod, codes: readonly string[]]>([
+    ['a preflight that found something is none', preflight({ phase: 'Pending', initContainerStatuses: found() }), []],
+    ['a preflight that found something and failed its pod is none', preflight({ phase: 'Failed', initContainerStatuses: found() }), []],
+    [
+      'a preflight that found something before and runs again is none',
+      preflight({
+        phase: 'Pending',
+        initContainerStatuses: [container('preflight', { state: { running: {} }, lastState: { terminated: ended(3, 'Error') } })],
+      }),
+      [],
+    ],
+    ['a preflight that ran out of memory is one', preflight({ phase: 'Failed', initContainerStatuses: found('OOMKilled', 137) }), ['pod/oom-killed']],
+    ['a preflight that cannot be started is one', preflight({ phase: 'Pending', initContainerStatuses: found('StartError', 128) }), ['pod/cannot-run']],
+    [
+      'another init container that fails beside it is one',
+      preflight({ initContainerStatuses: [container('setup', { state: { terminated: ended(1, 'Error') } })] }),
+      ['pod/init-exit'],
+    ],
+    [
+      'a container that fails after a preflight that found something is one',
+      preflight({ phase: 'Failed', initContainerStatuses: found(), containerStatuses: [container('pytorch', { state: { terminated: ended(1, 'Error') } })] }),
+      ['pod/exit'],
+    ],
+    ['an eviction of its pod is one', preflight({ phase: 'Failed', reason: 'Evicted', initContainerStatuses: found() }), ['pod/evicted']],
+    ['a pod that failed for another reason is one', preflight({ phase: 'Failed', reason: 'NodeLost', initContainerStatuses: found() }), ['pod/failed']],
+    [
+      'a failed phase without a preflight that found anything is one',
+      preflight({ phase: 'Failed', initContainerStatuses: found('Completed', 0) }),
+      ['pod/failed'],
+    ],
+    [
+      'without the label strictly true it is an init container like others',
+      preflight({ phase: 'Failed', initContainerStatuses: found() }, 'yes'),
+      ['pod/init-exit'],
+    ],
+  ])('%s', (_sentence, given, codes) => {
+    expect(podFailures(given).map(({ code }) => code)).toEqual(codes);
+  });
+
   it('names container, exit code, reason, node, pod and time', () => {
     const [fault] = podFailures(
       pod({

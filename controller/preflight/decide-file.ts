@@ -1,0 +1,77 @@
+/** Whether a report file counts: what its place says and when it was written must fit a pod. Pure. */
+
+import type { CollectedReport, PreflightFile, RefusedReport } from '../../contract/preflight.ts';
+import type { PreflightPod, TestTime } from '../../kube/preflight-pods.ts';
+
+export type FileDecision =
+  | { readonly answer: 'taken'; readonly pod: PreflightPod; readonly report: CollectedReport }
+  | { readonly answer: 'wait'; readonly because: string }
+  /** Told to the workflow where a pod says whose it is. */
+  | { readonly answer: 'refused'; readonly pod?: PreflightPod; readonly refused: RefusedReport };
+
+export interface FileFacts {
+  /** Of the file's namespace, workload and rank on the reporter's node, the newest first. */
+  readonly pods: readonly PreflightPod[];
+  /** Whether that is up to date. */
+  readonly sees: boolean;
+  /** UTC, ms. */
+  readonly now: number;
+}
+
+/** Container times are whole seconds, ms. */
+const slackMs = 1000;
+/** How long the API server may take to tell of a pod, and a kubelet of its state, ms; the clocks of nodes differ too. */
+const youngMs = 3 * 60_000;
+
+/** `node`: the reporter's own. */
+export function decideFile(file: PreflightFile, node: string, { pods, sees, now }: FileFacts): FileDecision {
+  const [newest] = pods;
+  const refuse = (what: RefusedReport['what'], because: string, pod = newest): FileDecision => {
+    const refused = { rank: file.rank, node, what, because, at: new Date(file.writtenAt).toISOString() };
+    return { answer: 'refused', refused, ...(pod && { pod }) };
+  };
+  const forged = 'report' in file ? forgery(file, node) : undefined;
+  if (forged) return refuse(forged.what, forged.because);
+
+  const young = now - Date.parse(file.writtenAt) < youngMs;
+  if (!newest) {
+    if (!sees || young) return { answer: 'wait', because: 'its pod is not seen yet' };
+    return refuse('no-pod', `no pod of ${file.workload} with rank ${file.rank} runs on ${node}`);
+  }
+  for (const pod of pods) {
+    const when = whenWritten(file.writtenAt, pod);
+    if (when === 'testing') return { answer: 'wait', because: 'its pod is still testing' };
+    if (when === 'tested') return 'report' in file ? take(file, pod) : refuse(file.problem.field, file.problem.because, pod);
+  }
+  if (!sees || (young && mayHaveTestedUnseen(file.writtenAt, newest))) return { answer: 'wait', because: 'the test of its pod is not seen yet' };
+  return refuse('stale', `it was not written while ${newest.name} tested`);
+}
+
+/** A file that says it comes from elsewhere than it lies. */
+function forgery({ rank, report }: Extract<PreflightFile, { report: unknown }>, node: string): Pick<RefusedReport, 'what' | 'because'> | undefined {
+  if (report.node !== node) return { what: 'other-node', because: `it names node ${report.node}` };
+  if (report.rank !== rank) return { what: 'other-rank', because: `it names rank ${report.rank}` };
+  return undefined;
+}
+
+const take = ({ report, writtenAt }: Extract<PreflightFile, { report: unknown }>, pod: PreflightPod): FileDecision => ({
+  answer: 'taken',
+  pod,
+  report: { report, pod: { name: pod.name, uid: pod.uid }, writtenAt: new Date(writtenAt).toISOString() },
+});
+
+/** A test without an end either runs still, or its pod went before it was seen to end. */
+function whenWritten(writtenAt: string, { tests, testing }: PreflightPod): 'testing' | 'tested' | 'neither' {
+  const spanning = tests.filter((test) => spans(test, writtenAt));
+  if (testing && spanning.some(({ until }) => until === undefined)) return 'testing';
+  return spanning.length > 0 ? 'tested' : 'neither';
+}
+
+function spans({ from, until }: TestTime, at: string): boolean {
+  const time = Date.parse(at);
+  return time >= Date.parse(from) - slackMs && (until === undefined || time <= Date.parse(until) + slackMs);
+}
+
+/** After every test that is known: the next one may have begun. */
+const mayHaveTestedUnseen = (at: string, { tests }: PreflightPod): boolean =>
+  tests.every(({ until }) => until !== undefined && Date.parse(at) > Date.parse(until));

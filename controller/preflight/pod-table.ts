@@ -1,0 +1,85 @@
+/** The pods that test their node, in memory: by UID, and by the place that their report file names. */
+
+import type { PreflightPod } from '../../kube/preflight-pods.ts';
+
+/** Where a report file says that it comes from. */
+export interface FilePlace {
+  readonly namespace: string;
+  readonly workload: string;
+  readonly rank: number;
+  readonly node: string;
+}
+
+export interface PreflightPods {
+  /** Undefined when it is gone. */
+  get(uid: string): PreflightPod | undefined;
+  /** Pods that may have written such a file, the newest first; also those that went a short while ago. */
+  at(place: FilePlace): readonly PreflightPod[];
+}
+
+export interface PodTable extends PreflightPods {
+  put(pod: PreflightPod): void;
+  /** The pod is gone; its file may still arrive. */
+  leave(uid: string): void;
+}
+
+/** How long a report may come after its pod, ms: an operator deletes a failed pod at once. */
+const keptMs = 10 * 60_000;
+
+/** `now`: monotonic, ms. */
+export function openPodTable(now: () => number): PodTable {
+  const pods = new Map<string, PreflightPod>();
+  /** By workload name, then rank: UIDs. */
+  const places = new Map<string, Map<number, Set<string>>>();
+  /** When they went, the oldest first. */
+  const departed = new Map<string, number>();
+
+  const keyOf = (namespace: string, name: string) => `${namespace}/${name}`;
+  const known = (uids: Iterable<string>) => [...uids].flatMap((uid) => pods.get(uid) ?? []).toSorted(newestFirst);
+
+  function forget(uid: string): void {
+    const pod = pods.get(uid);
+    pods.delete(uid);
+    departed.delete(uid);
+    if (!pod) return;
+    const key = keyOf(pod.namespace, pod.workload.name);
+    const ranks = places.get(key);
+    const uids = ranks?.get(pod.rank);
+    uids?.delete(uid);
+    if (uids?.size === 0) ranks?.delete(pod.rank);
+    if (ranks?.size === 0) places.delete(key);
+  }
+
+  function forgetOld(): void {
+    for (const [uid, at] of departed) {
+      if (now() - at < keptMs) return;
+      forget(uid);
+    }
+  }
+
+  return {
+    put(pod) {
+      const before = pods.get(pod.uid);
+      if (before && before.rank !== pod.rank) forget(pod.uid);
+      departed.delete(pod.uid);
+      pods.set(pod.uid, pod);
+      const key = keyOf(pod.namespace, pod.workload.name);
+      const ranks = places.get(key) ?? new Map<number, Set<string>>();
+      places.set(key, ranks);
+      ranks.set(pod.rank, (ranks.get(pod.rank) ?? new Set()).add(pod.uid));
+    },
+    leave(uid) {
+      forgetOld();
+      const pod = pods.get(uid);
+      if (!pod) return;
+      pods.set(uid, { ...pod, testing: false, leaving: true });
+      departed.set(uid, now());
+    },
+    get: (uid) => (departed.has(uid) ? undefined : pods.get(uid)),
+    at: ({ namespace, workload, rank, node }) => known(places.get(keyOf(namespace, workload))?.get(rank) ?? []).filter((pod) => pod.node === node),
+  };
+}
+
+/** Times of creation are whole seconds: of two in one second the one that stays is the newer. */
+const newestFirst = (a: PreflightPod, b: PreflightPod): number =>
+  b.createdAt.localeCompare(a.createdAt) || Number(a.leaving) - Number(b.leaving) || Number(a.ended !== undefined) - Number(b.ended !== undefined);

@@ -1,0 +1,195 @@
+/**
+ * The rounds of one run: who takes part, what was planned, and what each rank is told. It reads no clock and asks nobody.
+ * Every request carries all results of its rank, so that a new leader comes to the same plans as the one before.
+ */
+
+import { createHash } from 'node:crypto';
+import type { Workload } from '../../contract/preflight.ts';
+import type { PlanFacts, RoundAnswer, RoundPlan, RoundRequest } from '../../contract/preflight-rounds.ts';
+
+/** A pod that tests its node. */
+export interface TestingPod {
+  readonly uid: string;
+  readonly workload: Workload;
+  readonly rank: number;
+  readonly node: string;
+  /** RFC 3339. */
+  readonly createdAt: string;
+}
+
+export type Asked =
+  | { readonly kind: 'answer'; readonly answer: RoundAnswer }
+  | { readonly kind: 'refused'; readonly because: string }
+  /** Nothing to say before another rank asks, or before this time (ms, of the clock of `now`). */
+  | { readonly kind: 'hold'; readonly until: number; readonly because: string };
+
+export interface RunOptions {
+  readonly plan: (facts: PlanFacts) => RoundPlan;
+  /** How long a round waits for a rank after it heard of another one, ms. */
+  readonly withinMs: number;
+  /** `without`: ranks that took part before and did not come in time. */
+  readonly onPlan?: (round: number, plan: RoundPlan, without: readonly number[]) => void;
+}
+
+export interface Run {
+  ask(pod: TestingPod, request: RoundRequest, now: number): Asked;
+  /** Changes when those who hold may have an answer. */
+  version(): number;
+  /** Drops pods that are gone; false when none is left. */
+  keep(isThere: (uid: string) => boolean): boolean;
+}
+
+interface Member {
+  readonly pod: TestingPod;
+  readonly request: RoundRequest;
+}
+
+/** `past`: all who take part were through before we led. */
+type Planned =
+  | { readonly kind: 'done'; readonly because: string }
+  | { readonly kind: 'past' }
+  | { readonly kind: 'round'; readonly peers: Map<number, number> };
+
+const done = (because: string): Asked => ({ kind: 'answer', answer: { kind: 'done', because } });
+
+export function openRun({ plan, withinMs, onPlan }: RunOptions): Run {
+  const members = new Map<number, Member>();
+  /** UIDs of pods whose rank a newer pod has. */
+  const replaced = new Set<string>();
+  let planned: Planned[] = [];
+  let seed: string | undefined;
+  let version = 0;
+  let size = 0;
+  /** Of the next round: who has told what it needs, whom it waits for, and when it last heard of one. */
+  let ready = new Set<number>();
+  let awaited = new Set<number>();
+  let heardAt = 0;
+
+  function restart(): void {
+    members.clear();
+    ready.clear();
+    planned = [];
+    seed = undefined;
+    version++;
+  }
+
+  /** Makes room for a newer pod. */
+  function isReplaced(pod: TestingPod): boolean {
+    if (replaced.has(pod.uid)) return true;
+    const known = members.get(pod.rank)?.pod;
+    if (!known || known.uid === pod.uid) return false;
+    const isOlder = pod.createdAt < known.createdAt;
+    replaced.add(isOlder ? pod.uid : known.uid);
+    if (!isOlder) restart();
+    return isOlder;
+  }
+
+  function objection({ rank }: TestingPod, request: RoundRequest): string | undefined {
+    if (rank >= request.size) return `rank ${rank} is not below the size ${request.size}`;
+    const others = members.size - (members.has(rank) ? 1 : 0);
+    return others > 0 && request.size !== size ? `other ranks of this run say that there are ${size}, not ${request.size}` : undefined;
+  }
+
+  function register(pod: TestingPod, request: RoundRequest, now: number): void {
+    if (planned.length === 0 && (members.size === 0 || size !== request.size)) awaited = new Set(Array.from({ length: request.size }, (_, rank) => rank));
+    size = request.size;
+    members.set(pod.rank, { pod, request });
+    if (request.results.length < planned.length) {
+      // Its container started again: it has to catch up.
+      if (ready.delete(pod.rank)) awaited.add(pod.rank);
+      return;
+    }
+    awaited.delete(pod.rank);
+    if (ready.has(pod.rank)) return;
+    ready.add(pod.rank);
+    heardAt = now;
+  }
+
+  function advance(now: number): void {
+    while (planned.at(-1)?.kind !== 'done' && ready.size > 0 && (awaited.size === 0 || now >= heardAt + withinMs)) {
+      const round = planned.length;
+      const without = [...awaited];
+      const took = [...ready].toSorted((a, b) => a - b);
+      const next = ready.size < 2 ? alone() : decide(round, took);
+      planned.push(next === 'past' ? { kind: 'past' } : rememberedOf(next));
+      if (next !== 'past') onPlan?.(round, next, without);
+      version++;
+      ready = new Set(took.filter((rank) => resultsOf(rank) > round));
+      awaited = new Set(took.filter((rank) => resultsOf(rank) <= round));
+      heardAt = now;
+    }
+  }
+
+  const alone = (): RoundPlan => ({
+    kind: 'done',
+    because: `no other rank of ${size} asked within ${Math.round(withinMs / 1000)} s: there is nobody to test with`,
+  });
+
+  /** The facts of a round are the same for whoever leads: what was told of later rounds is left out. */
+  function decide(round: number, took: readonly number[]): RoundPlan | 'past' {
+    seed ??= seedOf([...members.values()].map(({ pod }) => pod));
+    if (took.every((rank) => resultsOf(rank) > round)) return 'past';
+    const ranks = took.map((rank) => ({ rank, node: members.get(rank)?.pod.node ?? '', results: members.get(rank)?.request.results.slice(0, round) ?? [] }));
+    return plan({ size, ranks, round, seed });
+  }
+
+  const resultsOf = (rank: number): number => members.get(rank)?.request.results.length ?? 0;
+
+  function answer({ rank }: TestingPod, round: number): Asked {
+    const last = planned.at(-1);
+    if (round >= planned.length && last?.kind !== 'done') return { kind: 'hold', until: heardAt + withinMs, because: whomFor() };
+    const found = planned[round] ?? last;
+    if (found?.kind === 'done') return done(found.because);
+    const peer = found?.kind === 'round' ? found.peers.get(rank) : undefined;
+    const other = peer === undefined ? undefined : members.get(peer);
+    // A partner that is through with the round, or gone, would only be waited for.
+    if (peer === undefined || !other || other.request.results.length > round) return { kind: 'answer', answer: { kind: 'idle', round } };
+    const { pod, request } = other;
+    return { kind: 'answer', answer: { kind: 'round', round, peer: { rank: peer, node: pod.node, address: request.address }, lead: rank < peer } };
+  }
+
+  function whomFor(): string {
+    const some = [...awaited].slice(0, 5).join(', ');
+    return `round ${planned.length} waits for rank ${some}${awaited.size > 5 ? ` and ${awaited.size - 5} more` : ''}`;
+  }
+
+  return {
+    ask(pod, request, now) {
+      if (isReplaced(pod)) return done('a newer pod has this rank');
+      const because = objection(pod, request);
+      if (because !== undefined) return { kind: 'refused', because };
+      register(pod, request, now);
+      advance(now);
+      return answer(pod, request.results.length);
+    },
+    version: () => version,
+    keep(isThere) {
+      for (const uid of replaced) if (!isThere(uid)) replaced.delete(uid);
+      for (const [rank, { pod }] of members) {
+        if (isThere(pod.uid)) continue;
+        members.delete(rank);
+        if (ready.delete(rank)) awaited.add(rank);
+      }
+      return members.size > 0;
+    },
+  };
+}
+
+const rememberedOf = (plan: RoundPlan): Planned =>
+  plan.kind === 'done'
+    ? plan
+    : {
+        kind: 'round',
+        peers: new Map(
+          plan.pairs.flatMap(([one, other]) => [
+            [one, other],
+            [other, one],
+          ]),
+        ),
+      };
+
+/** Of the workload and its present pods: another run meets other partners. */
+function seedOf(pods: readonly TestingPod[]): string {
+  const uids = pods.map(({ uid }) => uid).toSorted();
+  return `${pods[0]?.workload.uid ?? ''}/${createHash('sha256').update(uids.join()).digest('hex')}`;
+}

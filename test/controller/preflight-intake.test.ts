@@ -1,0 +1,161 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
+import type { FastifyInstance } from 'fastify';
+import pino from 'pino';
+import { Registry } from 'prom-client';
+import { generate } from 'selfsigned';
+import { type PreflightAnswer, type PreflightFile, preflightPath, type RefusedReport } from '../../contract/preflight.ts';
+import { rememberAgents } from '../../controller/agents.ts';
+import { openDelivery } from '../../controller/delivery.ts';
+import { openIntake } from '../../controller/intake.ts';
+import type { Call } from '../../controller/letters.ts';
+import { controllerMetrics } from '../../controller/metrics.ts';
+import { openPodTable } from '../../controller/preflight/pod-table.ts';
+import { refused } from '../../controller/reporter.ts';
+import type { PreflightPod } from '../../kube/preflight-pods.ts';
+
+const pod = (rank: number): PreflightPod => ({
+  uid: `uid-${rank}`,
+  name: `llm-${rank}`,
+  namespace: 'train',
+  createdAt: '2026-11-21T06:59:00Z',
+  node: 'gpu-1',
+  workload: { namespace: 'train', name: 'llm', uid: 'w1' },
+  rank,
+  tests: [{ from: '2026-11-21T07:00:00Z', until: '2026-11-21T07:02:00Z' }],
+  testing: false,
+  leaving: false,
+});
+const place = (rank: number) => ({ namespace: 'train', workload: 'llm', rank, writtenAt: '2026-11-21T07:01:00.000Z' });
+const report = (rank: number, node = 'gpu-1') => ({ size: 50, rank, node, address: '', tests: [] });
+const file = (rank: number): PreflightFile => ({ ...place(rank), report: report(rank) });
+
+let certificate: { cert: string; key: string };
+let server: FastifyInstance;
+let registry: Registry;
+let calls: Call[];
+let leads: boolean;
+let temporalTakes: boolean;
+
+beforeAll(async () => {
+  const made = await generate([{ name: 'commonName', value: 'localhost' }]);
+  certificate = { cert: made.cert, key: made.private };
+});
+
+beforeEach(async () => {
+  await server?.close();
+  registry = new Registry();
+  calls = [];
+  [leads, temporalTakes] = [true, true];
+  const ending = new AbortController();
+  const delivery = openDelivery({
+    signal: ending.signal,
+    sender: {
+      async send(call) {
+        calls.push(call);
+        // Ends whoever waits, as losing the Lease would, so that no test waits for a deadline.
+        if (!temporalTakes) ending.abort();
+        if (!temporalTakes) throw new Error('UNAVAILABLE');
+      },
+    },
+  });
+  const pods = openPodTable(() => 0);
+  for (let rank = 0; rank < 50; rank++) pods.put(pod(rank));
+  const preflights = { pods, sees: () => true, told: () => undefined };
+  server = openIntake({
+    certificate: { read: () => certificate, onChange: () => undefined },
+    authenticate: async (authorization) =>
+      authorization === 'Bearer agent' ? { kind: 'reporter', node: 'gpu-1', podUid: 'agent' } : refused('unauthenticated', 'a bearer token is needed'),
+    collector: () => (leads ? { delivery, preflights } : undefined),
+    agents: rememberAgents(() => 0),
+    onNodeFault: () => undefined,
+    metrics: controllerMetrics(registry, { leading: () => leads, lettersWaiting: () => 0, agentsHeard: () => 0, agentsSilent: () => [] }),
+    log: pino({ level: 'silent' }),
+  });
+});
+afterAll(() => server.close());
+
+async function send(body: object, token = 'agent') {
+  const answer = await server.inject({ method: 'POST', url: preflightPath, headers: { authorization: `Bearer ${token}` }, payload: body });
+  return { status: answer.statusCode, body: answer.json<{ error?: string } & Partial<PreflightAnswer>>() };
+}
+const sendFiles = async (...files: unknown[]) => send({ schema: 1, node: 'gpu-1', files });
+const answers = async (...files: unknown[]) => (await sendFiles(...files)).body.files?.map(({ answer }) => answer);
+
+const arrived = () => calls.flatMap(({ signal }) => (signal?.name === 'reportsArrived' ? [signal.payload] : []));
+const ranks = () => arrived().flatMap(({ reports }) => reports.map((each) => each.report.rank));
+const refusals = (): readonly RefusedReport[] => arrived().flatMap((payload) => payload.refused);
+const counted = async (name: string) => (await registry.getSingleMetricAsString(name)).split('\n').filter((line) => !line.startsWith('#') && line !== '');
+
+describe('the intake of preflight files', () => {
+  it('answers each of 50 files when Temporal has it', async () => {
+    const all = Array.from({ length: 50 }, (_, rank) => rank);
+    expect(await answers(...all.map(file))).toEqual(all.map(() => 'taken'));
+    expect(ranks().toSorted((a, b) => a - b)).toEqual(all);
+    expect(new Set(calls.map(({ workflowId }) => workflowId))).toEqual(new Set(['preflight/train/llm/w1']));
+    expect(await counted('kcover_preflight_reports_total')).toEqual(['kcover_preflight_reports_total{answer="taken"} 50']);
+  });
+
+  it('sends a report with the pod that made it', async () => {
+    await sendFiles(file(7));
+    expect(arrived()).toEqual([{ reports: [{ report: report(7), pod: { name: 'llm-7', uid: 'uid-7' }, writtenAt: '2026-11-21T07:01:00.000Z' }], refused: [] }]);
+  });
+
+  it('tells what is wrong with a file beside the reports that are right', async () => {
+    const forgedNode = { ...place(1), report: report(1, 'gpu-2') };
+    const forgedRank = { ...place(2), report: report(3) };
+    const unusable = { ...place(4), problem: { field: 'pair', because: 'it has no peer' } };
+    const nobodys = { ...file(5), workload: 'other' };
+    const { status, body } = await sendFiles(file(0), forgedNode, forgedRank, unusable, nobodys);
+    expect(status).toBe(200);
+    expect(body.files).toEqual([
+      { answer: 'taken' },
+      { answer: 'refused', because: 'other-node: it names node gpu-2' },
+      { answer: 'refused', because: 'other-rank: it names rank 3' },
+      { answer: 'refused', because: 'pair: it has no peer' },
+      { answer: 'refused', because: 'no-pod: no pod of other with rank 5 runs on gpu-1' },
+    ]);
+    expect(ranks()).toEqual([0]);
+    expect(refusals().map(({ rank, node, what }) => [rank, node, what])).toEqual([
+      [1, 'gpu-1', 'other-node'],
+      [2, 'gpu-1', 'other-rank'],
+      [4, 'gpu-1', 'pair'],
+    ]);
+    expect((await counted('kcover_preflight_refused_total')).toSorted()).toEqual(
+      ['no-pod', 'other-node', 'other-rank', 'pair'].map((reason) => `kcover_preflight_refused_total{reason="${reason}"} 1`),
+    );
+  });
+
+  it('asks for files again that have no answer yet', async () => {
+    const young = { ...file(0), workload: 'other', writtenAt: new Date().toISOString() };
+    expect(await answers(young)).toEqual(['wait']);
+    expect(calls).toEqual([]);
+  });
+
+  it('asks for a file again that Temporal did not take', async () => {
+    temporalTakes = false;
+    expect(await answers(file(0))).toEqual(['wait']);
+    expect(await counted('kcover_preflight_reports_total')).toEqual(['kcover_preflight_reports_total{answer="wait"} 1']);
+  });
+
+  it.each<[string, number, string, () => ReturnType<typeof send>]>([
+    ['refuses the files of another node', 403, 'other-node', () => send({ schema: 1, node: 'gpu-2', files: [file(0)] })],
+    ['does not know who shows another token', 401, 'unauthenticated', () => send({ schema: 1, node: 'gpu-1', files: [] }, 'somebody')],
+    ['refuses what are no files', 400, 'malformed', () => send({ schema: 1 })],
+    ['refuses a request of 2 MB before it is parsed', 413, 'too-large', () => send({ schema: 1, node: 'gpu-1', files: 'x'.repeat(2 * 1024 * 1024) })],
+    [
+      'does not read files of a stranger at all',
+      401,
+      'unauthenticated',
+      () => send({ schema: 1, node: 'gpu-1', files: 'x'.repeat(2 * 1024 * 1024) }, 'somebody'),
+    ],
+  ])('%s', async (_sentence, status, error, act) => {
+    expect(await act()).toMatchObject({ status, body: { error } });
+    expect(calls).toEqual([]);
+    expect(await counted('kcover_intake_rejected_total')).toEqual([`kcover_intake_rejected_total{reason="${error}"} 1`]);
+  });
+
+  it('sends the agent to the leader when it does not lead', async () => {
+    leads = false;
+    expect(await sendFiles(file(0))).toMatchObject({ status: 503, body: { error: 'not-leading' } });
+  });
+});

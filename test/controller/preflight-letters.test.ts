@@ -1,0 +1,114 @@
+import { describe, expect, it } from '@jest/globals';
+import type { CollectedReport, RefusedReport, Workload } from '../../contract/preflight.ts';
+import { openDelivery } from '../../controller/delivery.ts';
+import { arrivalLetter, type Call, faultLetter, podsGoneLetter, testingLetter } from '../../controller/letters.ts';
+
+const workload: Workload = { namespace: 'train', name: 'llm', uid: 'u1' };
+const id = 'preflight/train/llm/u1';
+const report = (rank: number, writtenAt = '2026-11-21T07:00:00.000Z'): CollectedReport => ({
+  report: { size: 10_000, rank, node: `gpu-${rank}`, address: '', tests: [] },
+  pod: { name: `llm-${rank}`, uid: `pod-${rank}` },
+  writtenAt,
+});
+const refusal = (rank: number, what: RefusedReport['what'] = 'stale'): RefusedReport => ({
+  rank,
+  node: 'gpu',
+  what,
+  because: 'b',
+  at: '2026-11-21T07:00:00.000Z',
+});
+
+/** Keeps what it is given; the first call takes a moment, so that the rest travels together. */
+function delivery() {
+  const calls: Call[] = [];
+  const sender = { send: async (call: Call) => void calls.push(call) };
+  return { calls, ...openDelivery({ sender, signal: new AbortController().signal }) };
+}
+
+const ranksOf = ({ signal }: Call): number[] => (signal?.name === 'reportsArrived' ? signal.payload.reports.map((each) => each.report.rank) : []);
+const refusedOf = ({ signal }: Call): readonly RefusedReport[] => (signal?.name === 'reportsArrived' ? signal.payload.refused : []);
+
+describe('letters to the workflow of a preflight', () => {
+  it('carry 250 reports in calls of at most 100, each once, and start it', async () => {
+    const { send, calls } = delivery();
+    await Promise.all(Array.from({ length: 250 }, (_, rank) => send(arrivalLetter(workload, { report: report(rank) }))));
+    expect(calls.map((call) => ranksOf(call).length)).toEqual([1, 100, 100, 49]);
+    expect(calls.flatMap(ranksOf)).toEqual(Array.from({ length: 250 }, (_, rank) => rank));
+    expect(calls.every(({ workflowId, starts }) => workflowId === id && starts?.kind === 'preflight')).toBe(true);
+  });
+
+  it('may be as many as a workload has ranks, at the same moment', async () => {
+    const { send, calls, waiting } = delivery();
+    const all = Array.from({ length: 10_000 }, (_, rank) => send(arrivalLetter(workload, { report: report(rank) })));
+    await expect(send(arrivalLetter(workload, { report: report(10_000) }))).resolves.toBeUndefined();
+    await Promise.all(all);
+    expect(new Set(calls.flatMap(ranksOf)).size).toBe(10_001);
+    expect(waiting()).toBe(0);
+  });
+
+  it('are given back when there are more than that', async () => {
+    const ending = new AbortController();
+    const { send } = openDelivery({ sender: { send: () => new Promise(() => undefined) }, signal: ending.signal });
+    for (let rank = 0; rank <= 10_000; rank++) send(arrivalLetter(workload, { report: report(rank) })).catch(() => undefined);
+    await expect(send(arrivalLetter(workload, { report: report(10_001) }))).rejects.toMatchObject({ code: 'temporal.unreachable' });
+    ending.abort();
+  });
+
+  it('say one file once, and its newer contents again', async () => {
+    const { send, calls } = delivery();
+    const newer = '2026-11-21T07:05:00.000Z';
+    await Promise.all([report(0), report(1), report(1), report(1, newer)].map((each) => send(arrivalLetter(workload, { report: each }))));
+    expect(calls.map(ranksOf)).toEqual([[0], [1, 1]]);
+  });
+
+  it('carry reports and refusals together', async () => {
+    const { send, calls } = delivery();
+    await Promise.all([
+      send(arrivalLetter(workload, { report: report(0) })),
+      send(arrivalLetter(workload, { refused: refusal(1) })),
+      send(arrivalLetter(workload, { refused: refusal(1) })),
+      send(arrivalLetter(workload, { refused: refusal(1, 'other-node') })),
+      send(arrivalLetter(workload, { report: report(2) })),
+    ]);
+    expect(calls.map((call) => [ranksOf(call), refusedOf(call).map(({ what }) => what)])).toEqual([
+      [[0], []],
+      [[2], ['stale', 'other-node']],
+    ]);
+  });
+
+  it('tell that no pod is left behind the reports, and start nothing for it', async () => {
+    const { send, calls } = delivery();
+    await Promise.all([
+      send(arrivalLetter(workload, { report: report(0) })),
+      send(arrivalLetter(workload, { report: report(1) })),
+      send(podsGoneLetter(id)),
+      send(podsGoneLetter(id)),
+    ]);
+    expect(calls.map(({ signal, starts }) => [signal?.name, starts?.kind])).toEqual([
+      ['reportsArrived', 'preflight'],
+      ['reportsArrived', 'preflight'],
+      ['podsGone', undefined],
+    ]);
+  });
+
+  it('tell of each set of pods that test, and start it for that', async () => {
+    const { send, calls } = delivery();
+    const first = { name: 'llm-0', uid: 'a' };
+    await Promise.all([first, first, { name: 'llm-0', uid: 'b' }].map((pod) => send(testingLetter(workload, pod))));
+    expect(calls.map(({ workflowId, starts, signal }) => [workflowId, starts?.kind, signal?.payload])).toEqual([
+      [id, 'preflight', { pod: first }],
+      [id, 'preflight', { pod: { name: 'llm-0', uid: 'b' } }],
+    ]);
+  });
+
+  it('do not travel with faults of the same mailbox', async () => {
+    const { send, calls } = delivery();
+    const fault = { id: 'f', source: 'kernel', code: 'xid/79', message: 'm', seenAt: '2026-11-21T07:00:00Z' } as const;
+    await Promise.all([
+      send({ ...faultLetter({ kind: 'preflight', workload }, fault) }),
+      send(arrivalLetter(workload, { report: report(1) })),
+      send(faultLetter({ kind: 'preflight', workload }, { ...fault, id: 'g' })),
+    ]);
+    expect(calls.map(({ signal }) => signal?.name)).toEqual(['faultsObserved', 'reportsArrived', 'faultsObserved']);
+  });
+});

@@ -1,0 +1,146 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import fastify from 'fastify';
+import { roundsAudience, roundsPath } from '../../contract/preflight-rounds.ts';
+import { authenticator } from '../../controller/authenticate.ts';
+import { openRounds } from '../../controller/rounds/endpoint.ts';
+import { beginRounds, type Rounds } from '../../controller/rounds/polls.ts';
+import type { TestingPod } from '../../controller/rounds/run.ts';
+import { until } from '../../testbed/until.ts';
+
+const workload = { namespace: 'train', name: 'llm', uid: 'workload' };
+const log = { info: () => undefined };
+const asking = (rank: number, more: object = {}) => ({ schema: 1, size: 2, address: `10.0.0.${rank}:29400`, results: [], ...more });
+
+/** Two pods and their tokens `rank-0` and `rank-1`; `agent` is good for another audience, `idle` of a pod that tests nothing. */
+function world(pollMs?: number) {
+  const pods = new Map(
+    [0, 1].map((rank): [string, TestingPod] => [`pod-${rank}`, { uid: `pod-${rank}`, workload, rank, node: `gpu-${rank}`, createdAt: '2026-11-21T07:00:00Z' }]),
+  );
+  const refusals: string[] = [];
+  let reign: { readonly rounds: Rounds; readonly over: AbortController } | undefined;
+  const audiences: Record<string, string> = { 'rank-0': roundsAudience, 'rank-1': roundsAudience, idle: roundsAudience, agent: 'kcover-controller' };
+  const uidOf = (name: string) => name.replace('rank', 'pod');
+  const nodeOf = (name: string) => name.replace('rank', 'gpu');
+  const server = fastify({ logger: false });
+  openRounds(server, {
+    authenticate: authenticator({
+      now: () => performance.now(),
+      source: {
+        review: async (token) => ({
+          authenticated: audiences[token] === roundsAudience,
+          user: 'system:serviceaccount:train:default',
+          pod: { name: token, uid: uidOf(token) },
+          node: nodeOf(token),
+        }),
+        pod: async (_namespace, name) => ({ uid: uidOf(name), node: nodeOf(name), dead: false }),
+      },
+    }),
+    rounds: () => reign?.rounds,
+    onRefused: ({ rejection }) => refusals.push(rejection),
+  });
+  function lead(): Rounds {
+    const over = new AbortController();
+    const settings = { rounds: 'fixed', most: 1, within: 300_000 } as const;
+    const rounds = beginRounds({ settings, podOf: (uid) => pods.get(uid), signal: over.signal, log, ...(pollMs !== undefined && { pollMs }) });
+    reign = { rounds, over };
+    return rounds;
+  }
+  lead();
+  opened.push(server);
+  return {
+    pods,
+    refusals,
+    lead,
+    lose(): void {
+      reign?.over.abort();
+      reign = undefined;
+    },
+    waiting: (count: number) =>
+      until('requests are held', 5000, async () => (reign?.rounds.waiting() === count ? { found: true } : { missing: `${reign?.rounds.waiting()} are` })),
+    async post(token: string | undefined, body: unknown): Promise<{ status: number; body: unknown }> {
+      const headers = { 'content-type': 'application/json', ...(token !== undefined && { authorization: `Bearer ${token}` }) };
+      const answer = await server.inject({ method: 'POST', url: roundsPath, headers, payload: typeof body === 'string' ? body : JSON.stringify(body) });
+      return { status: answer.statusCode, body: answer.json() };
+    },
+  };
+}
+
+const opened: ReturnType<typeof fastify>[] = [];
+afterEach(async () => {
+  for (const server of opened.splice(0)) await server.close();
+});
+
+describe('the rounds endpoint', () => {
+  it('holds the first rank until the other has come, and gives each the other', async () => {
+    const { post, waiting } = world();
+    const first = post('rank-0', asking(0));
+    await waiting(1);
+    expect(await post('rank-1', asking(1))).toEqual({
+      status: 200,
+      body: { kind: 'round', round: 0, peer: { rank: 0, node: 'gpu-0', address: '10.0.0.0:29400' }, lead: false },
+    });
+    expect(await first).toMatchObject({ status: 200, body: { kind: 'round', peer: { rank: 1 }, lead: true } });
+  });
+
+  it('says `wait` when nothing came in time', async () => {
+    expect(await world(20).post('rank-0', asking(0))).toEqual({ status: 200, body: { kind: 'wait', because: 'round 0 waits for rank 1' } });
+  });
+
+  it('holds one request for each pod: a second one ends the first', async () => {
+    const { post, waiting } = world();
+    const first = post('rank-0', asking(0));
+    await waiting(1);
+    const second = post('rank-0', asking(0));
+    expect(await first).toMatchObject({ body: { kind: 'wait' } });
+    await waiting(1);
+    await post('rank-1', asking(1));
+    expect(await second).toMatchObject({ body: { kind: 'round' } });
+  });
+
+  it('ends what it holds when it no longer leads, and the next leader goes on from the next requests', async () => {
+    const { post, waiting, lose, lead } = world();
+    const first = post('rank-0', asking(0));
+    await waiting(1);
+    lose();
+    expect(await first).toMatchObject({ status: 503, body: { error: 'not-leading' } });
+    expect(await post('rank-1', asking(1))).toMatchObject({ status: 503, body: { error: 'not-leading' } });
+    lead();
+    const [one, other] = await Promise.all([post('rank-0', asking(0)), post('rank-1', asking(1))]);
+    expect([one.body, other.body]).toMatchObject([{ kind: 'round' }, { kind: 'round' }]);
+  });
+
+  it('knows a pod that its watch tells of a moment later', async () => {
+    const { post, pods, waiting } = world();
+    const late = pods.get('pod-0');
+    pods.delete('pod-0');
+    const first = post('rank-0', asking(0));
+    if (late) pods.set('pod-0', late);
+    await waiting(1);
+    await post('rank-1', asking(1));
+    expect(await first).toMatchObject({ status: 200 });
+  });
+
+  it.each<[string, string | undefined, unknown, number, string]>([
+    ['no token', undefined, asking(0), 401, 'unauthenticated'],
+    ["an agent's token", 'agent', asking(0), 401, 'unauthenticated'],
+    ['what is no JSON', 'rank-0', '{"schema":', 400, ''],
+    ['no size', 'rank-0', { schema: 1, address: '10.0.0.1:1', results: [] }, 400, 'malformed'],
+    ['one rank alone', 'rank-0', asking(0, { size: 1 }), 400, 'malformed'],
+    ['an address without a port', 'rank-0', asking(0, { address: '10.0.0.1' }), 400, 'malformed'],
+    ['a gap in the rounds', 'rank-0', asking(0, { results: [{ round: 1, status: 'skip' }] }), 400, 'malformed'],
+    ['a partner beyond the size', 'rank-0', asking(0, { results: [{ round: 0, peer: 2, status: 'ok' }] }), 400, 'malformed'],
+    ['a bandwidth below zero', 'rank-0', asking(0, { results: [{ round: 0, peer: 1, status: 'ok', gbps: -1 }] }), 400, 'malformed'],
+    ['more rounds than there are', 'rank-0', asking(0, { results: Array.from({ length: 17 }, (_, round) => ({ round, status: 'skip' })) }), 400, 'malformed'],
+    ['more than a request may have', 'rank-0', JSON.stringify({ filler: 'x'.repeat(40_000) }), 413, ''],
+    ['a size below its rank', 'rank-1', asking(1, { size: 2, results: [] }), 409, 'other-size'],
+  ])('refuses %s', async (sentence, token, body, status, error) => {
+    const { post, refusals, pods } = world();
+    if (sentence === 'a size below its rank') pods.set('pod-1', { uid: 'pod-1', workload, rank: 2, node: 'gpu-1', createdAt: '' });
+    expect(await post(token, body)).toMatchObject({ status, ...(error !== '' && { body: { error, because: expect.any(String) } }) });
+    if (error !== '') expect(refusals).toEqual([error]);
+  });
+
+  it('refuses a pod that tests nothing', async () => {
+    expect(await world(20).post('idle', asking(0))).toMatchObject({ status: 403, body: { error: 'not-testing' } });
+  });
+});
