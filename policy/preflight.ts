@@ -26,7 +26,9 @@ export function decidePreflight(request: JudgementRequest, { preflight }: Prefli
   const reports = request.reports.map(({ report }) => report);
   const judge = preflight.rule === 'strict' ? judgeStrict : judgeStatistical;
   const judgement = judge(reports, { size: request.size, threshold: preflight.threshold });
-  const of = (verdict: NodeJudgement['verdict']) => judgement.nodes.filter((node) => node.verdict === verdict);
+  // A rule may blame an address that nobody reported for: there is no node to tell.
+  const known = judgement.nodes.filter(({ rank }) => rank >= 0);
+  const of = (verdict: NodeJudgement['verdict']) => known.filter((node) => node.verdict === verdict);
   const [failed, slow] = [of('failed'), request.evidence === 'part' ? [] : of('slow')];
   const reported = new Set(reports.map(({ rank }) => rank));
   const missing = Array.from({ length: request.size }, (_, rank) => rank).filter((rank) => !reported.has(rank));

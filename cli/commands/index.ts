@@ -14,6 +14,9 @@ import { nodeList } from './node-list.ts';
 import { nodeQuarantine } from './node-quarantine.ts';
 import { nodeRelease } from './node-release.ts';
 import { pause } from './pause.ts';
+import { preflightJudge } from './preflight-judge.ts';
+import { preflightPlan } from './preflight-plan.ts';
+import { preflightStatus } from './preflight-status.ts';
 import { recover } from './recover.ts';
 import { resume } from './resume.ts';
 import { start } from './start.ts';
@@ -34,6 +37,9 @@ export type CommandName =
   | 'node history'
   | 'node quarantine'
   | 'node release'
+  | 'preflight status'
+  | 'preflight judge'
+  | 'preflight plan'
   | 'classify'
   | 'config check'
   | 'doctor'
@@ -55,6 +61,9 @@ export const commands: Readonly<Record<CommandName, CommandEntry>> = {
   'node history': nodeHistory,
   'node quarantine': nodeQuarantine,
   'node release': nodeRelease,
+  'preflight status': preflightStatus,
+  'preflight judge': preflightJudge,
+  'preflight plan': preflightPlan,
   classify,
   'config check': configCheck,
   doctor,
@@ -67,5 +76,6 @@ export const commands: Readonly<Record<CommandName, CommandEntry>> = {
 /** Commands of two words. */
 export const groups = {
   node: 'Nodes that are kept out of service.',
+  preflight: 'Tests of the nodes of a workload before it trains.',
   config: 'Settings files.',
 } as const;

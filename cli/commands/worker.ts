@@ -1,3 +1,5 @@
+import { parseDuration } from '../../contract/duration.ts';
+import { KcoverError } from '../../contract/errors.ts';
 import { type CommandEntry, sharedOptions } from '../command.ts';
 import { readSettings } from '../settings-file.ts';
 
@@ -8,12 +10,25 @@ export const worker: CommandEntry = {
     sharedOptions.config,
     sharedOptions.kubeconfig,
     { flags: '--workflow-bundle <file>', describe: 'Workflow code that was bundled before; bundled at the start otherwise' },
+    {
+      flags: '--preflight-report-collection-timeout <duration>',
+      describe: 'How long a preflight waits for the next report; wins over preflight.collection of the settings, 0s leaves it to them',
+    },
   ],
   examples: ['kcover worker', 'kcover worker --config worker.yaml --workflow-bundle dist/workflow-bundle.js'],
   exits: [],
   async run(typed, { environment }) {
-    const { settings } = await readSettings('worker', typed.option('config'));
+    const { settings: read } = await readSettings('worker', typed.option('config'));
+    const collection = collectionOf(typed.option('preflight-report-collection-timeout'));
+    const settings = collection > 0 ? { ...read, preflight: { ...read.preflight, collection } } : read;
     const { runWorker } = await import('../roles/worker.ts');
     return runWorker({ settings, environment, kubeconfig: typed.option('kubeconfig'), workflowBundle: typed.option('workflow-bundle') });
   },
 };
+
+/** Milliseconds; 0 when nothing was typed. */
+function collectionOf(text: string | undefined): number {
+  const ms = parseDuration(text ?? '0s');
+  if (ms !== undefined) return ms;
+  throw new KcoverError('usage', `--preflight-report-collection-timeout ${text} is not a duration`, { try: '--preflight-report-collection-timeout 30m' });
+}

@@ -1,0 +1,36 @@
+/** Numbers as a report may hold them: JSON numbers, or texts in the grammar of Go, in which the reference project is written. */
+
+const digits = String.raw`\d(?:_?\d)*`;
+const decimal = new RegExp(`^[+-]?(?:${digits}\\.?(?:${digits})?|\\.${digits})(?:e[+-]?${digits})?$`, 'i');
+const hexadecimal = /^([+-]?)0x(_?[\da-f](?:_?[\da-f])*)?(?:\.([\da-f](?:_?[\da-f])*)?)?p([+-]?\d(?:_?\d)*)$/i;
+const infinite = /^([+-]?)inf(?:inity)?$/i;
+
+/** The number that a text says, infinite or NaN where it says that; undefined when it is none or is too large. */
+export function numberOfText(text: string): number | undefined {
+  const endless = infinite.exec(text);
+  if (endless) return endless[1] === '-' ? -Infinity : Infinity;
+  if (/^nan$/i.test(text)) return NaN;
+  const value = decimal.test(text) ? Number(text.replaceAll('_', '')) : hexadecimalOf(text);
+  return value === undefined || Number.isFinite(value) ? value : undefined;
+}
+
+function hexadecimalOf(text: string): number | undefined {
+  const match = hexadecimal.exec(text);
+  if (!match) return undefined;
+  const [sign = '', whole = '', part = '', exponent = ''] = match.slice(1).map((group: string | undefined) => group?.replaceAll('_', ''));
+  if (whole === '' && part === '') return undefined;
+  const mantissa = Number.parseInt(`${whole}${part}`, 16);
+  return (sign === '-' ? -1 : 1) * mantissa * 2 ** (Number(exponent) - 4 * part.length);
+}
+
+/** A number, or a text that holds one. */
+export function numberOf(value: unknown): number | undefined {
+  if (typeof value === 'number') return value;
+  return typeof value === 'string' ? numberOfText(value) : undefined;
+}
+
+/** A whole number, or a text that holds one. */
+export function wholeNumberOf(value: unknown): number | undefined {
+  const number = numberOf(value);
+  return number !== undefined && Number.isInteger(number) ? number : undefined;
+}

@@ -1,0 +1,109 @@
+/** Reads the report that a preflight container writes, raw or compacted: one reader for every version's rules. */
+
+import { preflightLimits, type PreflightCheck, preflightChecks, type PreflightReport, type ReportProblem } from '../contract/preflight.ts';
+import { parseReportJson } from './preflight-json.ts';
+import { numberOfText } from './preflight-number.ts';
+import { mostGbps, type ReportProfile } from './preflight-profile.ts';
+import { readTests } from './preflight-tests.ts';
+import { Unusable } from './preflight-unusable.ts';
+
+export { busbw } from './preflight-tests.ts';
+export { type ProfileName, profileNames, type ReportProfile, reportProfiles } from './preflight-profile.ts';
+
+export type ReadReport = { readonly kind: 'report'; readonly report: PreflightReport } | ({ readonly kind: 'problem' } & ReportProblem);
+
+/**
+ * The report in `source`, JSON text or a value that was parsed before, as the profile has it; or the first field that cannot be used, in the
+ * order in which the reference project looks at them. No number of the result is infinite or NaN. A long text is refused by who reads the file.
+ */
+export function readReport(source: unknown, profile: ReportProfile): ReadReport {
+  try {
+    return { kind: 'report', report: reportOf(typeof source === 'string' ? parsed(source) : source, profile) };
+  } catch (error) {
+    if (error instanceof Unusable) return { kind: 'problem', ...error.problem };
+    throw error;
+  }
+}
+
+function parsed(text: string): unknown {
+  try {
+    return parseReportJson(text);
+  } catch {
+    throw new Unusable('parse', 'it is not JSON');
+  }
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+function reportOf(value: unknown, profile: ReportProfile): PreflightReport {
+  if (typeof value !== 'object' || Array.isArray(value)) throw new Unusable('parse', 'it is not a JSON object');
+  const fields: Fields = { ...value };
+  const head = headOf(fields, profile);
+  const failed = checksOf(fields);
+  // Whatever else such a report says is not looked at.
+  if (failed.length > 0) return { ...head, failed, tests: [] };
+  const threshold = thresholdOf(fields, profile);
+  const tests = readTests(fields['batches'], { profile, size: head.size, address: head.address, threshold: threshold ?? profile.threshold });
+  return { ...head, ...(threshold !== undefined && { threshold: finite(threshold) }), tests };
+}
+
+function headOf(fields: Fields, profile: ReportProfile): Pick<PreflightReport, 'size' | 'rank' | 'node' | 'address'> {
+  const size = integer(fields, 'workload_size');
+  const rank = integer(fields, 'rank');
+  const [node, address] = [text(fields, 'node_name'), text(fields, 'node_ip')];
+  for (const name of ['version', 'gpu_check', 'storage_check']) integer(fields, name);
+  text(fields, 'workload');
+  if (node === '') throw new Unusable('node_name', 'node_name is missing');
+  if (size <= 0) throw new Unusable('workload_size', `workload_size is ${size}`);
+  if (size > profile.mostRanks) throw new Unusable('workload_size', `workload_size ${size} is above ${profile.mostRanks}`);
+  if (!profile.oddSizes && size % 2 === 1) throw new Unusable('odd_workload_size', `workload_size ${size} is odd`);
+  if (size === 1) throw new Unusable('workload_size', 'a single rank has nobody to test with');
+  if (profile.bounded) requireBounds({ size, rank, node, address });
+  return { size, rank, node, address };
+}
+
+/** Characters of the name of a Kubernetes object. */
+const longestName = 253;
+
+function requireBounds({ size, rank, node, address }: Pick<PreflightReport, 'size' | 'rank' | 'node' | 'address'>): void {
+  if (rank < 0 || rank >= size) throw new Unusable('layout', `rank ${rank} is not one of ${size}`);
+  if (node.length > longestName) throw new Unusable('node_name', `node_name has ${node.length} characters`);
+  if (address.length > preflightLimits.address) throw new Unusable('self_ip', `node_ip has ${address.length} characters`);
+}
+
+/** `null` counts as absent. */
+function integer(fields: Fields, name: string): number {
+  const value = fields[name] ?? 0;
+  if (typeof value !== 'number' || !Number.isSafeInteger(value)) throw new Unusable('parse', `${name} is not an integer`);
+  return value;
+}
+
+function text(fields: Fields, name: string): string {
+  const value = fields[name] ?? '';
+  if (typeof value !== 'string') throw new Unusable('parse', `${name} is not a text`);
+  return value;
+}
+
+const checkFailed = 2;
+
+const checksOf = (fields: Fields): PreflightCheck[] => preflightChecks.filter((check) => fields[`${check}_check`] === checkFailed);
+
+const thresholdField = 'node_check_busbw_threshold_gbps';
+
+/** What the report names; undefined when it leaves that to others. */
+function thresholdOf(fields: Fields, { thresholdText, bounded }: ReportProfile): number | undefined {
+  const value = fields[thresholdField];
+  if (!Object.hasOwn(fields, thresholdField)) return undefined;
+  if (typeof value !== 'string') throw new Unusable('threshold', `${thresholdField} is not a text`);
+  const said = thresholdText.trimmed ? value.trim() : value;
+  if (thresholdText.trimmed && said === '') return undefined;
+  const threshold = numberOfText(said);
+  if (threshold === undefined) throw new Unusable('threshold', `${thresholdField} is not a number`);
+  if (!thresholdText.nonFinite && !Number.isFinite(threshold)) throw new Unusable('threshold', `${thresholdField} is not finite`);
+  if (threshold < 0 || (threshold === 0 && !thresholdText.zero)) throw new Unusable('threshold', `${thresholdField} ${threshold} is too small`);
+  if (bounded && threshold > mostGbps) throw new Unusable('threshold', `${thresholdField} ${threshold} is above ${mostGbps}`);
+  return threshold;
+}
+
+/** No bandwidth is below a threshold that is no number, every one is below an infinite one. */
+const finite = (threshold: number): number => (Number.isNaN(threshold) ? 0 : Math.min(threshold, Number.MAX_VALUE));

@@ -1,0 +1,125 @@
+/** Replays the arrival of reports as a version of the reference project collects them, one outcome for every step. */
+
+import type { Judgement, PreflightReport, PreflightRule, ReportField } from '../contract/preflight.ts';
+import { readReport, reportProfiles } from '../faults/preflight-report.ts';
+import { type Collected, type Collecting, collecting, type CollectingProfile, type Collection } from './preflight-collecting.ts';
+import { judgeStatistical } from './preflight-statistical.ts';
+import { judgeStrict } from './preflight-strict.ts';
+import type { Vector, VectorStep } from './preflight-vector.ts';
+
+/** A set that was given up. */
+export interface Expiry {
+  readonly namespace: string;
+  readonly workload: string;
+  readonly received: number;
+  readonly expected: number;
+  readonly reportedNodes: readonly string[];
+}
+
+/** What is said of nodes so far, names sorted. Under the rule `strict` only `abnormalNodes`, and only of a complete set. */
+export interface Found {
+  /** Failed and slow; an address where no node is known by it. */
+  readonly abnormalNodes: readonly string[];
+  readonly undetermined?: readonly string[];
+  readonly confidence?: number;
+}
+
+/** What one step led to. A report that finds a set expired and opens the next is `waiting` with `expired`. */
+export type StepOutcome =
+  | ({ readonly outcome: 'waiting'; readonly expired?: readonly Expiry[] } & Partial<Found>)
+  | ({ readonly outcome: 'ready' } & Found)
+  | { readonly outcome: 'error'; readonly errorField: ReportField }
+  | ({ readonly outcome: 'timeout' | 'swept'; readonly expired: readonly Expiry[] } & Partial<Found>);
+
+export interface ReplayRules {
+  readonly rule: PreflightRule;
+  readonly profile: CollectingProfile;
+}
+
+/**
+ * Under `strict` as the version would have said it. Under `statistical` sets come and go in the same way, and every step with evidence says
+ * what the rule makes of it: an incomplete set as far as it goes, an expired one for the last time.
+ */
+export function replayVector({ timeoutSeconds, reports }: Vector, { rule, profile }: ReplayRules): { readonly steps: readonly StepOutcome[] } {
+  const sets = collecting(profile, timeoutSeconds);
+  const judge = judgeOf(rule, profile);
+  let at = 0;
+  const steps = reports.map((step): StepOutcome => {
+    at = step.at ?? at;
+    return step.sweep === true ? swept(sets.sweep(microseconds(at)), judge) : received(step, at, { sets, judge, profile });
+  });
+  return { steps };
+}
+
+const microseconds = (seconds: number): number => Math.round(seconds * 1_000_000);
+
+interface Replay {
+  readonly sets: Collecting;
+  readonly judge: Judge;
+  readonly profile: CollectingProfile;
+}
+
+function received(step: VectorStep, at: number, { sets, judge, profile }: Replay): StepOutcome {
+  const { namespace = 'train', workload = 'job-a' } = step;
+  const { workloadUID: uid = `uid-${workload}`, observedAt = at } = step;
+  if (namespace === '' || workload === '' || uid === '') return { outcome: 'error', errorField: 'workload_name' };
+  const read = readReport(step.reportText ?? step.report, reportProfiles[profile]);
+  if (read.kind === 'problem') return { outcome: 'error', errorField: read.field };
+  const collected = sets.arrive({ namespace, workload, uid, report: read.report, observedAt: microseconds(observedAt) }, microseconds(at));
+  return outcomeOf(collected, judge);
+}
+
+function outcomeOf(collected: Collected, judge: Judge): StepOutcome {
+  switch (collected.outcome) {
+    case 'refused':
+      return { outcome: 'error', errorField: 'layout' };
+    case 'ready':
+      return { outcome: 'ready', ...judge.complete(collected.complete) };
+    case 'timeout':
+      return { outcome: 'timeout', expired: collected.expired.map(expiryOf), ...judge.incomplete(collected.expired) };
+    case 'waiting':
+      return { outcome: 'waiting', ...(collected.expired.length > 0 && { expired: collected.expired.map(expiryOf) }), ...judge.incomplete([collected.open]) };
+  }
+}
+
+const swept = (expired: readonly Collection[], judge: Judge): StepOutcome => ({
+  outcome: 'swept',
+  expired: expired.map(expiryOf),
+  ...judge.incomplete(expired),
+});
+
+const expiryOf = ({ namespace, workload, size, entries }: Collection): Expiry => ({
+  namespace,
+  workload,
+  received: entries.size,
+  expected: size,
+  reportedNodes: [...entries.keys()].toSorted(),
+});
+
+interface Judge {
+  readonly complete: (set: Collection) => Found;
+  readonly incomplete: (sets: readonly Collection[]) => Partial<Found>;
+}
+
+function judgeOf(rule: PreflightRule, profile: CollectingProfile): Judge {
+  const { threshold } = reportProfiles[profile];
+  const judged = (set: Collection, by: (reports: readonly PreflightReport[], basis: { size: number; threshold: number }) => Judgement): Judgement =>
+    by(
+      [...set.entries.values()].map(({ report }) => report),
+      { size: set.size, threshold },
+    );
+  if (rule === 'strict') return { complete: (set) => ({ abnormalNodes: abnormal([judged(set, judgeStrict)]) }), incomplete: () => ({}) };
+  const all = (sets: readonly Collection[]): Found => foundBy(sets.map((set) => judged(set, judgeStatistical)));
+  return { complete: (set) => all([set]), incomplete: (sets) => (sets.length === 0 ? {} : all(sets)) };
+}
+
+const namesWith = (judgements: readonly Judgement[], ...verdicts: readonly string[]): readonly string[] =>
+  [...new Set(judgements.flatMap(({ nodes }) => nodes.filter(({ verdict }) => verdicts.includes(verdict)).map(({ node }) => node)))].toSorted();
+
+const abnormal = (judgements: readonly Judgement[]): readonly string[] => namesWith(judgements, 'failed', 'slow');
+
+const foundBy = (judgements: readonly Judgement[]): Found => ({
+  abnormalNodes: abnormal(judgements),
+  undetermined: namesWith(judgements, 'undetermined'),
+  confidence: Math.min(...judgements.map(({ confidence }) => confidence)),
+});

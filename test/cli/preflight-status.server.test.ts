@@ -1,0 +1,46 @@
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { startWorkflow } from '../../cli/start-workflow.ts';
+import type { PreflightStatus, Workload } from '../../contract/preflight.ts';
+import { preflightStart } from '../../contract/starts.ts';
+import { reportOf } from '../support/preflight-reports.ts';
+import { eventually } from '../support/rig.ts';
+import { answerOf, type ImaginedWorld, imaginedWorld, surroundings } from './live.ts';
+import { kcover, type Ran } from './kcover.ts';
+
+let world: ImaginedWorld;
+const name = `llm-${randomUUID()}`;
+
+const ask = (...args: readonly string[]): Promise<Ran> => kcover(['preflight', 'status', ...args], '', surroundings());
+
+async function startPreflight(): Promise<string> {
+  const workload: Workload = { namespace: 'train', name, uid: randomUUID() };
+  const id = await startWorkflow(world.rig.client, preflightStart(workload, world.rig.taskQueue));
+  await world.rig.client.workflow.getHandle(id).signal('reportsArrived', { reports: [reportOf({ size: 4 }, 0)], refused: [] });
+  return workload.uid;
+}
+
+beforeAll(async () => {
+  world = await imaginedWorld();
+}, 120_000);
+afterAll(() => world.close());
+
+describe('kcover preflight status', () => {
+  it('asks the preflight that runs, and says who is missing', async () => {
+    const uid = await startPreflight();
+    // Visibility is written a moment after the history.
+    await eventually(
+      () => ask(name, '-n', 'train'),
+      ({ code, stdout }) => code === 0 && stdout.includes('1 of 4 reports'),
+      60_000,
+    );
+    const { data } = await answerOf<PreflightStatus>(['preflight', 'status', name, '-n', 'train']);
+    expect(data).toMatchObject({ workload: { name, uid }, phase: 'collecting', run: 1, received: 1, expected: 4, missing: [1, 2, 3] });
+  }, 120_000);
+
+  it('ends with the code for what is not there when there is none', async () => {
+    const { code, stdout, stderr } = await ask(name, '-n', 'elsewhere');
+    expect({ code, stdout }).toEqual({ code: 4, stdout: '' });
+    expect(stderr).toContain(`because: no preflight of ${name} in namespace elsewhere is known`);
+  });
+});
