@@ -1,6 +1,8 @@
 import { Command } from 'commander';
+import { collectionCommand } from './collection.ts';
 import { failoverCommand } from './failover.ts';
 import { recoveryCommand } from './recovery.ts';
+import { slowNodesCommand } from './slow-nodes.ts';
 import { stormCommand } from './storm.ts';
 
 await new Command('bench')
@@ -8,6 +10,8 @@ await new Command('bench')
   .addCommand(recoveryCommand())
   .addCommand(stormCommand())
   .addCommand(failoverCommand())
+  .addCommand(slowNodesCommand())
+  .addCommand(collectionCommand())
   .parseAsync();
 // Watches and connections of a library must not keep a measurement that has ended.
 process.exit();

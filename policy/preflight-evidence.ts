@@ -5,7 +5,8 @@ import type { PairGraph, PairOutcome } from './preflight-pairs.ts';
 
 /**
  * Probability that a pair looks like anything at all, whoever its ends are: a healthy pair slow, one with a slow end healthy. More than is
- * expected, on purpose: assuming too little noise convicts the healthy. No pair says more than odds of 1 to this.
+ * expected, on purpose: in simulation, assuming too little blamed a healthy node in each clean run of 1,024.
+ * No pair says more than odds of 1 to this.
  */
 export const noise = 0.03;
 /** A little slow: from here below the usual, as a share and in spreads, whichever is more. */
@@ -37,14 +38,15 @@ const bound = -Math.log(noise);
 const well = { little: -bound, plainly: -bound };
 
 /**
- * The likelihood ratio of an interval of bandwidths against the usual or better: within its interval a bandwidth is as likely as can be, outside of it as
- * normal noise has it, and everywhere at least as likely as `noise`. So a bandwidth that fits none says nothing, and one says only so much.
+ * The likelihood ratio of an interval of bandwidths against the usual or better: within the interval a bandwidth is as likely as can be,
+ * outside of it as normal noise has it, and everywhere at least as likely as `noise` (the contamination model of robust statistics,
+ * Huber 1964). So a bandwidth that fits nothing says nothing, and no bandwidth says everything.
  */
 function saying({ failed, gbps, round }: PairOutcome, cohort: Cohort | undefined): Omit<Evidence, 'pair'> {
   if (failed) return { little: 0, plainly: bound };
   if (gbps === undefined || cohort === undefined) return well;
   const below = -Math.log(gbps / cohort.usual(round));
-  const [little, plainly] = [littleFrom, plainlyFrom].map(({ share, spreads }) => Math.max(-Math.log1p(-share), spreads * cohort.spread)) as [number, number];
+  const [little, plainly] = [startOf(littleFrom, cohort), startOf(plainlyFrom, cohort)];
   if (cohort.split) return below < -little ? well : { little: 0, plainly: 0 };
   const likely = (distance: number): number => (1 - noise) * Math.exp(-0.5 * (distance / cohort.spread) ** 2) + noise;
   const healthy = likely(Math.max(0, below));
@@ -53,6 +55,9 @@ function saying({ failed, gbps, round }: PairOutcome, cohort: Cohort | undefined
     plainly: Math.log(likely(Math.max(0, plainly - below)) / healthy),
   };
 }
+
+/** Where a kind of slow starts, as logarithm below the usual. */
+const startOf = ({ share, spreads }: typeof littleFrom | typeof plainlyFrom, { spread }: Cohort): number => Math.max(-Math.log1p(-share), spreads * spread);
 
 /** Odds of 3 to 1 are worth telling. */
 const clear = Math.log(3);

@@ -21,9 +21,10 @@ export interface PairGraph {
 }
 
 /**
- * The pair graph of reports of different ranks. A test is its reporter's, whatever address that claims. An address that nobody claims is an end of its
- * own: its node may be the one to blame, and is not named. An address that several claim could be any of them, and a test against it
- * says nothing; nor does one that was skipped, has no partner or no usable number, or names its reporter as its partner.
+ * The pair graph of reports of different ranks; `threshold` in GiB/s, for reports that name none.
+ * A test is its reporter's, whatever address that claims. An address that nobody claims is an end of its own: its node may be the one to
+ * blame, and is not named. An address that several claim could be any of them, and a test against it says nothing; nor does one that was
+ * skipped, has no partner or no usable number, or names its reporter as its partner.
  */
 export function pairGraph(reports: readonly PreflightReport[], threshold: number): PairGraph {
   const claims = claimsOf(reports);

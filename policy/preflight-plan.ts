@@ -8,15 +8,18 @@ import { evidenceOf, isWell, weigh } from './preflight-evidence.ts';
 import { matching, type Met, type Random, randomFrom, shuffled } from './preflight-pairing.ts';
 import { pairGraph } from './preflight-pairs.ts';
 
-/** Another round is worth its time for a rank that is slow with more than `above`, or plainly slow with more than `plainly`, but with less than `below`. */
+/**
+ * Another round is worth its time for a rank that is slow with more than `above`, or plainly slow with more than `plainly`, but with less than
+ * `below`. One pair that did well and one that did not make 0.009, two that did well and one that did not 0.0003.
+ */
 const needsTest = { above: 0.1, plainly: 0.003, below: 0.99 } as const;
-/** Rounds for all before anybody is picked out: fewer cannot tell the two ends of a failing pair apart. */
-const forAll = 2;
+/** Rounds for all before anybody is picked out: fewer cannot tell the two ends of a failing pair apart. Of three ranks, two may not have met by then. */
+const forAll = (ranks: number): number => (ranks === 3 ? 3 : 2);
 
 /**
- * The next round, or that there is none. `fixed`: rounds with partners at random, one fewer than ranks and at most `most`. `adaptive`: after two such
- * rounds every undecided rank meets the one that looks healthiest of those that it has not met, slow ranks sit out, the others meet at
- * random; until nobody is undecided. Two ranks alone have two rounds at most, as nothing tells them apart.
+ * The next round, or that there is none. `fixed`: rounds with partners at random, until all have met or `most` are over. `adaptive`: after
+ * two such rounds every undecided rank meets the one that looks healthiest of those that it has not met, slow ranks sit out, the others
+ * meet at random; until nobody is undecided. Two ranks alone have two rounds at most, as nothing tells them apart.
  */
 export function planRound({ size, ranks, round, seed }: PlanFacts, { rounds, most }: Pick<ControllerSettings['preflight'], 'rounds' | 'most'>): RoundPlan {
   if (ranks.length < 2) return done(`${ranks.length} of ${size} ranks take part, and a pair needs 2`);
@@ -29,15 +32,16 @@ export function planRound({ size, ranks, round, seed }: PlanFacts, { rounds, mos
     random,
   );
   const atRandom = (): RoundPlan => ({ kind: 'round', ...matching(order, round, met, random), because: 'all meet partners at random' });
-  if (rounds === 'fixed') return round < order.length - 1 ? atRandom() : done(`${round} rounds are enough for ${order.length} ranks`);
+  // An odd number takes one round more, as each sits out once.
+  if (rounds === 'fixed') return round < order.length - 1 + (order.length % 2) ? atRandom() : done(`after ${round} rounds all have met`);
   if (round === 0) return atRandom();
   const looks = looksOf(ranks);
   const suspects = order.filter((rank) => undecided(looks.get(rank)));
   if (order.length === 2) {
     if (suspects.length === 0) return done('the only pair did well');
-    return round < forAll ? atRandom() : done('two ranks cannot be told apart');
+    return round < forAll(2) ? atRandom() : done('two ranks cannot be told apart');
   }
-  if (round < forAll) return atRandom();
+  if (round < forAll(order.length)) return atRandom();
   return suspects.length === 0 ? done(`nobody is undecided after ${round} rounds`) : retest(suspects, looks, order, met, randomFrom(`${seed}/${round}`));
 }
 

@@ -6,11 +6,12 @@ import { type Evidence, evidenceOf, isLow, isWell, type Weighed, weigh } from '.
 import { pairGraph } from './preflight-pairs.ts';
 import type { JudgementBasis } from './preflight-strict.ts';
 
-/** Probabilities of being slow above which a node is slow, and below which it is healthy. */
+/**
+ * Probabilities of being slow above which a node is slow, and below which it is healthy. Two failing pairs with partners that did well
+ * elsewhere make 0.91, which three nodes in three rounds cannot exceed.
+ */
 const slowAbove = 0.9;
 const healthyBelow = 0.1;
-/** When more than this share of the tested nodes look slow, who is slow and who is usual can no longer be told: nobody is convicted. */
-const mostSlow = 0.5;
 /** Pairs that are named for a node. */
 const named = 5;
 
@@ -24,8 +25,8 @@ interface Case {
 }
 
 /**
- * Judges every node that reported, in the order of ranks; of two reports of one rank the last counts. A node is slow when the pairs of the
- * run say so with more than 90 %; healthy when they say so with less than 10 % and at least one of its own did well; otherwise, so also when it
+ * Judges every node that reported, in the order of ranks; of two reports of one rank the last counts. A node is slow when the pairs of the run
+ * say so with more than 90 %; healthy when they say so with less than 10 % and one of its own did well; otherwise, so also when it
  * was not tested or met only slow nodes, undetermined. `confidence` is 0 when all are undetermined.
  */
 export function judgeStatistical(all: readonly PreflightReport[], { size, threshold }: JudgementBasis): Judgement {
@@ -36,8 +37,9 @@ export function judgeStatistical(all: readonly PreflightReport[], { size, thresh
   const slow = suspect(graph.ends, weighed.evidence, broken).map(({ little, plainly }) => little + plainly);
   const evidence = evidenceOf(graph.ends, weighed.evidence, broken);
   const cases = reports.map((report, index): Case => ({ index, report, slow: slow[index] ?? 0, evidence: evidence[index] ?? [] }));
-  const convicted = cases.filter((one) => verdictOn(one) === 'slow').length;
-  const tooMany = convicted > mostSlow * cases.filter((one) => one.evidence.length > 0).length;
+  // When more nodes look slow than well, who is slow and what is usual can no longer be told: nobody is convicted.
+  const count = (verdict: NodeJudgement['verdict']): number => cases.filter((one) => verdictOn(one) === verdict).length;
+  const tooMany = count('slow') > count('healthy');
   const name = (end: number): string => reports[end]?.node ?? 'a node without a report';
   const nodes = cases.map((one) => judged(one, tooMany, weighed, name));
   const decided = nodes.filter(({ verdict }) => verdict !== 'undetermined').map(({ confidence }) => confidence);
@@ -78,7 +80,7 @@ function why({ report, evidence }: Case, verdict: 'failed' | 'slow' | 'healthy')
 function whyUndetermined({ slow, evidence }: Case, oneOfTooMany: boolean, { cohort }: Weighed): string {
   const low = evidence.filter(isLow).length;
   if (evidence.length === 0) return 'none of its pairs could be tested';
-  if (oneOfTooMany) return 'more than half of the nodes look slow: what is usual cannot be told';
+  if (oneOfTooMany) return 'more nodes look slow than well: what is usual cannot be told';
   if (cohort?.split && low === 0) return 'some nodes are much faster: these may be fast, or this one slow';
   if (slow < healthyBelow) return `slow or failed in ${low} of ${evidence.length} pairs, and did well in none: its partners may be to blame`;
   return `slow or failed in ${low} of ${evidence.length} pairs: too little to tell it from its partners`;

@@ -41,9 +41,12 @@ export function decidePreflight(request: JudgementRequest, { preflight }: Prefli
     counts: { failed: failed.length, slow: slow.length, healthy: of('healthy').length, undetermined: of('undetermined').length },
     confidence: judgement.confidence,
     missing: missing.slice(0, listed),
-    faults: [...failed, ...slow].filter(({ node }) => !request.told.includes(node)).map((node) => faultOf(node, request)),
+    faults: onceEach([...failed, ...slow].filter(({ node }) => !request.told.includes(node))).map((node) => faultOf(node, request)),
   };
 }
+
+/** Two ranks may stand on one node. */
+const onceEach = (nodes: readonly NodeJudgement[]): NodeJudgement[] => [...new Map(nodes.toReversed().map((one) => [one.node, one])).values()].toReversed();
 
 function because({ evidence, reports, size }: JudgementRequest, why: string, failed: readonly NodeJudgement[], slow: readonly NodeJudgement[]): string {
   const found = [named('broken', failed), named('slow', slow)].filter((text) => text !== undefined);
