@@ -14,7 +14,7 @@ import type { Dependencies } from './dependencies.ts';
 
 type Preflight = Pick<Activities, 'tellNodes' | 'observeWorkload' | 'noteVerdict'>;
 
-export function preflightActivities({ kube, settings, temporal }: Dependencies): Preflight {
+export function preflightActivities({ kube, settings, temporal, log }: Dependencies): Preflight {
   async function tell(fault: Fault): Promise<void> {
     const { workflowType, attributes, ...start } = nodeStart(fault.node ?? '', settings.temporal.taskQueue);
     const signalled: FaultsObserved = { faults: [fault] };
@@ -39,9 +39,19 @@ export function preflightActivities({ kube, settings, temporal }: Dependencies):
 
   return {
     tellNodes: async ({ faults }) => {
-      await inParallel(faults, tell);
+      const untold = await inParallel(faults, (fault) =>
+        tell(fault).then(
+          () => [],
+          (error: unknown) => {
+            log.warn({ err: error, node: fault.node, fault: fault.id }, 'a node could not be told');
+            return [fault.id];
+          },
+        ),
+      );
+      return { untold: untold.flat() };
     },
     observeWorkload: ({ workload }) => observe(workload),
-    noteVerdict: ({ job, note }) => annotateJob(kube, job, { [annotations.preflight]: JSON.stringify(note) }),
+    // Who only observes writes nothing.
+    noteVerdict: async ({ job, note }) => (settings.mode === 'observe' ? undefined : annotateJob(kube, job, { [annotations.preflight]: JSON.stringify(note) })),
   };
 }

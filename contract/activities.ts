@@ -126,8 +126,8 @@ export interface Activities {
   /** Removes the need-recovery label. */
   acknowledgeWish(request: { readonly job: JobRef }): Promise<void>;
 
-  /** Tells each fault to the workflow of its node, which is started where none runs. */
-  tellNodes(request: { readonly faults: readonly Fault[] }): Promise<void>;
+  /** Tells each fault to the workflow of its node, which is started where none runs; returns the ids of those that Temporal did not take. */
+  tellNodes(request: { readonly faults: readonly Fault[] }): Promise<{ readonly untold: readonly string[] }>;
   /** Whether the workload is still there to be tested, and is restarted when its nodes are quarantined. */
   observeWorkload(request: { readonly workload: Workload }): Promise<WorkloadSeen>;
   /** Leaves the verdict on the job; nothing to do when the job is gone. */

@@ -98,10 +98,18 @@ export interface ReportProblem {
   readonly because: string;
 }
 
+/** A pod that tests. Which of two is newer is told by the API server's clock, never by those of their nodes. */
+export interface TestingPod {
+  readonly name: string;
+  readonly uid: string;
+  /** RFC 3339, whole seconds. */
+  readonly createdAt: string;
+}
+
 /** A report with the pod that made it. */
 export interface CollectedReport {
   readonly report: PreflightReport;
-  readonly pod: { readonly name: string; readonly uid: string };
+  readonly pod: TestingPod;
   /** RFC 3339, ms, the node's clock: when the file was written. */
   readonly writtenAt: string;
 }
@@ -122,9 +130,12 @@ export interface ReportsArrived {
   readonly refused: readonly RefusedReport[];
 }
 
-/** Signal `podsTesting`, to the same, which it starts: pods test, and reports should follow. Sent when the first pod of a set is seen to test. */
+/**
+ * Signal `podsTesting`, to the same, which it starts: a set of pods tests, and reports should follow. It names the oldest pod of the set, and
+ * comes before every report of it: what was created before that pod belongs to an earlier set.
+ */
 export interface PodsTesting {
-  readonly pod: { readonly name: string; readonly uid: string };
+  readonly pod: TestingPod;
 }
 
 /* --- What agents send: POST /v1/preflight --- */
@@ -143,6 +154,8 @@ export type PreflightFile = {
 export interface PreflightFiles {
   readonly schema: 1;
   readonly node: string;
+  /** RFC 3339, ms, the node's clock: by it the age of a file is told. */
+  readonly sentAt: string;
   /** At most 50. */
   readonly files: readonly PreflightFile[];
 }
@@ -199,7 +212,7 @@ export interface JudgementRequest {
   readonly run: number;
   readonly size: number;
   readonly reports: readonly CollectedReport[];
-  /** `part`: some of the reports, because one of them cannot wait; only `failed` nodes are told. `expired`: all that came. */
+  /** `part`: some of the reports, because one of them cannot wait; only `failed` nodes are told. `expired`: all that came in time. */
   readonly evidence: 'complete' | 'part' | 'expired';
   /** Nodes that were told before in this run. */
   readonly told: readonly string[];
@@ -208,16 +221,20 @@ export interface JudgementRequest {
 /** Verdict of one run, bounded: the healthy are only counted. */
 export type PreflightDecision = Decided & {
   readonly rule: PreflightRule;
+  /** At most 50 of each; of a part only those that were not told. */
   readonly failed: readonly NodeJudgement[];
   readonly slow: readonly NodeJudgement[];
-  /** At most 50 of them. */
   readonly undetermined: readonly NodeJudgement[];
   readonly counts: Readonly<Record<NodeJudgement['verdict'], number>>;
   readonly confidence: number;
   /** Ranks without a report, at most 50 of them. */
   readonly missing: readonly number[];
-  /** For the workflows of the nodes that are not healthy. */
+  /** For the workflows of nodes that are not healthy and were not told yet; at most 100. */
   readonly faults: readonly Fault[];
+  /** How many more of them there are: ask again when these are told. */
+  readonly left: number;
+  /** Whether anything follows for nodes and job; `because` says why not. */
+  readonly acts: boolean;
 };
 
 /** How long a run may collect. */
@@ -241,9 +258,9 @@ export interface CarriedPreflight {
   readonly run: number;
   readonly last?: PreflightRun;
   /** What counted in the last run: what its pods still send, and what is older, belongs to no other. */
-  readonly counted: readonly { readonly rank: number; readonly pod: string; readonly writtenAt: string }[];
-  /** UID of the pod that was last said to test. */
-  readonly testing: string;
+  readonly counted: readonly { readonly rank: number; readonly uid: string; readonly createdAt: string; readonly writtenAt: string }[];
+  /** The pod that was last said to test. */
+  readonly testing?: TestingPod;
   readonly refused: readonly RefusedReport[];
   readonly dropped: number;
 }

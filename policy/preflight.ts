@@ -2,7 +2,7 @@
 
 import { type Fault, preflightFaults } from '../contract/faults.ts';
 import { preflightWorkflowId } from '../contract/ids.ts';
-import type { CollectionDecision, JudgementRequest, NodeJudgement, PreflightDecision } from '../contract/preflight.ts';
+import type { CollectionDecision, JudgementRequest, NodeJudgement, PreflightDecision, PreflightRule } from '../contract/preflight.ts';
 import type { WorkerSettings } from '../contract/settings.schema.ts';
 import type { Undated } from './decision.ts';
 import { judgeStatistical } from './preflight-statistical.ts';
@@ -12,6 +12,8 @@ type Preflight = Pick<WorkerSettings, 'preflight'>;
 
 /** Nodes that are listed by name, and ranks: a verdict stands in history. */
 const listed = 50;
+/** Faults of one decision: they stand in history too. */
+const toldAtOnce = 100;
 
 /** How long a run may collect: the same for every size, but shown to have been decided. */
 export function decideCollection({ size }: { readonly size: number }, { preflight }: Preflight): Undated<CollectionDecision> {
@@ -19,30 +21,51 @@ export function decideCollection({ size }: { readonly size: number }, { prefligh
 }
 
 /**
- * Judges what was collected. Of a part only broken nodes are told: who is slow shows only when all have reported.
- * A node that was told before in this run is not told again.
+ * Judges what was collected. Of a part only broken nodes are told: who is slow shows only when all have reported, and by the strict rule
+ * not even when time is up, because it takes a silent rank for one that did well. A node that was told before in this run is not told again.
  */
-export function decidePreflight(request: JudgementRequest, { preflight }: Preflight): Undated<PreflightDecision> {
+export function decidePreflight(request: JudgementRequest, settings: Pick<WorkerSettings, 'preflight' | 'mode'>): Undated<PreflightDecision> {
+  const { preflight } = settings;
   const reports = request.reports.map(({ report }) => report);
   const judge = preflight.rule === 'strict' ? judgeStrict : judgeStatistical;
   const judgement = judge(reports, { size: request.size, threshold: preflight.threshold });
   // A rule may blame an address that nobody reported for: there is no node to tell.
   const known = judgement.nodes.filter(({ rank }) => rank >= 0);
   const of = (verdict: NodeJudgement['verdict']) => known.filter((node) => node.verdict === verdict);
-  const [failed, slow] = [of('failed'), request.evidence === 'part' ? [] : of('slow')];
+  const isNew = ({ node }: NodeJudgement) => !request.told.includes(node);
+  const [failed, slow] = [of('failed'), showsSlow(request, preflight.rule) ? of('slow') : []];
+  const untold = onceEach([...failed, ...slow].filter(isNew));
+  const shown = request.evidence === 'part' ? failed.filter(isNew) : failed;
   const reported = new Set(reports.map(({ rank }) => rank));
   const missing = Array.from({ length: request.size }, (_, rank) => rank).filter((rank) => !reported.has(rank));
+  const why = whyNothing(failed, slow, settings);
   return {
     rule: judgement.rule,
-    because: because(request, judgement.because, failed, slow),
-    failed,
-    slow,
+    because: `${because(request, judgement.because, shown, slow)}${why === undefined ? '' : `; nothing follows: ${why}`}`,
+    failed: shown.slice(0, listed),
+    slow: slow.slice(0, listed),
     undetermined: of('undetermined').slice(0, listed),
     counts: { failed: failed.length, slow: slow.length, healthy: of('healthy').length, undetermined: of('undetermined').length },
     confidence: judgement.confidence,
     missing: missing.slice(0, listed),
-    faults: onceEach([...failed, ...slow].filter(({ node }) => !request.told.includes(node))).map((node) => faultOf(node, request)),
+    faults: untold.slice(0, toldAtOnce).map((node) => faultOf(node, request)),
+    left: Math.max(0, untold.length - toldAtOnce),
+    acts: why === undefined,
   };
+}
+
+const showsSlow = ({ evidence }: JudgementRequest, rule: PreflightRule): boolean => evidence === 'complete' || (evidence === 'expired' && rule !== 'strict');
+
+/** Why settings let nothing follow from what was found. */
+function whyNothing(
+  failed: readonly NodeJudgement[],
+  slow: readonly NodeJudgement[],
+  { mode, preflight }: Pick<WorkerSettings, 'preflight' | 'mode'>,
+): string | undefined {
+  const found = [...(failed.length > 0 ? (['failed'] as const) : []), ...(slow.length > 0 ? (['slow'] as const) : [])];
+  if (found.length === 0) return undefined;
+  if (mode === 'observe') return 'mode is observe';
+  return found.some((what) => preflight[what] === 'quarantine') ? undefined : found.map((what) => `preflight.${what} is ${preflight[what]}`).join(', ');
 }
 
 /** Two ranks may stand on one node. */

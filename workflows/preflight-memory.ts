@@ -5,11 +5,12 @@ import {
   preflightLimits,
   type PreflightRun,
   type RefusedReport,
+  type TestingPod,
 } from '../contract/preflight.ts';
 import { iso } from './attributes.ts';
 import { isObject, textOf } from './faults.ts';
 
-/** Refusals that are kept for people to see, and ranks that are listed. */
+/** Refusals that are kept for people to see, ranks that are listed, and what may wait. */
 const most = { refused: 20, ranks: 50, inbox: 20_000 } as const;
 
 /** Reports of one set of pods, the newest of each rank. */
@@ -18,15 +19,17 @@ export interface OpenRun {
   /** 0 while no report has told. */
   size: number;
   readonly startedAt: number;
-  /** When the last report came that counted, and how many have come. */
+  /** When a rank was first heard of, and how many were. */
   lastAt: number;
-  arrived: number;
   readonly reports: Map<number, CollectedReport>;
   /** The pod that was first heard of. */
-  readonly pod: CollectedReport['pod'];
+  readonly pod: TestingPod;
   /** Nodes that were told already. */
   readonly told: Set<string>;
 }
+
+/** What waits to be sorted: reports, and the word that a set of pods tests. */
+type Arrived = { readonly at: number } & ({ readonly report: CollectedReport } | { readonly testing: TestingPod });
 
 /** What a collection remembers. Plain bookkeeping, no decisions. */
 export class PreflightMemory {
@@ -34,17 +37,21 @@ export class PreflightMemory {
   last: PreflightRun | undefined;
   refused: RefusedReport[];
   dropped: number;
+  /** Why the open run is over before it is complete; what comes next waits until it was judged. */
+  superseded: string | undefined;
   private run: number;
   /** By rank: what counted in the last run. */
   private counted: Map<number, CarriedPreflight['counted'][number]>;
-  private testing: string;
-  private inbox: { readonly report: CollectedReport; readonly at: number }[] = [];
+  private testing: TestingPod | undefined;
+  /** The set of pods for which the open run is over. */
+  private next: TestingPod | undefined;
+  private inbox: Arrived[] = [];
 
   constructor(carried: CarriedPreflight | undefined) {
     this.run = carried?.run ?? 0;
     this.last = carried?.last;
     this.counted = new Map(carried?.counted.map((one) => [one.rank, one]));
-    this.testing = carried?.testing ?? '';
+    this.testing = carried?.testing;
     this.refused = [...(carried?.refused ?? [])];
     this.dropped = carried?.dropped ?? 0;
   }
@@ -56,30 +63,26 @@ export class PreflightMemory {
     this.inbox.push(...usable.map((report) => ({ report, at })));
     this.dropped += listed.length - usable.length;
     const refusals = isObject(payload) && Array.isArray(payload['refused']) ? payload['refused'] : [];
-    this.refused = [...this.refused, ...refusals.filter(isRefused).map(slim)].slice(-most.refused);
+    this.refuse(...refusals.filter(isRefused).map(slim));
   }
 
   /** Pods test: their reports are waited for from now on, also when none ever comes. */
   expect(payload: unknown, at: number): void {
     const pod = isObject(payload) ? payload['pod'] : undefined;
-    const [name, uid] = isObject(pod) ? [textOf(pod['name']), textOf(pod['uid'])] : [];
-    if (name === undefined || uid === undefined) {
-      this.dropped += 1;
-      return;
-    }
-    if (uid === this.testing || [...this.counted.values()].some((one) => one.pod === uid)) return;
-    this.testing = uid;
-    this.open ??= this.newRun(0, { name, uid }, at);
+    if (isPod(pod)) this.inbox.push({ testing: pod, at });
+    else this.dropped += 1;
   }
 
   hasWork = (): boolean => this.inbox.length > 0;
 
-  /** Puts what waits into the run it belongs to, until a run is complete: what then waits belongs to the next. */
+  /** Puts what waits into the run it belongs to, until that is complete or superseded: what then waits belongs to the next. */
   sort(): void {
-    while (!this.isComplete()) {
-      const next = this.inbox.shift();
+    while (!this.isComplete() && this.superseded === undefined) {
+      const [next] = this.inbox;
       if (next === undefined) return;
-      this.place(next.report, next.at);
+      const why = 'testing' in next ? this.begin(next.testing, next.at) : this.place(next.report, next.at);
+      if (why !== undefined && this.open) this.superseded = why;
+      else this.inbox.shift();
     }
   }
 
@@ -89,12 +92,17 @@ export class PreflightMemory {
   cannotWait = (): boolean =>
     this.open !== undefined && [...this.open.reports.values()].some(({ report }) => (report.failed?.length ?? 0) > 0 && !this.open?.told.has(report.node));
 
-  /** The open run is over. */
+  /** The open run is over. Reports of the set that tests now go on to the next run. */
   close(outcome: PreflightRun['outcome'], at: number, because: string, decision?: PreflightDecision): PreflightRun | undefined {
     const { open } = this;
     if (open === undefined) return undefined;
     this.open = undefined;
-    this.counted = new Map([...open.reports.values()].map(({ report: { rank }, pod, writtenAt }) => [rank, { rank, pod: pod.uid, writtenAt }]));
+    this.superseded = undefined;
+    const { next } = this;
+    const [kept, done] = [[], []] as [CollectedReport[], CollectedReport[]];
+    for (const one of open.reports.values()) (next && !isOlder(one.pod, next) ? kept : done).push(one);
+    this.next = undefined;
+    this.counted = new Map(done.map(({ report: { rank }, pod: { uid, createdAt }, writtenAt }) => [rank, { rank, uid, createdAt, writtenAt }]));
     this.last = {
       run: open.run,
       startedAt: iso(open.startedAt),
@@ -105,6 +113,7 @@ export class PreflightMemory {
       because,
       ...(decision && open.size > 0 ? { verdict: verdictOf(decision) } : {}),
     };
+    if (kept.length > 0) this.goOn(open, kept, at);
     return this.last;
   }
 
@@ -121,43 +130,75 @@ export class PreflightMemory {
     return {
       run: this.run,
       counted: [...this.counted.values()],
-      testing: this.testing,
       refused: this.refused,
       dropped: this.dropped,
+      ...(this.testing ? { testing: this.testing } : {}),
       ...(this.last ? { last: this.last } : {}),
     };
   }
 
-  /** A new pod at a rank that has reported, or another size, opens the next run; what older pods still send counts nowhere. */
-  private place(arrived: CollectedReport, at: number): void {
-    if (this.isOld(arrived)) return;
-    const known = this.open?.reports.get(arrived.report.rank);
-    if (this.open?.size === 0) {
-      this.open.size = arrived.report.size;
-    } else if (this.open && this.open.size !== arrived.report.size) {
-      this.close('superseded', at, `a report of ${arrived.pod.name} says that ${arrived.report.size} ranks are tested, not ${this.open.size}`);
-    } else if (this.open && known && known.pod.uid !== arrived.pod.uid) {
-      if (Date.parse(arrived.writtenAt) <= Date.parse(known.writtenAt)) return;
-      this.close('superseded', at, `${arrived.pod.name} is a newer pod of rank ${arrived.report.rank}`);
-    } else if (known && Date.parse(arrived.writtenAt) <= Date.parse(known.writtenAt)) {
-      return;
+  /** A set of pods tests. Answers why the open run is over, if it is: it holds reports of an earlier set. */
+  private begin(pod: TestingPod, at: number): string | undefined {
+    if (pod.uid === this.testing?.uid || [...this.counted.values()].some((one) => one.uid === pod.uid)) return undefined;
+    const older = [...(this.open?.reports.values() ?? [])].some((one) => isOlder(one.pod, pod));
+    if (older) {
+      this.next = pod;
+      return `${pod.name} and its set of pods are newer`;
     }
-    this.open ??= this.newRun(arrived.report.size, arrived.pod, at);
-    this.open.reports.set(arrived.report.rank, arrived);
-    this.open.lastAt = at;
-    this.open.arrived += 1;
+    this.testing = pod;
+    this.open ??= this.newRun(0, pod, at);
+    return undefined;
   }
 
-  private isOld({ report: { rank }, pod, writtenAt }: CollectedReport): boolean {
-    const last = this.counted.get(rank);
-    return last !== undefined && (last.pod === pod.uid || Date.parse(writtenAt) <= Date.parse(last.writtenAt));
+  /** Answers why the open run is over, if it is: a newer pod stands at a rank that has reported. */
+  private place(arrived: CollectedReport, at: number): string | undefined {
+    const { report, pod } = arrived;
+    const known = this.open?.reports.get(report.rank);
+    if (this.isOld(arrived) || (known && isOlder(pod, known.pod))) return undefined;
+    if (known && known.pod.uid !== pod.uid) return `${pod.name} is a newer pod of rank ${report.rank}`;
+    if (known && Date.parse(arrived.writtenAt) <= Date.parse(known.writtenAt)) return undefined;
+    this.open ??= this.newRun(report.size, pod, at);
+    if (this.open.size === 0) this.open.size = report.size;
+    if (this.open.size !== report.size) {
+      const because = `it says that ${report.size} ranks are tested, and others say ${this.open.size}`;
+      this.refuse({ rank: report.rank, node: report.node, what: 'workload_size', because, at: iso(at) });
+      return undefined;
+    }
+    this.open.reports.set(report.rank, arrived);
+    // Only ranks that are new count as activity: one that crashes for ever must not keep a run open.
+    if (!known) this.open.lastAt = at;
+    return undefined;
   }
 
-  private newRun(size: number, pod: CollectedReport['pod'], at: number): OpenRun {
+  /** Of an earlier set, or of a pod whose run is over. What a pod that was not judged, or is broken now, says anew opens the next run. */
+  private isOld({ report, pod, writtenAt }: CollectedReport): boolean {
+    if (this.testing && isOlder(pod, this.testing)) return true;
+    const last = this.counted.get(report.rank);
+    if (last === undefined) return false;
+    if (last.uid !== pod.uid) return isOlder(pod, last);
+    const isNews = Date.parse(writtenAt) > Date.parse(last.writtenAt) && (this.last?.outcome !== 'judged' || (report.failed?.length ?? 0) > 0);
+    return !isNews;
+  }
+
+  /** What pods of the next set have said already is theirs; whom they told of is told. */
+  private goOn({ size, told }: OpenRun, kept: readonly CollectedReport[], at: number): void {
+    const [first] = kept;
+    if (first === undefined) return;
+    this.open = { ...this.newRun(size, first.pod, at), reports: new Map(kept.map((one) => [one.report.rank, one])), told: new Set(told) };
+  }
+
+  private newRun(size: number, pod: TestingPod, at: number): OpenRun {
     this.run += 1;
-    return { run: this.run, size, pod, startedAt: at, lastAt: at, arrived: 0, reports: new Map(), told: new Set() };
+    return { run: this.run, size, pod, startedAt: at, lastAt: at, reports: new Map(), told: new Set() };
+  }
+
+  private refuse(...refused: readonly RefusedReport[]): void {
+    this.refused = [...this.refused, ...refused].slice(-most.refused);
   }
 }
+
+/** Created in an earlier second: within one, nobody can say. */
+const isOlder = (one: Pick<TestingPod, 'createdAt'>, other: Pick<TestingPod, 'createdAt'>): boolean => Date.parse(one.createdAt) < Date.parse(other.createdAt);
 
 const verdictOf = ({ rule, failed, slow, undetermined, counts, confidence, missing }: PreflightDecision): NonNullable<PreflightRun['verdict']> => ({
   rule,
@@ -172,18 +213,17 @@ const verdictOf = ({ rule, failed, slow, undetermined, counts, confidence, missi
 const isCount = (value: unknown, below: number): value is number => Number.isInteger(value) && (value as number) >= 0 && (value as number) < below;
 const isTime = (value: unknown): boolean => typeof value === 'string' && !Number.isNaN(Date.parse(value));
 
+const isPod = (value: unknown): value is TestingPod =>
+  isObject(value) && textOf(value['uid']) !== undefined && textOf(value['name']) !== undefined && isTime(value['createdAt']);
+
 const isCollected = (value: unknown): value is CollectedReport => {
-  if (!isObject(value) || !isObject(value['pod']) || !isObject(value['report'])) return false;
-  const { pod, report, writtenAt } = value;
-  const { size, rank, node, tests } = report;
+  if (!isObject(value) || !isPod(value['pod']) || !isObject(value['report']) || !isTime(value['writtenAt'])) return false;
+  const { size, rank, node, address, tests } = value['report'];
   return (
-    textOf(pod['uid']) !== undefined &&
-    textOf(pod['name']) !== undefined &&
-    isTime(writtenAt) &&
     isCount(size, preflightLimits.size + 1) &&
     isCount(rank, size) &&
     textOf(node) !== undefined &&
-    typeof report['address'] === 'string' &&
+    typeof address === 'string' &&
     Array.isArray(tests) &&
     tests.length <= preflightLimits.rounds &&
     tests.every((test) => isObject(test) && isCount(test['round'], preflightLimits.rounds) && ['ok', 'fail', 'skip'].includes(String(test['status'])))

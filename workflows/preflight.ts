@@ -1,8 +1,8 @@
-import { condition, continueAsNew, defineQuery, defineSignal, setHandler, workflowInfo } from '@temporalio/workflow';
+import { condition, continueAsNew, defineQuery, defineSignal, setHandler, sleep, workflowInfo } from '@temporalio/workflow';
 import type { Announcement } from '../contract/activities.ts';
+import type { Fault } from '../contract/faults.ts';
 import { eventReasons } from '../contract/ids.ts';
 import type {
-  JudgementRequest,
   PodsTesting,
   PreflightDecision,
   PreflightInput,
@@ -21,12 +21,15 @@ import { announce, decideCollection, decidePreflight, perform, tolerate } from '
 /** How often somebody looks whether a workload is still there of which nothing is heard. */
 const lookAfterMs = 24 * 60 * 60_000;
 
+/** Tries to tell a node before it is left to people. */
+const mostTries = 20;
+
 /** When a run must be over: two alarms, of which the first is set anew while reports come. */
 interface Deadlines {
   readonly inactivityMs: number;
   inactive: Alarm;
-  /** Reports that had arrived when it was set. */
-  arrived: number;
+  /** Ranks that had reported when it was set. */
+  heard: number;
   readonly absolute: Alarm;
   readonly endsAt: number;
 }
@@ -45,6 +48,7 @@ export async function preflight({ workload, carried }: PreflightInput): Promise<
   let deadlines: Deadlines | undefined;
   let idle: Alarm | undefined;
   let gone = false;
+  let over: { readonly kind: PreflightOutcome['outcome']; readonly because: string } | undefined;
 
   setHandler(defineSignal<[ReportsArrived]>(signals.reportsArrived), (payload) => memory.take(payload, Date.now()));
   setHandler(defineSignal<[PodsTesting]>(signals.podsTesting), (payload) => memory.expect(payload, Date.now()));
@@ -67,8 +71,8 @@ export async function preflight({ workload, carried }: PreflightInput): Promise<
     memory.sort();
     const { open } = memory;
     if (open !== before) endDeadlines();
-    if (open && memory.isComplete()) {
-      await judge(open, 'complete');
+    if (open && (memory.isComplete() || memory.superseded !== undefined)) {
+      await judge(open, memory.superseded === undefined ? 'complete' : 'superseded');
       continue;
     }
     if (open && memory.cannotWait()) {
@@ -76,14 +80,19 @@ export async function preflight({ workload, carried }: PreflightInput): Promise<
       continue;
     }
     if (gone || idle?.rang) {
-      const ended = await look();
-      if (ended) return ended;
+      over = await look();
+      continue;
+    }
+    if (over && !memory.hasWork()) {
+      // What was seen of the nodes stays true without the job.
+      if (!open) return end(over);
+      await judge(open, 'expired');
       continue;
     }
     if (open) {
       deadlines ??= await setDeadlines(open);
       if (memory.hasWork()) continue;
-      if (deadlines.absolute.rang || (deadlines.inactive.rang && deadlines.arrived === open.arrived)) {
+      if (deadlines.absolute.rang || (deadlines.inactive.rang && deadlines.heard === open.reports.size)) {
         await judge(open, 'expired');
         continue;
       }
@@ -99,7 +108,6 @@ export async function preflight({ workload, carried }: PreflightInput): Promise<
       () =>
         memory.hasWork() ||
         gone ||
-        memory.open !== open ||
         idle?.rang === true ||
         deadlines?.inactive.rang === true ||
         deadlines?.absolute.rang === true ||
@@ -114,7 +122,7 @@ export async function preflight({ workload, carried }: PreflightInput): Promise<
     return {
       inactivityMs,
       inactive: setAlarm(inactivityMs, `run ${open.run}: no report for so long`),
-      arrived: open.arrived,
+      heard: open.reports.size,
       absolute: setAlarm(deadlineMs, `run ${open.run}: not complete for so long`),
       endsAt: open.startedAt + deadlineMs,
     };
@@ -123,7 +131,7 @@ export async function preflight({ workload, carried }: PreflightInput): Promise<
   /** Reports came since it was set: the rest of the time since the last of them. */
   function waitAnew(open: OpenRun, current: Deadlines): void {
     current.inactive = setAlarm(open.lastAt + current.inactivityMs - Date.now(), `run ${open.run}: no report for so long`);
-    current.arrived = open.arrived;
+    current.heard = open.reports.size;
   }
 
   function endDeadlines(): void {
@@ -137,39 +145,53 @@ export async function preflight({ workload, carried }: PreflightInput): Promise<
   }
 
   /** One verdict: nodes are told first, for that is what keeps the next pods off them. */
-  async function judge(open: OpenRun, evidence: JudgementRequest['evidence']): Promise<void> {
+  async function judge(open: OpenRun, how: 'complete' | 'part' | 'expired' | 'superseded'): Promise<void> {
     tell('judging', `${open.reports.size} of ${open.size} reports`, 'the verdict');
-    const decision = await decidePreflight({
-      workload,
-      run: open.run,
-      size: open.size,
-      reports: [...open.reports.values()].toSorted((a, b) => a.report.rank - b.report.rank),
-      evidence,
-      told: [...open.told],
-    });
-    const abnormal = [...decision.failed, ...decision.slow].map(({ node }) => node);
-    if (abnormal.length > 0) write({ KcoverNode: abnormal.slice(0, 20), KcoverFault: decision.faults[0]?.code ?? 'preflight' });
-    if (decision.faults.length > 0)
-      await tolerate(perform('tellNodes', `tell ${abnormal.slice(0, 5).join(', ')}: ${decision.because}`, { faults: decision.faults }));
-    for (const { report } of open.reports.values()) if (report.failed) open.told.add(report.node);
+    const reports = [...open.reports.values()].toSorted((a, b) => a.report.rank - b.report.rank);
+    const request = { workload, run: open.run, size: open.size, reports, evidence: how === 'superseded' ? ('expired' as const) : how };
+    let decision = await decidePreflight({ ...request, told: [...open.told] });
+    const first = decision;
+    const abnormal = [...first.failed, ...first.slow].map(({ node }) => node);
+    if (abnormal.length > 0) write({ KcoverNode: abnormal.slice(0, 20), KcoverFault: first.faults[0]?.code ?? 'preflight' });
+    for (; decision.faults.length > 0; decision = await decidePreflight({ ...request, told: [...open.told] })) {
+      await tellNodes(decision.faults, decision.because);
+      for (const { node } of decision.faults) if (node !== undefined) open.told.add(node);
+      if (decision.left === 0) break;
+    }
+    // Whoever is not to be told has been heard.
+    for (const { report } of reports) if (report.failed) open.told.add(report.node);
     const key = `${workflowInfo().workflowId}#${open.run}`;
-    const follows = decision.faults.length > 0 ? await consequence() : '';
-    if (evidence === 'part') {
-      const message = `${decision.because}${follows}`;
+    if (how === 'part') {
+      const message = first.because;
       await announce({ about: about(open), type: 'Warning', reason: eventReasons.preflightFailed, message, key: `${key}/${open.told.size}` });
       return;
     }
     endDeadlines();
-    const run = memory.close(evidence === 'complete' ? 'judged' : 'expired', decision.at, because(open, evidence, decision), decision);
+    const follows = first.acts && abnormal.length > 0 ? await consequence() : '';
+    const outcome = how === 'complete' ? 'judged' : how;
+    const run = memory.close(outcome, first.at, because(open, memory.superseded, first), first);
     if (!run) return;
     write({ KcoverOutcome: outcomeOf(run) });
     if (workload.job) await tolerate(perform('noteVerdict', `leave the verdict on ${workload.job.name}`, { job: workload.job, note: noteOf(run) }));
     await announce({ about: about(open), ...voice(run), message: `${run.because}${follows}`, key });
   }
 
-  /** For people: what became of the job is the business of its own workflow. */
+  /** Each fault until Temporal took it: told again, a node that a person has released meanwhile would be taken out once more. */
+  async function tellNodes(faults: readonly Fault[], why: string): Promise<void> {
+    let left = faults;
+    for (let tries = 1; left.length > 0 && tries <= mostTries; tries++) {
+      if (tries > 1) await sleep(Math.min(60_000, 1000 * 2 ** tries));
+      const nodes = left.slice(0, 5).map(({ node }) => node);
+      const answer = await tolerate(perform('tellNodes', `tell ${nodes.join(', ')}: ${why}`, { faults: left }));
+      const untold = new Set(answer ? answer.untold : left.map(({ id }) => id));
+      left = left.filter(({ id }) => untold.has(id));
+    }
+  }
+
+  /** For people: what becomes of the job is the business of its own workflow, and nothing waits for the sentence. */
   async function consequence(): Promise<string> {
-    const seen = await tolerate(perform('observeWorkload', `is ${workload.name} opted in?`, { workload }));
+    const asked = tolerate(perform('observeWorkload', `is ${workload.name} opted in?`, { workload }));
+    const seen = await Promise.race([asked, sleep(5000).then(() => undefined)]);
     if (seen?.kind !== 'there') return '';
     return seen.optedIn
       ? '; the job is restarted whole once they are quarantined'
@@ -177,18 +199,18 @@ export async function preflight({ workload, carried }: PreflightInput): Promise<
   }
 
   /** Somebody says that no pod is left, or nothing was heard for long. */
-  async function look(): Promise<PreflightOutcome | undefined> {
+  async function look(): Promise<typeof over> {
     gone = false;
     idle?.stop();
     idle = undefined;
     const seen = await tolerate(perform('observeWorkload', `is ${workload.name} still there?`, { workload }));
-    if (seen === undefined || seen.kind === 'there') return undefined;
-    if (memory.hasWork()) memory.sort();
-    // What was seen of the nodes stays true without the job.
-    if (memory.open) await judge(memory.open, memory.isComplete() ? 'complete' : 'expired');
+    return seen === undefined || seen.kind === 'there' ? undefined : seen;
+  }
+
+  function end({ kind, because: why }: NonNullable<typeof over>): PreflightOutcome {
     endDeadlines();
-    tell('ended', seen.because, 'nothing');
-    return { workload, outcome: seen.kind, because: seen.because, runs: memory.progress().run };
+    tell('ended', why, 'nothing');
+    return { workload, outcome: kind, because: why, runs: memory.progress().run };
   }
 
   function collecting({ size, run, pod }: OpenRun): void {
@@ -217,23 +239,27 @@ export async function preflight({ workload, carried }: PreflightInput): Promise<
   }
 }
 
-function because({ reports, size }: OpenRun, evidence: JudgementRequest['evidence'], decision: PreflightDecision): string {
-  if (evidence === 'complete') return decision.because;
-  if (size === 0) return 'pods tested, and no report came';
+function because({ reports, size }: OpenRun, superseded: string | undefined, decision: PreflightDecision): string {
+  if (size > 0 && reports.size >= size) return decision.because;
   const { missing } = decision;
   const more = size - reports.size - missing.length;
-  return `${reports.size} of ${size} reports came; ranks ${missing.join(', ')}${more > 0 ? ` and ${more} more` : ''} are missing; ${decision.because}`;
+  const came =
+    size === 0
+      ? 'pods tested, and no report came'
+      : `${reports.size} of ${size} reports came; ranks ${missing.join(', ')}${more > 0 ? ` and ${more} more` : ''} are missing; ${decision.because}`;
+  return superseded === undefined ? came : `${superseded}; ${came}`;
 }
 
 function outcomeOf({ outcome, verdict }: PreflightRun): string {
   if (verdict && verdict.failed.length + verdict.slow.length > 0) return 'abnormal';
-  if (outcome === 'expired') return 'incomplete';
+  if (outcome !== 'judged') return 'incomplete';
   return (verdict?.counts.undetermined ?? 0) > 0 ? 'undetermined' : 'healthy';
 }
 
 function voice(run: PreflightRun): Pick<Announcement, 'type' | 'reason'> {
-  if (run.outcome === 'expired') return { type: 'Warning', reason: eventReasons.preflightIncomplete };
   const outcome = outcomeOf(run);
+  if (run.outcome === 'expired') return { type: 'Warning', reason: eventReasons.preflightIncomplete };
+  if (run.outcome === 'superseded' && outcome !== 'abnormal') return { type: 'Normal', reason: eventReasons.preflightIncomplete };
   if (outcome === 'abnormal') return { type: 'Warning', reason: eventReasons.preflightFailed };
   return { type: 'Normal', reason: outcome === 'healthy' ? eventReasons.preflightPassed : eventReasons.preflightUndetermined };
 }

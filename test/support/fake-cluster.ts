@@ -101,6 +101,7 @@ export class FakeCluster {
       },
       tellNodes: async ({ faults }) => {
         this.told.push(...faults);
+        return { untold: [] };
       },
       observeWorkload: async () => this.workload,
       noteVerdict: async ({ note }) => {

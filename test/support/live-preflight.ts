@@ -67,9 +67,16 @@ export class LivePreflight {
     return reports;
   }
 
+  /** Long enough for a worker that was just started: it must replay first. */
   status(job: TestedJob): Promise<PreflightStatus> {
     const { temporal } = this.live;
-    return temporal.withDeadline(Date.now() + 3000, () => temporal.workflow.getHandle(preflightWorkflowId(job)).query<PreflightStatus>(statusQuery));
+    const handle = temporal.workflow.getHandle(preflightWorkflowId(job));
+    return temporal
+      .withDeadline(Date.now() + 15_000, () => handle.query<PreflightStatus>(statusQuery))
+      .catch((error: unknown) => {
+        const cause = error instanceof Error && error.cause instanceof Error ? `: ${error.cause.message}` : '';
+        throw new Error(`${error instanceof Error ? error.message : String(error)}${cause}`, { cause: error });
+      });
   }
 
   /** Waits until the collection is as wanted; `wanted` says what is missing, or nothing. */

@@ -1,6 +1,6 @@
 /** Reports of preflight containers for tests: a set of ranks, some of whose nodes are slow. */
 
-import { type CollectedReport, type PairTest, type Workload } from '../../contract/preflight.ts';
+import { type CollectedReport, type PairTest, type TestingPod, type Workload } from '../../contract/preflight.ts';
 import { job } from './builders.ts';
 
 export const workload: Workload = { namespace: 'train', name: 'llm', uid: job.uid, job };
@@ -18,6 +18,13 @@ export interface Truth {
   readonly attempt?: number;
 }
 
+/** The pod of a rank in an attempt; those of later attempts are younger. */
+export const podOf = (rank: number, attempt = 1): TestingPod => ({
+  name: `llm-worker-${rank}`,
+  uid: `pod-${attempt}-${rank}`,
+  createdAt: `2026-11-21T07:0${attempt}:00Z`,
+});
+
 /** One report of each rank after `min(size - 1, 5)` rounds; partners follow the circle method. */
 export const reportsOf = (truth: Truth): CollectedReport[] => Array.from({ length: truth.size }, (_, rank) => reportOf(truth, rank));
 
@@ -32,7 +39,7 @@ export function reportOf({ size, slow = [], broken = [], attempt = 1 }: Truth, r
   });
   return {
     report: { size, rank, node: nodeOf(rank), address: addressOf(rank), tests: failed ? [] : tests, ...(failed ? { failed: ['gpu'] } : {}) },
-    pod: { name: `llm-worker-${rank}`, uid: `pod-${attempt}-${rank}` },
+    pod: podOf(rank, attempt),
     writtenAt: new Date(Date.UTC(2026, 10, 21, 7, attempt, rank % 60)).toISOString(),
   };
 }

@@ -6,7 +6,7 @@ import { preflightWorkflowId } from '../../contract/ids.ts';
 import type { CollectedReport, PreflightOutcome, PreflightStatus, Workload } from '../../contract/preflight.ts';
 import { settings } from '../support/builders.ts';
 import { activitiesOf, FakeCluster } from '../support/fake-cluster.ts';
-import { reportOf, reportsOf } from '../support/preflight-reports.ts';
+import { podOf, reportOf, reportsOf } from '../support/preflight-reports.ts';
 import { eventually, type Rig, startRig } from '../support/rig.ts';
 
 let cluster: FakeCluster;
@@ -112,6 +112,50 @@ describe('the workflow that collects preflight reports', () => {
     await ended(handle);
   });
 
+  it('does not mix the reports of two sets of pods, though the first was cut short by a broken node', async () => {
+    await signal('podsTesting', { pod: podOf(0, 1) });
+    const handle = await send([reportOf({ size: 8, broken: [3] }, 3)]);
+    await eventually(
+      () => cluster.told.length,
+      (told) => told === 1,
+    );
+    await signal('podsTesting', { pod: podOf(0, 2) });
+    await send(reportsOf({ size: 8, attempt: 2, slow: [1] }));
+    await send(reportsOf({ size: 8, attempt: 1 }));
+    expect((await judged(handle, 2)).last).toMatchObject({ run: 2, outcome: 'judged', received: 8, verdict: { slow: [{ node: 'gpu-1' }] } });
+    expect(cluster.told.map(({ node }) => node)).toEqual(['gpu-3', 'gpu-1']);
+    await ended(handle);
+  });
+
+  it('does not lose a collection to a rank that counts otherwise', async () => {
+    const handle = await send(reportsOf({ size: 4 }).slice(0, 3));
+    const [wrong] = reportsOf({ size: 6 }).slice(3);
+    await send(wrong ? [wrong] : []);
+    const { refused } = await eventually(
+      () => status(handle),
+      (seen) => seen.refused.length === 1,
+    );
+    expect(refused).toMatchObject([{ rank: 3, what: 'workload_size' }]);
+    await send(reportsOf({ size: 4 }).slice(3));
+    expect((await judged(handle)).last).toMatchObject({ outcome: 'judged', received: 4 });
+    await ended(handle);
+  });
+
+  it('goes by the API server and not by the clocks of nodes when it asks which pod is newer', async () => {
+    const early = reportsOf({ size: 4 }).map((one) => ({ ...one, writtenAt: '2026-11-21T09:00:00Z' }));
+    const handle = await send(early);
+    await judged(handle);
+    await send(reportsOf({ size: 4, attempt: 2, slow: [1] }));
+    expect((await judged(handle, 2)).last).toMatchObject({ outcome: 'judged', verdict: { slow: [{ node: 'gpu-1' }] } });
+    await ended(handle);
+  });
+
+  it('judges what came before it ends with its workload', async () => {
+    const handle = await send(reportsOf({ size: 8, slow: [3] }).slice(0, 7));
+    expect(await ended(handle)).toMatchObject({ outcome: 'gone', runs: 1 });
+    expect(cluster.told).toMatchObject([{ node: 'gpu-3' }]);
+  });
+
   it('says what is missing when time is up, and judges what came; a late report opens the next run', async () => {
     cluster.settings = settings({ mode: 'act', preflight: { collection: '300ms' } });
     const reports = reportsOf({ size: 8, slow: [3] });
@@ -139,7 +183,7 @@ describe('the workflow that collects preflight reports', () => {
 
   it('says so when pods test and never report', async () => {
     cluster.settings = settings({ mode: 'act', preflight: { collection: '200ms' } });
-    const handle = await signal('podsTesting', { pod: { name: 'llm-worker-0', uid: 'pod-1-0' } });
+    const handle = await signal('podsTesting', { pod: podOf(0) });
     expect((await judged(handle)).last).toMatchObject({ outcome: 'expired', received: 0, because: 'pods tested, and no report came' });
     expect(cluster.reasons()).toEqual(['PreflightIncomplete']);
     expect(cluster.told).toEqual([]);
