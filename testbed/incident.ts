@@ -112,7 +112,7 @@ export async function watchIncident(
       );
       stop.abort();
       await kube.close();
-      const node = record.faults.find((fault) => fault.source === 'kernel')?.node ?? '';
+      const node = record.faults.find(({ source }) => source === 'kernel' || source === 'preflight')?.node ?? '';
       const reportedAt = node === '' ? quarantinedAt : await acceptedAt(world, node);
       return {
         outcome: record.outcome,

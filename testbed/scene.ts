@@ -1,20 +1,30 @@
 import { type RunningJob, awaitRunning, createJob } from './jobs.ts';
-import { pytorchJob } from './job-manifests.ts';
+import { type KubeflowJobManifest, type PytorchJobOptions, pytorchJob } from './job-manifests.ts';
 import { type Kcover, type KcoverOptions, startKcover } from './roles.ts';
 import { type World, type WorldOptions, startWorld, stopOnSignals } from './world.ts';
 
 /** All of it runs on one machine, and the first report of a cold one may take longer than 500 ms. A fault of the node ends this wait at once. */
 const patient = { recovery: { correlation: '5s' } } as const;
 
-/** A world in which kcover looks after a training job of one master and three workers. */
+/** A world in which kcover looks after a training job. */
 export interface Scene {
   readonly world: World;
   readonly kcover: Kcover;
   readonly job: RunningJob;
 }
 
-/** Sets everything up, telling each part as it is done. Ctrl-C ends it at any time and leaves nothing behind. */
-export async function setScene(options: WorldOptions & KcoverOptions & { readonly tell: (line: string) => void }): Promise<Scene> {
+export type SceneOptions = WorldOptions & KcoverOptions & { readonly tell: (line: string) => void };
+
+/** Sets everything up until the job runs, telling each part as it is done. Ctrl-C ends it at any time and leaves nothing behind. */
+export const setScene = (options: SceneOptions): Promise<Scene> => setUp(options, llm({ workers: 3 }), awaitRunning);
+
+/** The same, until a job of this shape is created: its pods have not begun. */
+export const setSceneBefore = (options: SceneOptions, job: Omit<PytorchJobOptions, 'name'>): Promise<Scene> => setUp(options, llm(job), async () => undefined);
+
+const llm = (options: Omit<PytorchJobOptions, 'name'>): KubeflowJobManifest =>
+  pytorchJob({ ...options, name: 'llm', namespace: 'train', labels: { 'kcover.io/cascading-recovery': 'true' } });
+
+async function setUp(options: SceneOptions, manifest: KubeflowJobManifest, begun: (api: World['api'], job: RunningJob) => Promise<unknown>): Promise<Scene> {
   const { tell } = options;
   const world = await startWorld({ ...options, onProgress: tell });
   stopOnSignals(world);
@@ -23,9 +33,8 @@ export async function setScene(options: WorldOptions & KcoverOptions & { readonl
     const kcover = await startKcover(world, { workerSettings: patient, ...options });
     tell(`kcover runs: ${kcover.workers.length} worker, 1 controller, ${kcover.agents.size} agents`);
     await world.api.core.createNamespace({ body: { metadata: { name: 'train' } } });
-    const manifest = pytorchJob({ name: 'llm', namespace: 'train', workers: 3, labels: { 'kcover.io/cascading-recovery': 'true' } });
     const job = await createJob(world.api, manifest);
-    await awaitRunning(world.api, job);
+    await begun(world.api, job);
     return { world, kcover, job };
   } catch (error) {
     await world.stop();

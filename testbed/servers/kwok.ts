@@ -34,7 +34,9 @@ export function kwok({ program, directory, kubeconfig, port, api }: ControllerOp
       `--server-address=127.0.0.1:${port}`,
       `--tls-cert-file=${certificate}`,
       `--tls-private-key-file=${key}`,
-      ...[config, ...['node.yaml', 'pod-ready.yaml', 'pod-delete.yaml'].map((stage) => join(stages, stage))].map((file) => `--config=${file}`),
+      ...[config, ...['node.yaml', 'pod-ready.yaml', 'pod-preflight.yaml', 'pod-delete.yaml'].map((stage) => join(stages, stage))].map(
+        (file) => `--config=${file}`,
+      ),
     ],
     // Every kwok process has an identity of its own and would wait 40 s for the leases of the one before.
     before: () => api.coordination.deleteCollectionNamespacedLease({ namespace: 'kube-node-lease' }),

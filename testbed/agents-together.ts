@@ -6,20 +6,25 @@ import { pino } from 'pino';
 import { type RunningAgent, startAgent } from '../agent/index.ts';
 import { agentSettings } from '../contract/settings.schema.ts';
 import { inParallel } from '../kube/parallel.ts';
-import { agentToken } from '../testbed/agents.ts';
-import type { SimulatedNode } from '../testbed/nodes.ts';
-import type { Kcover } from '../testbed/roles.ts';
-import { until } from '../testbed/until.ts';
-import type { World } from '../testbed/world.ts';
+import { agentToken } from './agents.ts';
+import type { SimulatedNode } from './nodes.ts';
+import type { Kcover } from './roles.ts';
+import { until } from './until.ts';
+import type { World } from './world.ts';
+
+type AgentSettingsFile = Readonly<Record<string, unknown>>;
 
 export class Agents {
-  readonly #world: World;
-  readonly #kcover: Kcover;
+  readonly #world: Pick<World, 'directory' | 'api'>;
+  readonly #kcover: Pick<Kcover, 'intakeUrl' | 'authority'>;
+  readonly #settings: AgentSettingsFile;
   readonly #running = new Map<string, RunningAgent>();
 
-  constructor(world: World, kcover: Kcover) {
+  /** `settings`: in place of their defaults. */
+  constructor(world: Pick<World, 'directory' | 'api'>, kcover: Pick<Kcover, 'intakeUrl' | 'authority'>, settings: AgentSettingsFile = {}) {
     this.#world = world;
     this.#kcover = kcover;
+    this.#settings = settings;
   }
 
   /** Each of the nodes has an agent that reads its kernel log and was heard by the controller. Safe to repeat. */
@@ -32,8 +37,22 @@ export class Agents {
     });
   }
 
+  /** Every agent has been heard by the controller after this moment. */
+  async heardSince(moment: Date): Promise<void> {
+    await until('all agents heard anew', 120_000, () => {
+      const deaf = [...this.#running].filter(([, agent]) => Date.parse(agent.status().reporter.lastAcceptedAt ?? '1970-01-01') <= moment.getTime());
+      return Promise.resolve(deaf.length === 0 ? { found: true } : { missing: `${deaf.length} not yet, among them ${deaf[0]?.[0]}` });
+    });
+  }
+
   async stop(): Promise<void> {
-    await Promise.all([...this.#running.values()].map((agent) => agent.stop()));
+    await Promise.all([...this.#running.keys()].map((name) => this.leave(name)));
+  }
+
+  /** The agent of this node goes, if it has one; to be started again by `watch`. */
+  async leave(node: string): Promise<void> {
+    await this.#running.get(node)?.stop();
+    this.#running.delete(node);
   }
 
   async #start(node: SimulatedNode): Promise<void> {
@@ -43,6 +62,7 @@ export class Agents {
     writeFileSync(tokenFile, await agentToken(this.#world.api, node), { mode: 0o600 });
     const { intakeUrl, authority } = this.#kcover;
     const settings = agentSettings.parse({
+      ...this.#settings,
       controller: { url: intakeUrl, caFile: authority, tokenFile },
       spool: { directory: join(home, 'spool') },
     });

@@ -1,0 +1,113 @@
+/** One collection: all reports sent at once or over a while, a process killed in the middle, and what was made of it. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Client } from '@temporalio/client';
+import { preflightWorkflowId, quarantineTaintKey } from '../contract/ids.ts';
+import { statusQuery } from '../contract/messages.ts';
+import type { PreflightStatus } from '../contract/preflight.ts';
+import type { Kcover } from '../testbed/roles.ts';
+import { until } from '../testbed/until.ts';
+import type { World } from '../testbed/world.ts';
+import { now } from './clock.ts';
+import type { Couriers, Fleet } from './collection-fleet.ts';
+import { testedWorkload } from './collection-pods.ts';
+import { historyLength } from './histories.ts';
+
+export const killable = ['nobody', 'controller', 'worker'] as const;
+
+export interface CollectionPlan {
+  readonly reports: number;
+  /** Over how long they are sent, ms; 0: at the same moment. */
+  readonly overMs: number;
+  readonly kill: (typeof killable)[number];
+}
+
+/** Times in ms after the first report was sent. */
+export interface Collected extends CollectionPlan {
+  /** Until every agent was told that Temporal has its report. */
+  readonly takenMs: number;
+  /** Until the run was judged. */
+  readonly verdictMs: number;
+  /** Reports that were not in the run that was judged. */
+  readonly lost: number;
+  readonly refused: number;
+  readonly verdicts: number;
+  readonly slowFound: number;
+  readonly slowThere: number;
+  /** Of the slow nodes. */
+  readonly quarantined: number;
+  readonly historyEvents: number;
+}
+
+export interface CollectionStage {
+  readonly world: World;
+  readonly kcover: Kcover;
+  readonly client: Client;
+  readonly fleet: Fleet;
+}
+
+const deadlineMs = 600_000;
+
+export async function collect({ world, kcover, client, fleet }: CollectionStage, plan: CollectionPlan, number: number): Promise<Collected> {
+  const nodes = await fleet.nodes(plan.reports);
+  // Other nodes in each round: one that is out stays so.
+  const slow = [nodes[(2 * number) % nodes.length], nodes[(2 * number + 1) % nodes.length]].flatMap((node) => node?.name ?? []);
+  const job = await testedWorkload(world, `collection-${number}`, nodes, slow);
+  // Files rest a second before an agent believes that they are whole.
+  await Promise.all([sleep(1500), fleet.greet(nodes)]);
+  const workflowId = preflightWorkflowId(job);
+  const sentAt = now();
+  const couriers = await fleet.send(nodes, plan.overMs);
+  const taken = allTaken(couriers, plan.reports).then(() => now() - sentAt);
+  const killed = kill(kcover, plan, couriers);
+  const verdictMs = await until(`verdict on ${plan.reports} reports`, deadlineMs, async () => {
+    const { last, phase, because } = await statusOf(client, workflowId);
+    return last === undefined ? { missing: `${phase}: ${because}; ${couriers.taken} taken` } : { found: now() - sentAt };
+  });
+  await killed;
+  const takenMs = await taken;
+  const status = await statusOf(client, workflowId);
+  const quarantined = await isOut(world, slow);
+  const { refused } = couriers;
+  await couriers.stop();
+  const found = status.last?.verdict?.slow.map(({ node }) => node) ?? [];
+  return {
+    ...plan,
+    takenMs,
+    verdictMs,
+    lost: plan.reports - (status.last?.received ?? 0),
+    refused,
+    verdicts: status.run,
+    slowFound: slow.filter((node) => found.includes(node)).length,
+    slowThere: slow.length,
+    quarantined,
+    historyEvents: await historyLength(client, workflowId),
+  };
+}
+
+const statusOf = (client: Client, workflowId: string): Promise<PreflightStatus> =>
+  client.withDeadline(Date.now() + 5000, () => client.workflow.getHandle(workflowId).query<PreflightStatus>(statusQuery));
+
+const allTaken = (couriers: Couriers, reports: number): Promise<true> =>
+  until('every agent answered', deadlineMs, async () =>
+    couriers.taken + couriers.refused >= reports ? { found: true } : { missing: `${couriers.taken} taken` },
+  );
+
+/** When a quarter of the reports is in Temporal. */
+async function kill({ controller, workers }: Kcover, { kill: victim, reports }: CollectionPlan, couriers: Couriers): Promise<void> {
+  const process = victim === 'controller' ? controller : victim === 'worker' ? workers[0] : undefined;
+  if (process === undefined) return;
+  while (couriers.taken < reports / 4) await sleep(2);
+  await process.kill('SIGKILL');
+  await sleep(500);
+  await process.start();
+}
+
+/** How many of them carry the taint, as soon as all do or it is clear that they will not. */
+async function isOut({ api }: World, slow: readonly string[]): Promise<number> {
+  const out = async (): Promise<number> => {
+    const nodes = await Promise.all(slow.map((name) => api.core.readNode({ name })));
+    return nodes.filter(({ spec }) => spec?.taints?.some(({ key }) => key === quarantineTaintKey)).length;
+  };
+  return until('slow nodes out', 60_000, async () => ((await out()) === slow.length ? { found: slow.length } : { missing: 'not all' })).catch(out);
+}

@@ -1,0 +1,7 @@
+import { brokenGpu } from './broken-gpu.ts';
+import { slowNode } from './slow-node.ts';
+import type { Story } from './story.ts';
+
+/** What `npm run demo` can tell. */
+export const stories = { 'broken-gpu': brokenGpu, 'slow-node': slowNode } as const satisfies Record<string, Story>;
+export type StoryName = keyof typeof stories;
