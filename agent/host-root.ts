@@ -121,25 +121,34 @@ export interface HostListing {
   readonly entries: readonly { readonly name: string; readonly stats: Stats }[];
   /** There are more names than were wanted. */
   readonly more: boolean;
+  /** Names that `wanted` refuses. */
+  readonly others: number;
 }
 
-async function listEntries(directory: FileHandle, most: number): Promise<HostListing> {
+type Wanted = (name: string) => boolean;
+
+async function listEntries(directory: FileHandle, most: number, wanted: Wanted): Promise<HostListing> {
   const entries: { name: string; stats: Stats }[] = [];
   let seen = 0;
+  let others = 0;
   for await (const { name } of await opendir(`/proc/self/fd/${directory.fd}`, { bufferSize: 256 })) {
-    if (++seen > most) return { entries, more: true };
+    if (!wanted(name)) {
+      others += 1;
+      continue;
+    }
+    if (++seen > most) return { entries, more: true, others };
     // It may be gone by now, or have a name that is no text.
     const stats = await lstat(within(directory, name)).catch(() => undefined);
     if (stats) entries.push({ name, stats });
   }
-  return { entries, more: false };
+  return { entries, more: false, others };
 }
 
-/** At most `most` entries of a directory below `hostRoot`. Throws `not-found` or `refused`. */
-export async function listHostDirectory(hostRoot: string, path: string, most: number): Promise<HostListing> {
+/** At most `most` entries with wanted names of a directory below `hostRoot`; the others are only counted. Throws `not-found` or `refused`. */
+export async function listHostDirectory(hostRoot: string, path: string, most: number, wanted: Wanted = () => true): Promise<HostListing> {
   const names = namesOf(path);
   try {
-    return await inDirectory(hostRoot, names, (directory) => listEntries(directory, most));
+    return await inDirectory(hostRoot, names, (directory) => listEntries(directory, most, wanted));
   } catch (error) {
     throw asError(error, join(hostRoot, path));
   }

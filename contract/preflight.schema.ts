@@ -1,18 +1,32 @@
 /** Validation of the preflight files that agents send. Their text was a tenant's: bounded in every direction. */
 
 import { z } from 'zod';
-import { preflightChecks, type PreflightFile, type PreflightFiles, preflightLimits, type PreflightReport, reportFields } from './preflight.ts';
+import {
+  addressPattern,
+  nodePattern,
+  preflightChecks,
+  type PreflightFile,
+  type PreflightFiles,
+  preflightLimits,
+  type PreflightReport,
+  reportFields,
+} from './preflight.ts';
 
 const time = z.iso.datetime({ offset: true }).max(40);
-const line = (length: number) => z.string().max(length);
-const address = line(preflightLimits.address);
+/** One line of text without control characters and halves of characters: as JSON it has at most three bytes for each of its characters. */
+const line = (length: number) =>
+  z
+    .string()
+    .max(length)
+    .regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}]*$/u, 'is not one plain line');
+const address = z.string().max(preflightLimits.address).regex(addressPattern, 'is no address');
 const quantity = z.number().min(0);
 const rank = z
   .int()
   .min(0)
   .max(preflightLimits.size - 1);
 /** Node names are DNS subdomains. */
-const name = z.string().min(1).max(253);
+const name = z.string().max(253).regex(nodePattern, 'is no name');
 /** Files of one request. */
 const filesPerRequest = 50;
 /** A problem may quote what it found. */
@@ -57,5 +71,6 @@ const file = z.union([
 export const preflightFiles = z.strictObject({
   schema: z.literal(1),
   node: name,
+  sentAt: time,
   files: z.array(file).max(filesPerRequest),
 }) satisfies z.ZodType<PreflightFiles>;

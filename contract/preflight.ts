@@ -22,6 +22,11 @@ export const preflightLimits = {
   perSignal: 100,
 } as const;
 
+/** What an address may consist of: IPs with or without a zone, host names. */
+export const addressPattern = /^[\w.:%[\]-]*$/;
+/** What the name of a node may consist of. */
+export const nodePattern = /^[\w.-]+$/;
+
 /** Name of the init container that tests. */
 export const preflightContainer = 'preflight';
 

@@ -3,19 +3,28 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { KcoverError } from '../contract/errors.ts';
-import { type PreflightAnswer, type PreflightFile, type PreflightFileAnswer, preflightPath } from '../contract/preflight.ts';
+import {
+  type PreflightAnswer,
+  type PreflightFile,
+  type PreflightFileAnswer,
+  type PreflightFiles,
+  preflightPath,
+  type RefusedReport,
+} from '../contract/preflight.ts';
 import { preflightFiles } from '../contract/preflight.schema.ts';
 import type { Delivery } from './delivery.ts';
-import { arrivalLetter } from './letters.ts';
+import { type Arrival, arrivalLetter } from './letters.ts';
 import type { ControllerMetrics } from './metrics.ts';
 import { decideFile, type FileDecision } from './preflight/decide-file.ts';
+import { mostTold, openToldMemory, type ToldMemory } from './preflight/told-memory.ts';
 import { firstIssue, notLeading, type Refusal, refused, type Reporter } from './reporter.ts';
+import type { PreflightPod } from '../kube/preflight-pods.ts';
 import type { PreflightsWatch } from './watchers/preflights.ts';
 
 /** What only a leader has. */
 export interface Collector {
   readonly delivery: Delivery;
-  readonly preflights: Pick<PreflightsWatch, 'pods' | 'sees' | 'told'>;
+  readonly preflights: Pick<PreflightsWatch, 'pods' | 'sees' | 'fresh' | 'isAnnounced' | 'told'>;
 }
 
 export interface PreflightIntakeOptions {
@@ -31,8 +40,14 @@ export interface PreflightIntakeOptions {
 /** How long Temporal may take before the agent is asked to send the file again, ms. */
 const takeWithinMs = 5000;
 
+/** What an answer is made with. */
+interface Desk extends Collector, Pick<PreflightIntakeOptions, 'metrics' | 'log'> {
+  readonly memory: ToldMemory;
+}
+
 export function takePreflightFiles(server: FastifyInstance, options: PreflightIntakeOptions): void {
-  const { collector, reporterOf, reject, metrics } = options;
+  const { collector, reporterOf, reject, metrics, log } = options;
+  const memory = openToldMemory(() => performance.now());
   server.post(preflightPath, async (request, reply) => {
     const reporter = reporterOf(request);
     if (!reporter) return reject(reply, refused('unauthenticated', 'a bearer token is needed'));
@@ -42,7 +57,8 @@ export function takePreflightFiles(server: FastifyInstance, options: PreflightIn
     if (node !== reporter.node) return reject(reply, refused('other-node', `the files are of ${node}, their sender runs on ${reporter.node}`));
     const leader = collector();
     if (!leader) return reject(reply, notLeading());
-    const answers = await Promise.all(files.map((file) => answerFile(file, node, leader, options)));
+    const desk = { ...leader, memory, metrics, log };
+    const answers = await Promise.all(files.map((file) => answerFile(file, parsed.data, desk)));
     // Losing the Lease ends the delivery: the agent must look for the new leader.
     if (!collector()) return reject(reply, notLeading());
     for (const { answer } of answers) metrics.preflightReports.inc({ answer });
@@ -50,41 +66,64 @@ export function takePreflightFiles(server: FastifyInstance, options: PreflightIn
   });
 }
 
-async function answerFile(
-  file: PreflightFile,
-  node: string,
-  { delivery, preflights }: Collector,
-  options: PreflightIntakeOptions,
-): Promise<PreflightFileAnswer> {
-  const facts = { pods: preflights.pods.at({ ...file, node }), sees: preflights.sees(file), now: Date.now() };
+async function answerFile(file: PreflightFile, { node, sentAt }: Pick<PreflightFiles, 'node' | 'sentAt'>, desk: Desk): Promise<PreflightFileAnswer> {
+  const { preflights } = desk;
+  const facts = { pods: preflights.pods.at({ ...file, node }), sees: preflights.sees(file), fresh: preflights.fresh(), sentAt };
   const decision = decideFile(file, node, facts);
-  if (decision.answer === 'wait') return decision;
-  const untold = await tell(decision, delivery);
-  if (untold) return { answer: 'wait', because: untold.because };
-  if (decision.pod) preflights.told(decision.pod);
-  return decision.answer === 'taken' ? { answer: 'taken' } : tellRefusal(file, decision, options);
-}
-
-/** Undefined when Temporal has it, or there is no workload to tell. */
-async function tell(decision: Exclude<FileDecision, { answer: 'wait' }>, delivery: Delivery): Promise<KcoverError | undefined> {
-  const { pod } = decision;
-  if (!pod) return undefined;
-  const arrival = decision.answer === 'taken' ? { report: decision.report } : { refused: decision.refused };
-  try {
-    await delivery.send(arrivalLetter(pod.workload, arrival), takeWithinMs);
-    return undefined;
-  } catch (error) {
-    if (error instanceof KcoverError) return error;
-    throw error;
+  switch (decision.answer) {
+    case 'wait':
+      return decision;
+    case 'taken':
+      return takeReport(decision, file, desk);
+    case 'refused':
+      return refuse(decision, file, desk);
   }
 }
 
-function tellRefusal(
+async function takeReport({ pod, report }: Extract<FileDecision, { answer: 'taken' }>, file: PreflightFile, desk: Desk): Promise<PreflightFileAnswer> {
+  if (!desk.preflights.isAnnounced(pod)) return { answer: 'wait', because: 'its set of pods was not announced yet' };
+  switch (desk.memory.report(pod.uid, report)) {
+    case 'known':
+      return { answer: 'taken' };
+    case 'soon':
+      return { answer: 'wait', because: 'another report of its pod came a moment ago' };
+    case 'many': {
+      const { rank, node } = report.report;
+      const because = `${pod.name} has written ${mostTold.reports} reports already`;
+      return refuse({ pod, refused: { rank, node, what: 'stale', because, at: report.writtenAt } }, file, desk);
+    }
+    case 'tell':
+      return (await tell(pod, { report }, desk)) ?? { answer: 'taken' };
+  }
+}
+
+/** The workflow of the workload hears of it, where a pod says which that is, and of so many of a pod. */
+async function refuse(
+  { pod, refused: told }: { readonly pod?: PreflightPod; readonly refused: RefusedReport },
   { namespace, workload }: PreflightFile,
-  { refused: told }: Extract<FileDecision, { answer: 'refused' }>,
-  { metrics, log }: PreflightIntakeOptions,
-): PreflightFileAnswer {
-  metrics.preflightRefused.inc({ reason: told.what });
-  log.warn({ namespace, workload, ...told }, 'a preflight report counts for nothing');
+  desk: Desk,
+): Promise<PreflightFileAnswer> {
+  const news = !pod || desk.memory.refusal(pod.uid, told) === 'tell';
+  if (pod && news) {
+    const untold = await tell(pod, { refused: told }, desk);
+    if (untold) return untold;
+  }
+  desk.metrics.preflightRefused.inc({ reason: told.what });
+  desk.log[news ? 'warn' : 'debug']({ namespace, workload, ...told }, 'a preflight report counts for nothing');
   return { answer: 'refused', because: `${told.what}: ${told.because}` };
+}
+
+/** Undefined when Temporal has it. */
+async function tell(pod: PreflightPod, arrival: Arrival, { delivery, preflights, memory }: Desk): Promise<PreflightFileAnswer | undefined> {
+  const what = 'report' in arrival ? arrival.report : arrival.refused;
+  try {
+    await delivery.send(arrivalLetter(pod.workload, arrival), takeWithinMs);
+  } catch (error) {
+    memory.settle(pod.uid, what, false);
+    if (error instanceof KcoverError) return { answer: 'wait', because: error.because };
+    throw error;
+  }
+  memory.settle(pod.uid, what, true);
+  preflights.told(pod);
+  return undefined;
 }

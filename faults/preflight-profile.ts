@@ -23,6 +23,8 @@ export interface ReportProfile {
   /** Ranks of a workload. */
   readonly mostRanks: number;
   readonly oddSizes: boolean;
+  /** Whether a rank may be alone: only its own checks are made then. */
+  readonly alone: boolean;
   /** Rounds that count: of a run of n ranks the first n - 1, but at most `most`; with `everyPair` false, `most` for any size. */
   readonly rounds: { readonly most: number; readonly everyPair: boolean; readonly later: 'refused' | 'ignored' };
   /** `measured`: no word of its own. `blamed`: whoever reports it is the pair where it names none. `neutral`: it may name nobody. */
@@ -39,6 +41,7 @@ const v012 = {
   thresholdText: { trimmed: true, zero: true, nonFinite: true },
   mostRanks: preflightLimits.size,
   oddSizes: false,
+  alone: false,
   rounds: { ...fiveRounds, later: 'ignored' },
   skip: 'blamed',
   bounded: false,
@@ -57,6 +60,7 @@ export const reportProfiles = {
     thresholdText: { trimmed: false, zero: false, nonFinite: true },
     mostRanks: Number.MAX_SAFE_INTEGER,
     oddSizes: true,
+    alone: false,
     rounds: { ...fiveRounds, later: 'refused' },
     skip: 'measured',
     bounded: false,
@@ -67,6 +71,7 @@ export const reportProfiles = {
     thresholdText: { trimmed: false, zero: false, nonFinite: true },
     mostRanks: Number.MAX_SAFE_INTEGER,
     oddSizes: false,
+    alone: false,
     rounds: { ...fiveRounds, later: 'ignored' },
     skip: 'blamed',
     bounded: false,
@@ -77,6 +82,7 @@ export const reportProfiles = {
     ...recommended,
     name: 'live',
     oddSizes: true,
+    alone: true,
     rounds: { most: preflightLimits.rounds, everyPair: false, later: 'ignored' },
     skip: 'neutral',
     bounded: true,

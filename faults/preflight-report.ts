@@ -1,6 +1,14 @@
 /** Reads the report that a preflight container writes, raw or compacted: one reader for every version's rules. */
 
-import { preflightLimits, type PreflightCheck, preflightChecks, type PreflightReport, type ReportProblem } from '../contract/preflight.ts';
+import {
+  addressPattern,
+  nodePattern,
+  preflightLimits,
+  type PreflightCheck,
+  preflightChecks,
+  type PreflightReport,
+  type ReportProblem,
+} from '../contract/preflight.ts';
 import { parseReportJson } from './preflight-json.ts';
 import { numberOfText } from './preflight-number.ts';
 import { mostGbps, type ReportProfile } from './preflight-profile.ts';
@@ -57,7 +65,7 @@ function headOf(fields: Fields, profile: ReportProfile): Pick<PreflightReport, '
   if (size <= 0) throw new Unusable('workload_size', `workload_size is ${size}`);
   if (size > profile.mostRanks) throw new Unusable('workload_size', `workload_size ${size} is above ${profile.mostRanks}`);
   if (!profile.oddSizes && size % 2 === 1) throw new Unusable('odd_workload_size', `workload_size ${size} is odd`);
-  if (size === 1) throw new Unusable('workload_size', 'a single rank has nobody to test with');
+  if (size === 1 && !profile.alone) throw new Unusable('workload_size', 'a single rank has nobody to test with');
   if (profile.bounded) requireBounds({ size, rank, node, address });
   return { size, rank, node, address };
 }
@@ -68,7 +76,9 @@ const longestName = 253;
 function requireBounds({ size, rank, node, address }: Pick<PreflightReport, 'size' | 'rank' | 'node' | 'address'>): void {
   if (rank < 0 || rank >= size) throw new Unusable('layout', `rank ${rank} is not one of ${size}`);
   if (node.length > longestName) throw new Unusable('node_name', `node_name has ${node.length} characters`);
+  if (!nodePattern.test(node)) throw new Unusable('node_name', 'node_name is no name');
   if (address.length > preflightLimits.address) throw new Unusable('self_ip', `node_ip has ${address.length} characters`);
+  if (!addressPattern.test(address)) throw new Unusable('self_ip', 'node_ip is no address');
 }
 
 /** `null` counts as absent. */

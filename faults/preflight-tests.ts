@@ -1,6 +1,7 @@
 /** The rounds of a report: each becomes one test of a pair. */
 
-import { type PairTest, preflightLimits } from '../contract/preflight.ts';
+import { addressPattern, type PairTest, preflightLimits } from '../contract/preflight.ts';
+import { oneLine } from './one-line.ts';
 import { numberOf, wholeNumberOf } from './preflight-number.ts';
 import { mostGbps, type ReportProfile } from './preflight-profile.ts';
 import { Unusable } from './preflight-unusable.ts';
@@ -98,7 +99,7 @@ function pairOf(value: unknown, profile: ReportProfile): Pair | undefined {
   return usable(first) && usable(second) ? [first, second] : undefined;
 }
 
-const fits = (address: string, { bounded }: ReportProfile): boolean => !bounded || address.length <= preflightLimits.address;
+const fits = (address: string, { bounded }: ReportProfile): boolean => !bounded || (address.length <= preflightLimits.address && addressPattern.test(address));
 
 /** `fail` needs no measurement, and without a threshold nothing does; else the measurement must be there. */
 function resultOf(batch: Batch, said: string, { threshold, profile }: TestBasis): Pick<PairTest, 'status' | 'gbps'> {
@@ -136,5 +137,5 @@ function bandwidth(measured: Measurement | undefined, { bounded }: ReportProfile
 
 function becauseOf({ reason, rc }: Batch): Pick<PairTest, 'because'> {
   const parts = [typeof reason === 'string' ? reason : '', typeof rc === 'number' && rc !== 0 ? `exit code ${rc}` : ''].filter((part) => part !== '');
-  return parts.length === 0 ? {} : { because: parts.join(', ').slice(0, preflightLimits.because) };
+  return parts.length === 0 ? {} : { because: oneLine(parts.join(', '), preflightLimits.because) };
 }

@@ -9,7 +9,7 @@ import { timeOf, timeOrEpoch } from './time.ts';
 /**
  * Every failure that the status still shows; the same death has the same id in `state` and `lastState`.
  * A pod that is being deleted fails because somebody wants it to: it has none. A preflight that finds something wrong exits with an error:
- * that is said by its report, and is no failure.
+ * that is said by its report, and is no failure; one that was killed, or could not be run, is.
  */
 export function podFailures(pod: V1Pod): Fault[] {
   if (pod.metadata?.deletionTimestamp !== undefined) return [];
@@ -38,11 +38,14 @@ function containerDeaths(pod: V1Pod, container: V1ContainerStatus, init: boolean
 const endsOf = (container: V1ContainerStatus): V1ContainerStateTerminated[] =>
   [container.lastState?.terminated, container.state?.terminated].filter((end) => end !== undefined && end !== null);
 
-/** Ends that a report tells of: one that was killed for its memory or could not be started has written none. */
+/** Shells and runtimes tell with higher codes that a command could not be run, was not found, or that a signal ended it. */
+const lastOwnCode = 125;
+
+/** Ends that a report tells of: one that was killed or could not be started has written none. */
 const isReport =
   (pod: V1Pod, { name }: V1ContainerStatus) =>
-  ({ exitCode, reason = 'Error' }: V1ContainerStateTerminated): boolean =>
-    name === preflightContainer && isPreflightPod(pod) && exitCode !== 0 && deathCode(reason, true) === 'pod/init-exit';
+  ({ exitCode, signal, reason = 'Error' }: V1ContainerStateTerminated): boolean =>
+    name === preflightContainer && isPreflightPod(pod) && exitCode >= 1 && exitCode <= lastOwnCode && !signal && deathCode(reason, true) === 'pod/init-exit';
 
 function death(pod: V1Pod, container: V1ContainerStatus, end: V1ContainerStateTerminated, init: boolean): Fault {
   const reason = end.reason ?? 'Error';

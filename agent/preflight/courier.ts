@@ -51,6 +51,8 @@ const settleMs = 1000;
 const patienceMs = 3000;
 /** Pause for each entry of a full directory, ms: ten times what it takes to look at one. */
 const restMs = 0.3;
+/** Nobody can put so many names there that reports are looked for less often than this, ms. */
+const longestRestMs = 60_000;
 /** While it goes on failing, the log says so this often, ms. */
 const remindMs = 60_000;
 
@@ -168,7 +170,7 @@ export function startCourier({ files, connection, node, log, stateDirectory, eve
     const due = open.filter((file) => isSettled(file) && waiting.isDue(file));
     const failure = await send(due, memory);
     if (failure && !signal.aborted) return pauseAfter(failure);
-    return Math.max(everyMs, restMs * (listing.files.length + listing.ignored));
+    return Math.max(everyMs, Math.min(longestRestMs, restMs * (listing.files.length + listing.ignored)));
   }
 
   async function run(): Promise<void> {

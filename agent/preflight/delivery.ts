@@ -74,7 +74,7 @@ export function createDelivery({ connection, node, answered, waiting, log, signa
   async function deliver(letters: readonly Letter[]): Promise<Failure | undefined> {
     const [first] = letters;
     if (first === undefined) return undefined;
-    const answer = await connection.postPreflight({ schema: 1, node, files: letters.map(({ content }) => content) }, signal);
+    const answer = await connection.postPreflight({ schema: 1, node, sentAt: new Date().toISOString(), files: letters.map(({ content }) => content) }, signal);
     if (answer.kind === 'answered') {
       letters.forEach((letter, at) => settle(letter, answer.files[at] ?? { answer: 'wait' }));
       return undefined;

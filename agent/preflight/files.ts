@@ -36,7 +36,7 @@ export interface ReportFiles {
 }
 
 /** More files than names are wanted of a namespace, so that the newest are among them when old ones pile up. */
-const most = { namespaces: 200, names: 10_000, files: 1000 } as const;
+const most = { namespaces: 1000, names: 10_000, files: 1000 } as const;
 
 const label = '[a-z0-9](?:[-a-z0-9]*[a-z0-9])?';
 const namespaceName = new RegExp(`^(?=.{1,63}$)${label}$`);
@@ -53,23 +53,25 @@ function reportFile(namespace: string, name: string, stats: Stats): ReportFile |
 }
 
 async function listNamespace(hostRoot: string, namespace: string): Promise<ReportListing> {
-  const { entries, more } = await listHostDirectory(hostRoot, `${preflightDirectory}/${namespace}`, most.names);
+  const isReport = (name: string): boolean => fileName.test(name);
+  const { entries, more, others } = await listHostDirectory(hostRoot, `${preflightDirectory}/${namespace}`, most.names, isReport);
   const files = entries
     .map(({ name, stats }) => reportFile(namespace, name, stats))
     .filter((file) => file !== undefined)
     .toSorted((one, other) => other.writtenMs - one.writtenMs)
     .slice(0, most.files);
-  return { files, ignored: entries.length - files.length + Number(more) };
+  return { files, ignored: others + entries.length - files.length + Number(more) };
 }
 
 async function listReports(hostRoot: string): Promise<ReportListing> {
   const files: ReportFile[] = [];
-  const { entries, more } = await listHostDirectory(hostRoot, preflightDirectory, most.namespaces);
-  let ignored = Number(more);
+  // A name that no namespace has takes the place of none.
+  const isNamespace = (name: string): boolean => namespaceName.test(name);
+  const { entries, more, others } = await listHostDirectory(hostRoot, preflightDirectory, most.namespaces, isNamespace);
+  let ignored = others + Number(more);
   for (const { name, stats } of entries) {
-    const usable = stats.isDirectory() && namespaceName.test(name);
     // One that cannot be read, or is gone by now, hides no other.
-    const found = usable ? await listNamespace(hostRoot, name).catch(() => undefined) : undefined;
+    const found = stats.isDirectory() ? await listNamespace(hostRoot, name).catch(() => undefined) : undefined;
     files.push(...(found?.files ?? []));
     ignored += found?.ignored ?? 1;
   }

@@ -14,17 +14,19 @@ export interface FileFacts {
   readonly pods: readonly PreflightPod[];
   /** Whether that is up to date. */
   readonly sees: boolean;
-  /** UTC, ms. */
-  readonly now: number;
+  /** Whether pods may have gone a short while ago that we never saw. */
+  readonly fresh: boolean;
+  /** When the file was sent, RFC 3339, the node's clock: only that can be compared with when it was written. */
+  readonly sentAt: string;
 }
 
 /** Container times are whole seconds, ms. */
 const slackMs = 1000;
-/** How long the API server may take to tell of a pod, and a kubelet of its state, ms; the clocks of nodes differ too. */
+/** How long the API server may take to tell of a pod, and a kubelet of its state, ms. */
 const youngMs = 3 * 60_000;
 
 /** `node`: the reporter's own. */
-export function decideFile(file: PreflightFile, node: string, { pods, sees, now }: FileFacts): FileDecision {
+export function decideFile(file: PreflightFile, node: string, { pods, sees, fresh, sentAt }: FileFacts): FileDecision {
   const [newest] = pods;
   const refuse = (what: RefusedReport['what'], because: string, pod = newest): FileDecision => {
     const refused = { rank: file.rank, node, what, because, at: new Date(file.writtenAt).toISOString() };
@@ -33,9 +35,10 @@ export function decideFile(file: PreflightFile, node: string, { pods, sees, now 
   const forged = 'report' in file ? forgery(file, node) : undefined;
   if (forged) return refuse(forged.what, forged.because);
 
-  const young = now - Date.parse(file.writtenAt) < youngMs;
+  // One that is said to be written in the far future must not wait until then.
+  const young = Math.abs(Date.parse(sentAt) - Date.parse(file.writtenAt)) < youngMs;
   if (!newest) {
-    if (!sees || young) return { answer: 'wait', because: 'its pod is not seen yet' };
+    if (!sees || young || fresh) return { answer: 'wait', because: 'its pod is not seen yet' };
     return refuse('no-pod', `no pod of ${file.workload} with rank ${file.rank} runs on ${node}`);
   }
   for (const pod of pods) {
@@ -57,7 +60,7 @@ function forgery({ rank, report }: Extract<PreflightFile, { report: unknown }>, 
 const take = ({ report, writtenAt }: Extract<PreflightFile, { report: unknown }>, pod: PreflightPod): FileDecision => ({
   answer: 'taken',
   pod,
-  report: { report, pod: { name: pod.name, uid: pod.uid }, writtenAt: new Date(writtenAt).toISOString() },
+  report: { report, pod: { name: pod.name, uid: pod.uid, createdAt: pod.createdAt }, writtenAt: new Date(writtenAt).toISOString() },
 });
 
 /** A test without an end either runs still, or its pod went before it was seen to end. */

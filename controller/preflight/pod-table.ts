@@ -1,5 +1,6 @@
 /** The pods that test their node, in memory: by UID, and by the place that their report file names. */
 
+import { preflightLimits } from '../../contract/preflight.ts';
 import type { PreflightPod } from '../../kube/preflight-pods.ts';
 
 /** Where a report file says that it comes from. */
@@ -23,8 +24,10 @@ export interface PodTable extends PreflightPods {
   leave(uid: string): void;
 }
 
-/** How long a report may come after its pod, ms: an operator deletes a failed pod at once. */
-const keptMs = 10 * 60_000;
+/** How long a report may come after its pod, ms: as long as reports are collected, for an operator deletes a failed pod at once. */
+const keptMs = 30 * 60_000;
+/** Pods that are gone and still known: two sets of the largest workload. */
+const mostKept = 2 * preflightLimits.size;
 
 /** `now`: monotonic, ms. */
 export function openPodTable(now: () => number): PodTable {
@@ -52,7 +55,7 @@ export function openPodTable(now: () => number): PodTable {
 
   function forgetOld(): void {
     for (const [uid, at] of departed) {
-      if (now() - at < keptMs) return;
+      if (now() - at < keptMs && departed.size <= mostKept) return;
       forget(uid);
     }
   }
@@ -69,11 +72,11 @@ export function openPodTable(now: () => number): PodTable {
       ranks.set(pod.rank, (ranks.get(pod.rank) ?? new Set()).add(pod.uid));
     },
     leave(uid) {
-      forgetOld();
       const pod = pods.get(uid);
       if (!pod) return;
       pods.set(uid, { ...pod, testing: false, leaving: true });
       departed.set(uid, now());
+      forgetOld();
     },
     get: (uid) => (departed.has(uid) ? undefined : pods.get(uid)),
     at: ({ namespace, workload, rank, node }) => known(places.get(keyOf(namespace, workload))?.get(rank) ?? []).filter((pod) => pod.node === node),

@@ -1,12 +1,13 @@
 /** The rounds of every run while we lead: holds each request until there is something to say. */
 
 import type { Logger } from 'pino';
+import { preflightWorkflowId } from '../../contract/ids.ts';
 import type { ControllerSettings } from '../../contract/settings.schema.ts';
 import { type RoundAnswer, type RoundRequest, roundsPollMs } from '../../contract/preflight-rounds.ts';
 import { planRound } from '../../policy/preflight-plan.ts';
 import { notLeading, type Refusal, refused } from '../reporter.ts';
-import { pause } from '../watchers/persist.ts';
 import { openRun, type Run, type TestingPod } from './run.ts';
+import { openSightings } from './sightings.ts';
 
 export interface RoundsOptions {
   readonly settings: Pick<ControllerSettings['preflight'], 'rounds' | 'most' | 'within'>;
@@ -31,41 +32,45 @@ const sightMs = 5000;
 /** How often runs are forgotten whose pods are gone, ms. */
 const forgetMs = 60_000;
 
+const askedAgain: RoundAnswer = { kind: 'wait', because: 'this pod asked again meanwhile' };
+
 type Woken = 'changed' | 'asked again' | 'time';
 
 export function beginRounds({ settings, podOf, signal, log, pollMs = roundsPollMs }: RoundsOptions): Rounds {
+  /** By workflow: UIDs alone are not theirs, for a label can say any. */
   const runs = new Map<string, Run>();
-  /** By workload, then by pod. */
+  /** By workflow, then by pod. */
   const held = new Map<string, Map<string, (why: Woken) => void>>();
+  const sightings = openSightings({ podOf, signal, withinMs: Math.min(sightMs, pollMs) });
   let forgotAt = performance.now();
   signal.addEventListener('abort', () => [...held.keys()].forEach(wake), { once: true });
 
-  function runOf({ namespace, name, uid }: TestingPod['workload']): Run {
+  function runOf(id: string, { namespace, name }: TestingPod['workload']): Run {
     const run =
-      runs.get(uid) ??
+      runs.get(id) ??
       openRun({
         plan: (facts) => planRound(facts, settings),
         withinMs: settings.within,
         onPlan: (round, { kind, because }, without) =>
           log.info({ namespace, workload: name, round, kind, because, without: without.slice(0, 50) }, 'a preflight round is planned'),
       });
-    runs.set(uid, run);
+    runs.set(id, run);
     return run;
   }
 
-  function wake(workload: string): void {
-    for (const resume of held.get(workload)?.values() ?? []) resume('changed');
+  function wake(id: string): void {
+    for (const resume of held.get(id)?.values() ?? []) resume('changed');
   }
 
   /** Until the time (monotonic, ms), or until another request changes the run, or takes the place of this one. */
-  function hold({ uid, workload }: TestingPod, until: number): Promise<Woken> {
-    const ofRun = held.get(workload.uid) ?? new Map<string, (why: Woken) => void>();
-    held.set(workload.uid, ofRun);
+  function hold(id: string, uid: string, until: number): Promise<Woken> {
+    const ofRun = held.get(id) ?? new Map<string, (why: Woken) => void>();
+    held.set(id, ofRun);
     return new Promise((resolve) => {
       const resume = (why: Woken) => {
         clearTimeout(timer);
         if (ofRun.get(uid) === resume) ofRun.delete(uid);
-        if (ofRun.size === 0 && held.get(workload.uid) === ofRun) held.delete(workload.uid);
+        if (ofRun.size === 0 && held.get(id) === ofRun) held.delete(id);
         resolve(why);
       };
       const timer = setTimeout(resume, Math.max(0, until - performance.now()), 'time');
@@ -73,37 +78,35 @@ export function beginRounds({ settings, podOf, signal, log, pollMs = roundsPollM
     });
   }
 
-  async function sighted(uid: string): Promise<TestingPod | undefined> {
-    const since = performance.now();
-    while (!podOf(uid) && !signal.aborted && performance.now() - since < Math.min(sightMs, pollMs)) await pause(100, signal);
-    return podOf(uid);
-  }
-
   function forgetGone(): void {
     if (performance.now() - forgotAt < forgetMs) return;
     forgotAt = performance.now();
-    for (const [workload, run] of runs) if (!run.keep((uid) => podOf(uid) !== undefined)) runs.delete(workload);
+    for (const [id, run] of runs) if (!run.keep((uid) => podOf(uid) !== undefined)) runs.delete(id);
   }
 
   return {
     async next(uid, request) {
-      const pod = await sighted(uid);
-      if (!pod) return signal.aborted ? notLeading() : refused('not-testing', 'no pod of this token tests its node: it needs the label kcover.io/preflight');
+      const pod = await sightings.await(uid);
+      if (signal.aborted) return notLeading();
+      if (pod === 'asked again') return askedAgain;
+      if (pod === 'full') return refused('not-testing', 'this pod is not known yet, and too many others wait for that already: ask again');
+      if (pod === 'unknown') return refused('not-testing', 'no pod of this token tests its node: it needs the label kcover.io/preflight');
       forgetGone();
-      held.get(pod.workload.uid)?.get(uid)?.('asked again');
+      const id = preflightWorkflowId(pod.workload);
+      held.get(id)?.get(uid)?.('asked again');
       const until = performance.now() + pollMs;
       for (;;) {
         if (signal.aborted) return notLeading();
-        const run = runOf(pod.workload);
+        const run = runOf(id, pod.workload);
         const before = run.version();
         const asked = run.ask(pod, request, performance.now());
-        if (run.version() !== before) wake(pod.workload.uid);
+        if (run.version() !== before) wake(id);
         if (asked.kind === 'answer') return asked.answer;
         if (asked.kind === 'refused') return refused('other-size', asked.because);
         if (performance.now() >= until) return { kind: 'wait', because: asked.because };
-        if ((await hold(pod, Math.min(until, asked.until))) === 'asked again') return { kind: 'wait', because: 'this pod asked again meanwhile' };
+        if ((await hold(id, uid, Math.min(until, asked.until))) === 'asked again') return askedAgain;
       }
     },
-    waiting: () => [...held.values()].reduce((sum, { size }) => sum + size, 0),
+    waiting: () => [...held.values()].reduce((sum, { size }) => sum + size, sightings.waiting()),
   };
 }

@@ -1,9 +1,10 @@
 /** Watches the pods that test their node: who wrote a report is looked up here. Workflows hear that a set of them tests, and that none is left. */
 
-import type { JobRef } from '../../contract/jobs.ts';
 import type { Workload } from '../../contract/preflight.ts';
 import { preflightWorkflowId } from '../../contract/ids.ts';
 import { isMaster, type PreflightPod, preflightPodOf, preflightSelector, workloadOf } from '../../kube/preflight-pods.ts';
+import { openAnnouncements } from '../preflight/announcements.ts';
+import { openMembers } from '../preflight/members.ts';
 import { type FilePlace, openPodTable, type PreflightPods } from '../preflight/pod-table.ts';
 import { podsGoneLetter, testingLetter } from '../letters.ts';
 import type { Workflows } from '../temporal.ts';
@@ -13,8 +14,12 @@ import { persist } from './persist.ts';
 
 type Pod = Parameters<typeof preflightPodOf>[0];
 
-/** A restart deletes the pods of a workload before it creates others, and not all of them at once, ms. */
-const settleMs = 2000;
+/** How long changes of a workload's pods may take, ms. A restart deletes them before it creates others, and not all at once; reports wait for `testing`. */
+const settleMs = { gone: 2000, testing: 500 } as const;
+type Change = keyof typeof settleMs;
+
+/** How long after its beginning a reign may hear of pods that it never saw, ms. */
+const freshMs = 5 * 60_000;
 
 export interface PreflightsOptions extends Watching {
   readonly job: (uid: string) => KnownJob | undefined;
@@ -25,18 +30,16 @@ export interface PreflightsWatch {
   readonly pods: PreflightPods;
   /** Whether all pods of the workload can be looked up: not before the first list, in an outage of the watch, and before its job is known. */
   sees(place: Pick<FilePlace, 'namespace' | 'workload'>): boolean;
+  /** Whether pods may have gone a short while ago that we never saw: we do not lead for long. */
+  fresh(): boolean;
+  /** Whether the workflow knows of the set that the pod belongs to. One that goes belongs to an earlier one: nothing is waited for. */
+  isAnnounced(pod: PreflightPod): boolean;
   /** The job is known: pods whose rank depended on it may have one now. */
   lookAgain(job: KnownJob): void;
   /** A file of this pod was told: where it went and was the last, its workflow must look again. */
   told(pod: PreflightPod): void;
   /** Resolves when the workflows of workloads whose pods went while nobody watched were told. */
   readonly settled: Promise<void>;
-}
-
-interface Settling {
-  readonly timer: NodeJS.Timeout;
-  /** Whether a pod was seen to test. */
-  testing: boolean;
 }
 
 interface Unranked {
@@ -46,16 +49,18 @@ interface Unranked {
 }
 
 export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
+  const since = performance.now();
   const table = openPodTable(() => performance.now());
-  /** Whether a job has a master, for as long as it has pods: they may outlive it. */
+  const announcements = openAnnouncements();
+  const members = openMembers();
+  /** By workflow: whether the job has a master, for as long as it has pods: they may outlive it. */
   const led = new Map<string, boolean>();
-  /** Pods whose rank depends on a job that is not known yet, by its UID. */
+  /** By workflow: pods whose rank depends on a job that is not known yet. */
   const unranked = new Map<string, Unranked>();
-  const settling = new Map<string, Settling>();
-  /** The pod that stands for the set that its workflow was told of, by UID. */
-  const announced = new Map<string, string>();
+  /** By change and workflow. */
+  const settling = new Map<string, NodeJS.Timeout>();
   let sees = false;
-  options.signal.addEventListener('abort', () => settling.forEach(({ timer }) => clearTimeout(timer)), { once: true });
+  options.signal.addEventListener('abort', () => settling.forEach(clearTimeout), { once: true });
 
   const watched = follow<Pod>(options, {
     what: 'preflight pods',
@@ -65,87 +70,112 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
     onEvent({ type, object }) {
       const workload = workloadOf(object);
       if (!workload) return;
+      const uid = object.metadata?.uid ?? '';
+      members.put(preflightWorkflowId(workload), uid);
       see(object, workload);
       if (type !== 'deleted') return;
-      table.leave(object.metadata?.uid ?? '');
-      settle(workload, false);
+      members.leave(uid);
+      table.leave(uid);
+      stopsWaiting(object, workload);
+      goes(uid, workload);
+      settle(workload, 'gone');
     },
   });
 
   function see(object: Pod, workload: Workload): void {
-    const pod = preflightPodOf(object, masterOf(workload.job));
+    const pod = preflightPodOf(object, masterOf(workload));
     if (pod) {
       table.put(pod);
-      if (pod.testing && !pod.leaving && !isAnnounced(workload)) settle(workload, true);
+      if (pod.leaving) goes(pod.uid, workload);
+      else if (hasTested(pod) && !announcements.covers(preflightWorkflowId(workload), pod.uid)) settle(workload, 'testing');
       return;
     }
     if (!workload.job || !preflightPodOf(object, true)) return;
-    const waiting = unranked.get(workload.job.uid) ?? { workload, names: new Set() };
-    unranked.set(workload.job.uid, waiting);
+    const waiting = unranked.get(preflightWorkflowId(workload)) ?? { workload, names: new Set() };
+    unranked.set(preflightWorkflowId(workload), waiting);
     waiting.names.add(object.metadata?.name ?? '');
   }
 
-  function masterOf(job: JobRef | undefined): boolean | undefined {
+  function stopsWaiting({ metadata }: Pod, workload: Workload): void {
+    const id = preflightWorkflowId(workload);
+    const names = unranked.get(id)?.names;
+    names?.delete(metadata?.name ?? '');
+    if (names?.size === 0) unranked.delete(id);
+  }
+
+  function masterOf(workload: Workload): boolean | undefined {
+    const { job } = workload;
     if (!job) return undefined;
     const known = options.job(job.uid);
     // Of every kind with a master it is the master whose success is the job's.
-    if (known) led.set(job.uid, isMaster(known.succeedsWith?.role));
-    return led.get(job.uid);
+    if (known) led.set(preflightWorkflowId(workload), isMaster(known.succeedsWith?.role));
+    return led.get(preflightWorkflowId(workload));
   }
 
   function lookAgain({ ref }: KnownJob): void {
-    const waiting = unranked.get(ref.uid);
-    if (!waiting) return;
-    unranked.delete(ref.uid);
-    for (const name of waiting.names) {
-      const object = watched.get(ref.namespace, name);
-      const workload = object && workloadOf(object);
-      if (object && workload?.job?.uid === ref.uid) see(object, workload);
+    const known = [...unranked].filter(([, { workload }]) => workload.job?.uid === ref.uid);
+    for (const [id, { workload, names }] of known) {
+      unranked.delete(id);
+      for (const name of names) {
+        const object = watched.get(workload.namespace, name);
+        if (object && idOf(workloadOf(object)) === id) see(object, workload);
+      }
+      settle(workload, 'testing');
     }
   }
 
-  function isAnnounced(workload: Workload): boolean {
-    const pod = table.get(announced.get(preflightWorkflowId(workload)) ?? '');
-    return pod !== undefined && !pod.leaving;
+  const living = (id: string): readonly PreflightPod[] => [...members.of(id)].flatMap((uid) => table.get(uid) ?? []).filter(({ leaving }) => !leaving);
+
+  function goes(uid: string, workload: Workload): void {
+    const id = preflightWorkflowId(workload);
+    // What has not tested yet may be the next set already.
+    announcements.left(id, uid, () =>
+      living(id)
+        .filter(hasTested)
+        .map((pod) => pod.uid),
+    );
   }
 
   /** Looks soon, once however many of its pods change. */
-  function settle(workload: Workload, testing: boolean): void {
-    const id = preflightWorkflowId(workload);
-    const under = settling.get(id);
-    if (under) {
-      under.testing ||= testing;
-      return;
-    }
+  function settle(workload: Workload, change: Change): void {
+    const key = `${change} ${preflightWorkflowId(workload)}`;
+    if (settling.has(key) || options.signal.aborted) return;
+    const look = change === 'gone' ? lookForLast : announce;
     const timer = setTimeout(() => {
-      const seen = settling.get(id);
-      settling.delete(id);
-      if (!options.signal.aborted) look(workload, seen?.testing ?? false);
-    }, settleMs);
-    settling.set(id, { timer: timer.unref(), testing });
+      settling.delete(key);
+      if (!options.signal.aborted) look(workload);
+    }, settleMs[change]);
+    settling.set(key, timer.unref());
   }
 
-  function look(workload: Workload, testing: boolean): void {
+  function lookForLast(workload: Workload): void {
     const id = preflightWorkflowId(workload);
-    const left = watched.objects().filter((object) => idOf(workloadOf(object)) === id);
-    if (left.length === 0) {
-      led.delete(workload.uid);
-      unranked.delete(workload.uid);
-      announced.delete(id);
-      options.log.info({ workload }, 'no pod of a workload with preflight is left');
-      return post(options, podsGoneLetter(id));
-    }
-    if (!testing || isAnnounced(workload)) return;
+    if (members.of(id).size > 0) return;
+    led.delete(id);
+    unranked.delete(id);
+    announcements.end(id);
+    options.log.info({ workload }, 'no pod of a workload with preflight is left');
+    post(options, podsGoneLetter(id));
+  }
+
+  /** Also of a set that has tested: reports of it may be on their way, and a test may be over before it is seen to run. */
+  function announce(workload: Workload): void {
+    const id = preflightWorkflowId(workload);
+    // The oldest may be among those: their job comes, and with it the next look.
+    if (unranked.has(id)) return;
+    const pods = living(id);
+    if (!pods.some((pod) => hasTested(pod) && !announcements.covers(id, pod.uid))) return;
     // The next leader shall name the same pod, for another one would be another set.
-    const [oldest] = left
-      .flatMap(({ metadata }) => table.get(metadata?.uid ?? '') ?? [])
-      .filter(({ leaving }) => !leaving)
-      .toSorted(oldestFirst);
+    const [oldest] = pods.toSorted(oldestFirst);
     if (!oldest) return;
-    const { uid, name } = oldest;
-    announced.set(id, uid);
+    const { uid, name, createdAt } = oldest;
     options.log.info({ workload, pod: name }, 'the pods of a workload test their nodes');
-    post(options, testingLetter(workload, { name, uid }), () => announced.delete(id));
+    const { took, lost } = announcements.begin(id, uid);
+    options.delivery.send(testingLetter(workload, { name, uid, createdAt })).then(took, (error: unknown) => {
+      options.log.debug({ err: error, to: id }, 'that pods test was not told');
+      lost();
+      settle(workload, 'testing');
+    });
   }
 
   /** The pods come first: one that is created in between belongs to a workflow that is not on the list. */
@@ -161,14 +191,18 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
 
   return {
     pods: table,
+    fresh: () => performance.now() - since < freshMs,
+    isAnnounced: (pod) => pod.leaving || announcements.isTold(preflightWorkflowId(pod.workload), pod.uid),
     sees: ({ namespace, workload: name }) => sees && ![...unranked.values()].some(({ workload }) => workload.namespace === namespace && workload.name === name),
     lookAgain,
     told(pod) {
-      if (pod.leaving) settle(pod.workload, false);
+      if (pod.leaving) settle(pod.workload, 'gone');
     },
     settled: tellStrays(),
   };
 }
+
+const hasTested = ({ tests, testing, ended }: PreflightPod): boolean => testing || ended !== undefined || tests.length > 0;
 
 const oldestFirst = (a: PreflightPod, b: PreflightPod): number => a.createdAt.localeCompare(b.createdAt) || a.rank - b.rank;
 

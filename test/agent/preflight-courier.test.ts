@@ -83,7 +83,7 @@ describe('the courier of preflight reports', () => {
     await answered(1);
     await looked();
     expect(requests).toHaveLength(1);
-    expect(requests[0]).toMatchObject({ schema: 1, node: 'gpu-3' });
+    expect(requests[0]).toMatchObject({ schema: 1, node: 'gpu-3', sentAt: expect.stringMatching(/^\d{4}-.*Z$/) });
     expect(sent()).toEqual(['llm-0', 'llm-1']);
     expect(requests[0]?.files.find(({ rank }) => rank === 1)).toMatchObject({
       namespace: 'train',

@@ -82,6 +82,12 @@ describe('the report files of a node', () => {
     expect(listing.ignored).toBe(1);
   });
 
+  it('are found however many names stand beside their namespace that none has', async () => {
+    await node.report('train/llm-0.json');
+    for (let count = 0; count < 1100; count++) await writeFile(node.path(`Junk ${count}`), '');
+    expect(await files.list()).toMatchObject({ files: [{ key: 'train/llm-0.json' }], ignored: 1100 });
+  });
+
   it('have another version when they were written anew with as many bytes', async () => {
     await node.report('train/llm-0.json', rawReport({ rank: 0 }));
     const before = await only();

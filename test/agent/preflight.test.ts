@@ -57,7 +57,7 @@ describe('preflight reports in an agent', () => {
 
 describe('the connection to the controller', () => {
   const batch = { schema: 1, node: 'gpu-3', bootId: 'boot', stream: 's', reports: [], gaps: [] } as const;
-  const files = { schema: 1, node: 'gpu-3', files: [] } as const;
+  const files = { schema: 1, node: 'gpu-3', sentAt: '2026-11-21T07:00:00.000Z', files: [] } as const;
 
   it('is the same for preflight reports as for all others', async () => {
     const connection = connectController(settings().controller, '0.1.0');

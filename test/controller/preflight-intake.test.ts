@@ -35,6 +35,7 @@ let registry: Registry;
 let calls: Call[];
 let leads: boolean;
 let temporalTakes: boolean;
+let announced: boolean;
 
 beforeAll(async () => {
   const made = await generate([{ name: 'commonName', value: 'localhost' }]);
@@ -45,7 +46,7 @@ beforeEach(async () => {
   await server?.close();
   registry = new Registry();
   calls = [];
-  [leads, temporalTakes] = [true, true];
+  [leads, temporalTakes, announced] = [true, true, true];
   const ending = new AbortController();
   const delivery = openDelivery({
     signal: ending.signal,
@@ -60,7 +61,7 @@ beforeEach(async () => {
   });
   const pods = openPodTable(() => 0);
   for (let rank = 0; rank < 50; rank++) pods.put(pod(rank));
-  const preflights = { pods, sees: () => true, told: () => undefined };
+  const preflights = { pods, sees: () => true, fresh: () => false, isAnnounced: () => announced, told: () => undefined };
   server = openIntake({
     certificate: { read: () => certificate, onChange: () => undefined },
     authenticate: async (authorization) =>
@@ -78,7 +79,9 @@ async function send(body: object, token = 'agent') {
   const answer = await server.inject({ method: 'POST', url: preflightPath, headers: { authorization: `Bearer ${token}` }, payload: body });
   return { status: answer.statusCode, body: answer.json<{ error?: string } & Partial<PreflightAnswer>>() };
 }
-const sendFiles = async (...files: unknown[]) => send({ schema: 1, node: 'gpu-1', files });
+/** Its clock may be hours away from ours. */
+const sentAt = '2026-11-21T07:10:00.000Z';
+const sendFiles = async (...files: unknown[]) => send({ schema: 1, node: 'gpu-1', sentAt, files });
 const answers = async (...files: unknown[]) => (await sendFiles(...files)).body.files?.map(({ answer }) => answer);
 
 const arrived = () => calls.flatMap(({ signal }) => (signal?.name === 'reportsArrived' ? [signal.payload] : []));
@@ -97,7 +100,12 @@ describe('the intake of preflight files', () => {
 
   it('sends a report with the pod that made it', async () => {
     await sendFiles(file(7));
-    expect(arrived()).toEqual([{ reports: [{ report: report(7), pod: { name: 'llm-7', uid: 'uid-7' }, writtenAt: '2026-11-21T07:01:00.000Z' }], refused: [] }]);
+    expect(arrived()).toEqual([
+      {
+        reports: [{ report: report(7), pod: { name: 'llm-7', uid: 'uid-7', createdAt: '2026-11-21T06:59:00Z' }, writtenAt: '2026-11-21T07:01:00.000Z' }],
+        refused: [],
+      },
+    ]);
   });
 
   it('tells what is wrong with a file beside the reports that are right', async () => {
@@ -126,9 +134,32 @@ describe('the intake of preflight files', () => {
   });
 
   it('asks for files again that have no answer yet', async () => {
-    const young = { ...file(0), workload: 'other', writtenAt: new Date().toISOString() };
+    const young = { ...file(0), workload: 'other', writtenAt: '2026-11-21T07:09:00.000Z' };
     expect(await answers(young)).toEqual(['wait']);
     expect(calls).toEqual([]);
+  });
+
+  it('asks for a report again whose set of pods was not announced, and tells nothing of it before', async () => {
+    announced = false;
+    expect((await sendFiles(file(0))).body.files).toEqual([{ answer: 'wait', because: 'its set of pods was not announced yet' }]);
+    expect(calls).toEqual([]);
+    announced = true;
+    expect(await answers(file(0))).toEqual(['taken']);
+  });
+
+  it('tells the same report and the same refusal once, however often they come', async () => {
+    const forged = { ...place(1), report: report(1, 'gpu-2') };
+    for (let times = 0; times < 3; times++) expect(await answers(file(0), forged)).toEqual(['taken', 'refused']);
+    expect(ranks()).toEqual([0]);
+    expect(refusals()).toHaveLength(1);
+  });
+
+  it('does not take many files at once that a pod is said to have written, and tells of 20 that are refused', async () => {
+    const many = Array.from({ length: 50 }, (_, ms) => ({ ...file(0), writtenAt: `2026-11-21T07:01:00.${100 + ms}Z` }));
+    expect(new Set(await answers(...many))).toEqual(new Set(['taken', 'wait']));
+    const forged = many.map((each) => ({ ...each, report: report(0, 'gpu-2') }));
+    expect(await answers(...forged)).toEqual(forged.map(() => 'refused'));
+    expect(refusals()).toHaveLength(20);
   });
 
   it('asks for a file again that Temporal did not take', async () => {
@@ -138,7 +169,7 @@ describe('the intake of preflight files', () => {
   });
 
   it.each<[string, number, string, () => ReturnType<typeof send>]>([
-    ['refuses the files of another node', 403, 'other-node', () => send({ schema: 1, node: 'gpu-2', files: [file(0)] })],
+    ['refuses the files of another node', 403, 'other-node', () => send({ schema: 1, node: 'gpu-2', sentAt, files: [file(0)] })],
     ['does not know who shows another token', 401, 'unauthenticated', () => send({ schema: 1, node: 'gpu-1', files: [] }, 'somebody')],
     ['refuses what are no files', 400, 'malformed', () => send({ schema: 1 })],
     ['refuses a request of 2 MB before it is parsed', 413, 'too-large', () => send({ schema: 1, node: 'gpu-1', files: 'x'.repeat(2 * 1024 * 1024) })],

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { CollectedReport, RefusedReport, Workload } from '../../contract/preflight.ts';
+import { type CollectedReport, preflightLimits, type RefusedReport, type Workload } from '../../contract/preflight.ts';
+import { preflightFiles } from '../../contract/preflight.schema.ts';
 import { openDelivery } from '../../controller/delivery.ts';
 import { arrivalLetter, type Call, faultLetter, podsGoneLetter, testingLetter } from '../../controller/letters.ts';
 
@@ -7,7 +8,7 @@ const workload: Workload = { namespace: 'train', name: 'llm', uid: 'u1' };
 const id = 'preflight/train/llm/u1';
 const report = (rank: number, writtenAt = '2026-11-21T07:00:00.000Z'): CollectedReport => ({
   report: { size: 10_000, rank, node: `gpu-${rank}`, address: '', tests: [] },
-  pod: { name: `llm-${rank}`, uid: `pod-${rank}` },
+  pod: { name: `llm-${rank}`, uid: `pod-${rank}`, createdAt: '2026-11-21T06:59:00Z' },
   writtenAt,
 });
 const refusal = (rank: number, what: RefusedReport['what'] = 'stale'): RefusedReport => ({
@@ -76,6 +77,35 @@ describe('letters to the workflow of a preflight', () => {
     ]);
   });
 
+  it('fit into one signal of Temporal when 100 of the longest travel together', () => {
+    const text = '\u20ac'.repeat(preflightLimits.because);
+    const address = 'a'.repeat(preflightLimits.address);
+    const gbps = 1 / 3e300;
+    const tests = Array.from(
+      { length: preflightLimits.rounds },
+      (_, round) => ({ round, self: address, peer: address, status: 'skip', gbps, because: text }) as const,
+    );
+    const [node, at] = ['n'.repeat(253), '2026-11-21T07:00:00.000Z'];
+    const longest = { size: 10_000, rank: 9999, node, address, failed: ['gpu', 'storage'] as const, threshold: gbps, tests };
+    const place = { namespace: 'n'.repeat(63), workload: node, rank: 9999, writtenAt: at };
+    const problem = { field: 'duplicate_batch_idx', because: '\u20ac'.repeat(500) } as const;
+    const body = {
+      schema: 1,
+      node,
+      sentAt: at,
+      files: [
+        { ...place, report: longest },
+        { ...place, problem },
+      ],
+    };
+    expect(preflightFiles.safeParse(body).success).toBe(true);
+    const collected: CollectedReport = { report: longest, pod: { name: node, uid: 'u'.repeat(36), createdAt: at }, writtenAt: at };
+    const told: RefusedReport = { rank: 9999, node, what: problem.field, because: problem.because, at };
+    const bytes = (value: unknown) => new TextEncoder().encode(JSON.stringify(value)).length * preflightLimits.perSignal;
+    expect(bytes(collected)).toBeLessThan(1.5 * 1024 * 1024);
+    expect(bytes(told)).toBeLessThan(1.5 * 1024 * 1024);
+  });
+
   it('tell that no pod is left behind the reports, and start nothing for it', async () => {
     const { send, calls } = delivery();
     await Promise.all([
@@ -93,11 +123,12 @@ describe('letters to the workflow of a preflight', () => {
 
   it('tell of each set of pods that test, and start it for that', async () => {
     const { send, calls } = delivery();
-    const first = { name: 'llm-0', uid: 'a' };
-    await Promise.all([first, first, { name: 'llm-0', uid: 'b' }].map((pod) => send(testingLetter(workload, pod))));
+    const first = { name: 'llm-0', uid: 'a', createdAt: '2026-11-21T06:59:00Z' };
+    const second = { name: 'llm-0', uid: 'b', createdAt: '2026-11-21T07:59:00Z' };
+    await Promise.all([first, first, second].map((pod) => send(testingLetter(workload, pod))));
     expect(calls.map(({ workflowId, starts, signal }) => [workflowId, starts?.kind, signal?.payload])).toEqual([
       [id, 'preflight', { pod: first }],
-      [id, 'preflight', { pod: { name: 'llm-0', uid: 'b' } }],
+      [id, 'preflight', { pod: second }],
     ]);
   });
 

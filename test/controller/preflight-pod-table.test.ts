@@ -56,10 +56,21 @@ describe('the pods that test', () => {
     leave('uid-a');
     expect(at()).toEqual(['a']);
     expect(get('uid-a')).toBeUndefined();
-    clock.now = 11 * 60_000;
+    clock.now = 31 * 60_000;
     put(pod('b', 2));
     leave('uid-b');
     expect(at()).toEqual([]);
     expect(at({ rank: 2 })).toEqual(['b']);
+  });
+
+  it('are not remembered in any number once they went', () => {
+    const { put, leave, at } = table(pod('first', 1));
+    leave('uid-first');
+    for (let count = 0; count < 20_000; count++) {
+      put(pod(`later-${count}`, 2));
+      leave(`uid-later-${count}`);
+    }
+    expect(at()).toEqual([]);
+    expect(at({ rank: 2 })).toHaveLength(20_000);
   });
 });

@@ -7,7 +7,7 @@ const report: PreflightReport = { size: 4, rank: 1, node: 'gpu-1', address: '10.
 const place = { namespace: 'train', workload: 'llm', rank: 1, writtenAt: '2026-11-21T07:00:00.123Z' };
 const file = { ...place, report };
 const problem = { ...place, problem: { field: 'too-large', because: '2097152 bytes' } };
-const body = (...files: unknown[]) => ({ schema: 1, node: 'gpu-1', files });
+const body = (...files: unknown[]) => ({ schema: 1, node: 'gpu-1', sentAt: '2026-11-21T07:00:01.000Z', files });
 const withReport = (more: object) => body({ ...place, report: { ...report, ...more } });
 const withPair = (more: object) => withReport({ tests: [{ ...pair, ...more }] });
 const takes = (value: unknown): boolean => preflightFiles.safeParse(value).success;
@@ -21,6 +21,7 @@ describe('preflight files of an agent', () => {
     ['a test without a partner', withReport({ tests: [{ round: 3, status: 'skip' }] })],
     ['no files at all', body()],
     ['50 files', body(...Array.from({ length: 50 }, () => file))],
+    ['addresses of every kind', withPair({ self: 'fe80::1%eth0', peer: '[2001:db8::1]:29400' })],
     ['a threshold that is switched off', withReport({ threshold: 0 })],
   ])('may be %s', (_sentence, value) => {
     expect(takes(value)).toBe(true);
@@ -33,6 +34,14 @@ describe('preflight files of an agent', () => {
     ['another schema', { ...body(file), schema: 2 }],
     ['unknown fields', { ...body(file), more: 1 }],
     ['unknown fields of a report', withReport({ more: 1 })],
+    ['files that were sent at no time', { schema: 1, node: 'gpu-1', files: [file] }],
+    ['files that were sent at a time that is none', { ...body(file), sentAt: 'now' }],
+    ['an address that is none', withReport({ address: '10.0.0.1 ' })],
+    ['an address of a partner that is none', withPair({ peer: '"'.repeat(64) })],
+    ['a reason of two lines', withPair({ because: 'a\nb' })],
+    ['a reason with half a character', withPair({ because: '\ud800' })],
+    ['a node that has no name', withReport({ node: 'gpu 1' })],
+    ['a problem with control characters', body({ ...place, problem: { field: 'parse', because: '\u0000' } })],
     ['a namespace that is a path', body({ ...file, namespace: '../x' })],
     ['a workload without a name', body({ ...file, workload: '' })],
     ['a rank beyond all workloads', body({ ...file, rank: 10_000 })],

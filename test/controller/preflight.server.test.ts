@@ -33,7 +33,7 @@ const file = (job: RunningJob, rank: number, writtenAt: Date, reported = node) =
 });
 
 async function send(...files: object[]): Promise<readonly PreflightFileAnswer[]> {
-  const { status, body } = await rig.post({ schema: 1, node, files }, token, rig.controller, preflightPath);
+  const { status, body } = await rig.post({ schema: 1, node, sentAt: new Date().toISOString(), files }, token, rig.controller, preflightPath);
   expect(status).toBe(200);
   return (body as { files: PreflightFileAnswer[] }).files;
 }
@@ -56,8 +56,8 @@ describe('the collection of preflight reports', () => {
     expect(await deliver(report)).toEqual({ answer: 'taken' });
 
     const id = preflightWorkflowId(job);
-    await rig.isTold(id, 'reportsArrived');
-    await rig.isTold(id, 'podsTesting');
+    const told = await rig.isTold(id, 'reportsArrived');
+    expect(told.indexOf('podsTesting')).toBe(0);
     await remove(job);
     await rig.isTold(id, 'podsGone');
   }, 90_000);
@@ -83,6 +83,20 @@ describe('the collection of preflight reports', () => {
     await rig.isTold(preflightWorkflowId(job), 'reportsArrived');
     await remove(job);
   }, 90_000);
+
+  it('tells of a set of pods whose tests nobody saw before it takes their reports', async () => {
+    await rig.controller.stop();
+    const job = await indexed('unseen');
+    const [first, second] = await testers(job);
+    if (!first || !second) throw new Error('no pods');
+    const report = file(job, 0, new Date());
+    for (const each of [first, second]) await endTest(rig.api, each, 0);
+    await rig.startAgain('later');
+    expect(await deliver(report)).toEqual({ answer: 'taken' });
+    const told = await rig.isTold(preflightWorkflowId(job), 'reportsArrived');
+    expect(told.indexOf('podsTesting')).toBe(0);
+    await remove(job);
+  }, 120_000);
 
   it('tells a workflow whose pods went while nobody watched', async () => {
     const job = await indexed('gone');

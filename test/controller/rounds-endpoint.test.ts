@@ -140,6 +140,13 @@ describe('the rounds endpoint', () => {
     if (error !== '') expect(refusals).toEqual([error]);
   });
 
+  it('does not take pods of another namespace for those of a workload whose UID their label names', async () => {
+    const { post, pods } = world(20);
+    pods.set('pod-1', { uid: 'pod-1', workload: { ...workload, namespace: 'others' }, rank: 1, node: 'gpu-1', createdAt: '2026-11-21T07:00:00Z' });
+    const answers = await Promise.all([post('rank-0', asking(0)), post('rank-1', asking(1))]);
+    expect(answers).toMatchObject([{ body: { kind: 'wait' } }, { body: { kind: 'wait' } }]);
+  });
+
   it('refuses a pod that tests nothing', async () => {
     expect(await world(20).post('idle', asking(0))).toMatchObject({ status: 403, body: { error: 'not-testing' } });
   });

@@ -70,7 +70,7 @@ describe('a report that cannot be used', () => {
     [
       'a single rank',
       rawReport({ workload_size: 1 }),
-      { seed: 'workload_size', v008: 'odd_workload_size', v012: 'odd_workload_size', recommended: 'odd_workload_size', live: 'workload_size' },
+      { seed: 'workload_size', v008: 'odd_workload_size', v012: 'odd_workload_size', recommended: 'odd_workload_size', live: 'none' },
     ],
     [
       '10,002 ranks',

@@ -55,6 +55,26 @@ describe('a report', () => {
     for (const profile of profileNames) expect(reportOf(broken, profile)).toMatchObject({ failed: ['gpu', 'storage'], tests: [] });
   });
 
+  it('may be of a rank that is alone, which only its checks tell of', () => {
+    const alone = { workload_size: 1, batches: [] };
+    expect(reportOf(rawReport(alone))).toMatchObject({ size: 1, rank: 0, tests: [] });
+    expect(reportOf(rawReport({ ...alone, gpu_check: 2 }))).toMatchObject({ size: 1, failed: ['gpu'] });
+    for (const profile of profileNames.filter((name) => name !== 'live')) expect(fieldOf(rawReport(alone), profile)).toBeDefined();
+  });
+
+  it.each<[string, object, ReportField]>([
+    ['an address that is none', { node_ip: '10.0.0.1\n' }, 'self_ip'],
+    ['a node that has no name', { node_name: 'gpu 0' }, 'node_name'],
+    ['a partner without an address', { batches: [rawBatch({ pair: ['10.0.0.1', '<b>'] })] }, 'pair'],
+  ])('of a tenant may not have %s', (_sentence, more, field) => {
+    expect(fieldOf(rawReport({ ...more }))).toBe(field);
+    expect(fieldOf(rawReport({ ...more }), 'recommended')).toBeUndefined();
+  });
+
+  it('of a tenant gives its reasons in one plain line', () => {
+    expect(testsOf([rawBatch({ status: 'fail', reason: 'a\u001b[31m\nb\u202ec' })])).toMatchObject([{ because: 'a [31m b c' }]);
+  });
+
   it('holds numbers as numbers or as texts', () => {
     const batch = rawBatch({ batch_idx: '2', allreduce_ms: '2e1', world_size: '16', allreduce_shape: '268435456', dtype_bytes: '4' });
     expect(testsOf([batch])).toEqual([{ round: 2, peer: '10.0.0.2', status: 'ok', gbps: 93.75 }]);

@@ -140,6 +140,14 @@ describe('failures of a pod', () => {
       [],
     ],
     ['a preflight that ran out of memory is one', preflight({ phase: 'Failed', initContainerStatuses: found('OOMKilled', 137) }), ['pod/oom-killed']],
+    ['a preflight that was killed is one', preflight({ phase: 'Failed', initContainerStatuses: found('Error', 137) }), ['pod/init-exit']],
+    ['a preflight whose command was not found is one', preflight({ phase: 'Failed', initContainerStatuses: found('Error', 127) }), ['pod/init-exit']],
+    [
+      'a preflight that a signal ended is one',
+      preflight({ phase: 'Failed', initContainerStatuses: [container('preflight', { state: { terminated: { ...ended(1, 'Error'), signal: 9 } } })] }),
+      ['pod/init-exit'],
+    ],
+    ['a preflight with the last code of its own is none', preflight({ phase: 'Failed', initContainerStatuses: found('Error', 125) }), []],
     ['a preflight that cannot be started is one', preflight({ phase: 'Pending', initContainerStatuses: found('StartError', 128) }), ['pod/cannot-run']],
     [
       'another init container that fails beside it is one',

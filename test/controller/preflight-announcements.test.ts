@@ -1,0 +1,55 @@
+import { describe, expect, it } from '@jest/globals';
+import { type Announcements, openAnnouncements } from '../../controller/preflight/announcements.ts';
+
+const id = 'preflight/train/llm/u1';
+function announced(...living: string[]): Announcements {
+  const sets = openAnnouncements();
+  sets.begin(id, living[0] ?? '').took();
+  sets.left(id, living[1] ?? '', () => []);
+  return sets;
+}
+
+describe('a set of pods that test', () => {
+  it('is not told of before Temporal has it', () => {
+    const sets = openAnnouncements();
+    expect([sets.covers(id, 'a'), sets.isTold(id, 'a')]).toEqual([false, false]);
+    const { took } = sets.begin(id, 'a');
+    expect([sets.covers(id, 'a'), sets.isTold(id, 'a')]).toEqual([true, false]);
+    took();
+    expect(sets.isTold(id, 'a')).toBe(true);
+    expect(sets.isTold('preflight/train/other/u1', 'a')).toBe(false);
+  });
+
+  it('is told of again when that was lost', () => {
+    const sets = openAnnouncements();
+    sets.begin(id, 'a').lost();
+    expect(sets.covers(id, 'a')).toBe(false);
+  });
+
+  it('is not lost with one that it replaced', () => {
+    const sets = openAnnouncements();
+    const { lost } = sets.begin(id, 'a');
+    sets.begin(id, 'b').took();
+    lost();
+    expect(sets.isTold(id, 'b')).toBe(true);
+  });
+
+  it('includes pods that come while the one lives that stands for it', () => {
+    expect(announced('a', 'b').isTold(id, 'later')).toBe(true);
+  });
+
+  it('goes on for those that outlive that one, and for no later ones', () => {
+    const sets = announced('a');
+    sets.left(id, 'a', () => ['b']);
+    sets.left(id, 'a', () => ['b', 'later']);
+    expect(['b', 'later'].map((uid) => sets.isTold(id, uid))).toEqual([true, false]);
+    sets.begin(id, 'b').took();
+    expect(sets.isTold(id, 'later')).toBe(true);
+  });
+
+  it('is forgotten when none of its pods is left', () => {
+    const sets = announced('a');
+    sets.end(id);
+    expect(sets.covers(id, 'a')).toBe(false);
+  });
+});

@@ -1,0 +1,77 @@
+import { describe, expect, it } from '@jest/globals';
+import type { CollectedReport, RefusedReport } from '../../contract/preflight.ts';
+import { type Admission, openToldMemory } from '../../controller/preflight/told-memory.ts';
+
+const report = (second: number): CollectedReport => ({
+  report: { size: 2, rank: 0, node: 'gpu-0', address: '', tests: [] },
+  pod: { name: 'llm-0', uid: 'a', createdAt: '2026-11-21T06:59:00Z' },
+  writtenAt: new Date(Date.UTC(2026, 10, 21, 7, 0, second)).toISOString(),
+});
+const refusal = (second: number): RefusedReport => ({ rank: 0, node: 'gpu-0', what: 'stale', because: 'old', at: report(second).writtenAt });
+
+function memory() {
+  const clock = { now: 0 };
+  const opened = openToldMemory(() => clock.now);
+  /** Temporal takes what may be told. */
+  function take(second: number, uid = 'a'): Admission {
+    const admission = opened.report(uid, report(second));
+    if (admission === 'tell') opened.settle(uid, report(second), true);
+    return admission;
+  }
+  function refuse(second: number): Admission {
+    const admission = opened.refusal('a', refusal(second));
+    if (admission === 'tell') opened.settle('a', refusal(second), true);
+    return admission;
+  }
+  return { ...opened, clock, take, refuse };
+}
+
+describe('what is told of a pod', () => {
+  it('is each report once', () => {
+    const { take } = memory();
+    expect([take(0), take(0)]).toEqual(['tell', 'known']);
+  });
+
+  it('is one new report in a second, and that of another pod too', () => {
+    const { take, clock } = memory();
+    expect([take(0), take(1), take(1, 'b')]).toEqual(['tell', 'soon', 'tell']);
+    clock.now = 1000;
+    expect(take(1)).toBe('tell');
+  });
+
+  it('is no more than 100 reports, of which the last is still known', () => {
+    const { take, clock } = memory();
+    const told = Array.from({ length: 101 }, (_, second) => {
+      clock.now += 1000;
+      return take(second);
+    });
+    expect(told.lastIndexOf('tell')).toBe(99);
+    expect(told[100]).toBe('many');
+    expect(take(99)).toBe('known');
+  });
+
+  it('does not count what Temporal did not take', () => {
+    const { report: ask, settle, take, clock } = memory();
+    for (let tries = 0; tries < 200; tries++) {
+      clock.now += 1000;
+      expect(ask('a', report(0))).toBe('tell');
+      settle('a', report(0), false);
+    }
+    clock.now += 1000;
+    expect(take(0)).toBe('tell');
+  });
+
+  it('is not known while it is under way', () => {
+    const { report: ask, refusal: refuse } = memory();
+    expect([ask('a', report(0)), ask('a', report(0))]).toEqual(['tell', 'soon']);
+    expect([refuse('a', refusal(0)), refuse('a', refusal(0))]).toEqual(['tell', 'tell']);
+  });
+
+  it('is each refusal once, and no more than 20', () => {
+    const { refuse } = memory();
+    expect([refuse(0), refuse(0)]).toEqual(['tell', 'known']);
+    const more = Array.from({ length: 30 }, (_, second) => refuse(second + 1));
+    expect(more.filter((admission) => admission === 'tell')).toHaveLength(19);
+    expect(more.at(-1)).toBe('many');
+  });
+});
