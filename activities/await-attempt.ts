@@ -1,8 +1,9 @@
 /** Waits until a whole new attempt runs, on no quarantined node. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { V1Pod } from '@kubernetes/client-node';
 import { Context } from '@temporalio/activity';
-import type { AttemptPod, JobView } from '../contract/jobs.ts';
+import type { JobView } from '../contract/jobs.ts';
 import type { AwaitRequest, AwaitResult } from '../contract/recovery.ts';
 import { attemptProgress } from '../kube/attempt-progress.ts';
 import { awaitAttemptOf } from '../kube/attempts.ts';
@@ -11,16 +12,19 @@ import { inParallel } from '../kube/parallel.ts';
 import { belongsTo, deletePod } from '../kube/pods.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeats } from './heartbeats.ts';
-
-/** What a later try of this activity must know: pods that were deleted because they had landed on a quarantined node. */
-interface Progress {
-  readonly moved: Set<string>;
-}
+import { misplacedPods } from './misplaced-pods.ts';
 
 export async function awaitAttempt(dependencies: Dependencies, request: AwaitRequest): Promise<AwaitResult> {
   const { info, cancellationSignal: signal } = Context.current();
-  const { kube, settings, now } = dependencies;
-  const progress: Progress = { moved: movedOf(info.heartbeatDetails) };
+  const { kube, settings, now, log } = dependencies;
+  const misplaced = misplacedPods({
+    known: movedOf(info.heartbeatDetails),
+    remove(pod) {
+      log.info({ job: request.job, pod: pod.name, uid: pod.uid, node: pod.node }, 'pod landed on a quarantined node: deleted alone');
+      return deletePod(kube, request.job.namespace, pod);
+    },
+    pause: (ms) => sleep(ms, undefined, { signal }),
+  });
   const nodes = new KnownNodes(dependencies);
   const old = new Set(request.old);
   let because = 'nothing was seen of the job';
@@ -31,16 +35,17 @@ export async function awaitAttempt(dependencies: Dependencies, request: AwaitReq
     if (seen.kind === 'ended') return seen;
     if (seen.kind === 'waiting') {
       because = seen.because;
-      await move(dependencies, job, seen.misplaced, progress);
+      if (job && mayMove(job)) await misplaced.move(seen.misplaced);
       return undefined;
     }
     // A taint may have come after its pods: the last look is at the nodes.
     if (await nodes.refresh(seen.pods.flatMap((pod) => pod.node ?? []))) return look(job, pods);
-    return { kind: 'running', at: new Date(now()).toISOString(), pods: seen.pods, startedAt: seen.startedAt, misplaced: progress.moved.size };
+    return { kind: 'running', at: new Date(now()).toISOString(), pods: seen.pods, startedAt: seen.startedAt, misplaced: misplaced.moved.size };
   };
 
   return withHeartbeats(
-    () => ({ moved: [...progress.moved] }),
+    // A later try must know which were moved.
+    () => ({ moved: [...misplaced.moved] }),
     async () => {
       const deadline = info.scheduledTimestampMs + request.deadlineMs;
       const found = await awaitAttemptOf({ kube, job: request.job, deadline, now, signal }, settings.quarantine.taint, look);
@@ -56,17 +61,8 @@ const movedOf = (details: unknown): Set<string> =>
       : [],
   );
 
-/**
- * Deletes misplaced pods, each UID once. Not where that would fail the job, and not where its pods tolerate the taint: the next one would land there again.
- */
-async function move({ kube, log }: Dependencies, job: JobView | undefined, misplaced: readonly AttemptPod[], { moved }: Progress): Promise<void> {
-  if (!job || job.toleratesQuarantine || !job.canStopBy.includes('delete-collection')) return;
-  for (const pod of misplaced.filter(({ uid }) => !moved.has(uid))) {
-    moved.add(pod.uid);
-    log.info({ job: job.ref, pod: pod.name, uid: pod.uid, node: pod.node }, 'pod landed on a quarantined node: deleted alone');
-    await deletePod(kube, job.ref.namespace, pod);
-  }
-}
+/** Not where that would fail the job, and not where its pods tolerate the taint: the next one would land there again. */
+const mayMove = ({ toleratesQuarantine, canStopBy }: JobView): boolean => !toleratesQuarantine && canStopBy.includes('delete-collection');
 
 /** Nodes that pods landed on, each read when first met and once more at the end. */
 class KnownNodes {
