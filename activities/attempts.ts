@@ -14,10 +14,12 @@ import { inParallel } from '../kube/parallel.ts';
 import { podsOfJob } from '../kube/pods.ts';
 import { awaitAttempt } from './await-attempt.ts';
 import type { Dependencies } from './dependencies.ts';
+import { captureEvidence } from './evidence.ts';
 import { withSight } from './sight.ts';
 import { stopAttempt } from './stop-attempt.ts';
+import { verifyProgress } from './verify-progress.ts';
 
-type Attempts = Pick<Activities, 'observeAttempt' | 'stopAttempt' | 'awaitAttempt'>;
+type Attempts = Pick<Activities, 'observeAttempt' | 'stopAttempt' | 'awaitAttempt' | 'verifyProgress' | 'captureEvidence'>;
 
 const phaseKey = defineSearchAttributeKey('KcoverPhase', searchAttributes.KcoverPhase);
 
@@ -84,5 +86,7 @@ export function attemptActivities(dependencies: Dependencies): Attempts {
       ),
     stopAttempt: (request) => stopAttempt(dependencies, request),
     awaitAttempt: (request) => awaitAttempt(dependencies, request),
+    verifyProgress: (request) => verifyProgress(dependencies, request),
+    captureEvidence: (request) => captureEvidence(dependencies, request),
   };
 }

@@ -5,11 +5,13 @@
  */
 
 import type { ReserveAnswer, Reservation } from './cluster.ts';
+import type { Evidence, EvidenceRequest } from './evidence.ts';
 import type { Fault } from './faults.ts';
 import type { EventReason } from './ids.ts';
 import type { JobRef, JobView } from './jobs.ts';
 import type { NodeRecord, NodeView, Quarantined } from './nodes.ts';
 import type { CollectionDecision, JudgementRequest, PreflightDecision, PreflightNote, Workload } from './preflight.ts';
+import type { VerifyRequest, VerifyResult } from './progress.ts';
 import type {
   AttemptFacts,
   AwaitRequest,
@@ -123,6 +125,10 @@ export interface Activities {
   resumeJob(request: { readonly job: JobRef; readonly incident: string }): Promise<{ readonly resumed: boolean }>;
   /** Waits until a whole new attempt is ready, none of it on a quarantined node. */
   awaitAttempt(request: AwaitRequest): Promise<AwaitResult>;
+  /** Waits until training passes a step. */
+  verifyProgress(request: VerifyRequest): Promise<VerifyResult>;
+  /** Keeps what can be had of an attempt before it is stopped. */
+  captureEvidence(request: EvidenceRequest): Promise<Evidence>;
   /** Removes the need-recovery label. */
   acknowledgeWish(request: { readonly job: JobRef }): Promise<void>;
 

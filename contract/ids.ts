@@ -31,6 +31,10 @@ export const annotations = {
   judged: 'kcover.io/judged',
   /** On a job that kcover suspended: `<incident id>#<attempt>`. */
   suspendedBy: 'kcover.io/suspended-by',
+  /** On a job: how far training is; see `progress.ts`. */
+  step: 'kcover.io/step',
+  checkpointStep: 'kcover.io/checkpoint-step',
+  progressAt: 'kcover.io/progress-at',
   /** On a job: the last verdict of its preflight, `PreflightNote` as JSON. */
   preflight: 'kcover.io/preflight',
 } as const;
@@ -67,6 +71,7 @@ export const eventReasons = {
   recoveryStarted: 'RecoveryStarted',
   attemptStopped: 'AttemptStopped',
   restarted: 'JobRestarted',
+  recovered: 'JobRecovered',
   waitingForPlacement: 'WaitingForPlacement',
   recoveryHeld: 'RecoveryHeld',
   recoveryRefused: 'RecoveryRefused',

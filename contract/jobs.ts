@@ -1,5 +1,7 @@
 /** What kcover knows of a training job, whatever its kind. */
 
+import type { JobProgress } from './progress.ts';
+
 /** Kinds of job that kcover can stop and see restarted, each with the word people type (`pytorchjob/llm`); `kube/job-kinds/` says the rest of each. */
 export const jobKindNames = {
   PyTorchJob: 'pytorchjob',
@@ -52,6 +54,8 @@ export interface JobView {
   readonly canStopBy: readonly StopMethod[];
   /** Why its controller fails it when its pods are deleted, where that is for another reason than the restart policy. */
   readonly failsWhenDeleted?: { readonly because: string; readonly try: string };
+  /** How far training is, where anybody tells. */
+  readonly progress?: JobProgress;
   readonly resourceVersion: string;
 }
 

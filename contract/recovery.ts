@@ -1,8 +1,10 @@
 /** One recovery of one job: what is asked of it, what it decides, how it ends. */
 
+import type { Evidence } from './evidence.ts';
 import type { Fault } from './faults.ts';
 import type { AttemptPod, JobRef, JobView, StopMethod } from './jobs.ts';
 import type { NodeView } from './nodes.ts';
+import type { JobProgress } from './progress.ts';
 
 /** How a recovery can end. `recovered` needs proof that training moved on; `restarted` means running again, not verified. */
 export const outcomes = ['recovered', 'restarted', 'refused', 'failed', 'cancelled', 'handed over'] as const;
@@ -25,6 +27,10 @@ export interface RecoveryLimits {
   readonly stopMs: number;
   readonly restartMs: number;
   readonly placementMs: number;
+  /** Missing in incidents of versions that captured nothing. */
+  readonly evidenceMs?: number;
+  /** Missing in incidents of versions that verified nothing. */
+  readonly verify?: { readonly firstMs: number; readonly stallMs: number; readonly mostMs: number };
 }
 
 /** What `decideRecovery` looks at: the job, its present pods, and the nodes under them. */
@@ -176,12 +182,25 @@ export interface IncidentRecord {
   }[];
   /** Pods that were deleted by force, those of a stop that never came to its end included: nobody saw their processes end. */
   readonly forced?: readonly AttemptPod[];
+  /** What was kept of each attempt before its stop. */
+  readonly evidence?: readonly Evidence[];
+  /** The last step before the first stop, and what was seen after the last. */
+  readonly progress?: { readonly before?: JobProgress; readonly after?: JobProgress };
   readonly runningPods: readonly AttemptPod[];
   readonly timeline: readonly Moment[];
 }
 
 /** Phases of a recovery, as the UI and the `status` query name them. */
-export type RecoveryPhase = 'deciding' | 'held' | 'stopping' | 'restarting' | 'waiting for placement' | 'recording' | 'ended';
+export type RecoveryPhase =
+  | 'deciding'
+  | 'held'
+  | 'stopping'
+  | 'capturing evidence'
+  | 'restarting'
+  | 'waiting for placement'
+  | 'verifying'
+  | 'recording'
+  | 'ended';
 
 /** Answer of the `status` query of a recovery. */
 export interface RecoveryStatus {

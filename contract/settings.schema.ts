@@ -116,6 +116,23 @@ export const workerSettings = z.strictObject({
         })
         .prefault({})
         .describe('Pods that no kubelet ends any more'),
+      evidence: z
+        .strictObject({
+          within: duration('20s').describe('How long a stop may wait for the logs of its pods; 0s: nothing is kept'),
+          directory: z.string().min(1).default('/var/lib/kcover/evidence').describe('Where they are kept'),
+          keep: duration('168h').describe('How long'),
+          redact: z.array(z.string().min(1)).default([]).describe('Further regular expressions of what is blacked out in logs'),
+        })
+        .prefault({})
+        .describe('What is kept of an attempt before it is stopped'),
+      verify: z
+        .strictObject({
+          first: duration('15m').describe('Until the new attempt reports its first step'),
+          stall: duration('10m').describe('Without a further step; a job that steps more slowly gets ten times its own pace'),
+          most: duration('6h').describe('Until the last step before the fault is passed'),
+        })
+        .prefault({})
+        .describe('Proof that training moves on, for jobs that report progress'),
       deadlines: z
         .strictObject({
           hold: duration('1h').describe('Held by a refused quarantine or a pause'),
@@ -188,6 +205,7 @@ export const controllerSettings = z.strictObject({
     })
     .prefault({})
     .describe('Rounds that the controller plans for preflight containers that ask for them'),
+  progress: z.strictObject({ every: duration('15s').describe('Least time between two writes of the progress annotations of one job') }).prefault({}),
   leaderElection: z
     .strictObject({
       enabled: z.boolean().default(true).describe('false: leads at once, without a Lease and without a label; for a single replica only'),
@@ -222,6 +240,7 @@ export const agentSettings = z.strictObject({
     .prefault({}),
   heartbeat: duration('10s'),
   preflight: z.strictObject({ every: duration('2s').describe('How often the agent looks for new reports of preflight containers') }).prefault({}),
+  progress: z.strictObject({ every: duration('5s').describe('How often the agent looks for new progress files of trainers') }).prefault({}),
   kernelLog: z.strictObject({ path: z.string().startsWith('/').default('/dev/kmsg').describe('Below the host root') }).prefault({}),
   spool: z
     .strictObject({

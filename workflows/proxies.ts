@@ -41,6 +41,14 @@ const watch: ActivityOptions = {
 /** As `watch`, but a stop that was begun is seen to its end before anything else is decided. */
 const stop: ActivityOptions = { ...watch, cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED };
 
+/** Must not hold up a stop: what is not there in time is left out. Carries its own deadline, which is at most a minute. */
+const capture: ActivityOptions = {
+  startToCloseTimeout: '75s',
+  scheduleToCloseTimeout: '90s',
+  heartbeatTimeout: '10s',
+  retry: { initialInterval: '200ms', maximumInterval: '5s', maximumAttempts: 2 },
+};
+
 /** Worth a while, but no incident waits for it for ever. */
 const record: ActivityOptions = { startToCloseTimeout: '15s', scheduleToCloseTimeout: '10m', retry: { maximumInterval: '30s' } };
 
@@ -65,6 +73,8 @@ const table = {
   tellWaiting: call,
   stopAttempt: stop,
   awaitAttempt: watch,
+  verifyProgress: watch,
+  captureEvidence: capture,
   recordIncident: record,
   announce: tell,
 } as const satisfies Record<Exclude<Name, `decide${string}`>, ActivityOptions>;

@@ -109,6 +109,8 @@ const nextOf: Readonly<Record<JobStatus['phase'] | RecoveryStatus['phase'], stri
   held: 'nothing is deleted; judged anew when that changes',
   stopping: 'a new attempt starts when all old pods are gone',
   restarting: 'the outcome is recorded when all new pods are ready',
+  'capturing evidence': 'yellow',
+  verifying: 'yellow',
   'waiting for placement': 'nothing is deleted again; it goes on when the scheduler finds room',
   recording: 'the incident ends',
   ended: 'nothing',

@@ -9,6 +9,7 @@ import type { Fault } from '../../contract/faults.ts';
 import { jobWorkflowId } from '../../contract/ids.ts';
 import type { AttemptPod, JobRef, JobView } from '../../contract/jobs.ts';
 import type { NodeRecord, NodeView } from '../../contract/nodes.ts';
+import type { VerifyResult } from '../../contract/progress.ts';
 import type { PreflightNote } from '../../contract/preflight.ts';
 import type { AttemptFacts, IncidentRecord, RecoveryOutcome } from '../../contract/recovery.ts';
 import type { Spent } from '../../contract/training-job.ts';
@@ -52,6 +53,13 @@ export class FakeCluster {
   /** What nodes were told by a preflight, and the notes that it left on the job. */
   readonly told: Fault[] = [];
   readonly notes: PreflightNote[] = [];
+  /** Attempts of which evidence was kept. */
+  readonly captured: number[] = [];
+  verified: (beyond: number) => VerifyResult | Promise<VerifyResult> = (beyond) => ({
+    kind: 'verified',
+    progress: { step: beyond + 1, at: new Date().toISOString() },
+    because: `step ${beyond + 1} is done`,
+  });
   workload: WorkloadSeen = { kind: 'there', optedIn: true };
   /** Set by the test: the rig's client and queue, for signals between workflows. */
   client: Client | undefined;
@@ -119,6 +127,11 @@ export class FakeCluster {
         this.pods = [];
         return { kind: 'stopped', at: new Date().toISOString(), requests: 1, ...(force ? { forced: force } : {}) };
       },
+      captureEvidence: async ({ attempt, pods }) => {
+        this.captured.push(attempt);
+        return { address: `evidence/${attempt}`, attempt, ranks: pods.length, of: pods.length, files: pods.length, bytes: 100, digest: 'd' };
+      },
+      verifyProgress: async ({ beyond }) => this.verified(beyond),
       resumeJob: async () => {
         this.resumes += 1;
         return { resumed: true };

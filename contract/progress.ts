@@ -1,0 +1,82 @@
+/** Progress of training: a trainer writes a small file on its node, and the controller keeps annotations on the job, which anybody else may patch too. */
+
+import type { JobRef } from './jobs.ts';
+import type { Outcome } from './recovery.ts';
+
+/** Directory of the progress files below the host root: `<namespace>/<job>-<rank>.json`. */
+export const progressDirectory = '/var/lib/kcover/progress';
+
+/** Bytes that a progress file may have. */
+export const progressFileBytes = 4096;
+
+/** What the trainer does just now. In another phase than `training` no step is expected. */
+export const progressPhases = ['training', 'checkpointing', 'evaluating', 'compiling'] as const;
+export type ProgressPhase = (typeof progressPhases)[number];
+
+/** One progress file. */
+export interface Progress {
+  /** Steps that are done; an integer from 0. */
+  readonly step: number;
+  /** The step that the last whole checkpoint holds. */
+  readonly checkpointStep?: number;
+  /** RFC 3339, the node's clock. */
+  readonly checkpointAt?: string;
+  /** RFC 3339, the node's clock. */
+  readonly at: string;
+  readonly phase?: ProgressPhase;
+}
+
+/** What a job's annotations say. */
+export interface JobProgress {
+  readonly step: number;
+  readonly checkpointStep?: number;
+  /** RFC 3339. */
+  readonly at: string;
+}
+
+/** What agents send: `POST /v1/progress`. Only the newest counts, so nothing is acknowledged and nothing is spooled. */
+export const progressPath = '/v1/progress';
+
+export interface ProgressFile {
+  readonly namespace: string;
+  /** Name of the job, as the pods' workload name in a preflight report. */
+  readonly job: string;
+  readonly rank: number;
+  /** RFC 3339, ms, the node's clock: when the file was written. */
+  readonly writtenAt: string;
+  readonly progress: Progress;
+}
+
+export interface ProgressFiles {
+  readonly schema: 1;
+  readonly node: string;
+  /** At most 100. */
+  readonly files: readonly ProgressFile[];
+}
+
+/** Answer 200. `ignored`: files of no pod of the present attempt, or written before its container started. */
+export interface ProgressAnswer {
+  readonly counted: number;
+  readonly ignored: number;
+}
+
+/** Request to see that training moves on after a restart. */
+export interface VerifyRequest {
+  readonly incident: string;
+  readonly job: JobRef;
+  /** RFC 3339: only progress after it is of the new attempt. */
+  readonly since: string;
+  /** The last step that was seen before the stop: it must be passed. */
+  readonly beyond: number;
+  /** Until the first progress, ms. */
+  readonly firstMs: number;
+  /** Without a step from then on, ms; a job that steps more slowly gets ten times its own pace. */
+  readonly stallMs: number;
+  /** Altogether, ms. */
+  readonly mostMs: number;
+}
+
+export type VerifyResult =
+  | { readonly kind: 'verified'; readonly progress: JobProgress; readonly because: string }
+  | { readonly kind: 'unverified'; readonly progress?: JobProgress; readonly because: string }
+  | { readonly kind: 'ended'; readonly outcome: Outcome; readonly because: string };
