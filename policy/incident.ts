@@ -1,8 +1,10 @@
 import { formatDuration } from '../contract/duration.ts';
 import type { Fault } from '../contract/faults.ts';
 import { jobTitle } from '../contract/jobs.ts';
+import type { JobProgress } from '../contract/progress.ts';
 import type { WorkerSettings } from '../contract/settings.schema.ts';
-import type { IncidentDecision, IncidentFacts } from '../contract/training-job.ts';
+import type { Charge, IncidentDecision, IncidentFacts } from '../contract/training-job.ts';
+import { blameOf } from './blame.ts';
 import { judgeBudget } from './budget.ts';
 import type { Undated } from './decision.ts';
 
@@ -19,14 +21,29 @@ export function decideIncident(facts: IncidentFacts, settings: WorkerSettings): 
     stopMs: recovery.deadlines.stop,
     restartMs: recovery.deadlines.restart,
     placementMs: recovery.deadlines.placement,
+    evidenceMs: recovery.evidence.within,
+    verify: { firstMs: recovery.verify.first, stallMs: recovery.verify.stall, mostMs: recovery.verify.most },
   };
-  if (facts.askedBy) return { kind: 'open', limits, aside, because: `${facts.askedBy.by} asked: ${facts.askedBy.reason}` };
+  const progress = reached(facts.progress);
+  if (facts.askedBy)
+    return { kind: 'open', limits, charge: { asked: true, ...progress }, aside, because: `${facts.askedBy.by} asked: ${facts.askedBy.reason}` };
 
   const pending = facts.faults.filter((fault) => !aside.some((one) => one.id === fault.id));
   if (pending.length === 0) return { kind: 'nothing', aside, because: aside[0]?.because ?? 'no fault is waiting' };
   const because = describeFaults(pending);
 
-  const budget = judgeBudget(facts.spent, facts.now, recovery.budget);
+  const blind = pending.find((fault) => fault.blind !== undefined)?.blind;
+  const seen = facts.since + recovery.blind;
+  if (blind !== undefined && pending.every((fault) => fault.source === 'pod') && seen > facts.now) {
+    return { kind: 'wait', until: seen, aside, because: `blind: ${blind}, so nobody knows whether the node is bad; waiting: ${because}` };
+  }
+  const correlated = facts.since + recovery.correlation;
+  if (pending.every((fault) => fault.source === 'pod') && correlated > facts.now) {
+    return { kind: 'wait', until: correlated, aside, because: `${because}; a fault of its node may follow` };
+  }
+  // Who pays is known only when those who explain the failure of a pod had their time to speak.
+  const blame = blameOf(pending);
+  const budget = judgeBudget({ spent: facts.spent, blame, progress: facts.progress, now: facts.now }, recovery.budget);
   if (budget.kind === 'spent') {
     return {
       kind: 'refuse',
@@ -38,22 +55,18 @@ export function decideIncident(facts: IncidentFacts, settings: WorkerSettings): 
   }
   if (budget.kind === 'back-off') return { kind: 'wait', until: budget.until, aside, because: `${budget.because}; waiting: ${because}` };
 
-  const blind = pending.find((fault) => fault.blind !== undefined)?.blind;
-  const seen = facts.since + recovery.blind;
-  if (blind !== undefined && pending.every((fault) => fault.source === 'pod') && seen > facts.now) {
-    return { kind: 'wait', until: seen, aside, because: `blind: ${blind}, so nobody knows whether the node is bad; waiting: ${because}` };
-  }
-  const correlated = facts.since + recovery.correlation;
-  if (pending.every((fault) => fault.source === 'pod') && correlated > facts.now) {
-    return { kind: 'wait', until: correlated, aside, because: `${because}; a fault of its node may follow` };
-  }
   return {
     kind: 'open',
     limits,
+    charge: { blame, ...progress },
     aside,
     because: blind === undefined ? because : `${because}; ${blind}, and nobody said more within ${formatDuration(recovery.blind)}`,
   };
 }
+
+/** What is kept with a recovery, so that the next one can tell whether training came any further. */
+const reached = (progress: JobProgress | undefined): Pick<Charge, 'step' | 'checkpointStep'> =>
+  progress ? { step: progress.step, ...(progress.checkpointStep !== undefined && { checkpointStep: progress.checkpointStep }) } : {};
 
 /** Why a fault needs nothing, if it does not. */
 function whyNothing(fault: Fault, { optedInAt, attemptStartedAt }: IncidentFacts): string | undefined {

@@ -1,5 +1,7 @@
+import type { Evidence } from '../contract/evidence.ts';
 import type { Fault } from '../contract/faults.ts';
 import type { AttemptPod } from '../contract/jobs.ts';
+import type { JobProgress } from '../contract/progress.ts';
 import type { IncidentRecord, RecoveryDecision, RecoveryOutcome } from '../contract/recovery.ts';
 import { mergeFaults, nodesFirst, nodesOf, takeFaults } from './faults.ts';
 
@@ -15,6 +17,11 @@ export class IncidentMemory {
   readonly decisions: RecoveryDecision[] = [];
   /** Stops that were begun, whatever became of them. */
   begun = 0;
+  /** What was kept of attempts before their stop. */
+  readonly evidence: Evidence[] = [];
+  /** How far training was before the first stop, and after the last. */
+  progress: { readonly before?: JobProgress; readonly after?: JobProgress } = {};
+  private captured = 0;
   private readonly answered = new Set<string>();
   private readonly stoppedPods = new Set<string>();
   private looked: readonly Fault[] = [];
@@ -86,13 +93,39 @@ export class IncidentMemory {
     this.forcing = [...pods];
   }
 
+  /** What a job tells before the first stop; later steps are of another attempt. */
+  sees(progress: JobProgress | undefined): void {
+    if (progress && this.stops.length === 0 && progress.step >= (this.progress.before?.step ?? 0)) this.progress = { before: progress };
+  }
+
+  /** Whether nothing was kept of this attempt yet; from now on it was. */
+  mayCapture(attempt: number): boolean {
+    if (attempt <= this.captured) return false;
+    this.captured = attempt;
+    return true;
+  }
+
+  /** Pods that failed, then pods on blamed nodes, then the others. */
+  failingFirst(pods: readonly AttemptPod[]): AttemptPod[] {
+    const [failed, blamed] = [new Set(this.faults.flatMap(({ pod }) => pod?.uid ?? [])), new Set(this.nodes())];
+    const rank = ({ uid, node = '' }: AttemptPod) => (failed.has(uid) ? 0 : blamed.has(node) ? 1 : 2);
+    return pods.toSorted((a, b) => rank(a) - rank(b));
+  }
+
   /** What the report of an incident counts. */
   counts = (): Pick<RecoveryOutcome, 'stops' | 'begun'> => ({ stops: this.stops.length, begun: this.begun });
 
   /** What the document of an incident keeps of it. */
-  document(): Pick<IncidentRecord, 'faults' | 'decisions' | 'stops' | 'forced'> {
+  document(): Pick<IncidentRecord, 'faults' | 'decisions' | 'stops' | 'forced' | 'evidence' | 'progress'> {
     const forced = this.forcedEver();
-    return { faults: this.faults, decisions: this.decisions, stops: this.stops, ...(forced.length > 0 ? { forced } : {}) };
+    return {
+      faults: this.faults,
+      decisions: this.decisions,
+      stops: this.stops,
+      ...(forced.length > 0 ? { forced } : {}),
+      ...(this.evidence.length > 0 ? { evidence: this.evidence } : {}),
+      ...(this.progress.before ? { progress: this.progress } : {}),
+    };
   }
 
   stoppedUids = (): string[] => [...this.stoppedPods];

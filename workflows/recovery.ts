@@ -11,32 +11,15 @@ import {
 } from '@temporalio/workflow';
 import type { Announcement } from '../contract/activities.ts';
 import { clusterWorkflowId, eventReasons, jobWorkflowId } from '../contract/ids.ts';
-import { type AttemptPod, jobTitle } from '../contract/jobs.ts';
+import { jobTitle } from '../contract/jobs.ts';
 import { type FaultsObserved, signals, statusQuery } from '../contract/messages.ts';
-import type {
-  AttemptFacts,
-  AwaitResult,
-  IncidentRecord,
-  Outcome,
-  RecoveryDecision,
-  RecoveryInput,
-  RecoveryOutcome,
-  RecoveryStatus,
-} from '../contract/recovery.ts';
+import type { AttemptFacts, IncidentRecord, RecoveryDecision, RecoveryInput, RecoveryOutcome, RecoveryStatus } from '../contract/recovery.ts';
 import { attributeWriter, iso } from './attributes.ts';
 import { counted, IncidentMemory, notProvenDead, sentence } from './incident-memory.ts';
-import { announce, decideRecovery, perform, short } from './proxies.ts';
+import { announce, decideRecovery, perform, short, tolerate } from './proxies.ts';
+import { type End, followAttempt } from './next-attempt.ts';
 import { stopAttempt } from './stop-attempt.ts';
 import { openStory } from './story.ts';
-
-interface End {
-  /** It ended without having seen: nothing was taken into account. */
-  readonly blind?: boolean;
-  readonly outcome: Outcome;
-  readonly because: string;
-  readonly pods?: readonly AttemptPod[];
-  readonly attemptStartedAt?: string;
-}
 
 type Decided<Kind extends RecoveryDecision['kind']> = Extract<RecoveryDecision, { kind: Kind }>;
 
@@ -92,6 +75,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
       const { fresh, nodes } = memory.look();
       if (holds === 0) story.now('deciding', { because: memory.faults[0]?.message ?? '', waitingFor: 'a look at the job' });
       const attempt = await perform('observeAttempt', `look at ${jobTitle(job)}, its pods and nodes`, { job, nodes });
+      memory.sees(attempt.job?.progress);
       // What arrived meanwhile is seen here, and a node that nobody looked at must not pass for one that is gone.
       if (memory.nodes().length > nodes.length) continue;
       const decision = await decideRecovery({
@@ -112,6 +96,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
       }
       [holds, heldSince] = [0, {}];
       if (decision.kind === 'stop') {
+        if (await capture(attempt, mark)) continue;
         const stopped = await stop(decision, attempt);
         if (stopped === 'interfered' && ++interferences < mostInterferences) {
           await sleep(pauseAfter(interferences));
@@ -122,7 +107,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
         interferences = 0;
       }
       memory.answer(fresh);
-      const next = await awaitNext();
+      const next = await followAttempt({ input, memory, story, event });
       if (next !== 'news') return next;
     }
   }
@@ -158,6 +143,22 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
     return changed || Date.now() < until;
   }
 
+  /** Once for each attempt, before anything of it is deleted. True when a fault came meanwhile: it may change the plan. */
+  async function capture({ pods }: AttemptFacts, mark: number): Promise<boolean> {
+    const attempt = memory.stops.length + 1;
+    const deadlineMs = limits.evidenceMs ?? 0;
+    if (deadlineMs === 0 || !memory.mayCapture(attempt)) return false;
+    story.now('capturing evidence', { because: `${counted(pods)} are about to be stopped`, waitingFor: 'their logs', until: Date.now() + deadlineMs });
+    const request = { incident, attempt, job, pods: memory.failingFirst(pods), nodes: memory.nodes(), deadlineMs };
+    const kept = await tolerate(perform('captureEvidence', `keep the evidence of attempt ${attempt}`, request));
+    if (kept) memory.evidence.push(kept);
+    story.happened(
+      'evidence kept',
+      kept ? `${kept.ranks} of ${kept.of} ranks, ${kept.bytes} bytes in ${kept.address}${kept.because ? `: ${kept.because}` : ''}` : 'none: the store failed',
+    );
+    return memory.mark() !== mark;
+  }
+
   async function stop(decision: Decided<'stop'>, { job: seen, pods, leaving = [] }: AttemptFacts): Promise<'stopped' | 'interfered' | { because: string }> {
     const attempt = memory.stops.length + 1;
     const { by, because } = decision;
@@ -187,55 +188,10 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
     suspended = false;
   }
 
-  /** Waits for a whole new attempt, first with the usual deadline, then for room; news of a fault comes first. */
-  async function awaitNext(): Promise<End | 'news'> {
-    story.now('restarting', {
-      because: memory.stops.length > 0 ? 'the old attempt is gone' : '',
-      waitingFor: 'all new pods ready',
-      until: Date.now() + limits.restartMs,
-    });
-    const first = await awaitOrNews(limits.restartMs);
-    if (first === 'news' || first.kind !== 'overdue') return conclude(first);
-
-    story.happened('waiting for placement', first.because);
-    story.now('waiting for placement', {
-      because: first.because,
-      waitingFor: 'room for all pods; nothing is deleted again',
-      until: Date.now() + limits.placementMs,
-    });
-    void announce(event('Warning', 'waitingForPlacement', first.because));
-    return conclude(await awaitOrNews(limits.placementMs));
-  }
-
-  function conclude(seen: AwaitResult | 'news'): End | 'news' {
-    // The last look into the inbox: what came while the attempt became ready is answered in this incident.
-    if (seen === 'news' || (seen.kind === 'running' && memory.unanswered().length > 0)) return 'news';
-    if (seen.kind === 'ended') return seen;
-    if (seen.kind === 'overdue') return { outcome: 'handed over', because: `not running: ${seen.because}` };
-    const cause = memory.decisions.find((decision) => decision.kind === 'stop')?.because ?? 'no stop was needed';
-    const stops = memory.stops.length === 1 ? '1 stop' : `${memory.stops.length} stops`;
-    const because = `${cause}; all ${seen.pods.length} pods run again after ${stops}, training is not verified`;
-    return { outcome: 'restarted', because, pods: seen.pods, attemptStartedAt: seen.startedAt };
-  }
-
-  async function awaitOrNews(deadlineMs: number): Promise<AwaitResult | 'news'> {
-    const isNews = () => memory.unanswered().length > 0;
-    if (isNews()) return 'news';
-    const scope = new CancellationScope();
-    const waiting = scope.run(() =>
-      perform('awaitAttempt', 'wait until all pods of the next attempt are ready', { incident, job, old: memory.stoppedUids(), deadlineMs }),
-    );
-    const seen = await Promise.race([waiting, condition(isNews)]);
-    if (seen !== undefined) return seen;
-    scope.cancel();
-    await waiting.catch(() => undefined);
-    return 'news';
-  }
-
   /** A stop that was begun is brought to its end: whatever ended the recovery, our own suspend is taken off. */
   async function finish(given: End): Promise<RecoveryOutcome> {
     // What arrives from here on is left to the next incident.
-    const faults = given.blind ? [] : memory.taken(given.outcome === 'restarted');
+    const faults = given.blind ? [] : memory.taken(given.outcome === 'restarted' || given.outcome === 'recovered');
     const { outcome, because: why, pods = [], attemptStartedAt } = await resumed(given);
     const because = `${why}${notProvenDead(memory.forcedEver())}`;
     story.happened(outcome, because);
@@ -246,7 +202,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
     const what = { ...memory.document(), runningPods: pods, timeline: story.timeline };
     const record: IncidentRecord = { schema: 1, incident, job, outcome, because, ...times, ...what };
     const good = outcome === 'restarted' || outcome === 'recovered';
-    const reason = outcome === 'refused' ? 'recoveryRefused' : good ? 'restarted' : 'recoveryEnded';
+    const reason = outcome === 'refused' ? 'recoveryRefused' : outcome === 'recovered' ? 'recovered' : good ? 'restarted' : 'recoveryEnded';
     // The job hears first: its next incident must not wait for a slow record store.
     await Promise.allSettled([
       getExternalWorkflowHandle(jobWorkflowId(job)).signal(signals.recoveryEnded, report),

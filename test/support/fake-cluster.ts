@@ -55,6 +55,7 @@ export class FakeCluster {
   readonly notes: PreflightNote[] = [];
   /** Attempts of which evidence was kept. */
   readonly captured: number[] = [];
+  storeFails = false;
   verified: (beyond: number) => VerifyResult | Promise<VerifyResult> = (beyond) => ({
     kind: 'verified',
     progress: { step: beyond + 1, at: new Date().toISOString() },
@@ -128,6 +129,7 @@ export class FakeCluster {
         return { kind: 'stopped', at: new Date().toISOString(), requests: 1, ...(force ? { forced: force } : {}) };
       },
       captureEvidence: async ({ attempt, pods }) => {
+        if (this.storeFails) throw toFailure(new KcoverError('kube.invalid', 'the store is full'));
         this.captured.push(attempt);
         return { address: `evidence/${attempt}`, attempt, ranks: pods.length, of: pods.length, files: pods.length, bytes: 100, digest: 'd' };
       },

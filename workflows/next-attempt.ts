@@ -1,0 +1,110 @@
+/** What comes after a stop: a whole new attempt runs, and, where the job tells, training moves on. News of a fault comes before both. */
+
+import { CancellationScope, condition } from '@temporalio/workflow';
+import type { Announcement } from '../contract/activities.ts';
+import type { eventReasons } from '../contract/ids.ts';
+import type { AttemptPod } from '../contract/jobs.ts';
+import type { AwaitResult, Outcome, RecoveryInput } from '../contract/recovery.ts';
+import type { IncidentMemory } from './incident-memory.ts';
+import { announce, perform } from './proxies.ts';
+import type { Story } from './story.ts';
+
+/** How a recovery ends. */
+export interface End {
+  /** It ended without having seen: nothing was taken into account. */
+  readonly blind?: boolean;
+  readonly outcome: Outcome;
+  readonly because: string;
+  readonly pods?: readonly AttemptPod[];
+  readonly attemptStartedAt?: string;
+}
+
+export interface Following {
+  readonly input: RecoveryInput;
+  readonly memory: IncidentMemory;
+  readonly story: Story;
+  readonly event: (type: Announcement['type'], reason: keyof typeof eventReasons, message: string) => Announcement;
+}
+
+type Running = Extract<AwaitResult, { kind: 'running' }>;
+
+/** Waits for the new attempt, first with the usual deadline, then for room; and then for proof. */
+export async function followAttempt({ input, memory, story, event }: Following): Promise<End | 'news'> {
+  const { incident, job, limits } = input;
+  // The last look into the inbox: what came meanwhile is answered in this incident.
+  const isNews = () => memory.unanswered().length > 0;
+
+  story.now('restarting', {
+    because: memory.stops.length > 0 ? 'the old attempt is gone' : '',
+    waitingFor: 'all new pods ready',
+    until: Date.now() + limits.restartMs,
+  });
+  const first = await ready(limits.restartMs);
+  if (first === 'news' || first.kind !== 'overdue') return conclude(first);
+
+  story.happened('waiting for placement', first.because);
+  story.now('waiting for placement', {
+    because: first.because,
+    waitingFor: 'room for all pods; nothing is deleted again',
+    until: Date.now() + limits.placementMs,
+  });
+  void announce(event('Warning', 'waitingForPlacement', first.because));
+  return conclude(await ready(limits.placementMs));
+
+  async function ready(deadlineMs: number): Promise<AwaitResult | 'news'> {
+    return orNews(() => perform('awaitAttempt', 'wait until all pods of the next attempt are ready', { incident, job, old: memory.stoppedUids(), deadlineMs }));
+  }
+
+  /** What is waited for, unless a fault comes first. */
+  async function orNews<T extends object>(wait: () => Promise<T>): Promise<T | 'news'> {
+    if (isNews()) return 'news';
+    const scope = new CancellationScope();
+    const waiting = scope.run(wait);
+    const seen = await Promise.race([waiting, condition(isNews)]);
+    if (seen !== undefined) return seen;
+    scope.cancel();
+    await waiting.catch(() => undefined);
+    return 'news';
+  }
+
+  async function conclude(seen: AwaitResult | 'news'): Promise<End | 'news'> {
+    if (seen === 'news') return 'news';
+    if (seen.kind === 'ended') return seen;
+    if (seen.kind === 'overdue') return { outcome: 'handed over', because: `not running: ${seen.because}` };
+    return isNews() ? 'news' : prove(seen);
+  }
+
+  /** A job that never told of its progress cannot be verified, and its recovery says so. */
+  async function prove(seen: Running): Promise<End | 'news'> {
+    const cause = memory.decisions.find((decision) => decision.kind === 'stop')?.because ?? 'no stop was needed';
+    const stops = memory.stops.length === 1 ? '1 stop' : `${memory.stops.length} stops`;
+    const runs = `${cause}; all ${seen.pods.length} pods run again after ${stops}`;
+    const there = { pods: seen.pods, attemptStartedAt: seen.startedAt };
+    const { before } = memory.progress;
+    if (before === undefined || limits.verify === undefined) return { outcome: 'restarted', because: `${runs}, training is not verified`, ...there };
+
+    const { firstMs, stallMs, mostMs } = limits.verify;
+    story.happened('all pods run', runs);
+    story.now('verifying', {
+      because: `${runs}; step ${before.step} was the last before the fault`,
+      waitingFor: `a step beyond ${before.step}`,
+      until: Date.now() + mostMs,
+    });
+    const proof = await orNews(() =>
+      perform('verifyProgress', `wait until training passes step ${before.step}`, {
+        incident,
+        job,
+        since: seen.startedAt,
+        beyond: before.step,
+        firstMs,
+        stallMs,
+        mostMs,
+      }),
+    );
+    if (proof === 'news') return 'news';
+    if (proof.kind === 'ended') return proof;
+    memory.progress = { before, ...(proof.progress ? { after: proof.progress } : {}) };
+    if (proof.kind === 'unverified') return { outcome: 'handed over', because: `${runs}, but training does not move on: ${proof.because}`, ...there };
+    return { outcome: 'recovered', because: `${runs}; training moves on: ${proof.because}`, ...there };
+  }
+}
