@@ -4,6 +4,7 @@ import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
 import type { WorkerSettings } from '../contract/settings.schema.ts';
 import type { Kube } from '../kube/connection.ts';
+import type { EvidenceStore } from './evidence-store.ts';
 import type { RecordStore } from './records.ts';
 
 export interface Dependencies {
@@ -12,6 +13,7 @@ export interface Dependencies {
   /** For signals, updates, queries and visibility. */
   readonly temporal: () => Client;
   readonly records: RecordStore;
+  readonly evidence: EvidenceStore;
   readonly log: Logger;
   /** Milliseconds since the epoch. */
   readonly now: () => number;

@@ -1,8 +1,75 @@
 /** Keeps what can be had of an attempt before it is stopped. */
 
+import { Context } from '@temporalio/activity';
 import type { Evidence, EvidenceRequest } from '../contract/evidence.ts';
+import { type RedactionPattern, redactionPatterns } from '../policy/redaction.ts';
 import type { Dependencies } from './dependencies.ts';
+import { Collector } from './evidence-collector.ts';
+import { gatherEvidence } from './evidence-gathering.ts';
+import { clusterSource, type EvidenceSource } from './evidence-source.ts';
+import type { EvidenceStore } from './evidence-store.ts';
+import { withHeartbeats } from './heartbeats.ts';
 
-export async function captureEvidence(dependencies: Dependencies, request: EvidenceRequest): Promise<Evidence> {
-  throw new Error(`not written: ${request.incident} ${dependencies.now()}`);
+export async function captureEvidence({ kube, settings, evidence: store, log }: Dependencies, request: EvidenceRequest): Promise<Evidence> {
+  const { cancellationSignal } = Context.current();
+  const patterns = redactionPatterns(settings.recovery.evidence.redact);
+  let kept: Collector | undefined;
+  const capture = { source: clusterSource(kube, request.job), store, patterns, cancelled: cancellationSignal, began: (into: Collector) => void (kept = into) };
+  return withHeartbeats(
+    () => ({ files: kept?.files.length ?? 0 }),
+    async () => {
+      const done = await capturing(capture, request);
+      await store
+        .sweep(request.incident, AbortSignal.timeout(sweepMs))
+        .catch((error: unknown) => log.warn({ incident: request.incident, error }, 'old evidence was not removed'));
+      return done;
+    },
+  );
+}
+
+/** A recovery waits for it, ms: what is left is for the next. */
+const sweepMs = 1000;
+
+export interface Capture {
+  readonly source: EvidenceSource;
+  readonly store: EvidenceStore;
+  readonly patterns: readonly RedactionPattern[];
+  readonly cancelled: AbortSignal;
+  /** Told who collects. */
+  readonly began?: (into: Collector) => void;
+}
+
+/** For the index and for what is being written, ms; of a short deadline a fifth. */
+const marginMs = 2000;
+
+/** One log may take a quarter of the time, ms at most. */
+const logMs = 5000;
+
+/** Throws `records.unwritable` when nothing can be kept, and what the cancellation says. */
+export async function capturing({ source, store, patterns, cancelled, began }: Capture, request: EvidenceRequest): Promise<Evidence> {
+  const forLooking = Math.max(request.deadlineMs - marginMs, Math.floor(request.deadlineMs * 0.8));
+  const signal = AbortSignal.any([cancelled, AbortSignal.timeout(forLooking)]);
+  const draft = await store.open(request.incident, request.attempt);
+  try {
+    const into = new Collector(draft, patterns);
+    began?.(into);
+    await gatherEvidence({ request, source, into, signal, logMs: Math.min(logMs, Math.ceil(forLooking / 4)) });
+    const because = await into.end();
+    cancelled.throwIfAborted();
+    const { address, digest } = await draft.close(into.files.toSorted((a, b) => (a.file < b.file ? -1 : 1)));
+    const ranks = new Set(into.files.flatMap(({ pod }) => pod ?? [])).size;
+    return {
+      address,
+      attempt: request.attempt,
+      ranks,
+      of: request.pods.length,
+      files: into.files.length,
+      bytes: into.bytes,
+      digest,
+      ...(because !== undefined && { because }),
+    };
+  } finally {
+    // After it was closed there is nothing to discard.
+    await draft.discard().catch(() => undefined);
+  }
 }

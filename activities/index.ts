@@ -14,6 +14,7 @@ import { recordActivities } from './records.ts';
 import { reservationActivities } from './reservations.ts';
 
 export type { Dependencies } from './dependencies.ts';
+export { directoryEvidence } from './evidence-store.ts';
 export { type Meter, metered } from './meter.ts';
 export { directoryRecords } from './records.ts';
 

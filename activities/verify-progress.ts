@@ -1,8 +1,51 @@
 /** Waits until training passes the last step before the fault. */
 
+import { Context } from '@temporalio/activity';
+import type { JobView } from '../contract/jobs.ts';
 import type { VerifyRequest, VerifyResult } from '../contract/progress.ts';
+import { whyEnded } from '../kube/attempt-progress.ts';
+import { sightMs } from '../kube/attempts.ts';
+import { awaitJob, type Looked } from '../kube/job-wait.ts';
+import { judgeProgress, type ProgressSeen, seeProgress } from '../policy/progress.ts';
 import type { Dependencies } from './dependencies.ts';
+import { withHeartbeats } from './heartbeats.ts';
 
-export async function verifyProgress(dependencies: Dependencies, request: VerifyRequest): Promise<VerifyResult> {
-  throw new Error(`not written: ${request.incident} ${dependencies.now()}`);
+export async function verifyProgress({ kube, settings, now }: Dependencies, request: VerifyRequest): Promise<VerifyResult> {
+  const { info, cancellationSignal: signal } = Context.current();
+  // From the schedule, so that a later try does not begin anew; but who comes late looks for a while before anybody else is late.
+  const startedAt = info.scheduledTimestampMs;
+  const cameLate = info.attempt > 1 || now() > startedAt + sightMs;
+  const lookedFrom = cameLate ? now() + sightMs : 0;
+  let seen = seenBefore(info.heartbeatDetails);
+
+  const look = (job: JobView | undefined, lateFrom: number): Looked<VerifyResult> => {
+    const end = endOf(job);
+    if (end) return { answer: end };
+    const progress = job?.progress;
+    seen = seeProgress(seen, progress, request.since, now());
+    const decision = judgeProgress({ request, progress, seen, startedAt, lateFrom: Math.max(lateFrom, lookedFrom) }, now());
+    if (decision.kind === 'wait') return decision;
+    const { because } = decision;
+    if (decision.kind === 'verified' && seen) return { answer: { kind: 'verified', progress: seen.last, because } };
+    return { answer: { kind: 'unverified', ...(seen && { progress: seen.last }), because } };
+  };
+
+  return withHeartbeats(
+    () => ({ seen }),
+    () => awaitJob({ kube, job: request.job, now, signal }, settings.quarantine.taint, look),
+  );
+}
+
+/** A job that came to its end after its restart has moved on as far as a job can. */
+function endOf(job: JobView | undefined): Extract<VerifyResult, { kind: 'ended' }> | undefined {
+  const end = whyEnded(job);
+  return end && job?.finished?.as === 'succeeded'
+    ? { ...end, outcome: 'recovered', because: `training came to its end after the restart: ${end.because}` }
+    : end;
+}
+
+/** Heartbeat details of an earlier try. */
+function seenBefore(details: unknown): ProgressSeen | undefined {
+  const { seen } = (typeof details === 'object' && details !== null ? details : {}) as { readonly seen?: ProgressSeen };
+  return typeof seen?.movedAt === 'number' && typeof seen.last?.step === 'number' && Array.isArray(seen.pace) ? seen : undefined;
 }

@@ -1,8 +1,9 @@
-/** HTTPS requests to the controller: one for reports and one for preflight files at a time. Token and CA are read anew for each, because both are rotated. */
+/** HTTPS requests to the controller: one for reports and one each for preflight and progress files at a time. Token and CA are read anew for each, because both are rotated. */
 
 import { readFile } from 'node:fs/promises';
 import { Agent, fetch } from 'undici';
 import { type PreflightFileAnswer, preflightPath, type PreflightFiles } from '../contract/preflight.ts';
+import { type ProgressAnswer, progressPath, type ProgressFiles } from '../contract/progress.ts';
 import { type Rejection, rejections, reportPath, type ReportBatch } from '../contract/reports.ts';
 import type { AgentSettings } from '../contract/settings.schema.ts';
 import { oneLine } from '../faults/one-line.ts';
@@ -28,9 +29,15 @@ export type Answer = { readonly kind: 'accepted'; readonly accepted: number } | 
 /** One answer for each file, in their order. */
 export type FilesAnswer = { readonly kind: 'answered'; readonly files: readonly PreflightFileAnswer[] } | Failure;
 
+/** How many of the files counted. */
+export type ProgressTaken = ({ readonly kind: 'taken' } & ProgressAnswer) | Failure;
+
 export interface ControllerConnection {
   post(batch: ReportBatch, signal: AbortSignal): Promise<Answer>;
   postPreflight(files: PreflightFiles, signal: AbortSignal): Promise<FilesAnswer>;
+  postProgress(files: ProgressFiles, signal: AbortSignal): Promise<ProgressTaken>;
+  /** Connections that were opened so far: behind another one there may be another controller. */
+  opened(): number;
   close(): Promise<void>;
 }
 
@@ -51,9 +58,12 @@ function parsed(text: string): Body {
 
 const isRejection = (value: unknown): value is Rejection => typeof value === 'string' && Object.hasOwn(rejections, value);
 
-function acceptedOf({ accepted }: Body): Answer | undefined {
-  return typeof accepted === 'number' && Number.isSafeInteger(accepted) && accepted >= 0 ? { kind: 'accepted', accepted } : undefined;
-}
+const isCount = (value: unknown): value is number => typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+
+const acceptedOf = ({ accepted }: Body): Answer | undefined => (isCount(accepted) ? { kind: 'accepted', accepted } : undefined);
+
+const countedOf = ({ counted, ignored }: Body): ProgressTaken | undefined =>
+  isCount(counted) && isCount(ignored) ? { kind: 'taken', counted, ignored } : undefined;
 
 const answers = ['taken', 'wait', 'refused'] as const satisfies readonly PreflightFileAnswer['answer'][];
 
@@ -78,14 +88,16 @@ function failureOf(status: number, text: string): Failure {
 
 export function connectController({ url, caFile, tokenFile }: AgentSettings['controller'], version: string): ControllerConnection {
   let current: { readonly ca: string; readonly agent: Agent } | undefined;
+  let opened = 0;
 
   /** Not async: of two requests at the same moment, both get the same one. */
   function agentFor(ca: string): Agent {
     if (current?.ca === ca) return current.agent;
     void drop();
-    // A second connection is opened only while the first is busy: preflight files do not hold up faults.
+    // Another connection is opened only while the first is busy: files do not hold up faults.
     // Longer than the time between heartbeats: a TLS handshake per node and heartbeat would be most of the controller's work.
-    const agent = new Agent({ connect: { ca, timeout: timeoutMs }, connections: 2, keepAliveTimeout: 60_000, maxResponseSize: answerMost });
+    const agent = new Agent({ connect: { ca, timeout: timeoutMs }, connections: 3, keepAliveTimeout: 60_000, maxResponseSize: answerMost });
+    agent.on('connect', () => (opened += 1));
     current = { ca, agent };
     return agent;
   }
@@ -124,6 +136,8 @@ export function connectController({ url, caFile, tokenFile }: AgentSettings['con
   return {
     post: (batch, signal) => send(reportPath, batch, signal, acceptedOf),
     postPreflight: (files, signal) => send(preflightPath, files, signal, (answer) => answersOf(answer, files.files.length)),
+    postProgress: (files, signal) => send(progressPath, files, signal, countedOf),
+    opened: () => opened,
     close: drop,
   };
 }

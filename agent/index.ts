@@ -1,4 +1,4 @@
-/** The agent: detectors find faults, the spool keeps them, the reporter brings them to the controller; a courier does so with preflight reports. */
+/** The agent: detectors find faults, the spool keeps them, the reporter brings them to the controller; couriers do so with preflight reports and the progress of training. */
 
 import type { Logger } from 'pino';
 import type { AgentSettings } from '../contract/settings.schema.ts';
@@ -8,6 +8,8 @@ import { detectors } from './detectors/index.ts';
 import { readBootId } from './kernel-log/boot-id.ts';
 import { type CourierStatus, startCourier } from './preflight/courier.ts';
 import { reportFiles } from './preflight/files.ts';
+import { type ProgressStatus, startProgressCourier } from './progress/courier.ts';
+import { trainerFiles } from './progress/files.ts';
 import { type ReporterStatus, startReporter } from './reporter.ts';
 import { openSpool, type SpoolStatus } from './spool.ts';
 
@@ -26,6 +28,7 @@ export interface AgentStatus {
   readonly reporter: ReporterStatus;
   readonly spool: SpoolStatus;
   readonly preflight: CourierStatus;
+  readonly progress: ProgressStatus;
 }
 
 export interface RunningAgent {
@@ -69,6 +72,13 @@ export async function startAgent({ settings, node, hostRoot, version, log }: Age
     everyMs: settings.preflight.every,
     log: log.child({ courier: 'preflight' }),
   });
+  const progress = startProgressCourier({
+    files: trainerFiles(hostRoot),
+    connection,
+    node,
+    everyMs: settings.progress.every,
+    log: log.child({ courier: 'progress' }),
+  });
   log.info({ node, hostRoot, version }, 'the agent runs');
 
   return {
@@ -78,10 +88,11 @@ export async function startAgent({ settings, node, hostRoot, version, log }: Age
       reporter: reporter.status(),
       spool: spool.status(),
       preflight: courier.status(),
+      progress: progress.status(),
     }),
     async stop() {
       await Promise.all(running.map(({ detector }) => detector.stop()));
-      await courier.stop();
+      await Promise.all([courier.stop(), progress.stop()]);
       await reporter.stop(); // closes the connection
       await spool.close();
     },

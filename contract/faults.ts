@@ -61,6 +61,10 @@ export interface Fault {
   readonly evidence?: readonly string[];
 }
 
+/** Whom a fault blames, the strongest first: what stands before explains what stands after. */
+export const blames = ['hardware', 'platform', 'user', 'unknown'] as const;
+export type Blame = (typeof blames)[number];
+
 /** Code of the fault of a node whose kubelet no longer answers for it. */
 export const nodeNotReady = 'node/not-ready';
 

@@ -33,6 +33,17 @@ export const metricTable = {
       help: 'Preflight reports that count for nothing, by the field that cannot be used or another reason',
       labelNames: ['reason'],
     },
+    progressFiles: {
+      name: 'kcover_progress_files_total',
+      help: 'Progress files of agents, each sending counted: counted, or why they do not count',
+      labelNames: ['answer'],
+    },
+    progressOdd: { name: 'kcover_progress_odd_total', help: 'Progress that contradicts itself or what was said before, by what was odd', labelNames: ['what'] },
+    progressWrites: {
+      name: 'kcover_progress_writes_total',
+      help: 'Writes of the progress annotations of jobs, by what became of them',
+      labelNames: ['result'],
+    },
     signalsSent: { name: 'kcover_signals_sent_total', help: 'Calls that Temporal took', labelNames: ['signal'] },
     signalFailures: { name: 'kcover_signal_failures_total', help: 'Calls that Temporal did not take, each try counted', labelNames: ['signal'] },
     podFaults: { name: 'kcover_pod_faults_total', help: 'Pod failures told to workflows', labelNames: ['code'] },
@@ -74,6 +85,15 @@ export const metricTable = {
     preflightIgnored: { name: 'kcover_agent_preflight_ignored', help: 'What stands among the report files and is none, or is one too many', labelNames: [] },
     preflightBlind: { name: 'kcover_agent_preflight_blind', help: '1 while the report files cannot be looked at', labelNames: [] },
     preflightFailing: { name: 'kcover_agent_preflight_failures', help: 'Failed tries to send report files, in a row', labelNames: [] },
+    progressSent: {
+      name: 'kcover_agent_progress_sent_total',
+      help: 'Progress files of trainers that reached the controller, each sending counted',
+      labelNames: [],
+    },
+    progressUnusable: { name: 'kcover_agent_progress_unusable_total', help: 'Progress files that cannot be used, each version counted', labelNames: [] },
+    progressIgnored: { name: 'kcover_agent_progress_ignored', help: 'What stands among the progress files and is none, or is one too many', labelNames: [] },
+    progressBlind: { name: 'kcover_agent_progress_blind', help: '1 while the progress files cannot be looked at', labelNames: [] },
+    progressFailing: { name: 'kcover_agent_progress_failures', help: 'Failed tries to send progress files, in a row', labelNames: [] },
     read: { name: 'kcover_agent_detector_lines_total', help: 'Lines that a detector has read', labelNames: ['detector'] },
   },
 } as const satisfies Record<string, Readonly<Record<string, MetricEntry>>>;

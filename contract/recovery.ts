@@ -1,7 +1,7 @@
 /** One recovery of one job: what is asked of it, what it decides, how it ends. */
 
 import type { Evidence } from './evidence.ts';
-import type { Fault } from './faults.ts';
+import type { Blame, Fault } from './faults.ts';
 import type { AttemptPod, JobRef, JobView, StopMethod } from './jobs.ts';
 import type { NodeView } from './nodes.ts';
 import type { JobProgress } from './progress.ts';
@@ -67,8 +67,10 @@ export interface RecoveryFacts {
 }
 
 /** The next step, with the reason that reaches the UI, the Event and the record. */
-export type RecoveryDecision = Decided &
-  (
+export type RecoveryDecision = Decided & {
+  /** Whom all faults of the incident blame, as far as they are known now. Missing in decisions of versions that blamed nobody. */
+  readonly blame?: Blame;
+} & (
     | { readonly kind: 'stop'; readonly by: StopMethod }
     /** Nothing is deleted; the facts are judged anew when something changes. */
     | {
@@ -148,6 +150,10 @@ export interface RecoveryOutcome {
   readonly stops: number;
   /** Stops that were begun, whatever became of them: what the budget counts. Missing when nobody knows. */
   readonly begun?: number;
+  /** Whom its faults blame, when all of them are known: the last word over what it was charged to at its start. */
+  readonly blame?: Blame;
+  /** How far training was before the first stop, where the job told. */
+  readonly before?: JobProgress;
   /** Fault ids taken into account; the parent keeps every other. */
   readonly faults: readonly string[];
   /** RFC 3339, the API server's clock: pods created before it belong to an earlier attempt. */

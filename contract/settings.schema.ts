@@ -31,6 +31,17 @@ const listen = (byDefault: string) =>
     .regex(/^[^\s:]*:\d{1,5}$/, { error: 'must be host:port, such as 127.0.0.1:9090' })
     .default(byDefault);
 
+/** A regular expression that matches something: one that matches nothing at all would match everywhere. */
+const pattern = z.string().refine((text) => isPattern(text), { error: 'must be a regular expression that does not match the empty text' });
+
+function isPattern(text: string): boolean {
+  try {
+    return !new RegExp(text, 'u').test('');
+  } catch {
+    return false;
+  }
+}
+
 const labelKey = z.string().regex(/^([a-z0-9.-]+\/)?[A-Za-z0-9][\w.-]{0,62}$/, { error: 'must be a Kubernetes label key' });
 
 const taint = z
@@ -63,9 +74,19 @@ const faults = z
 
 const stop = z.enum(stopMethods).default('suspend');
 
+/** Recoveries. */
+const ledger = z.int().min(1).max(50);
+
 const budget = z
   .strictObject({
-    recoveries: z.int().min(1).max(50).default(5).describe('Recoveries of one job in a sliding window'),
+    recoveries: ledger
+      .default(5)
+      .describe('Recoveries of one job in a sliding window: those that blame its own code, and apart from them those that blame nobody'),
+    hardware: ledger.default(20).describe('The same for those that blame a GPU, a link or a switch; they use up nothing else'),
+    platform: ledger.default(20).describe('The same for those that blame the cluster: nodes that are not ready, evictions, preemption'),
+    user: ledger.optional().describe("For the job's own code, where it is not to be `recoveries`"),
+    unknown: ledger.optional().describe('For those that blame nobody, where it is not to be `recoveries`'),
+    crashLoop: ledger.default(3).describe("So many recoveries in a row that blame the job's own code, without a newer checkpoint, and a person is asked"),
     window: duration('1h'),
     backoff: z
       .strictObject({ first: duration('30s'), most: duration('10m') })
@@ -121,7 +142,7 @@ export const workerSettings = z.strictObject({
           within: duration('20s').describe('How long a stop may wait for the logs of its pods; 0s: nothing is kept'),
           directory: z.string().min(1).default('/var/lib/kcover/evidence').describe('Where they are kept'),
           keep: duration('168h').describe('How long'),
-          redact: z.array(z.string().min(1)).default([]).describe('Further regular expressions of what is blacked out in logs'),
+          redact: z.array(pattern).default([]).describe('Further regular expressions of what is blacked out in logs'),
         })
         .prefault({})
         .describe('What is kept of an attempt before it is stopped'),

@@ -1,7 +1,8 @@
 /** The workflow that looks after one training job: its input, state and answers. */
 
-import type { Fault } from './faults.ts';
+import type { Blame, Fault } from './faults.ts';
 import type { JobRef } from './jobs.ts';
+import type { JobProgress } from './progress.ts';
 import type { Decided, Outcome, RecoveryLimits } from './recovery.ts';
 
 /** Input of `trainingJob`. */
@@ -10,8 +11,19 @@ export interface JobInput {
   readonly carried?: CarriedJob;
 }
 
+/** What a recovery is charged to. Everything may be missing: earlier versions, and a job's workflow that starts anew, do not know it. */
+export interface Charge {
+  /** Missing when nobody knows; then it counts against every ledger, but never for more than `recoveries` of the settings. */
+  readonly blame?: Blame;
+  /** A person asked for it: it counts against nobody, and ends a row of crashes. */
+  readonly asked?: true;
+  /** How far training was when it began. */
+  readonly step?: number;
+  readonly checkpointStep?: number;
+}
+
 /** A recovery that counts against the budget. Times are milliseconds since the epoch. */
-export interface Spent {
+export interface Spent extends Charge {
   readonly incident: string;
   readonly startedAt: number;
   readonly endedAt?: number;
@@ -53,6 +65,8 @@ export interface IncidentFacts {
   readonly faults: readonly Fault[];
   readonly askedBy?: { readonly by: string; readonly reason: string };
   readonly spent: readonly Spent[];
+  /** How far training is now, where the job tells. */
+  readonly progress?: JobProgress;
   /** RFC 3339: pods created before it belong to an attempt that was stopped. */
   readonly attemptStartedAt?: string;
   /** RFC 3339: what ended before it is history. */
@@ -67,7 +81,7 @@ export type IncidentDecision = Decided & {
   /** Fault ids that need nothing, each with its reason. */
   readonly aside: readonly { readonly id: string; readonly because: string }[];
 } & (
-    | { readonly kind: 'open'; readonly limits: RecoveryLimits }
+    | { readonly kind: 'open'; readonly limits: RecoveryLimits; readonly charge?: Charge }
     | { readonly kind: 'wait'; readonly until: number }
     | { readonly kind: 'refuse'; readonly until: number; readonly try: string }
     | { readonly kind: 'nothing' }
@@ -89,6 +103,8 @@ export interface JobStatus {
   readonly incident?: string;
   readonly last?: { readonly incident: string; readonly outcome: Outcome; readonly because: string; readonly at: string };
   readonly spentThisHour: number;
+  /** The same by blame, without those that a person asked for and those of which nobody knows. */
+  readonly ledgers?: Readonly<Partial<Record<Blame, number>>>;
   readonly dropped: number;
 }
 

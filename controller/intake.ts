@@ -1,4 +1,4 @@
-/** Takes reports of agents over HTTPS. 202 means that Temporal has them; anything else, that the agent keeps them. */
+/** Takes reports and files of agents over HTTPS. 202 means that Temporal has them; anything else, that the agent keeps them. */
 
 import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
@@ -7,14 +7,21 @@ import type { Fault } from '../contract/faults.ts';
 import { type Rejection, rejections, type ReportAnswer, type ReportBatch, reportBodyLimit, reportPath } from '../contract/reports.ts';
 import { reportBatch } from '../contract/reports.schema.ts';
 import { preflightPath } from '../contract/preflight.ts';
+import { progressPath } from '../contract/progress.ts';
 import type { Agents } from './agents.ts';
 import type { Authenticate } from './authenticate.ts';
 import type { Certificate } from './certificate.ts';
 import type { Delivery } from './delivery.ts';
 import { faultLetter } from './letters.ts';
 import type { ControllerMetrics } from './metrics.ts';
-import { type Collector, takePreflightFiles } from './preflight-intake.ts';
+import { type Collector as PreflightCollector, takePreflightFiles } from './preflight-intake.ts';
+import { type ProgressTaker, takeProgress } from './progress/endpoint.ts';
 import { acknowledgedBy, firstIssue, newFaults, notLeading, objection, type Refusal, refused, type Reporter } from './reporter.ts';
+
+/** What only a leader has. */
+export interface Collector extends PreflightCollector {
+  readonly progress: ProgressTaker;
+}
 
 export interface IntakeOptions {
   readonly certificate: Certificate;
@@ -29,7 +36,7 @@ export interface IntakeOptions {
 }
 
 /** What agents may send to. */
-const agentPaths: readonly (string | undefined)[] = [reportPath, preflightPath];
+const agentPaths: readonly (string | undefined)[] = [reportPath, preflightPath, progressPath];
 
 /** How long Temporal may take before the agent is asked to keep its reports, ms. */
 const takeWithinMs = 5000;
@@ -77,7 +84,9 @@ export function openIntake(options: IntakeOptions): FastifyInstance {
     return answer.kind === 'refused' ? reject(reply, answer) : reply.code(202).send({ accepted: answer.accepted } satisfies ReportAnswer);
   });
 
-  takePreflightFiles(server, { ...options, reporterOf: (request) => reporters.get(request), reject });
+  const reporterOf = (request: FastifyRequest) => reporters.get(request);
+  takePreflightFiles(server, { ...options, reporterOf, reject });
+  takeProgress(server, { progress: () => options.collector()?.progress, reporterOf, reject });
 
   server.setErrorHandler<FastifyError>((error, request, reply) => {
     const rejection = rejectionOf(error);

@@ -10,6 +10,9 @@ export interface ControllerMetrics {
   readonly gaps: Counter<'what'>;
   readonly preflightReports: Counter<'answer'>;
   readonly preflightRefused: Counter<'reason'>;
+  readonly progressFiles: Counter<'answer'>;
+  readonly progressOdd: Counter<'what'>;
+  readonly progressWrites: Counter<'result'>;
   readonly signalsSent: Counter<'signal'>;
   readonly signalFailures: Counter<'signal'>;
   readonly podFaults: Counter<'code'>;
@@ -57,6 +60,9 @@ export function controllerMetrics(registry: Registry, readings: Readings): Contr
     gaps: new Counter({ ...table.gaps, registers }),
     preflightReports: new Counter({ ...table.preflightReports, registers }),
     preflightRefused: new Counter({ ...table.preflightRefused, registers }),
+    progressFiles: new Counter({ ...table.progressFiles, registers }),
+    progressOdd: new Counter({ ...table.progressOdd, registers }),
+    progressWrites: new Counter({ ...table.progressWrites, registers }),
     signalsSent: new Counter({ ...table.signalsSent, registers }),
     signalFailures: new Counter({ ...table.signalFailures, registers }),
     podFaults: new Counter({ ...table.podFaults, registers }),

@@ -4,11 +4,14 @@ import type { ControllerSettings } from '../contract/settings.schema.ts';
 import type { Logger } from 'pino';
 import type { Kube } from '../kube/connection.ts';
 import type { QuarantineTaint } from '../kube/job-kinds/index.ts';
+import { writeProgress } from '../kube/jobs.ts';
 import type { PreflightPod } from '../kube/preflight-pods.ts';
 import { type Hearing, whySilent } from '../policy/agent-silence.ts';
 import { type Delivery, openDelivery, type Sender } from './delivery.ts';
 import type { Call } from './letters.ts';
 import type { ControllerMetrics } from './metrics.ts';
+import type { ProgressTaker } from './progress/endpoint.ts';
+import { watchProgress } from './progress/watch.ts';
 import { beginRounds, type Rounds } from './rounds/polls.ts';
 import type { TestingPod } from './rounds/run.ts';
 import type { Workflows } from './temporal.ts';
@@ -22,6 +25,8 @@ export interface ReignOptions {
   readonly taint: QuarantineTaint;
   readonly readiness: ControllerSettings['nodes'];
   readonly rounds: ControllerSettings['preflight'];
+  /** Least time between two writes of the progress of one job, ms. */
+  readonly progressMs: number;
   readonly sender: Sender;
   readonly workflows: Workflows;
   /** When the agent of a node was last heard, and after which time it counts as silent; monotonic, ms. */
@@ -36,6 +41,7 @@ export interface Reign {
   readonly nodes: NodesWatch;
   readonly preflights: PreflightsWatch;
   readonly rounds: Rounds;
+  readonly progress: ProgressTaker;
   /** What can be heard of the nodes with accelerators. */
   hearing(): Hearing;
   /** Nothing is sent after this. Safe to repeat. */
@@ -43,11 +49,20 @@ export interface Reign {
 }
 
 /** From here on we alone speak for the cluster. */
-export function beginReign({ kube, taint, readiness, rounds: settings, sender, workflows, heardAt, silentMs, metrics, log }: ReignOptions): Reign {
+export function beginReign(options: ReignOptions): Reign {
+  const { kube, taint, readiness, rounds: settings, progressMs, sender, workflows, heardAt, silentMs, metrics, log } = options;
   const since = performance.now();
   const over = new AbortController();
   const { signal } = over;
-  const delivery = openDelivery({
+  const progress = watchProgress({
+    write: (ref, said) => writeProgress(kube, ref, said),
+    everyMs: progressMs,
+    job: (uid) => jobs.get(uid),
+    metrics,
+    log,
+    signal,
+  });
+  const outbox = openDelivery({
     sender,
     signal,
     onSent: (call) => metrics.signalsSent.inc({ signal: nameOf(call) }),
@@ -58,9 +73,16 @@ export function beginReign({ kube, taint, readiness, rounds: settings, sender, w
         log.warn({ to: call.workflowId, signal: nameOf(call), because: error.because, failures }, 'Temporal did not take a signal');
     },
   });
+  const delivery: Delivery = {
+    ...outbox,
+    send(letter, withinMs) {
+      progress.heed(letter);
+      return outbox.send(letter, withinMs);
+    },
+  };
   const watching = { kube, delivery, metrics, log, signal };
   const nodes = watchNodes({ ...watching, taint, readiness, workflows });
-  const jobs = watchJobs({ ...watching, taint, workflows, onJob });
+  const jobs = watchJobs({ ...watching, taint, workflows, onJob, onGone: ({ ref }) => progress.forget(ref) });
   function onJob(job: KnownJob): void {
     pods.lookAgain(job);
     preflights.lookAgain(job);
@@ -69,12 +91,18 @@ export function beginReign({ kube, taint, readiness, rounds: settings, sender, w
   const pods = watchPods({
     ...watching,
     job: (uid) => jobs.get(uid),
+    onPod: progress.see,
     heard: (node, from = since) => (heardAt(node) ?? -Infinity) >= from,
     silence: (node) => whySilent(node, hearing(), performance.now()),
   });
   const preflights = watchPreflights({ ...watching, job: (uid) => jobs.get(uid), workflows });
   const rounds = beginRounds({ settings, podOf: (uid) => testingPod(preflights.pods.get(uid)), signal, log });
-  return { delivery, nodes, preflights, rounds, hearing, end: () => over.abort() };
+  let sees = false;
+  Promise.all([jobs.synced, pods.synced]).then(
+    () => (sees = true),
+    () => undefined,
+  );
+  return { delivery, nodes, preflights, rounds, progress: { take: progress.take, sees: () => sees }, hearing, end: () => over.abort() };
 }
 
 const nameOf = (call: Call): string => call.signal?.name ?? 'start';

@@ -35,7 +35,8 @@ export function attemptProgress({ job, pods, old, quarantined }: AttemptSeen): A
   };
 }
 
-function whyEnded(job: JobView | undefined): Extract<AwaitResult, { kind: 'ended' }> | undefined {
+/** Why nothing more is to be waited for; undefined while there is. */
+export function whyEnded(job: JobView | undefined): Extract<AwaitResult, { kind: 'ended' }> | undefined {
   const ended = (outcome: 'cancelled' | 'failed' | 'restarted', because: string) => ({ kind: 'ended', outcome, because }) as const;
   if (!job) return ended('cancelled', 'the job is gone');
   if (job.finished?.as === 'failed') return ended('failed', `its own controller failed the job: ${job.finished.because}`);

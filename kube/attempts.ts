@@ -2,6 +2,7 @@
 
 import type { KubernetesObject, V1Pod } from '@kubernetes/client-node';
 import type { AttemptPod, JobRef, JobView } from '../contract/jobs.ts';
+import { Bell } from './bell.ts';
 import type { Kube } from './connection.ts';
 import { jobKinds, namespacePath, type QuarantineTaint } from './job-kinds/index.ts';
 import { belongsTo, podsPath } from './pods.ts';
@@ -38,7 +39,7 @@ export function awaitAttemptOf<T>(
 }
 
 /** After an outage nobody is late before so much time, ms: pods may have begun to go only when the API server was back. */
-const sightMs = 60_000;
+export const sightMs = 60_000;
 
 /** What is seen once everything was listed. */
 interface Watches {
@@ -95,7 +96,8 @@ async function watching<T>(wait: Wait, taint: QuarantineTaint | undefined, use: 
   }
 }
 
-function viewIn(jobs: Watched<KubernetesObject> | undefined, job: JobRef, taint: QuarantineTaint): JobView | undefined {
+/** The job as it was last seen; undefined when it, or this UID of it, is gone. */
+export function viewIn(jobs: Watched<KubernetesObject> | undefined, job: JobRef, taint: QuarantineTaint): JobView | undefined {
   const object = jobs?.get(job.namespace, job.name);
   return object?.metadata?.uid === job.uid ? jobKinds[job.kind].view(object, taint) : undefined;
 }
@@ -109,34 +111,5 @@ async function untilFound<T>(wait: Wait, deadline: () => number, bell: Bell, loo
     const left = deadline() - wait.now();
     if (left <= 0) return undefined;
     await bell.next(left, wait.signal);
-  }
-}
-
-/** Rung by every change; what rings while nobody listens is not lost, and many rings of one moment are one. */
-class Bell {
-  #rung = false;
-  #listener: (() => void) | undefined;
-
-  ring(): void {
-    this.#rung = true;
-    this.#listener?.();
-  }
-
-  async next(withinMs: number, signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    const heard = Promise.withResolvers<void>();
-    const abort = () => heard.reject(signal.reason);
-    const timer = setTimeout(heard.resolve, Math.min(withinMs, 2 ** 31 - 1));
-    signal.addEventListener('abort', abort);
-    this.#listener = () => setImmediate(heard.resolve);
-    if (this.#rung) this.#listener();
-    try {
-      await heard.promise;
-    } finally {
-      this.#rung = false;
-      this.#listener = undefined;
-      clearTimeout(timer);
-      signal.removeEventListener('abort', abort);
-    }
   }
 }

@@ -10,6 +10,7 @@ const isOf = (error: unknown, code: ErrorCode): boolean => error instanceof Kcov
 /** Of the client's errors and of ours. */
 export const isNotFound = (error: unknown): boolean =>
   (error instanceof ApiException && error.code === 404 && saysNotFound(error.body)) || isOf(error, 'not-found');
+export const isInvalid = (error: unknown): boolean => codeOf(error) === 422 || isOf(error, 'kube.invalid');
 export const isConflict = (error: unknown): boolean => codeOf(error) === 409 || isOf(error, 'kube.conflict');
 
 /** The server's own sentence and nothing else of the body: an ApiException's message repeats all headers. */

@@ -4,8 +4,9 @@ import type { KubernetesObject } from '@kubernetes/client-node';
 import { annotations, labels } from '../contract/ids.ts';
 import { KcoverError } from '../contract/errors.ts';
 import { type JobRef, jobTitle, type JobView } from '../contract/jobs.ts';
+import type { JobProgress } from '../contract/progress.ts';
 import type { Kube } from './connection.ts';
-import { isConflict, isNotFound } from './errors.ts';
+import { isConflict, isInvalid, isNotFound } from './errors.ts';
 import { jobKinds, jobPath, type QuarantineTaint, suspensionMark } from './job-kinds/index.ts';
 import { patchObject, readObject } from './requests.ts';
 
@@ -64,24 +65,39 @@ export async function resumeJob(kube: Kube, job: JobRef, incident: string): Prom
 
 /** Removes the need-recovery label; nothing to do when the job is gone. */
 export async function removeWish(kube: Kube, job: JobRef): Promise<void> {
-  try {
-    const patch = { metadata: { uid: job.uid, labels: { [labels.needRecovery]: null } } };
-    await patchObject(kube, jobPath(job), patch, `remove the label ${labels.needRecovery} of ${jobTitle(job)} in ${job.namespace}`);
-  } catch (error) {
-    if (isNotFound(error)) return;
-    // Another UID: the job was created anew, and its label is not the wish that was heard.
-    if (isConflict(error) && (await readJobObject(kube, job)) === undefined) return;
-    throw error;
-  }
+  // Another UID: the job was created anew, and its label is not the wish that was heard.
+  await changeMetadata(kube, job, { labels: { [labels.needRecovery]: null } }, `remove the label ${labels.needRecovery} of`);
 }
 
 /** Writes annotations; nothing to do when the job, or this UID of it, is gone. */
 export async function annotateJob(kube: Kube, job: JobRef, written: Readonly<Record<string, string>>): Promise<void> {
+  await changeMetadata(kube, job, { annotations: written }, 'annotate');
+}
+
+/** Writes how far training is: exactly this, so that an older checkpoint does not stay. False when the job, or this UID of it, is gone. */
+export const writeProgress = (kube: Kube, job: JobRef, { step, checkpointStep, at }: JobProgress): Promise<boolean> =>
+  changeMetadata(
+    kube,
+    job,
+    {
+      annotations: {
+        [annotations.step]: String(step),
+        [annotations.checkpointStep]: checkpointStep === undefined ? null : String(checkpointStep),
+        [annotations.progressAt]: at,
+      },
+    },
+    'write the progress of',
+    'kcover-controller',
+  );
+
+/** False when the job, or this UID of it, is gone: the server calls another UID a value that cannot be. */
+async function changeMetadata(kube: Kube, job: JobRef, metadata: object, doing: string, manager?: string): Promise<boolean> {
   try {
-    await patchObject(kube, jobPath(job), { metadata: { uid: job.uid, annotations: written } }, `annotate ${jobTitle(job)} in ${job.namespace}`);
+    await patchObject(kube, jobPath(job), { metadata: { uid: job.uid, ...metadata } }, `${doing} ${jobTitle(job)} in ${job.namespace}`, manager);
+    return true;
   } catch (error) {
-    if (isNotFound(error)) return;
-    if (isConflict(error) && (await readJobObject(kube, job)) === undefined) return;
+    if (isNotFound(error)) return false;
+    if ((isConflict(error) || isInvalid(error)) && (await readJobObject(kube, job)) === undefined) return false;
     throw error;
   }
 }

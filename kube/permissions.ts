@@ -37,7 +37,7 @@ export const permissions = {
     { apiGroup: '', resource: 'nodes', verbs: ['get', 'list', 'watch'], why: 'notices nodes that are gone, replaced or released by hand' },
     { apiGroup: '', resource: 'pods', verbs: ['get', 'list', 'watch'], why: 'sees pods fail; checks that the pod of a token lives' },
     { apiGroup: '', resource: 'pods', verbs: ['patch'], own: true, why: 'puts the leader label on its own pod and takes it off others' },
-    ...onJobs(['get', 'list', 'watch'], 'sees jobs opt in, finish and go'),
+    ...onJobs(['get', 'list', 'watch', 'patch'], 'sees jobs opt in, finish and go; writes the progress annotations, and nothing else'),
     { apiGroup: 'authentication.k8s.io', resource: 'tokenreviews', verbs: ['create'], why: 'asks who an agent is' },
     { apiGroup: 'coordination.k8s.io', resource: 'leases', verbs: ['create'], own: true, why: 'creates its Lease once; a create cannot be bound to a name' },
     { apiGroup: 'coordination.k8s.io', resource: 'leases', verbs: ['get', 'update', 'patch'], names: [leaseName], own: true, why: 'one controller leads' },
@@ -46,7 +46,9 @@ export const permissions = {
     clusterIdentity,
     { apiGroup: '', resource: 'nodes', verbs: ['get', 'list', 'patch'], why: 'taints, cordons and releases nodes; counts those with accelerators' },
     { apiGroup: '', resource: 'pods', verbs: ['get', 'list', 'watch', 'delete', 'deletecollection'], why: 'stops attempts and sees the next one become ready' },
+    { apiGroup: '', resource: 'pods/log', verbs: ['get'], why: 'keeps the last lines of every rank before a stop' },
     { apiGroup: '', resource: 'events', verbs: ['create', 'patch'], why: 'tells people on the job and the node' },
+    { apiGroup: '', resource: 'events', verbs: ['list'], why: 'keeps the Events of pods, nodes and the job before a stop' },
     ...onJobs(['get', 'list', 'watch', 'patch'], 'suspends and resumes; removes the need-recovery label; sees the next attempt'),
   ],
 } as const satisfies Record<Role, readonly Permission[]>;

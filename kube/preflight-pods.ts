@@ -4,14 +4,10 @@ import type { V1ContainerState, V1ContainerStateTerminated, V1Pod } from '@kuber
 import { labels } from '../contract/ids.ts';
 import { preflightContainer, preflightLimits, type Workload } from '../contract/preflight.ts';
 import type { Kube } from './connection.ts';
-import { controllingJob } from './job-kinds/index.ts';
+import { memberOf, rankOf } from './pod-ranks.ts';
 import { podsPath } from './pods.ts';
 import { listObjects } from './requests.ts';
 import { timeOf, timeOrEpoch } from './time.ts';
-
-const lws = 'leaderworkerset.sigs.k8s.io';
-const training = 'training.kubeflow.org';
-const batchLabel = 'batch.kubernetes.io';
 
 /** RFC 3339, whole seconds, the node's clock. No end: it was not seen to end. */
 export interface TestTime {
@@ -46,21 +42,14 @@ export const preflightSelector = `${labels.preflight}=true`;
 export const isPreflightPod = ({ metadata, spec }: V1Pod): boolean =>
   metadata?.labels?.[labels.preflight] === 'true' && (spec?.initContainers ?? []).some(({ name }) => name === preflightContainer);
 
-/** Its place among the pods of its workload. A worker's rank depends on whether there is a master beside it. */
-type Place = { readonly rank: number } | { readonly worker: number } | undefined;
-
-interface Member {
-  readonly workload: Workload;
-  readonly place: Place;
-}
-
 /**
  * The pod as the collection of reports sees it. `led`: whether its job has a master, as `isMaster` says of a role; undefined while that is not
  * known. Undefined for other pods, for those that have no rank, and where the rank depends on what is not known.
  */
 export function preflightPodOf(pod: V1Pod, led: boolean | undefined): PreflightPod | undefined {
   const member = isPreflightPod(pod) ? memberOf(pod) : undefined;
-  const rank = member && rankOf(member, led);
+  // A kind of job that is not known has no master: those that have one are all known.
+  const rank = member && rankOf(member.place, member.workload.job ? led : false);
   if (!member || rank === undefined || rank >= preflightLimits.size) return undefined;
   const { metadata, spec } = pod;
   const status = pod.status?.initContainerStatuses?.find(({ name }) => name === preflightContainer);
@@ -83,9 +72,6 @@ export function preflightPodOf(pod: V1Pod, led: boolean | undefined): PreflightP
 /** Whose pod it is; undefined when it does not test its node, or belongs to nothing that has ranks. */
 export const workloadOf = (pod: V1Pod): Workload | undefined => (isPreflightPod(pod) ? memberOf(pod)?.workload : undefined);
 
-/** Whether a role of a Kubeflow job is rank 0 and moves its workers up by one. */
-export const isMaster = (role: string | undefined): boolean => role === 'master' || role === 'chief' || role === 'launcher';
-
 /** Whether any pod of the workload is left. */
 export async function hasPreflightPods(kube: Kube, workload: Workload): Promise<boolean> {
   const { namespace, name, uid } = workload;
@@ -94,48 +80,6 @@ export async function hasPreflightPods(kube: Kube, workload: Workload): Promise<
     const theirs = workloadOf(pod);
     return theirs?.uid === uid && theirs.name === name;
   });
-}
-
-/** The kinds of workload, the first that fits. A LeaderWorkerSet wins: its pods may carry labels of others. */
-function memberOf(pod: V1Pod): Member | undefined {
-  const { namespace = '', labels: worn = {}, annotations: noted = {}, ownerReferences } = pod.metadata ?? {};
-  const job = controllingJob(namespace, ownerReferences);
-  const owner = ownerReferences?.find(({ controller }) => controller === true)?.uid;
-  const member = (name: string, uid: string | undefined, place: Place): Member | undefined =>
-    uid === undefined || uid === '' ? undefined : { workload: { namespace, name, uid, ...(job && { job }) }, place };
-
-  const set = worn[`${lws}/name`];
-  if (set) {
-    const group = worn[`${lws}/group-index`] ?? '';
-    return decimal(group) === undefined ? undefined : member(`${set}-${group}`, worn[`${lws}/group-key`] || owner, ranked(worn[`${lws}/worker-index`]));
-  }
-  const kubeflow = worn[`${training}/job-name`];
-  if (kubeflow) return member(kubeflow, owner, placeOf(worn[`${training}/replica-type`], worn[`${training}/replica-index`]));
-  const batch = worn[`${batchLabel}/job-name`] ?? worn['job-name'];
-  const index = `${batchLabel}/job-completion-index`;
-  return batch ? member(batch, owner, ranked(noted[index] ?? worn[index])) : undefined;
-}
-
-const decimal = (text: string | undefined): number | undefined => (text !== undefined && /^\d{1,9}$/.test(text.trim()) ? Number(text) : undefined);
-
-function ranked(text: string | undefined): Place {
-  const rank = decimal(text);
-  return rank === undefined ? undefined : { rank };
-}
-
-/** Parameter servers and evaluators take no part. */
-function placeOf(type: string | undefined, index: string | undefined): Place {
-  const role = type?.toLowerCase();
-  if (isMaster(role)) return { rank: 0 };
-  const worker = role === 'worker' ? decimal(index) : undefined;
-  return worker === undefined ? undefined : { worker };
-}
-
-/** A kind of job that is not known has no master: those that have one are all known. */
-function rankOf({ place, workload }: Member, led: boolean | undefined): number | undefined {
-  if (place === undefined || 'rank' in place) return place?.rank;
-  const beside = workload.job ? led : false;
-  return beside === undefined ? undefined : place.worker + (beside ? 1 : 0);
 }
 
 function testsOf(state: V1ContainerState | undefined): TestTime[] {

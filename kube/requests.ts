@@ -54,10 +54,10 @@ export function continueOf(page: KubernetesListObject<KubernetesObject>): string
   return 'continue' in metadata && typeof metadata.continue === 'string' && metadata.continue !== '' ? metadata.continue : undefined;
 }
 
-/** A merge patch; `metadata.resourceVersion` and `metadata.uid` in it are preconditions and answered with a conflict. */
-export const patchObject = <T extends KubernetesObject>(kube: Kube, path: string, patch: object, doing: string): Promise<T> =>
+/** A merge patch; `metadata.resourceVersion` and `metadata.uid` in it are preconditions: another version is a conflict, another UID is invalid. */
+export const patchObject = <T extends KubernetesObject>(kube: Kube, path: string, patch: object, doing: string, manager = fieldManager): Promise<T> =>
   askKube<T>(
     kube,
-    { method: 'PATCH', path, query: { fieldManager }, body: { contentType: 'application/merge-patch+json', text: JSON.stringify(patch) } },
+    { method: 'PATCH', path, query: { fieldManager: manager }, body: { contentType: 'application/merge-patch+json', text: JSON.stringify(patch) } },
     doing,
   );

@@ -1,8 +1,21 @@
 import { formatDuration } from '../contract/duration.ts';
+import { type Blame, blames } from '../contract/faults.ts';
+import type { JobProgress } from '../contract/progress.ts';
 import type { WorkerSettings } from '../contract/settings.schema.ts';
 import type { Spent } from '../contract/training-job.ts';
 
 type Budget = WorkerSettings['recovery']['budget'];
+
+/** What `judgeBudget` decides from. */
+export interface BudgetFacts {
+  readonly spent: readonly Spent[];
+  /** Who is to pay. */
+  readonly blame: Blame;
+  /** How far training is now, where the job tells. */
+  readonly progress?: JobProgress | undefined;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+}
 
 /** Whether one more recovery may start now, when it may, and why. Times in ms. */
 export type BudgetAnswer =
@@ -10,17 +23,42 @@ export type BudgetAnswer =
   | { readonly kind: 'back-off'; readonly until: number; readonly because: string }
   | { readonly kind: 'spent'; readonly until: number; readonly because: string };
 
-/** At most so many recoveries in a sliding window, and between two of them a pause that doubles up to a limit. */
-export function judgeBudget(spent: readonly Spent[], now: number, budget: Budget): BudgetAnswer {
-  const counted = spent.filter((one) => one.startedAt > now - budget.window).toSorted((a, b) => a.startedAt - b.startedAt);
-  const [first] = counted;
-  if (first !== undefined && counted.length >= budget.recoveries) {
-    return {
-      kind: 'spent',
-      until: first.startedAt + budget.window,
-      because: `${counted.length} recoveries in the last ${formatDuration(budget.window)}, and ${budget.recoveries} are allowed`,
-    };
-  }
+/** How many recoveries each ledger has in the window. */
+export const ledgerLimits = ({ hardware, platform, user, unknown, recoveries }: Budget): Readonly<Record<Blame, number>> => ({
+  hardware,
+  platform,
+  user: user ?? recoveries,
+  unknown: unknown ?? recoveries,
+});
+
+/**
+ * A ledger for each blame: at most so many recoveries in a sliding window, and between two of them a pause that doubles up to a limit.
+ * User code that fails again and again without a newer checkpoint waits for a person. Ledgers do not touch each other; a recovery of which
+ * nobody knows whom it blames counts in all of them.
+ */
+export function judgeBudget(facts: BudgetFacts, budget: Budget): BudgetAnswer {
+  const { spent, blame, now } = facts;
+  const recent = spent.filter((one) => one.asked === undefined && one.startedAt > now - budget.window).toSorted((a, b) => a.startedAt - b.startedAt);
+  const unblamed = recent.filter((one) => one.blame === undefined);
+  const counted = recent.filter((one) => one.blame === undefined || one.blame === blame);
+  return (
+    crashLoop(facts, recent, budget) ??
+    overdrawn(counted, ledgerLimits(budget)[blame], words[blame], recent, budget) ??
+    overdrawn(unblamed, budget.recoveries, 'what nobody knows the cause of', recent, budget) ??
+    backOff(counted, now, budget)
+  );
+}
+
+const words = { hardware: 'hardware', platform: 'the platform', user: 'user code', unknown: 'unknown causes' } as const satisfies Record<Blame, string>;
+
+function overdrawn(counted: readonly Spent[], limit: number, whom: string, recent: readonly Spent[], budget: Budget): BudgetAnswer | undefined {
+  const leaving = counted.at(-limit);
+  if (leaving === undefined) return undefined;
+  const because = `${recoveries(counted.length)} in the last ${formatDuration(budget.window)}, and ${limit} are allowed for ${whom}; ${whoSpent(recent, budget)}`;
+  return { kind: 'spent', until: leaving.startedAt + budget.window, because };
+}
+
+function backOff(counted: readonly Spent[], now: number, budget: Budget): BudgetAnswer {
   const last = counted.at(-1);
   if (last === undefined) return { kind: 'free' };
   const pause = Math.min(budget.backoff.first * 2 ** (counted.length - 1), budget.backoff.most);
@@ -28,3 +66,42 @@ export function judgeBudget(spent: readonly Spent[], now: number, budget: Budget
   if (until <= now) return { kind: 'free' };
   return { kind: 'back-off', until, because: `recovery ${counted.length} within ${formatDuration(budget.window)}: the next waits ${formatDuration(pause)}` };
 }
+
+/** A crash loop does not pass by itself: its refusal is only told again. */
+const remindMs = 24 * 3_600_000;
+
+function crashLoop({ spent, blame, progress, now }: BudgetFacts, recent: readonly Spent[], budget: Budget): BudgetAnswer | undefined {
+  if (blame !== 'user' || progress === undefined) return undefined;
+  const row = crashesInARow(spent, progress);
+  const [last] = row;
+  if (last === undefined || row.length < budget.crashLoop) return undefined;
+  const until = last.startedAt + remindMs * (Math.floor((now - last.startedAt) / remindMs) + 1);
+  const stands = progress.checkpointStep === undefined ? `no step beyond ${progress.step}` : `no checkpoint beyond step ${progress.checkpointStep}`;
+  const because = `crash loop: ${recoveries(row.length)} in a row for user code and ${stands}; ${budget.crashLoop} are allowed, then a person must look; ${whoSpent(recent, budget)}`;
+  return { kind: 'spent', until, because };
+}
+
+/** Recoveries of user code since training last saved anything new, or since a person asked for one; newest first. Those of others do not break the row. */
+function crashesInARow(spent: readonly Spent[], progress: JobProgress): Spent[] {
+  const newestFirst = spent.toSorted((a, b) => b.startedAt - a.startedAt);
+  const broken = newestFirst.findIndex((one) => one.asked !== undefined || (one.blame === 'user' && hasAdvanced(one, progress)));
+  return newestFirst.slice(0, broken === -1 ? undefined : broken).filter((one) => one.blame === 'user');
+}
+
+/** Whether training is further than when the recovery began: by its checkpoints, else by its steps. What cannot be compared is no crash loop. */
+function hasAdvanced(then: Spent, now: JobProgress): boolean {
+  if (then.checkpointStep !== undefined && now.checkpointStep !== undefined) return now.checkpointStep > then.checkpointStep;
+  if (then.checkpointStep !== undefined || now.checkpointStep !== undefined || then.step === undefined) return true;
+  return now.step > then.step;
+}
+
+/** `hardware 1 of 20, user 5 of 5`, without those who spent nothing. */
+function whoSpent(recent: readonly Spent[], budget: Budget): string {
+  const limits = ledgerLimits(budget);
+  const parts = blames.map((blame) => ({ name: `${blame} %s of ${limits[blame]}`, count: recent.filter((one) => one.blame === blame).length }));
+  const all = [...parts, { name: `%s of which nobody knows`, count: recent.filter((one) => one.blame === undefined).length }];
+  const said = all.filter(({ count }) => count > 0).map(({ name, count }) => name.replace('%s', String(count)));
+  return `spent: ${said.join(', ') || 'nothing in the window'}`;
+}
+
+const recoveries = (count: number): string => `${count} ${count === 1 ? 'recovery' : 'recoveries'}`;

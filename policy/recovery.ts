@@ -2,6 +2,7 @@ import { type Fault, nodeNotReady } from '../contract/faults.ts';
 import type { AttemptPod, JobView, StopMethod } from '../contract/jobs.ts';
 import type { AttemptFacts, RecoveryDecision, RecoveryFacts } from '../contract/recovery.ts';
 import type { WorkerSettings } from '../contract/settings.schema.ts';
+import { blameOf } from './blame.ts';
 import type { Undated } from './decision.ts';
 import { describeFaults } from './incident.ts';
 import { whyNotRecoverable } from './recoverable.ts';
@@ -13,6 +14,10 @@ type Decision = Undated<RecoveryDecision>;
  * The order is the rule: whether the job still wants it, whether it still needs it, whether it may, and only then how.
  */
 export function decideRecovery(facts: RecoveryFacts, settings: WorkerSettings): Decision {
+  return { ...nextStep(facts, settings), blame: blameOf([...facts.fresh, ...facts.answered]) };
+}
+
+function nextStep(facts: RecoveryFacts, settings: WorkerSettings): Decision {
   const { job, blind } = facts.attempt;
   if (blind !== undefined)
     return {

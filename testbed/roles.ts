@@ -44,6 +44,8 @@ export interface Kcover {
   readonly authority: string;
   /** One JSON document per incident. */
   readonly records: string;
+  /** Directory of what was kept of every attempt. */
+  readonly evidence: string;
   /** What a role says of itself at `/metrics`. */
   metricsOf(role: Server): Promise<string>;
   /** For the command line: KUBECONFIG and TEMPORAL_ADDRESS of the administrator. */
@@ -69,6 +71,11 @@ export async function startKcover(world: WorldOfRoles, options: KcoverOptions = 
     deployAgents(world.api, world.nodes).then(() => grant(world)),
   ]);
   const records = join(directory, 'records');
+  const evidence = join(directory, 'evidence');
+  const withEvidence = (given: KcoverOptions['workerSettings']) => ({
+    ...given,
+    recovery: { ...section(given, 'recovery'), evidence: { directory: evidence, ...section(section(given, 'recovery'), 'evidence') } },
+  });
 
   const health = new Map<string, number>();
   const role = async (
@@ -99,7 +106,7 @@ export async function startKcover(world: WorldOfRoles, options: KcoverOptions = 
       role(
         `worker-${index}`,
         'worker',
-        { mode: options.mode ?? 'act', records: { directory: records }, ...options.workerSettings },
+        { mode: options.mode ?? 'act', records: { directory: records }, ...withEvidence(options.workerSettings) },
         ['--workflow-bundle', bundle],
         { KUBECONFIG: workerKubeconfig },
       ),
@@ -143,12 +150,20 @@ export async function startKcover(world: WorldOfRoles, options: KcoverOptions = 
     intakeUrl,
     authority: certificate.certFile,
     records,
+    evidence,
     metricsOf: async ({ name }) => (await fetch(`http://127.0.0.1:${health.get(name)}/metrics`)).text(),
     environment: { KUBECONFIG: world.kubernetes.kubeconfig, TEMPORAL_ADDRESS: world.temporal.address, TEMPORAL_NAMESPACE: world.temporal.namespace },
     reconfigure: async (workerSettings) => {
       for (const worker of workers) {
         const file = join(directory, `${worker.name}.yaml`);
-        writeFileSync(file, JSON.stringify({ ...(JSON.parse(readFileSync(file, 'utf8')) as object), ...workerSettings }, null, 2));
+        writeFileSync(
+          file,
+          JSON.stringify(
+            { ...(JSON.parse(readFileSync(file, 'utf8')) as object), ...(workerSettings['recovery'] ? withEvidence(workerSettings) : workerSettings) },
+            null,
+            2,
+          ),
+        );
         await worker.stop();
         await worker.start();
       }
@@ -159,6 +174,11 @@ export async function startKcover(world: WorldOfRoles, options: KcoverOptions = 
     },
   };
 }
+
+/** One section of settings; empty where there is none. */
+const section = (settings: Readonly<Record<string, unknown>> | undefined, name: string): Readonly<Record<string, unknown>> => ({
+  ...(settings?.[name] as Readonly<Record<string, unknown>> | undefined),
+});
 
 /** Exactly the rights that an installation gives; where the chart is installed, they are there, and nothing is added to them. */
 async function grant({ api }: WorldOfRoles): Promise<void> {

@@ -115,6 +115,13 @@ export class IncidentMemory {
   /** What the report of an incident counts. */
   counts = (): Pick<RecoveryOutcome, 'stops' | 'begun'> => ({ stops: this.stops.length, begun: this.begun });
 
+  /** Whom all faults blame, as the last decision had it, and where training stood before the first stop. */
+  charge(): Pick<RecoveryOutcome, 'blame' | 'before'> {
+    const { blame } = this.decisions.at(-1) ?? {};
+    const { before } = this.progress;
+    return { ...(blame ? { blame } : {}), ...(before ? { before } : {}) };
+  }
+
   /** What the document of an incident keeps of it. */
   document(): Pick<IncidentRecord, 'faults' | 'decisions' | 'stops' | 'forced' | 'evidence' | 'progress'> {
     const forced = this.forcedEver();

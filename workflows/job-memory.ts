@@ -1,13 +1,13 @@
-import type { Fault } from '../contract/faults.ts';
+import { type Blame, blames, type Fault } from '../contract/faults.ts';
 import type { JobRef } from '../contract/jobs.ts';
 import type { OperatorWish } from '../contract/messages.ts';
 import { outcomes, type RecoveryOutcome } from '../contract/recovery.ts';
-import type { CarriedJob, JobStatus, OpenIncident, RecoveryWish, Spent } from '../contract/training-job.ts';
+import type { CarriedJob, Charge, JobStatus, OpenIncident, RecoveryWish, Spent } from '../contract/training-job.ts';
 import { iso } from './attributes.ts';
 import { isObject, mergeFaults, nodesFirst } from './faults.ts';
 
 /** Bounds, so that what is carried over continue-as-new stays small whatever arrives. */
-const most = { inbox: 200, seen: 1000, wishes: 10, spent: 50, perSignal: 100 } as const;
+const most = { inbox: 200, seen: 1000, wishes: 10, spent: 200, perSignal: 100 } as const;
 
 /** Everything a job's workflow remembers: faults that wait, the open incident, what was spent. Plain bookkeeping, no decisions. */
 export class JobMemory {
@@ -94,10 +94,12 @@ export class JobMemory {
   }
 
   /** Its recovery runs: what it was given need not be told again, and it counts until its report says otherwise. */
-  started(open: OpenIncident, faults: readonly Fault[]): void {
+  started(open: OpenIncident, faults: readonly Fault[], charge?: Charge): void {
     this.incident = { ...open, started: true };
     this.wishes = [];
-    this.spent = [...this.spent.filter((one) => one.incident !== open.incident), { incident: open.incident, startedAt: open.since }].slice(-most.spent);
+    this.spent = [...this.spent.filter((one) => one.incident !== open.incident), { incident: open.incident, startedAt: open.since, ...charge }].slice(
+      -most.spent,
+    );
     this.forwarded(faults);
   }
 
@@ -121,7 +123,9 @@ export class JobMemory {
       return;
     }
     this.setAside(report.faults);
-    this.spent = this.spent.flatMap((one) => (one.incident !== report.incident ? [one] : report.begun === 0 ? [] : [{ ...one, endedAt: now }]));
+    this.spent = this.spent.flatMap((one) =>
+      one.incident !== report.incident ? [one] : report.begun === 0 ? [] : [{ ...one, endedAt: now, ...chargeOf(report) }],
+    );
     if (report.attemptStartedAt !== undefined) this.attemptStartedAt = report.attemptStartedAt;
     this.arrivals += 1;
     if (this.incident?.incident !== report.incident) return;
@@ -144,9 +148,13 @@ export class JobMemory {
     return first;
   }
 
-  summary(now: number): Pick<JobStatus, 'incident' | 'last' | 'spentThisHour' | 'dropped'> {
+  summary(now: number): Pick<JobStatus, 'incident' | 'last' | 'spentThisHour' | 'ledgers' | 'dropped'> {
+    const lately = this.spent.filter((one) => one.startedAt > now - 3_600_000);
+    const ledgers: Partial<Record<Blame, number>> = {};
+    for (const { blame, asked } of lately) if (blame !== undefined && !asked) ledgers[blame] = (ledgers[blame] ?? 0) + 1;
     return {
-      spentThisHour: this.spent.filter((one) => one.startedAt > now - 3_600_000).length,
+      spentThisHour: lately.length,
+      ledgers,
       dropped: this.dropped,
       ...(this.incident ? { incident: this.incident.incident } : {}),
       ...(this.last ? { last: this.last } : {}),
@@ -177,6 +185,13 @@ export class JobMemory {
 
 /** The agent of its node had its time to speak; that it did not is a part of the story. */
 const waitedFor = ({ blind, ...fault }: Fault): Fault => (blind === undefined ? fault : { ...fault, message: `${fault.message}; ${blind}`.slice(0, 300) });
+
+/** What the recovery knew in the end is truer than what it was charged to at its start. */
+const chargeOf = ({ blame, before }: RecoveryOutcome): Charge => ({
+  ...(blame !== undefined && (blames as readonly unknown[]).includes(blame) ? { blame } : {}),
+  ...(typeof before?.step === 'number' ? { step: before.step } : {}),
+  ...(typeof before?.checkpointStep === 'number' ? { checkpointStep: before.checkpointStep } : {}),
+});
 
 const isReport = (report: unknown): report is RecoveryOutcome =>
   isObject(report) &&

@@ -197,7 +197,15 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
     story.happened(outcome, because);
     story.now('recording', { because, waitingFor: 'the record store' });
     write({ KcoverOutcome: outcome, KcoverNode: memory.nodes().slice(0, 20) });
-    const report: RecoveryOutcome = { incident, outcome, because, ...memory.counts(), faults, ...(attemptStartedAt ? { attemptStartedAt } : {}) };
+    const report: RecoveryOutcome = {
+      incident,
+      outcome,
+      because,
+      ...memory.counts(),
+      ...memory.charge(),
+      faults,
+      ...(attemptStartedAt ? { attemptStartedAt } : {}),
+    };
     const times = { startedAt: iso(startedAt), endedAt: iso(Date.now()) };
     const what = { ...memory.document(), runningPods: pods, timeline: story.timeline };
     const record: IncidentRecord = { schema: 1, incident, job, outcome, because, ...times, ...what };

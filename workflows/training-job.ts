@@ -139,6 +139,8 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
     const wish = memory.nextWish();
     if (wish?.label) await tolerate(perform('acknowledgeWish', 'remove the need-recovery label before acting on it', { job }));
     const asked = memory.incident?.askedBy ?? wish;
+    // Whether a job crashes again and again without getting on is seen from its checkpoints.
+    const seen = memory.spent.some((one) => one.blame === 'user') ? await tolerate(perform('observeJob', `how far is ${jobTitle(job)}?`, { job })) : undefined;
     const decision = await decideIncident({
       job,
       faults: memory.inbox,
@@ -146,6 +148,7 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
       optedInAt: memory.optedInAt,
       since: memory.waitingSince ?? Date.now(),
       now: Date.now(),
+      ...(seen?.progress ? { progress: seen.progress } : {}),
       ...(asked ? { askedBy: { by: asked.by, reason: asked.reason } } : {}),
       ...(memory.attemptStartedAt === undefined ? {} : { attemptStartedAt: memory.attemptStartedAt }),
     });
@@ -157,7 +160,7 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
       const open = memory.incident;
       const faults = open ? memory.faultsFor(job, open) : [];
       if (open) await startRecovery(job, open, faults, decision.limits);
-      if (open) memory.started(open, faults);
+      if (open) memory.started(open, faults, decision.charge);
     }
     return decision.kind === 'wait' || decision.kind === 'refuse' ? decision.until : undefined;
   }

@@ -2,16 +2,16 @@
 
 import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { ReportFile } from './files.ts';
+import type { RankFile } from '../rank-files.ts';
 
 /** Files that are written down; those that were answered last. */
 const most = 20_000;
 
 export interface Answered {
-  has(file: ReportFile): boolean;
-  add(file: ReportFile): void;
+  has(file: RankFile): boolean;
+  add(file: RankFile): void;
   /** Forgets files that are gone. */
-  keep(files: readonly ReportFile[]): void;
+  keep(files: readonly RankFile[]): void;
   /** Replaces the file as a whole, where something has changed. Rejects when it cannot be written. */
   save(): Promise<void>;
 }

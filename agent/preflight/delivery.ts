@@ -4,12 +4,12 @@ import type { Logger } from 'pino';
 import { type PreflightFile, type PreflightFileAnswer, preflightRefusals, reportFields } from '../../contract/preflight.ts';
 import type { ControllerConnection, Failure, Reason } from '../controller-connection.ts';
 import type { Answered } from './answered.ts';
-import type { ReportFile } from './files.ts';
+import type { RankFile } from '../rank-files.ts';
 import type { Waiting } from './waiting.ts';
 
 /** A file and what it held when it was read. */
 export interface Letter {
-  readonly file: ReportFile;
+  readonly file: RankFile;
   readonly content: PreflightFile;
 }
 

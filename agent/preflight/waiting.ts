@@ -1,18 +1,18 @@
 /** Files without a last word, and when each is to be sent again: soon at first, because its container is just about to end. */
 
-import type { ReportFile } from './files.ts';
+import type { RankFile } from '../rank-files.ts';
 
 const firstMs = 500;
 const longestMs = 30_000;
 
 export interface Waiting {
   readonly count: number;
-  isDue(file: ReportFile): boolean;
+  isDue(file: RankFile): boolean;
   /** It is to be sent again, after a while. How often that was said of what the file now holds. */
-  again(file: ReportFile): number;
-  drop(file: ReportFile): void;
+  again(file: RankFile): number;
+  drop(file: RankFile): void;
   /** These wait, and no other. */
-  keep(files: readonly ReportFile[]): void;
+  keep(files: readonly RankFile[]): void;
 }
 
 interface Turn {
@@ -24,9 +24,9 @@ interface Turn {
 
 export function createWaiting(): Waiting {
   let turns = new Map<string, Turn>();
-  const fresh = ({ version }: ReportFile): Turn => ({ version, tries: 0, dueAt: 0 });
+  const fresh = ({ version }: RankFile): Turn => ({ version, tries: 0, dueAt: 0 });
   /** What is written anew begins anew. */
-  const turnOf = (file: ReportFile): Turn => {
+  const turnOf = (file: RankFile): Turn => {
     const turn = turns.get(file.key);
     return turn?.version === file.version ? turn : fresh(file);
   };

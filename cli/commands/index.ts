@@ -18,6 +18,7 @@ import { preflightJudge } from './preflight-judge.ts';
 import { preflightPlan } from './preflight-plan.ts';
 import { preflightStatus } from './preflight-status.ts';
 import { recover } from './recover.ts';
+import { report } from './report.ts';
 import { resume } from './resume.ts';
 import { start } from './start.ts';
 import { status } from './status.ts';
@@ -30,6 +31,7 @@ export type CommandName =
   | 'list'
   | 'status'
   | 'incidents'
+  | 'report'
   | 'recover'
   | 'pause'
   | 'resume'
@@ -54,6 +56,7 @@ export const commands: Readonly<Record<CommandName, CommandEntry>> = {
   list,
   status,
   incidents,
+  report,
   recover,
   pause,
   resume,

@@ -2,8 +2,11 @@ import type { Client } from '@temporalio/client';
 import { formatDuration } from '../../contract/duration.ts';
 import { jobWorkflowId } from '../../contract/ids.ts';
 import { KcoverError } from '../../contract/errors.ts';
+import type { JobProgress } from '../../contract/progress.ts';
 import type { RecoveryStatus } from '../../contract/recovery.ts';
+import { blames } from '../../contract/faults.ts';
 import type { JobStatus } from '../../contract/training-job.ts';
+import { ledgerLimits } from '../../policy/budget.ts';
 import { ago, clockTime, deadline } from '../clock.ts';
 import { type CommandEntry, sharedOptions } from '../command.ts';
 import { causeOf } from '../incidents/incident.ts';
@@ -21,7 +24,7 @@ export const status: CommandEntry = {
     const { statusOf } = await import('../workflows.ts');
     const file = typed.option('config');
     const budget = file === undefined ? undefined : (await readSettings('worker', file)).settings.recovery.budget;
-    const { ref } = await jobTyped(typed, surroundings);
+    const { ref, progress } = await jobTyped(typed, surroundings);
     const client = await surroundings.session.temporal();
     const job = await statusOf(client, 'trainingJob', jobWorkflowId(ref)).catch((error: unknown) => {
       throw notWatched(error, ref);
@@ -30,8 +33,8 @@ export const status: CommandEntry = {
     const cause = job.last && (await causeOfLast(client, job.last.incident));
     const last = job.last && { last: { ...job.last, ...(cause !== undefined && { cause }) } };
     return {
-      data: { ...job, ...last, ...(budget && { budget }), ...(recovery && { recovery }) },
-      text: describe(job, { recovery, cause, budget }, surroundings.now),
+      data: { ...job, ...last, ...(progress && { progress }), ...(budget && { budget }), ...(recovery && { recovery }) },
+      text: describe(job, { recovery, cause, budget, progress }, surroundings.now),
     };
   },
 };
@@ -53,16 +56,20 @@ async function causeOfLast(client: Client, incident: string): Promise<string | u
   return input && causeOf(input);
 }
 
+type Budget = Settings<'worker'>['recovery']['budget'];
+
 /** What the job's own workflow does not say. */
 export interface More {
   readonly recovery?: RecoveryStatus | undefined;
   readonly cause?: string | undefined;
   /** As the worker's settings have it. */
-  readonly budget?: Pick<Settings<'worker'>['recovery']['budget'], 'recoveries' | 'window'> | undefined;
+  readonly budget?: Budget | undefined;
+  /** As the annotations of the job have it. */
+  readonly progress?: JobProgress | undefined;
 }
 
 /** The page of `kcover status`. */
-export function describe(job: JobStatus, { recovery, cause, budget }: More, now: number): string {
+export function describe(job: JobStatus, { recovery, cause, budget, progress }: More, now: number): string {
   const closed = job.phase === 'ended';
   const waiting = recovery && recovery.phase !== 'ended' ? recovery : job;
   const title = [
@@ -83,8 +90,9 @@ export function describe(job: JobStatus, { recovery, cause, budget }: More, now:
           : `${job.phase} since ${clockTime(job.since, now)} (${ago(job.since, now)})`,
       ],
       ['next', nextOf[waiting.phase]],
+      ['training', progress && trainingLine(progress, now)],
       ['faults', recovery?.faults.map(faultLine).join('; ')],
-      ['budget', budgetLine(job.spentThisHour, budget)],
+      ['budget', budgetLine(job, budget)],
       ['incident', job.incident],
       ['last', last],
       ['cause', last === undefined ? undefined : cause],
@@ -93,9 +101,16 @@ export function describe(job: JobStatus, { recovery, cause, budget }: More, now:
   ].join('\n');
 }
 
-function budgetLine(spent: number, budget: More['budget']): string {
+const trainingLine = ({ step, checkpointStep, at }: JobProgress, now: number): string =>
+  `step ${step}${checkpointStep === undefined ? '' : `, checkpoint ${checkpointStep}`}, ${ago(at, now)}`;
+
+function budgetLine({ spentThisHour: spent, ledgers }: JobStatus, budget: Budget | undefined): string {
   const said = `${spent} ${spent === 1 ? 'recovery' : 'recoveries'} in the last hour`;
-  return budget ? `${said}; ${budget.recoveries} may be in ${formatDuration(budget.window)}` : said;
+  const limits = budget && ledgerLimits(budget);
+  const whose = blames.map((blame) => `${blame} ${ledgers?.[blame] ?? 0}${limits ? ` of ${limits[blame]}` : ''}`).join(', ');
+  const may =
+    budget && (ledgers ? `; the limits are for ${formatDuration(budget.window)}` : `; ${budget.recoveries} may be in ${formatDuration(budget.window)}`);
+  return `${said}${ledgers ? `: ${whose}` : ''}${may ?? ''}`;
 }
 
 /** What comes after what is waited for. */

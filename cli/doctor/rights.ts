@@ -81,10 +81,16 @@ async function missingFor(kube: Kube, deeds: readonly Deed[], user?: string, nam
   const groups = ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'];
   const answers = await inParallel(
     deeds,
-    (deed) => review<Review>(kube, 'authorization.k8s.io', kind, { resourceAttributes: deed, ...(user !== undefined && { user, groups }) }),
+    (deed) => review<Review>(kube, 'authorization.k8s.io', kind, { resourceAttributes: attributesOf(deed), ...(user !== undefined && { user, groups }) }),
     8,
   );
   return deeds.filter((_, index) => answers[index]?.status?.allowed !== true);
+}
+
+/** A part of an object, such as the log of a pod, is asked for apart. */
+function attributesOf(deed: Deed): Deed & { readonly subresource?: string } {
+  const [resource = '', subresource] = deed.resource.split('/');
+  return { ...deed, resource, ...(subresource !== undefined && { subresource }) };
 }
 
 async function whoAmI(kube: Kube): Promise<string> {

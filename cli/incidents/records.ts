@@ -35,7 +35,8 @@ async function filesIn(directory: string): Promise<readonly string[]> {
   }
 }
 
-async function readRecord(file: string): Promise<IncidentRecord | NodeRecord | undefined> {
+/** One record; undefined for what is none, or is not there. */
+export async function readRecord(file: string): Promise<IncidentRecord | NodeRecord | undefined> {
   try {
     const document: unknown = JSON.parse(await readFile(file, 'utf8'));
     return isRecord(document) ? document : undefined;

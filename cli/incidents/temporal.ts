@@ -7,7 +7,7 @@ import { KcoverError } from '../../contract/errors.ts';
 import { nodeWorkflowId, searchAttributes, workflowTypes } from '../../contract/ids.ts';
 import { jobTitle } from '../../contract/jobs.ts';
 import type { NodeInput, NodeRecord } from '../../contract/nodes.ts';
-import type { RecoveryInput, RecoveryOutcome } from '../../contract/recovery.ts';
+import type { IncidentRecord, RecoveryInput, RecoveryOutcome } from '../../contract/recovery.ts';
 import { inParallel } from '../../kube/parallel.ts';
 import { askTemporal } from '../temporal.ts';
 import { attribute, listWorkflows, quoted } from '../workflows.ts';
@@ -112,6 +112,12 @@ async function readRun(client: Client, { workflowId, runId }: WorkflowExecutionI
   const carried = input?.carried?.quarantine;
   const records = await Promise.all(recordsIn(history).map((payloads) => decoded<NodeRecord>(client, payloads)));
   return [...(input && carried ? [quarantineOf(input.node, carried, undefined)] : []), ...records.flatMap((record) => (record ? [fromRecord(record)] : []))];
+}
+
+/** The record that a recovery wrote at its end; undefined while it is open, or when Temporal knows no such recovery. */
+export async function recordInTemporal(client: Client, incident: string): Promise<IncidentRecord | undefined> {
+  const history = await unlessGone(askTemporal(client, `read ${incident}`, () => client.workflow.getHandle(incident).fetchHistory()));
+  return history && decoded<IncidentRecord>(client, recordsIn(history).at(-1));
 }
 
 /** Arguments of every `recordIncident`. */

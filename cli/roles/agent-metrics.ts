@@ -31,6 +31,9 @@ export function agentMetrics(registry: Registry, status: () => AgentStatus): voi
   gauge(table.preflightIgnored, ({ preflight }) => preflight.ignored);
   gauge(table.preflightBlind, ({ preflight }) => Number(preflight.blind !== undefined));
   gauge(table.preflightFailing, ({ preflight }) => preflight.failures);
+  gauge(table.progressIgnored, ({ progress }) => progress.ignored);
+  gauge(table.progressBlind, ({ progress }) => Number(progress.blind !== undefined));
+  gauge(table.progressFailing, ({ progress }) => progress.failures);
 
   /** Counted elsewhere since the start: the counter takes the sums over. */
   const counter = (entry: Plain & { readonly labelNames: readonly string[] }, read: (status: AgentStatus) => Iterable<readonly [string, number]>) =>
@@ -50,6 +53,8 @@ export function agentMetrics(registry: Registry, status: () => AgentStatus): voi
   counter(table.refused, ({ reporter }) => reporter.refused);
   counter(table.preflightTaken, ({ preflight }) => [['', preflight.taken]]);
   counter(table.preflightRefused, ({ preflight }) => preflight.refused);
+  counter(table.progressSent, ({ progress }) => [['', progress.sent]]);
+  counter(table.progressUnusable, ({ progress }) => [['', progress.unusable]]);
   counter(table.read, ({ detectors }) => Object.entries(detectors).map(([name, { read }]) => [name, read] as const));
 
   new Gauge({

@@ -1,7 +1,7 @@
 import { Client } from '@temporalio/client';
 import { NativeConnection, Worker } from '@temporalio/worker';
 import type { WorkerOptions } from '@temporalio/worker';
-import { createActivities, directoryRecords, metered } from '../../activities/index.ts';
+import { createActivities, directoryEvidence, directoryRecords, metered } from '../../activities/index.ts';
 import { KcoverError } from '../../contract/errors.ts';
 import type { WorkerSettings } from '../../contract/settings.schema.ts';
 import { clusterUid } from '../../kube/connection.ts';
@@ -55,7 +55,10 @@ export const runWorker = ({ settings, environment, kubeconfig, workflowBundle: b
     await waitFor('Temporal', () => claimCluster(client, uid, taskQueue));
 
     const records = directoryRecords(settings.records.directory);
-    const activities = metered(createActivities({ kube, settings, temporal: () => client, records, log, now: Date.now }), workerMetrics(registry), log);
+    const { directory, keep: keepMs } = settings.recovery.evidence;
+    const evidence = directoryEvidence({ directory, keepMs, now: Date.now });
+    const made = createActivities({ kube, settings, temporal: () => client, records, evidence, log, now: Date.now });
+    const activities = metered(made, workerMetrics(registry), log);
     const worker = await waitFor('Temporal', () =>
       create({ connection, namespace: target.namespace, taskQueue, workflowBundle: bundle, activities: { ...activities }, ...capacity }),
     );

@@ -17,6 +17,8 @@ export interface KnownJob extends JobView, JobSeen {
 
 export interface JobsWatch {
   get(uid: string): KnownJob | undefined;
+  /** Resolves when the jobs of every kind were listed. */
+  readonly synced: Promise<unknown>;
   /** Resolves when the jobs of every kind were listed and workflows of jobs that are no more were told. */
   readonly settled: Promise<void>;
 }
@@ -26,6 +28,7 @@ export interface JobsOptions extends Watching {
   readonly workflows: Workflows;
   /** After every change of a job. */
   readonly onJob: (job: KnownJob) => void;
+  readonly onGone: (job: KnownJob) => void;
 }
 
 export function watchJobs(options: JobsOptions): JobsWatch {
@@ -40,18 +43,13 @@ export function watchJobs(options: JobsOptions): JobsWatch {
         if (type === 'deleted') known.delete(job.ref.uid);
         else known.set(job.ref.uid, job);
         for (const step of foldJob(before, type === 'deleted' ? undefined : job)) take(step, job, options);
-        if (type !== 'deleted') options.onJob(job);
+        if (type === 'deleted') options.onGone(job);
+        else options.onJob(job);
       },
     }),
   );
-  return {
-    get: (uid) => known.get(uid),
-    settled: tellStrays(
-      watches.map((watch) => watch.synced),
-      known,
-      options,
-    ),
-  };
+  const synced = Promise.all(watches.map((watch) => watch.synced));
+  return { get: (uid) => known.get(uid), synced, settled: tellStrays(synced, known, options) };
 }
 
 function knownJob(entry: JobKindEntry, object: JobObject, taint: QuarantineTaint): KnownJob {
@@ -77,9 +75,9 @@ function letterOf(step: Exclude<JobStep, { kind: 'ignore-wish' }>, { ref }: Know
 }
 
 /** What ended while nobody watched. The list comes before the comparison, so that a job started in between is not taken for a stray. */
-async function tellStrays(synced: readonly Promise<void>[], known: ReadonlyMap<string, KnownJob>, options: JobsOptions): Promise<void> {
+async function tellStrays(synced: Promise<unknown>, known: ReadonlyMap<string, KnownJob>, options: JobsOptions): Promise<void> {
   const running = await persist('list the running job workflows', options, async () => {
-    await Promise.all(synced);
+    await synced;
     return options.workflows.runningJobs();
   });
   if (!running || options.signal.aborted) return;

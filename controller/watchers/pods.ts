@@ -3,6 +3,7 @@
 import type { Fault } from '../../contract/faults.ts';
 import { controllingJob, type JobKindEntry, jobKinds } from '../../kube/job-kinds/index.ts';
 import { podFailures } from '../../kube/pod-failures.ts';
+import type { WatchEvent } from '../../kube/watch.ts';
 import { failuresToTell, type PodSeen, whySilent } from '../../policy/pod-watch.ts';
 import { faultLetter } from '../letters.ts';
 import { follow, post, type Watching } from './follow.ts';
@@ -33,9 +34,13 @@ export interface PodsOptions extends Watching {
   /** Why the node could not have said what its pods died of; undefined while its agent can be heard. */
   readonly silence: (node: string) => string | undefined;
   readonly job: (uid: string) => KnownJob | undefined;
+  /** Every change of a pod of a job. */
+  readonly onPod: (event: WatchEvent<Pod>) => void;
 }
 
 export interface PodsWatch {
+  /** Resolves when the pods of the jobs of every kind were listed. */
+  readonly synced: Promise<unknown>;
   /** The job changed: failures that did not count before may count now. */
   lookAgain(job: KnownJob): void;
 }
@@ -105,22 +110,24 @@ export function watchPods(options: PodsOptions): PodsWatch {
     }
   }
 
-  for (const entry of Object.values(jobKinds)) {
+  const watches = Object.values(jobKinds).map((entry) =>
     follow<Pod>(options, {
       what: `pods of ${entry.kind}`,
       path: '/api/v1/pods',
       labelSelector: entry.podsOfKind,
-      onEvent({ type, object }) {
+      onEvent(event) {
+        const { type, object } = event;
         const owner = controllingJob(object.metadata?.namespace ?? '', object.metadata?.ownerReferences);
         if (owner?.kind !== entry.kind) return;
+        options.onPod(event);
         if (type === 'deleted') return forget(owner.uid, object.metadata?.uid ?? '');
         remember(owner.uid, seenOf(object, entry));
         const job = options.job(owner.uid);
         if (job) lookAgain(job);
       },
-    });
-  }
-  return { lookAgain };
+    }),
+  );
+  return { lookAgain, synced: Promise.all(watches.map((watch) => watch.synced)) };
 }
 
 function seenOf(pod: Pod, entry: JobKindEntry): PodSeen {

@@ -2,9 +2,10 @@
 
 import type { Workload } from '../../contract/preflight.ts';
 import { preflightWorkflowId } from '../../contract/ids.ts';
-import { isMaster, type PreflightPod, preflightPodOf, preflightSelector, workloadOf } from '../../kube/preflight-pods.ts';
 import { openAnnouncements } from '../preflight/announcements.ts';
 import { openMembers } from '../preflight/members.ts';
+import { isMaster } from '../../kube/pod-ranks.ts';
+import { type PreflightPod, preflightPodOf, preflightSelector, workloadOf } from '../../kube/preflight-pods.ts';
 import { type FilePlace, openPodTable, type PreflightPods } from '../preflight/pod-table.ts';
 import { podsGoneLetter, testingLetter } from '../letters.ts';
 import type { Workflows } from '../temporal.ts';

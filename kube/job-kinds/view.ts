@@ -3,6 +3,7 @@
 import type { KubernetesObject, V1ObjectMeta, V1PodTemplateSpec } from '@kubernetes/client-node';
 import { annotations, labels } from '../../contract/ids.ts';
 import type { JobKind, JobRef, JobView, RestartPolicy, Suspension } from '../../contract/jobs.ts';
+import { progressOf } from '../job-progress.ts';
 import { timeOf, timeOrEpoch } from '../time.ts';
 import type { JobRole, QuarantineTaint, ViewParts } from './entry.ts';
 
@@ -23,6 +24,7 @@ export function jobRefOf(kind: JobKind, metadata: V1ObjectMeta | undefined): Job
 export function viewOf(object: KubernetesObject, parts: ViewParts, taint: QuarantineTaint): JobView {
   const { metadata } = object;
   const queue = queueOf(object);
+  const progress = progressOf(metadata);
   return {
     ref: jobRefOf(parts.kind, metadata),
     optedIn: isOptedIn(metadata, parts.roles),
@@ -35,6 +37,7 @@ export function viewOf(object: KubernetesObject, parts: ViewParts, taint: Quaran
     toleratesQuarantine: parts.roles.some((role) => tolerates(role.template, taint)),
     canStopBy: parts.canStopBy,
     ...(parts.failsWhenDeleted && { failsWhenDeleted: parts.failsWhenDeleted }),
+    ...(progress && { progress }),
     resourceVersion: metadata?.resourceVersion ?? '',
   };
 }

@@ -11,7 +11,7 @@ interface JsonSchema {
 
 /** Settings that follow from the release or from other values: who sets one of them in the values is told so. */
 const fromTheRelease: Readonly<Record<Role, readonly string[]>> = {
-  worker: ['temporal', 'records.directory', 'health'],
+  worker: ['temporal', 'records.directory', 'recovery.evidence.directory', 'health'],
   controller: [
     'temporal',
     'taint',

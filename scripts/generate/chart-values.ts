@@ -53,6 +53,17 @@ const replicated = {
   ...pods,
 };
 
+const persistence = group({
+  enabled: flag,
+  existingClaim: name.optional(),
+  storageClass: z.string().optional(),
+  accessModes: z
+    .array(z.enum(['ReadWriteOnce', 'ReadWriteMany', 'ReadWriteOncePod']))
+    .min(1)
+    .optional(),
+  size: z.string().optional(),
+});
+
 export const chartValues = z.strictObject({
   global: z.looseObject({ imageRegistry: z.string().optional() }).optional(),
   nameOverride: name.optional(),
@@ -92,18 +103,8 @@ export const chartValues = z.strictObject({
   }),
   controller: group(replicated),
   worker: group({
-    records: group({
-      persistence: group({
-        enabled: flag,
-        existingClaim: name.optional(),
-        storageClass: z.string().optional(),
-        accessModes: z
-          .array(z.enum(['ReadWriteOnce', 'ReadWriteMany', 'ReadWriteOncePod']))
-          .min(1)
-          .optional(),
-        size: z.string().optional(),
-      }),
-    }),
+    records: group({ persistence }),
+    evidence: group({ persistence }),
     ...replicated,
   }),
   metrics: group({

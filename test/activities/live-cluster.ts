@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { pino } from 'pino';
-import { createActivities, directoryRecords } from '../../activities/index.ts';
+import { createActivities, directoryEvidence, directoryRecords } from '../../activities/index.ts';
 import type { Activities } from '../../contract/activities.ts';
 import { connectKube, type Kube } from '../../kube/connection.ts';
 import { type Api, connect } from '../../testbed/api.ts';
@@ -41,6 +41,7 @@ export async function liveCluster(taskQueue = `test-${randomUUID()}`): Promise<L
     settings: settings({ mode: 'act' }),
     temporal: () => client,
     records: directoryRecords(join(tmpdir(), taskQueue)),
+    evidence: directoryEvidence({ directory: join(tmpdir(), taskQueue, 'evidence'), keepMs: 3_600_000, now: Date.now }),
     log: pino({ level: 'silent' }),
     now: Date.now,
   });

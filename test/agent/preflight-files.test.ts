@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
 import { appendFile, mkdir, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { type ReportFile, type ReportFiles, reportFiles } from '../../agent/preflight/files.ts';
+import { type ReportFiles, reportFiles } from '../../agent/preflight/files.ts';
+import type { RankFile } from '../../agent/rank-files.ts';
 import { preflightLimits } from '../../contract/preflight.ts';
 import { type PreflightNode, preflightNode, rawReport } from './preflight-node.ts';
 
@@ -14,7 +15,7 @@ beforeEach(async () => {
 });
 afterEach(() => node.remove());
 
-async function only(): Promise<ReportFile> {
+async function only(): Promise<RankFile> {
   const [file, ...more] = (await files.list()).files;
   if (file === undefined || more.length > 0) throw new Error(`${more.length} more files than one`);
   return file;

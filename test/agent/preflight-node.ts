@@ -1,4 +1,4 @@
-/** The directory of a node in which preflight containers leave their reports. */
+/** The directory of a node in which containers leave their files. */
 
 import { mkdir, mkdtemp, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -23,16 +23,17 @@ export const rawReport = (more: Record<string, unknown> = {}): string =>
 
 export interface PreflightNode {
   readonly hostRoot: string;
-  /** Path on this machine of a name below the directory of the reports. */
+  /** Path on this machine of a name below the directory of the files. */
   path(name: string): string;
   /** Puts a complete file there at once, last written some time ago. */
   report(name: string, text?: string, writtenAt?: string): Promise<void>;
   remove(): Promise<void>;
 }
 
-export async function preflightNode(): Promise<PreflightNode> {
+/** Of preflight reports, unless another directory is named. */
+export async function preflightNode(directory = preflightDirectory): Promise<PreflightNode> {
   const hostRoot = await mkdtemp(join(tmpdir(), 'kcover-preflight-'));
-  const path = (name: string): string => join(hostRoot, preflightDirectory, name);
+  const path = (name: string): string => join(hostRoot, directory, name);
   return {
     hostRoot,
     path,

@@ -189,6 +189,8 @@ describe('what is optional', () => {
   it('is there when it is asked for', () => {
     expect(full.names()).toEqual(expect.arrayContaining(['ServiceMonitor/gpu-care', 'Service/gpu-care-metrics', 'PersistentVolumeClaim/gpu-care-records']));
     expect(full.names()).not.toContain('PodDisruptionBudget/gpu-care-worker');
+    expect(full.names()).not.toContain('PersistentVolumeClaim/gpu-care-evidence');
+    expect(full.pod('worker', 'gpu-care').spec.volumes).toContainEqual({ name: 'evidence', persistentVolumeClaim: { claimName: 'logs' } });
     expect(full.pod('agent', 'gpu-care').container.image).toMatch(/^registry\.example\.com\/infra\/kcover@sha256:[0-9a-f]{64}$/);
     expect(full.pod('controller', 'gpu-care').spec).toMatchObject({ serviceAccountName: 'care-controller', imagePullSecrets: [{ name: 'registry' }] });
     expect(full.pod('agent', 'gpu-care').spec.nodeSelector).toEqual({ accelerator: 'h100' });

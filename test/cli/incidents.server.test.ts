@@ -2,10 +2,12 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { jobWorkflowId, nodeWorkflowId } from '../../contract/ids.ts';
 import { jobTitle } from '../../contract/jobs.ts';
 import type { NodeStatus } from '../../contract/nodes.ts';
+import type { IncidentRecord } from '../../contract/recovery.ts';
 import type { Incident } from '../../cli/incidents/incident.ts';
 import { kernelFault } from '../support/builders.ts';
 import { eventually } from '../support/rig.ts';
-import { answerOf, type ImaginedWorld, imaginedWorld } from './live.ts';
+import { kcover } from './kcover.ts';
+import { answerOf, type ImaginedWorld, imaginedWorld, surroundings } from './live.ts';
 
 let world: ImaginedWorld;
 let recovery: string;
@@ -64,6 +66,18 @@ afterAll(async () => {
   await release('the story is over').catch(() => undefined);
   await world.close();
 }, 60_000);
+
+describe('kcover report', () => {
+  it('reads from Temporal what a recovery wrote at its end', async () => {
+    const { data } = await answerOf<{ record: IncidentRecord }>(['report', recovery]);
+    expect(data.record).toMatchObject({ schema: 1, incident: recovery, outcome: 'restarted', job: world.cluster.job });
+  });
+
+  it('ends with 4 for a recovery that nobody knows', async () => {
+    const ran = await kcover(['report', `${recovery}9`, '--records', world.records], '', surroundings());
+    expect(ran).toMatchObject({ code: 4, stderr: expect.stringContaining('nobody has a record of') });
+  });
+});
 
 describe('kcover incidents', () => {
   it('tells what a recovery was about, how it ended and why', async () => {

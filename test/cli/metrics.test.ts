@@ -12,6 +12,7 @@ const status: AgentStatus = {
   reporter: { failures: 2, sent: 5, refused: new Map([['malformed', 1]]), lastAcceptedAt: '2026-11-21T07:00:00.500Z' },
   spool: { stream: 's', waiting: 3, dropped: 1, bytes: 400, gaps: new Map([['report-refused', 1]]), onDisk: true },
   preflight: { waiting: 4, taken: 6, refused: new Map([['stale', 2]]), ignored: 1, failures: 3, blind: 'it is a link' },
+  progress: { sent: 8, unusable: 1, ignored: 2, failures: 0 },
 };
 const readings = { leading: () => true, lettersWaiting: () => 1, agentsHeard: () => 2, agentsSilent: () => ['gpu-3'] };
 

@@ -1,7 +1,8 @@
 import { describe as suite, expect, it } from '@jest/globals';
-import { describe } from '../../cli/commands/status.ts';
+import { describe, type More } from '../../cli/commands/status.ts';
 import type { RecoveryStatus } from '../../contract/recovery.ts';
 import type { JobStatus } from '../../contract/training-job.ts';
+import { settings } from '../support/builders.ts';
 
 const now = Date.parse('2026-11-21T07:09:13Z');
 const incident = 'recovery/train/llm/0b1c/2026-11-21T07:09:03.117Z';
@@ -50,11 +51,18 @@ suite('the page of kcover status', () => {
     ]);
   });
 
+  it('says how far training is, where anybody tells', () => {
+    const lines = (progress: More['progress']) => describe(watched, { progress }, now).split('\n');
+    const at = '2026-11-21T07:09:01Z';
+    expect(lines({ step: 1200, checkpointStep: 1100, at })).toContain('  training   step 1200, checkpoint 1100, 12s ago');
+    expect(lines({ step: 1200, at })).toContain('  training   step 1200, 12s ago');
+  });
+
   it('says what the last incident began with, and how much the budget allows', () => {
     const last = { incident, outcome: 'restarted', because: 'all 4 pods run again', at: '2026-11-21T07:09:01Z' } as const;
     const text = describe(
       { ...watched, last, spentThisHour: 1 },
-      { cause: 'xid/79 on gpu-3: GPU has fallen off the bus', budget: { recoveries: 5, window: 7_200_000 } },
+      { cause: 'xid/79 on gpu-3: GPU has fallen off the bus', budget: settings({ recovery: { budget: { window: '2h' } } }).recovery.budget },
       now,
     );
     expect(text.split('\n').slice(-3)).toEqual([
@@ -62,6 +70,15 @@ suite('the page of kcover status', () => {
       '  last      restarted 12s ago: all 4 pods run again',
       '  cause     xid/79 on gpu-3: GPU has fallen off the bus',
     ]);
+  });
+
+  it('says who spent what, and of how much where the settings are given', () => {
+    const job: JobStatus = { ...watched, spentThisHour: 4, ledgers: { hardware: 1, user: 2 } };
+    expect(describe(job, {}, now)).toContain('  budget    4 recoveries in the last hour: hardware 1, platform 0, user 2, unknown 0');
+    const { budget } = settings({ recovery: { budget: { user: 7 } } }).recovery;
+    expect(describe(job, { budget }, now)).toContain(
+      '  budget    4 recoveries in the last hour: hardware 1 of 20, platform 0 of 20, user 2 of 7, unknown 0 of 5; the limits are for 1h',
+    );
   });
 
   it('lets no message of others steer the terminal', () => {

@@ -46,25 +46,33 @@ export const batch = (node: string, seqs: readonly number[], more: object = {}):
   ...more,
 });
 
+/** As whom it speaks to Kubernetes, the administrator unless told; and whether it stands for election. */
+export interface LiveOptions {
+  readonly kubeconfig?: string;
+  readonly election?: { readonly enabled?: boolean; readonly name?: string };
+}
+
 export class LiveController {
   readonly api: Api;
   readonly temporal: Client;
   readonly #kube: Kube;
   readonly #directory: string;
   readonly #certificate: string;
+  readonly #election: LiveOptions['election'];
   readonly metrics = new Registry();
   #controller: Controller | undefined;
 
-  private constructor(api: Api, temporal: Client, kube: Kube, directory: string, certificate: string) {
+  private constructor(api: Api, temporal: Client, kube: Kube, directory: string, certificate: string, election: LiveOptions['election']) {
     this.api = api;
     this.temporal = temporal;
     this.#kube = kube;
     this.#directory = directory;
     this.#certificate = certificate;
+    this.#election = election;
   }
 
   /** Leads when this resolves. */
-  static async open(): Promise<LiveController> {
+  static async open({ kubeconfig, election }: LiveOptions = {}): Promise<LiveController> {
     const world = JSON.parse(readFileSync(process.env['KCOVER_TEST_WORLD'] ?? '', 'utf8')) as { kubeconfig: string; temporalAddress: string };
     const temporal = new Client({ connection: await Connection.connect({ address: world.temporalAddress }) });
     const directory = mkdtempSync(join(tmpdir(), 'kcover-controller-'));
@@ -73,9 +81,21 @@ export class LiveController {
     });
     writeFileSync(join(directory, 'tls.crt'), certificate.cert);
     writeFileSync(join(directory, 'tls.key'), certificate.private);
-    const live = new LiveController(connect(world.kubeconfig), temporal, connectKube({ kubeconfig: world.kubeconfig }), directory, certificate.cert);
+    const live = new LiveController(
+      connect(world.kubeconfig),
+      temporal,
+      connectKube({ kubeconfig: kubeconfig ?? world.kubeconfig }),
+      directory,
+      certificate.cert,
+      election,
+    );
     await live.startAgain('first');
     return live;
+  }
+
+  /** Who signed for the intake. */
+  get certificateFile(): string {
+    return join(this.#directory, 'tls.crt');
   }
 
   get controller(): Controller {
@@ -91,7 +111,7 @@ export class LiveController {
     await until(`${identity} leads`, 20_000, async () => (started.leading() ? { found: true } : { missing: 'not yet' }));
   }
 
-  start(identity: string, registry = new Registry(), election: { enabled?: boolean; name?: string } = {}): Promise<Controller> {
+  start(identity: string, registry = new Registry(), election = this.#election): Promise<Controller> {
     const settings = controllerSettings.parse({
       temporal: { taskQueue: `controller-test-${run}` },
       intake: { listen: '127.0.0.1:0', tls: { certFile: join(this.#directory, 'tls.crt'), keyFile: join(this.#directory, 'tls.key') } },

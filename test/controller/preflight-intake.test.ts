@@ -66,7 +66,7 @@ beforeEach(async () => {
     certificate: { read: () => certificate, onChange: () => undefined },
     authenticate: async (authorization) =>
       authorization === 'Bearer agent' ? { kind: 'reporter', node: 'gpu-1', podUid: 'agent' } : refused('unauthenticated', 'a bearer token is needed'),
-    collector: () => (leads ? { delivery, preflights } : undefined),
+    collector: () => (leads ? { delivery, preflights, progress: { take: () => 'counted', sees: () => true } } : undefined),
     agents: rememberAgents(() => 0),
     onNodeFault: () => undefined,
     metrics: controllerMetrics(registry, { leading: () => leads, lettersWaiting: () => 0, agentsHeard: () => 0, agentsSilent: () => [] }),

@@ -62,6 +62,18 @@ describe('a PyTorchJob', () => {
     });
   });
 
+  it.each<[sentence: string, annotations: Record<string, string>, expected: JobView['progress']]>([
+    [
+      'tells how far it is',
+      { 'kcover.io/step': '1200', 'kcover.io/checkpoint-step': '1100', 'kcover.io/progress-at': '2026-11-21T07:00:00.250Z' },
+      { step: 1200, checkpointStep: 1100, at: '2026-11-21T07:00:00.250Z' },
+    ],
+    ['tells nothing of a step that is no integer', { 'kcover.io/step': '12.5', 'kcover.io/progress-at': '2026-11-21T07:00:00Z' }, undefined],
+    ['tells nothing of a step without its time', { 'kcover.io/step': '12' }, undefined],
+  ])('%s', (_sentence, annotations, expected) => {
+    expect(view(pytorch({ metadata: { annotations } })).progress).toEqual(expected);
+  });
+
   it.each([
     ['one role with Never is not stopped by deleting', { Master: { restartPolicy: 'Never' }, Worker: { restartPolicy: 'OnFailure' } }, 'Never', ['suspend']],
     ['ExitCode is not stopped by deleting', { Master: { restartPolicy: 'ExitCode' } }, 'ExitCode', ['suspend']],

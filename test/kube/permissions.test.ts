@@ -8,11 +8,12 @@ const verbsOf = (role: keyof typeof permissions, resource: string): readonly str
 };
 
 describe('permissions', () => {
-  it('let the controller write nothing but reviews, its Lease and, in its own namespace, labels of pods', () => {
+  it('let the controller write nothing but reviews, its Lease, annotations of jobs and, in its own namespace, labels of pods', () => {
     const table: readonly Permission[] = permissions.controller;
     const writing = table.filter(({ verbs }) => verbs.some((verb) => !['get', 'list', 'watch'].includes(verb))).map(({ resource }) => resource);
-    expect(new Set(writing)).toEqual(new Set(['tokenreviews', 'leases', 'pods']));
+    expect(new Set(writing)).toEqual(new Set(['tokenreviews', 'leases', 'pods', ...Object.values(jobKinds).map(({ plural }) => plural)]));
     expect(table.find(({ resource, verbs }) => resource === 'pods' && verbs.includes('patch'))).toMatchObject({ own: true, verbs: ['patch'] });
+    for (const { plural } of Object.values(jobKinds)) expect(verbsOf('controller', plural)).toEqual(['get', 'list', 'watch', 'patch']);
   });
 
   it('let the worker patch nodes and jobs, and never delete them', () => {

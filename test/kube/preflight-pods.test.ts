@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { KubernetesObject, V1ContainerState, V1OwnerReference, V1Pod } from '@kubernetes/client-node';
-import { isMaster, isPreflightPod, preflightPodOf, workloadOf } from '../../kube/preflight-pods.ts';
+import { isMaster } from '../../kube/pod-ranks.ts';
+import { isPreflightPod, preflightPodOf, workloadOf } from '../../kube/preflight-pods.ts';
 import { jobKinds } from '../../kube/job-kinds/index.ts';
 import { kubeflowJob, type KubeflowKind } from '../../testbed/job-manifests.ts';
 

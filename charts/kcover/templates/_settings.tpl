@@ -4,6 +4,7 @@
 {{- $derived := dict
   "temporal" (dict "taskQueue" .Values.temporal.taskQueue)
   "records" (dict "directory" "/var/lib/kcover/records")
+  "recovery" (dict "evidence" (dict "directory" "/var/lib/kcover/evidence"))
   "health" (dict "listen" "0.0.0.0:9090")
 -}}
 {{- toYaml (mergeOverwrite (deepCopy .Values.settings.worker) $derived) -}}

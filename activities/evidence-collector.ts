@@ -1,0 +1,140 @@
+/** Puts what was found into the store, blacked out and within bounds, and remembers what is missing and why. */
+
+import { KcoverError } from '../contract/errors.ts';
+import { evidenceLimits, type EvidenceFile } from '../contract/evidence.ts';
+import { redactLines, type RedactionPattern } from '../policy/redaction.ts';
+import type { EvidenceDraft } from './evidence-store.ts';
+
+type Kept = Pick<EvidenceFile, 'file' | 'what' | 'pod' | 'container'>;
+
+/** Files that are written at the same moment: each may have so large a part of what is left. */
+export const atOnce = 16;
+
+/** Less than this of a log says nothing. */
+const leastBytes = 512;
+
+/** In history: the reasons, not a list of everything. */
+const becauseLength = 500;
+
+export class Collector {
+  readonly #draft: EvidenceDraft;
+  readonly #patterns: readonly RedactionPattern[];
+  readonly #most: number;
+  readonly #files: EvidenceFile[] = [];
+  readonly #missing = new Map<string, { readonly subjects: Set<string>; readonly say: (count: number) => string; readonly detail: string }>();
+  readonly #writing = new Set<Promise<void>>();
+  #used = 0;
+  #over = false;
+
+  /** `most`: bytes of everything together. */
+  constructor(draft: EvidenceDraft, patterns: readonly RedactionPattern[], most: number = evidenceLimits.bytes) {
+    this.#draft = draft;
+    this.#patterns = patterns;
+    this.#most = most;
+  }
+
+  get files(): readonly EvidenceFile[] {
+    return this.#files;
+  }
+
+  get bytes(): number {
+    return this.#files.reduce((sum, { bytes }) => sum + bytes, 0);
+  }
+
+  /** An object. Texts in it may quote anything. */
+  document(kept: Kept, object: unknown): Promise<void> {
+    let redacted = 0;
+    const blackOut = (_: string, value: unknown): unknown => {
+      if (typeof value !== 'string') return value;
+      const found = redactLines(value.split('\n'), this.#patterns);
+      redacted += found.redacted;
+      return found.lines.join('\n');
+    };
+    const text = `${JSON.stringify(object, blackOut, 2)}\n`;
+    if (Buffer.byteLength(text) > this.#room()) return Promise.resolve(this.miss(kept.what, kept.file, noRoom));
+    return this.#write({ ...kept, ...(redacted > 0 && { redacted }) }, text);
+  }
+
+  /** The end of a log, as much of it as there is room for. `cut`: something was cut off before. */
+  log(kept: Kept, text: string, cut: boolean): Promise<void> {
+    const room = Math.min(evidenceLimits.logBytes, this.#room());
+    if (room < leastBytes) return Promise.resolve(this.miss(kept.what, kept.pod ?? kept.file, noRoom));
+    const found = redactLines(text.split('\n').slice(-evidenceLimits.logLines - 1), this.#patterns);
+    const end = lastBytes(found.lines.join('\n'), room);
+    return this.#write({ ...kept, ...((cut || found.cut || end.cut) && { cut: true }), ...(found.redacted > 0 && { redacted: found.redacted }) }, end.text);
+  }
+
+  /** Something that was looked for and is not there. */
+  miss(what: Missing, subject: string, error: unknown): void {
+    const { why, detail } = reasonOf(error);
+    const key = `${what}\n${why}`;
+    const known = this.#missing.get(key);
+    if (known) known.subjects.add(subject);
+    else this.#missing.set(key, { subjects: new Set([subject]), say: (count) => `${missingWords[what](subject, count)}: ${why}`, detail });
+  }
+
+  /** After this nothing is added. What was missing, in one sentence. */
+  async end(): Promise<string | undefined> {
+    this.#over = true;
+    await Promise.allSettled(this.#writing);
+    const reasons = [...this.#missing.values()].map(({ subjects, say, detail }) => `${say(subjects.size)}${detail}`);
+    return reasons.length === 0 ? undefined : reasons.join('; ').slice(0, becauseLength);
+  }
+
+  /** The nearer the end, the less for each: nobody who comes later finds nothing, and nobody has to know how many come. */
+  #room(): number {
+    return Math.floor((this.#most - this.#used) / atOnce);
+  }
+
+  async #write(kept: Omit<EvidenceFile, 'bytes'>, text: string): Promise<void> {
+    if (this.#over) return;
+    const bytes = Buffer.byteLength(text);
+    this.#used += bytes;
+    const writing = this.#draft.write(kept.file, text).then(
+      () => void this.#files.push({ ...kept, bytes }),
+      (error: unknown) => {
+        this.#used -= bytes;
+        this.miss(kept.what, kept.pod ?? kept.file, error);
+      },
+    );
+    this.#writing.add(writing);
+    await writing;
+    this.#writing.delete(writing);
+  }
+}
+
+const noRoom = new Error('no room was left');
+
+/** Why something is missing, in words that are the same for all that lack it for this reason. */
+export class Missed extends Error {}
+
+function reasonOf(error: unknown): { readonly why: string; readonly detail: string } {
+  if (error instanceof KcoverError) return { why: error.message, detail: ` (first: ${error.because.slice(0, 160)})` };
+  return { why: error instanceof Error ? error.message : 'unknown failure', detail: '' };
+}
+
+export type Missing = EvidenceFile['what'] | 'pods' | 'some-events';
+
+const missingWords: Readonly<Record<Missing, (subject: string, count: number) => string>> = {
+  log: (_, count) => `logs of ${counted(count, 'pod')}`,
+  'previous-log': (_, count) => `earlier logs of ${counted(count, 'pod')}`,
+  pod: (_, count) => `state of ${counted(count, 'pod')}`,
+  pods: (subject) => subject,
+  node: (subject, count) => (count === 1 ? `node ${subject}` : `${count} nodes`),
+  events: (subject, count) => (count === 1 ? `Events of ${subject}` : `Events of ${count} objects`),
+  'some-events': (subject) => `some Events of ${subject}`,
+  job: () => 'the job',
+};
+
+const counted = (count: number, word: string): string => `${count} ${word}${count === 1 ? '' : 's'}`;
+
+/** Whole lines from the end, where there are any. */
+function lastBytes(text: string, most: number): { readonly text: string; readonly cut: boolean } {
+  const bytes = Buffer.from(text);
+  if (bytes.length <= most) return { text, cut: false };
+  const end = bytes.subarray(bytes.length - most);
+  const line = end.indexOf(10);
+  // A line without an end: not from the middle of a letter.
+  const start = line >= 0 && line < end.length - 1 ? line + 1 : end.findIndex((byte) => (byte & 0xc0) !== 0x80);
+  return { text: end.subarray(Math.max(0, start)).toString(), cut: true };
+}

@@ -1,0 +1,214 @@
+/** Gathers what can be had of an attempt until its time is over: first what is cheap, then the logs, failing ranks first. */
+
+import type { V1Pod } from '@kubernetes/client-node';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { formatDuration } from '../contract/duration.ts';
+import { KcoverError } from '../contract/errors.ts';
+import { evidenceLimits, type EvidenceRequest } from '../contract/evidence.ts';
+import { jobTitle } from '../contract/jobs.ts';
+import type { ObjectEvent } from '../kube/object-events.ts';
+import { inParallel } from '../kube/parallel.ts';
+import { atOnce, type Collector, Missed, type Missing } from './evidence-collector.ts';
+import type { EvidenceSource, FoundEvents } from './evidence-source.ts';
+import { jobSummary, type LogOf, logsOf, nodeSummary, podSummary } from './evidence-summary.ts';
+
+export interface Gathering {
+  readonly request: EvidenceRequest;
+  readonly source: EvidenceSource;
+  readonly into: Collector;
+  /** The time is over. */
+  readonly signal: AbortSignal;
+  /** How long one log may take, ms: a kubelet that is dead answers nothing. */
+  readonly logMs: number;
+}
+
+/** Never throws: what cannot be had is missing. */
+export async function gatherEvidence(gathering: Gathering): Promise<void> {
+  const { request } = gathering;
+  await Promise.all([gatherJob(gathering), gatherRanks(gathering), ...request.nodes.map((node) => gatherNode(gathering, node))]);
+}
+
+async function gatherJob(gathering: Gathering): Promise<void> {
+  const { request, source, into, signal } = gathering;
+  const { job } = request;
+  await Promise.all([
+    unlessMissing(gathering, ['job', job.name], async () => {
+      const object = await persistently(signal, () => source.job());
+      if (object?.metadata?.uid !== job.uid) throw new Missed('it is gone');
+      await into.document({ file: 'job.json', what: 'job' }, jobSummary(object));
+    }),
+    unlessMissing(gathering, ['events', jobTitle(job)], async () => {
+      const found = await eventsOf(gathering, 'job', jobTitle(job));
+      await keepEvents(gathering, 'job_events.json', found.of.get(job.uid));
+    }),
+  ]);
+}
+
+async function gatherNode(gathering: Gathering, name: string): Promise<void> {
+  const { request, source, into, signal } = gathering;
+  const stem = `node_${plainOr(name, request.nodes.indexOf(name))}`;
+  await Promise.all([
+    unlessMissing(gathering, ['node', name], async () => {
+      const node = await persistently(signal, () => source.node(name));
+      if (!node) throw new Missed('it is gone');
+      await into.document({ file: `${stem}.json`, what: 'node' }, nodeSummary(node));
+    }),
+    unlessMissing(gathering, ['events', `node ${name}`], async () => {
+      const found = await eventsOf(gathering, { node: name }, `node ${name}`);
+      await keepEvents(gathering, `${stem}_events.json`, found.of.get(name));
+    }),
+  ]);
+}
+
+/** A pod of the attempt, and how its files are called. */
+interface Rank {
+  readonly name: string;
+  readonly stem: string;
+  readonly pod: V1Pod;
+}
+
+async function gatherRanks(gathering: Gathering): Promise<void> {
+  const { request, source, into, signal } = gathering;
+  if (request.pods.length === 0) return;
+  const events = unlessMissing(gathering, ['events', 'pods'], () => eventsOf(gathering, 'pods', 'pods'));
+  const listed = await unlessMissing(gathering, ['pods', 'all pods'], () => persistently(signal, () => source.pods()));
+  const byUid = new Map(listed?.map((pod) => [pod.metadata?.uid, pod]));
+  const ranks = request.pods.flatMap(({ name, uid }, index): Rank[] => {
+    const pod = byUid.get(uid);
+    // Logs are read by name: those of a pod that took the name since are none of this attempt.
+    if (listed && !pod) into.miss('pod', name, new Missed('gone before they were read'));
+    return pod ? [{ name, stem: `pod_${plainOr(name, index)}`, pod }] : [];
+  });
+  const each = (what: 'pod' | 'events', keep: (rank: Rank) => Promise<void>) =>
+    inParallel(ranks, (rank) => unlessMissing(gathering, [what, rank.name], () => keep(rank)), atOnce);
+  await each('pod', ({ name, stem, pod }) => into.document({ file: `${stem}.json`, what: 'pod', pod: name }, podSummary(pod)));
+  const keepTold = async () => {
+    const told = await events;
+    await each('events', ({ name, stem, pod }) => keepEvents(gathering, `${stem}_events.json`, told?.of.get(pod.metadata?.uid ?? ''), { pod: name }));
+  };
+  await Promise.all([keepTold(), gatherLogs(gathering, ranks)]);
+}
+
+interface RankLog extends LogOf {
+  readonly rank: Rank;
+}
+
+async function gatherLogs(gathering: Gathering, ranks: readonly Rank[]): Promise<void> {
+  const wanted = ranks.flatMap((rank) => logsOf(rank.pod).map((log): RankLog => ({ ...log, rank })));
+  const kubelets = new Kubelets();
+  await inParallel(wanted, (log) => gatherLog(gathering, log, kubelets), atOnce);
+}
+
+async function gatherLog(gathering: Gathering, log: RankLog, kubelets: Kubelets): Promise<void> {
+  const { rank, container, previous } = log;
+  const what = previous ? 'previous-log' : 'log';
+  await unlessMissing(gathering, [what, rank.name], async () => {
+    const node = rank.pod.spec?.nodeName ?? '';
+    if (kubelets.isSilent(node)) throw new Missed(kubelets.words);
+    const found = await readWhole(gathering, log).catch((error: unknown) => {
+      if (error instanceof TooSlow) kubelets.silent(node, error.message);
+      throw error;
+    });
+    kubelets.answered();
+    if (found === undefined) return;
+    const name = `${rank.stem}_${plainOr(container, 0)}${previous ? '_previous' : ''}.log`;
+    await gathering.into.log({ file: name, what, pod: rank.name, container }, found.text, found.cut);
+  });
+}
+
+/** What one answer may hold. */
+const answerBytes = 16 * evidenceLimits.logBytes;
+
+/** A limit of bytes cuts the end off, which is what counts: where it was reached, fewer lines are asked for. */
+async function readWhole({ source, signal, logMs }: Gathering, { rank, ...log }: RankLog): Promise<{ text: string; cut: boolean } | undefined> {
+  for (const lines of [evidenceLimits.logLines, evidenceLimits.logLines / 10, 1]) {
+    const late = AbortSignal.timeout(logMs);
+    const both = AbortSignal.any([signal, late]);
+    const text = await within(both, () => source.log(rank.name, log, { lines, bytes: answerBytes, signal: both })).catch((error: unknown) => {
+      throw late.aborted && !signal.aborted ? new TooSlow(`no answer within ${formatDuration(logMs)}`) : error;
+    });
+    if (text === undefined) return undefined;
+    if (lines === 1 || Buffer.byteLength(text) < answerBytes) return { text, cut: lines < evidenceLimits.logLines };
+  }
+  return undefined;
+}
+
+class TooSlow extends Error {}
+
+/** Kubelets that did not answer are not asked again, and none is when nothing but silence was heard from as many as are asked at once. */
+class Kubelets {
+  readonly #silent = new Set<string>();
+  #heard = false;
+  words = '';
+
+  isSilent(node: string): boolean {
+    return this.#silent.has(node) || (!this.#heard && this.#silent.size >= atOnce);
+  }
+
+  silent(node: string, words: string): void {
+    this.words = words;
+    this.#silent.add(node);
+  }
+
+  answered(): void {
+    this.#heard = true;
+  }
+}
+
+async function eventsOf({ source, into, signal }: Gathering, of: Parameters<EvidenceSource['events']>[0], subject: string): Promise<FoundEvents> {
+  const found = await persistently(signal, () => source.events(of, signal));
+  if (found.more) into.miss('some-events', subject, new Missed('there are too many to read'));
+  return found;
+}
+
+async function keepEvents({ into }: Gathering, file: string, events: readonly ObjectEvent[] = [], of: { readonly pod?: string } = {}): Promise<void> {
+  if (events.length > 0) await into.document({ file, what: 'events', ...of }, events.slice(0, evidenceLimits.events));
+}
+
+/** What fails is noted as missing. */
+async function unlessMissing<T>({ into, signal }: Gathering, [what, subject]: readonly [Missing, string], work: () => Promise<T>): Promise<T | undefined> {
+  try {
+    if (signal.aborted) throw noTime;
+    return await work();
+  } catch (error) {
+    into.miss(what, subject, signal.aborted ? noTime : error);
+    return undefined;
+  }
+}
+
+const noTime = new Missed('no time was left');
+
+const againMs = 300;
+
+/** Asks again while the API server does not answer: everything else hangs on it. */
+async function persistently<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
+  for (;;) {
+    try {
+      return await within(signal, ask);
+    } catch (error) {
+      const mayPass = error instanceof KcoverError && (error.code === 'kube.unreachable' || error.code === 'kube.throttled');
+      if (!mayPass || signal.aborted) throw error;
+      await sleep(againMs, undefined, { signal });
+    }
+  }
+}
+
+/** Waits no longer than the signal, whatever the call does. */
+function within<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> {
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
+  const abort = () => reject(signal.reason);
+  if (signal.aborted) abort();
+  else {
+    signal.addEventListener('abort', abort, { once: true });
+    call()
+      .then(resolve, reject)
+      .finally(() => signal.removeEventListener('abort', abort));
+  }
+  return promise;
+}
+
+/**
+ * The name as a part of a file's name. Kubernetes lets hardly any other through, and none with an underscore, so that parts that are joined by
+ * one are never the parts of another.
+ */
+const plainOr = (name: string, index: number): string => (/^[a-z0-9][a-z0-9.-]{0,119}$/.test(name) ? name : `_${index}`);

@@ -1,0 +1,136 @@
+/** Where evidence lies: one directory for each incident, one in it for each attempt. */
+
+import { createHash, randomUUID } from 'node:crypto';
+import { mkdir, readdir, rename, rm, stat, unlink, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { KcoverError } from '../contract/errors.ts';
+import type { EvidenceFile } from '../contract/evidence.ts';
+import { recordFile } from './records.ts';
+
+/** One attempt's evidence while it is gathered. Nobody sees it before it is closed. */
+export interface EvidenceDraft {
+  write(file: string, text: string): Promise<void>;
+  /** Writes the index and takes the place of what was kept of the same attempt before. `digest`: SHA-256, hex. */
+  close(index: readonly EvidenceFile[]): Promise<{ readonly address: string; readonly digest: string }>;
+  discard(): Promise<void>;
+}
+
+/** Throws `records.unwritable` where nothing can be kept. */
+export interface EvidenceStore {
+  open(incident: string, attempt: number): Promise<EvidenceDraft>;
+  /** Removes some of what is too old, until `signal` says stop; never the incident that is named. Returns how many incidents. */
+  sweep(keep: string, signal: AbortSignal): Promise<number>;
+}
+
+export const indexFile = 'index.json';
+
+/** Below the directory of the store; named as the record of the incident is. */
+export const incidentDirectory = (incident: string): string => basename(recordFile(incident), '.json');
+export const attemptDirectory = (incident: string, attempt: number): string => join(incidentDirectory(incident), `attempt-${attempt}`);
+
+/** A name of ours that leads nowhere else. */
+const plain = /^\w[\w.-]{0,249}$/;
+
+export interface DirectoryEvidence {
+  readonly directory: string;
+  readonly keepMs: number;
+  /** Milliseconds since the epoch. */
+  readonly now: () => number;
+}
+
+export function directoryEvidence({ directory, keepMs, now }: DirectoryEvidence): EvidenceStore {
+  return {
+    async open(incident, attempt) {
+      if (!plain.test(incidentDirectory(incident))) throw new KcoverError('records.unwritable', `${incident} cannot be the name of a directory`);
+      const target = join(directory, attemptDirectory(incident, attempt));
+      const draft = join(directory, incidentDirectory(incident), `.attempt-${attempt}.${randomUUID().slice(0, 8)}.part`);
+      // Logs may hold what nobody should read: owner and group only.
+      await storing(draft, () => mkdir(draft, { recursive: true, mode: 0o750 }));
+      return new DirectoryDraft(draft, target);
+    },
+    sweep: (keep, signal) => sweep(directory, { keep: incidentDirectory(keep), before: now() - keepMs, signal }),
+  };
+}
+
+class DirectoryDraft implements EvidenceDraft {
+  readonly #draft: string;
+  readonly #target: string;
+  readonly #digests = new Map<string, string>();
+
+  constructor(draft: string, target: string) {
+    this.#draft = draft;
+    this.#target = target;
+  }
+
+  async write(file: string, text: string): Promise<void> {
+    if (!plain.test(file) || file === indexFile) throw new KcoverError('records.unwritable', `${file} cannot be the name of a file`);
+    const path = join(this.#draft, file);
+    try {
+      await storing(path, () => writeFile(path, text, { mode: 0o640 }));
+    } catch (error) {
+      await unlink(path).catch(() => undefined);
+      throw error;
+    }
+    this.#digests.set(file, createHash('sha256').update(text).digest('hex'));
+  }
+
+  close(index: readonly EvidenceFile[]): Promise<{ address: string; digest: string }> {
+    return storing(this.#target, async () => {
+      await writeFile(join(this.#draft, indexFile), `${JSON.stringify(index, undefined, 2)}\n`, { mode: 0o640 });
+      // A directory does not replace another that holds something.
+      const old = `${this.#draft}.old`;
+      await rename(this.#target, old).catch(unlessMissing);
+      await rename(this.#draft, this.#target);
+      await rm(old, { recursive: true, force: true });
+      return { address: this.#target, digest: digestOf(this.#digests) };
+    });
+  }
+
+  discard(): Promise<void> {
+    return rm(this.#draft, { recursive: true, force: true });
+  }
+}
+
+/** What `sha256sum` prints for all files in the order of their names, hashed once more: anybody can repeat it. */
+export function digestOf(digests: ReadonlyMap<string, string>): string {
+  const lines = [...digests].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([file, digest]) => `${digest}  ${file}\n`);
+  return createHash('sha256').update(lines.join('')).digest('hex');
+}
+
+async function storing<T>(path: string, write: () => Promise<T>): Promise<T> {
+  try {
+    return await write();
+  } catch (error) {
+    throw new KcoverError('records.unwritable', `write ${path}: ${error instanceof Error ? error.message : 'unknown failure'}`, {
+      what: 'the evidence store cannot be written',
+    });
+  }
+}
+
+function unlessMissing(error: unknown): void {
+  if (typeof error !== 'object' || error === null || !('code' in error) || error.code !== 'ENOENT') throw error;
+}
+
+/** Only what is named like an incident of ours is ever removed: anything else in the directory is somebody else's. */
+const ours = /^recovery_.*_(?<at>\d{4}-\d\d-\d\dT\d{6}\.\d{3}Z)$/;
+
+/** Work of one sweep: what was left is found by the next. */
+const swept = { looked: 50, removed: 5 } as const;
+
+async function sweep(
+  directory: string,
+  { keep, before, signal }: { readonly keep: string; readonly before: number; readonly signal: AbortSignal },
+): Promise<number> {
+  const begunAt = (name: string): string => ours.exec(name)?.groups?.['at'] ?? '';
+  const oldest = new Date(before).toISOString().replaceAll(':', '');
+  const old = (await readdir(directory)).filter((name) => name !== keep && begunAt(name) !== '' && begunAt(name) < oldest);
+  let removed = 0;
+  for (const name of old.toSorted((a, b) => (begunAt(a) < begunAt(b) ? -1 : 1)).slice(0, swept.looked)) {
+    if (signal.aborted || removed >= swept.removed) break;
+    // An incident that began long ago may have been added to just now.
+    if ((await stat(join(directory, name))).mtimeMs >= before) continue;
+    await rm(join(directory, name), { recursive: true, force: true });
+    removed += 1;
+  }
+  return removed;
+}

@@ -1,0 +1,131 @@
+/** Looks at the files of containers again and again, for whoever sends them. What cannot be had yet is waited for. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Logger } from 'pino';
+import { KcoverError } from '../contract/errors.ts';
+import { backOff, longestWait } from './back-off.ts';
+import type { Failure } from './controller-connection.ts';
+import { withDiskDeadline } from './disk-deadline.ts';
+import { reasonOf } from './system-error.ts';
+
+export interface LookoutStatus {
+  /** Why the directory cannot be looked at. */
+  readonly blind?: string;
+  /** Requests that failed, in a row. */
+  readonly failures: number;
+}
+
+/** What one look found. */
+export interface Look {
+  /** Names in the directory. */
+  readonly seen: number;
+  /** The request that was not taken, and ended it. */
+  readonly failure?: Failure | undefined;
+}
+
+export interface Lookout {
+  readonly signal: AbortSignal;
+  /** Asks the disk; one that hangs is told of, and waited for. */
+  fromDisk<T>(work: Promise<T>): Promise<T>;
+  /** Logs a trouble once in a while, not at every try. */
+  tell(trouble: string, facts: object, message: string): void;
+  /** A request was taken. */
+  succeeded(): void;
+  /** Looks until `stop`; a look that throws could not be made. */
+  start(look: () => Promise<Look>): void;
+  stop(): Promise<void>;
+  status(): LookoutStatus;
+}
+
+export interface LookoutOptions {
+  /** In messages: `preflight reports`. */
+  readonly what: string;
+  readonly everyMs: number;
+  readonly log: Logger;
+  /** Between 0 and 1; for the jitter. */
+  readonly chance?: (() => number) | undefined;
+}
+
+/** After this time the disk is said to hang, ms. */
+const patienceMs = 3000;
+/** Pause for each entry of a full directory, ms: ten times what it takes to look at one. */
+const restMs = 0.3;
+/** Nobody can put so many names there that the directory is looked at less often than this, ms. */
+const longestRestMs = 60_000;
+/** While it goes on failing, the log says so this often, ms. */
+const remindMs = 60_000;
+
+export const becauseOf = (error: unknown): string => (error instanceof KcoverError ? error.because : reasonOf(error));
+
+export function createLookout({ what, everyMs, log, chance = Math.random }: LookoutOptions): Lookout {
+  const stopping = new AbortController();
+  const { signal } = stopping;
+  const toldAt = new Map<string, number>();
+  let running = Promise.resolve();
+  let failures = 0;
+  let blind: string | undefined;
+
+  function tell(trouble: string, facts: object, message: string): void {
+    const now = performance.now();
+    if (now - (toldAt.get(trouble) ?? -Infinity) < remindMs) return;
+    toldAt.set(trouble, now);
+    log.warn(facts, message);
+  }
+
+  function cannotLook(because: string): void {
+    blind = because;
+    tell('blind', { because }, `${what} cannot be looked at`);
+  }
+
+  /** Another call would only hang beside it, and there are few threads. */
+  async function fromDisk<T>(work: Promise<T>): Promise<T> {
+    const timer = setTimeout(() => cannotLook(`the disk has not answered for ${patienceMs} ms`), patienceMs);
+    try {
+      const found = await work;
+      blind = undefined;
+      return found;
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
+  /** How long to wait until the next look, ms. */
+  function pauseAfter({ seen, failure }: Look): number {
+    if (!failure || signal.aborted) return Math.max(everyMs, Math.min(longestRestMs, restMs * seen));
+    const { reason, kind, because } = failure;
+    failures += 1;
+    tell('unsent', { because, kind }, `${what} do not reach the controller; they wait`);
+    const seeking = reason === 'unreachable' || reason === 'not-leading';
+    return backOff(failures, chance(), longestWait[seeking ? 'seeking' : 'refused']);
+  }
+
+  async function run(look: () => Promise<Look>): Promise<void> {
+    while (!signal.aborted) {
+      const pause = await look().then(pauseAfter, (error: unknown) => {
+        cannotLook(becauseOf(error));
+        return everyMs;
+      });
+      await sleep(pause, undefined, { signal }).catch(() => undefined);
+    }
+  }
+
+  return {
+    signal,
+    fromDisk,
+    tell,
+    succeeded() {
+      if (failures > 0) log.info({ failures }, `${what} reach the controller again`);
+      failures = 0;
+      toldAt.delete('unsent');
+    },
+    start(look) {
+      running = run(look);
+    },
+    async stop() {
+      stopping.abort();
+      // A disk that hangs does not hold up the end.
+      await withDiskDeadline(running).catch(() => undefined);
+    },
+    status: () => ({ failures, ...(blind !== undefined && { blind }) }),
+  };
+}

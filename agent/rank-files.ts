@@ -1,0 +1,95 @@
+/** Files that containers leave on this node, one of each rank. Tenants write there: what is listed and read is bounded, and no link is followed. */
+
+import type { Stats } from 'node:fs';
+import { KcoverError } from '../contract/errors.ts';
+import { listHostDirectory, openHostFile, readAtMost } from './host-root.ts';
+
+/** A file as it was listed. */
+export interface RankFile {
+  /** `<namespace>/<workload>-<rank>.json` */
+  readonly key: string;
+  readonly namespace: string;
+  readonly workload: string;
+  readonly rank: number;
+  /** Another one whenever the file was written. */
+  readonly version: string;
+  /** When it was last written, the node's clock, ms. */
+  readonly writtenMs: number;
+}
+
+export interface RankListing {
+  /** The newest of each namespace first. */
+  readonly files: readonly RankFile[];
+  /** What stands there and is no such file, or is one too many. */
+  readonly ignored: number;
+}
+
+/** What a file held when it was as it was listed. */
+export interface RankFileText {
+  /** Undefined when it is too long. */
+  readonly text: string | undefined;
+}
+
+/** More files than names are wanted of a namespace, so that the newest are among them when old ones pile up. */
+const most = { namespaces: 1000, names: 10_000, files: 1000 } as const;
+
+const label = '[a-z0-9](?:[-a-z0-9]*[a-z0-9])?';
+const namespaceName = new RegExp(`^(?=.{1,63}$)${label}$`);
+const fileName = new RegExp(`^(?<workload>${label}(?:\\.${label})*)-(?<rank>0|[1-9]\\d{0,3})\\.json$`);
+/** RFC 3339 has no years above 9999; a file can say that it was written then. */
+const lastMs = Date.parse('9999-12-31T23:59:59.999Z');
+
+const versionOf = ({ mtimeMs, ctimeMs, size }: Stats): string => `${mtimeMs}/${ctimeMs}/${size}`;
+
+/** RFC 3339, ms. */
+export const writtenAtOf = ({ writtenMs }: RankFile): string => new Date(Math.min(Math.max(0, writtenMs), lastMs)).toISOString();
+
+function rankFile(namespace: string, name: string, stats: Stats): RankFile | undefined {
+  const { workload, rank } = fileName.exec(name)?.groups ?? {};
+  if (workload === undefined || !stats.isFile()) return undefined;
+  return { key: `${namespace}/${name}`, namespace, workload, rank: Number(rank), version: versionOf(stats), writtenMs: stats.mtimeMs };
+}
+
+async function listNamespace(hostRoot: string, directory: string, namespace: string): Promise<RankListing> {
+  const isRankFile = (name: string): boolean => fileName.test(name);
+  const { entries, more, others } = await listHostDirectory(hostRoot, `${directory}/${namespace}`, most.names, isRankFile);
+  const files = entries
+    .map(({ name, stats }) => rankFile(namespace, name, stats))
+    .filter((file) => file !== undefined)
+    .toSorted((one, other) => other.writtenMs - one.writtenMs)
+    .slice(0, most.files);
+  return { files, ignored: others + entries.length - files.length + Number(more) };
+}
+
+/** What lies below `directory`. Throws `refused` when it cannot be looked at. */
+export async function listRankFiles(hostRoot: string, directory: string): Promise<RankListing> {
+  // A name that no namespace has takes the place of none.
+  const isNamespace = (name: string): boolean => namespaceName.test(name);
+  const { entries, more, others } = await listHostDirectory(hostRoot, directory, most.namespaces, isNamespace).catch((error: unknown) => {
+    // Normal before the first such container of the node.
+    if (error instanceof KcoverError && error.code === 'not-found') return { entries: [], more: false, others: 0 };
+    throw error;
+  });
+  const files: RankFile[] = [];
+  let ignored = others + Number(more);
+  for (const { name, stats } of entries) {
+    // One that cannot be read, or is gone by now, hides no other.
+    const found = stats.isDirectory() ? await listNamespace(hostRoot, directory, name).catch(() => undefined) : undefined;
+    files.push(...(found?.files ?? []));
+    ignored += found?.ignored ?? 1;
+  }
+  return { files, ignored };
+}
+
+/** Its text, up to so many bytes. `changed`: it was written meanwhile. Throws `refused` or `not-found`. */
+export async function readRankFile(hostRoot: string, directory: string, file: RankFile, bytes: number): Promise<RankFileText | 'changed'> {
+  const opened = await openHostFile(hostRoot, `${directory}/${file.key}`);
+  try {
+    const before = await opened.stat();
+    if (versionOf(before) !== file.version) return 'changed';
+    const text = before.size > bytes ? undefined : await readAtMost(opened, before.size);
+    return versionOf(await opened.stat()) === file.version ? { text } : 'changed';
+  } finally {
+    await opened.close();
+  }
+}

@@ -1,0 +1,32 @@
+import { KcoverError } from '../../contract/errors.ts';
+import { type CommandEntry, sharedOptions } from '../command.ts';
+
+export const report: CommandEntry = {
+  summary: 'Print everything about one recovery that has ended, as Markdown: timeline, faults, decisions, stops, evidence.',
+  arguments: [{ name: '<incident>', describe: 'Id of the recovery, as kcover incidents prints it' }],
+  options: [
+    { ...sharedOptions.records, describe: 'Look into the records of a worker before Temporal is asked' },
+    { flags: '--evidence <directory>', describe: 'Evidence store of a worker (recovery.evidence.directory): also list the files that were kept' },
+    { ...sharedOptions.output, describe: 'How to print; table is Markdown' },
+  ],
+  examples: [
+    'kcover report recovery/train/llm/0b1c8d5e/2026-11-21T07:09:03.117Z > report.md',
+    'kcover report recovery/train/llm/0b1c8d5e/2026-11-21T07:09:03.117Z --records /var/lib/kcover/records --evidence /var/lib/kcover/evidence --output json',
+  ],
+  exits: ['notFound', 'unreachable'],
+  async run(typed, { session }) {
+    const { findRecord } = await import('../report/find-record.ts');
+    const { readEvidence } = await import('../report/evidence-index.ts');
+    const { reportOf } = await import('../report/incident-report.ts');
+    const incident = typed.argument('incident');
+    const record = await findRecord({ incident, records: typed.option('records'), temporal: () => session.temporal() });
+    if (!record)
+      throw new KcoverError('not-found', `nobody has a record of ${incident}`, {
+        what: 'there is no such report',
+        try: 'kcover status while it is open; --records with the records of a worker when Temporal has forgotten it',
+      });
+    const store = typed.option('evidence');
+    const evidence = store === undefined ? undefined : await readEvidence(store, record);
+    return { data: { record, ...(evidence && { evidence }) }, text: reportOf(record, evidence) };
+  },
+};

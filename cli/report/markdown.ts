@@ -1,0 +1,39 @@
+/** Markdown that means the same whatever others wrote into it. */
+
+/** One line without control characters, in which nothing is markup. */
+export const plain = (text: string): string =>
+  text
+    .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
+    .trim()
+    .replaceAll(/[\\`*[\]<>|]/g, (sign) => `\\${sign}`);
+
+/** As it stands, in a font for code. */
+export const code = (text: string): string => `\`${text.replaceAll(/[\p{Cc}\p{Cf}`\s|]+/gu, ' ').trim()}\``;
+
+/** Empty where there are no rows. */
+export function grid(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  if (rows.length === 0) return '';
+  const line = (cells: readonly string[]) => `| ${cells.map((cell) => (cell === '' ? '-' : cell)).join(' | ')} |`;
+  return [line(head), line(head.map(() => '---')), ...rows.map(line)].join('\n');
+}
+
+export const list = (items: readonly string[]): string => items.map((item) => `- ${item}`).join('\n');
+
+/** Several lines as others wrote them. */
+export function quote(lines: readonly string[]): string {
+  const text = lines.map((line) => line.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ').trimEnd());
+  const longest = Math.max(2, ...text.flatMap((line) => [...line.matchAll(/`+/g)].map(([ticks]) => ticks.length)));
+  const fence = '`'.repeat(longest + 1);
+  return [fence, ...text, fence].join('\n');
+}
+
+export interface Section {
+  readonly title: string;
+  /** Left out with its title where there is none. */
+  readonly text: string | undefined;
+}
+
+export const sections = (title: string, intro: string, all: readonly Section[]): string =>
+  [`# ${title}`, intro, ...all.flatMap((section) => (section.text === undefined || section.text === '' ? [] : [`## ${section.title}`, section.text]))].join(
+    '\n\n',
+  );

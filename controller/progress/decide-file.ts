@@ -1,0 +1,46 @@
+/** Whether a progress file counts, and what of it is believed: a tenant wrote it, with a clock of its own. Pure. */
+
+import type { JobProgress, ProgressFile } from '../../contract/progress.ts';
+import type { TrainingPod } from '../../kube/training-pods.ts';
+
+/** What contradicts itself. `clock`: a time that cannot be. `checkpoint-ahead`: a checkpoint of a step that is not done yet. */
+export type Oddity = 'clock' | 'checkpoint-ahead';
+
+export type ProgressDecision =
+  | { readonly answer: 'counted'; readonly pod: TrainingPod; readonly progress: JobProgress; readonly odd: readonly Oddity[] }
+  | { readonly answer: 'no-pod' | 'not-started' | 'stale' };
+
+/** Container times are whole seconds, ms. */
+const slackMs = 1000;
+/** A file may say that its step is done somewhat after it was written: of two clocks of one node, ms. */
+const leadMs = 60_000;
+/** How far the clock of a node may be ahead of ours, ms. */
+const aheadMs = 5 * 60_000;
+
+/** `pods`: of the file's namespace, job and rank on the reporter's node. `now`: UTC, ms. */
+export function decideProgress(file: ProgressFile, pods: readonly TrainingPod[], now: number): ProgressDecision {
+  const present = pods.filter(({ present }) => present);
+  if (present.length === 0) return { answer: 'no-pod' };
+  const started = present.flatMap((pod) => (pod.startedAt === undefined ? [] : [{ pod, from: Date.parse(pod.startedAt) - slackMs }]));
+  if (started.length === 0) return { answer: 'not-started' };
+  const writtenMs = Date.parse(file.writtenAt);
+  // Of several it is the last that had begun when the file was written.
+  const [writer] = started.filter(({ from }) => from <= writtenMs).toSorted((a, b) => b.from - a.from);
+  return writer ? { answer: 'counted', pod: writer.pod, ...believed(file, writer.from, now) } : { answer: 'stale' };
+}
+
+function believed({ progress, writtenAt }: ProgressFile, from: number, now: number): { progress: JobProgress; odd: readonly Oddity[] } {
+  const { step, checkpointStep } = progress;
+  const at = Math.min(instantOf(Date.parse(progress.at), from, Date.parse(writtenAt)), now + aheadMs);
+  const checkpoint = checkpointStep === undefined ? {} : { checkpointStep: Math.min(checkpointStep, step) };
+  return {
+    progress: { step, ...checkpoint, at: new Date(at).toISOString() },
+    odd: [
+      ...(at === Date.parse(progress.at) ? [] : ['clock' as const]),
+      ...(checkpointStep !== undefined && checkpointStep > step ? ['checkpoint-ahead' as const] : []),
+    ],
+  };
+}
+
+/** What was done before its container began, or after the file was written, was done when the file was written. */
+const instantOf = (at: number, from: number, writtenMs: number): number => (at >= from && at <= writtenMs + leadMs ? at : writtenMs);

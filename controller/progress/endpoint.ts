@@ -1,0 +1,37 @@
+/** `POST /v1/progress`: what agents read in the progress files of their nodes. */
+
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { type ProgressAnswer, progressPath } from '../../contract/progress.ts';
+import { progressFiles } from '../../contract/progress.schema.ts';
+import { firstIssue, notLeading, type Refusal, refused, type Reporter } from '../reporter.ts';
+import type { ProgressWatch } from './watch.ts';
+
+/** What only a leader has. */
+export interface ProgressTaker extends Pick<ProgressWatch, 'take'> {
+  /** Whether the pods of jobs were listed: before, no file could be told from one of an earlier attempt. */
+  sees(): boolean;
+}
+
+export interface ProgressEndpoint {
+  /** Undefined while we do not lead. */
+  readonly progress: () => ProgressTaker | undefined;
+  /** Who was let in. */
+  readonly reporterOf: (request: FastifyRequest) => Reporter | undefined;
+  readonly reject: (reply: FastifyReply, refusal: Refusal) => FastifyReply;
+}
+
+export function takeProgress(server: FastifyInstance, { progress, reporterOf, reject }: ProgressEndpoint): void {
+  server.post(progressPath, async (request, reply) => {
+    const reporter = reporterOf(request);
+    if (!reporter) return reject(reply, refused('unauthenticated', 'a bearer token is needed'));
+    const parsed = progressFiles.safeParse(request.body);
+    if (!parsed.success) return reject(reply, refused('malformed', firstIssue(parsed.error.issues)));
+    const { node, files } = parsed.data;
+    if (node !== reporter.node) return reject(reply, refused('other-node', `the files are of ${node}, their sender runs on ${reporter.node}`));
+    const taker = progress();
+    if (!taker) return reject(reply, notLeading());
+    if (!taker.sees()) return reject(reply, refused('kube-unreachable', 'the pods of jobs are not listed yet'));
+    const counted = files.filter((file) => taker.take(file, node) === 'counted').length;
+    return reply.code(200).send({ counted, ignored: files.length - counted } satisfies ProgressAnswer);
+  });
+}

@@ -1,0 +1,173 @@
+/**
+ * Keeps the progress annotations of jobs: of each job the newest progress of the rank that speaks for it, written rarely. What begins an
+ * attempt, and what was last known when a fault is told, is written at once.
+ */
+
+import type { JobRef } from '../../contract/jobs.ts';
+import type { JobProgress } from '../../contract/progress.ts';
+import type { TrainingPod } from '../../kube/training-pods.ts';
+
+export interface KeeperOptions {
+  /** Least time between two writes of one job, ms. */
+  readonly everyMs: number;
+  /** False when the job is gone. Throws when it shall be tried again. */
+  readonly write: (job: JobRef, progress: JobProgress) => Promise<boolean>;
+  /** What the job says already, as far as it is known. */
+  readonly annotated: (job: JobRef) => JobProgress | undefined;
+  /** Whether a pod, by UID, belongs to the present attempt. */
+  readonly isPresent: (pod: string) => boolean;
+  readonly timing: Timing;
+  readonly onWrite: (job: JobRef, result: WriteResult, error?: unknown) => void;
+  /** Jobs that are remembered; whoever has been silent for longest is forgotten first. */
+  readonly most?: number;
+  /** Writes in flight. */
+  readonly parallel?: number;
+}
+
+export type WriteResult = 'written' | 'gone' | 'failed';
+
+export interface Timing {
+  /** Monotonic, ms. */
+  readonly now: () => number;
+  /** Acts after so many ms; returns how to call that off. */
+  readonly after: (ms: number, act: () => void) => () => void;
+}
+
+export interface ProgressKeeper {
+  /** Progress that counts. `stepped-back`: the pod was further before; it is believed all the same. */
+  take(pod: TrainingPod, rank: number, progress: JobProgress): 'taken' | 'stepped-back' | 'not-its-turn';
+  /** The last known progress of the job is written now. */
+  hasten(job: JobRef): void;
+  forget(uid: string): void;
+  /** Jobs that are remembered. */
+  readonly size: number;
+}
+
+/** Even what is urgent waits so long after the last write of the job, ms: a node can report faults as often as it likes. */
+const leastMs = 1000;
+const longestRetryMs = 60_000;
+
+interface Kept {
+  readonly job: JobRef;
+  speaker?: { readonly rank: number; readonly pod: string };
+  newest?: JobProgress;
+  written: JobProgress | undefined;
+  /** When the last write began. */
+  lastMs: number;
+  urgent: boolean;
+  state: 'idle' | 'queued' | 'writing';
+  failures: number;
+  callOff?: () => void;
+}
+
+export function keepProgress(options: KeeperOptions): ProgressKeeper {
+  const { everyMs, annotated, isPresent, timing, most = 10_000, parallel = 16 } = options;
+  /** By UID; who was heard last comes last. */
+  const jobs = new Map<string, Kept>();
+  const queue: Kept[] = [];
+  let inFlight = 0;
+
+  function remember(job: JobRef): Kept {
+    const kept = jobs.get(job.uid) ?? { job, written: annotated(job), lastMs: -Infinity, urgent: false, state: 'idle', failures: 0 };
+    jobs.delete(job.uid);
+    jobs.set(job.uid, kept);
+    const [oldest] = jobs.keys();
+    if (jobs.size > most && oldest !== undefined) forget(oldest);
+    return kept;
+  }
+
+  function forget(uid: string): void {
+    jobs.get(uid)?.callOff?.();
+    jobs.delete(uid);
+  }
+
+  function take(pod: TrainingPod, rank: number, progress: JobProgress): ReturnType<ProgressKeeper['take']> {
+    const kept = remember(pod.job);
+    const { speaker, newest } = kept;
+    const speaks = speaker !== undefined && isPresent(speaker.pod);
+    // Its own words again, or those of a rank that comes before it.
+    if (speaks && rank > speaker.rank) return 'not-its-turn';
+    if (!speaks) begin(kept, pod, speaker === undefined);
+    kept.speaker = { rank, pod: pod.uid };
+    kept.newest = progress;
+    plan(kept);
+    return speaker?.pod === pod.uid && newest !== undefined && progress.step < newest.step ? 'stepped-back' : 'taken';
+  }
+
+  /** The first of an attempt; but what another leader has written of the same attempt needs no haste. */
+  function begin(kept: Kept, { startedAt = '' }: TrainingPod, unheard: boolean): void {
+    const known = unheard && kept.written !== undefined && Date.parse(kept.written.at) >= Date.parse(startedAt);
+    if (known) kept.lastMs = timing.now();
+    else kept.urgent = true;
+  }
+
+  function hasten({ uid }: JobRef): void {
+    const kept = jobs.get(uid);
+    if (!kept) return;
+    kept.urgent = true;
+    plan(kept);
+  }
+
+  function plan(kept: Kept): void {
+    kept.callOff?.();
+    if (kept.state !== 'idle') return;
+    if (isSame(kept.newest, kept.written)) {
+      kept.urgent = false;
+      return;
+    }
+    const rest = kept.failures > 0 ? Math.min(longestRetryMs, 500 * 2 ** Math.min(kept.failures, 10)) : kept.urgent ? leastMs : everyMs;
+    kept.callOff = timing.after(Math.max(0, kept.lastMs + rest - timing.now()), () => {
+      kept.state = 'queued';
+      queue.push(kept);
+      pump();
+    });
+  }
+
+  function pump(): void {
+    while (inFlight < parallel) {
+      const kept = queue.shift();
+      if (!kept) return;
+      void write(kept);
+    }
+  }
+
+  async function write(kept: Kept): Promise<void> {
+    const { job, newest } = kept;
+    if (newest === undefined || jobs.get(job.uid) !== kept) return;
+    kept.state = 'writing';
+    kept.urgent = false;
+    kept.lastMs = timing.now();
+    inFlight++;
+    const result = await attempt(job, newest);
+    inFlight--;
+    kept.state = 'idle';
+    kept.failures = result === 'failed' ? kept.failures + 1 : 0;
+    if (result === 'written') kept.written = newest;
+    if (result === 'gone') forget(job.uid);
+    else if (jobs.get(job.uid) === kept) plan(kept);
+    pump();
+  }
+
+  async function attempt(job: JobRef, progress: JobProgress): Promise<WriteResult> {
+    try {
+      const result = (await options.write(job, progress)) ? 'written' : 'gone';
+      options.onWrite(job, result);
+      return result;
+    } catch (error) {
+      options.onWrite(job, 'failed', error);
+      return 'failed';
+    }
+  }
+
+  return {
+    take,
+    hasten,
+    forget,
+    get size() {
+      return jobs.size;
+    },
+  };
+}
+
+const isSame = (a: JobProgress | undefined, b: JobProgress | undefined): boolean =>
+  a?.step === b?.step && a?.checkpointStep === b?.checkpointStep && Date.parse(a?.at ?? '') === Date.parse(b?.at ?? '');

@@ -1,0 +1,119 @@
+/** Progress of training while we lead: from the files that agents send to the annotations of jobs. */
+
+import type { Logger } from 'pino';
+import { type JobRef, jobTitle } from '../../contract/jobs.ts';
+import type { ProgressFile } from '../../contract/progress.ts';
+import { isMaster, rankOf } from '../../kube/pod-ranks.ts';
+import { type TrainingPod, trainingPodOf } from '../../kube/training-pods.ts';
+import type { WatchEvent } from '../../kube/watch.ts';
+import type { Letter } from '../letters.ts';
+import type { ControllerMetrics } from '../metrics.ts';
+import type { KnownJob } from '../watchers/jobs.ts';
+import { decideProgress, type ProgressDecision } from './decide-file.ts';
+import { keepProgress, type KeeperOptions, type Timing, type WriteResult } from './keeper.ts';
+import { openTrainingPods } from './pod-table.ts';
+
+type Pod = Parameters<typeof trainingPodOf>[0];
+
+export interface ProgressOptions {
+  /** As the keeper needs it. */
+  readonly write: KeeperOptions['write'];
+  readonly everyMs: number;
+  readonly job: (uid: string) => KnownJob | undefined;
+  readonly metrics: Pick<ControllerMetrics, 'progressFiles' | 'progressOdd' | 'progressWrites'>;
+  readonly log: Logger;
+  /** Nothing is written after it. */
+  readonly signal: AbortSignal;
+}
+
+export interface ProgressWatch {
+  /** A pod of a job changed. */
+  see(event: WatchEvent<Pod>): void;
+  /** What a file of this node is worth. */
+  take(file: ProgressFile, node: string): ProgressDecision['answer'];
+  /** A letter is sent: where it opens an incident, the last known progress of its jobs is written before they are stopped. */
+  heed(letter: Letter): void;
+  /** The job object is gone. */
+  forget(job: JobRef): void;
+}
+
+/** While writes go on failing, the log says so this often, ms. */
+const remindMs = 60_000;
+
+export function watchProgress({ write, everyMs, job, metrics, log, signal }: ProgressOptions): ProgressWatch {
+  const pods = openTrainingPods();
+  const keeper = keepProgress({
+    everyMs,
+    write,
+    annotated: ({ uid }) => job(uid)?.progress,
+    isPresent: (uid) => pods.get(uid)?.present === true,
+    timing: timingUntil(signal),
+    onWrite: tellWrite,
+  });
+  /** What was said to be odd, by pod and oddity, and not again. */
+  const told = new Set<string>();
+  let remindedAt = -Infinity;
+
+  function tellWrite(ref: JobRef, result: WriteResult, error?: unknown): void {
+    metrics.progressWrites.inc({ result });
+    if (result !== 'failed' || signal.aborted || performance.now() - remindedAt < remindMs) return;
+    remindedAt = performance.now();
+    log.warn({ job: ref, err: error }, `the progress of ${jobTitle(ref)} cannot be written yet`);
+  }
+
+  function tellOdd({ uid, job: ref }: TrainingPod, what: string): void {
+    metrics.progressOdd.inc({ what });
+    const key = `${uid} ${what}`;
+    if (told.has(key)) return;
+    if (told.size >= 10_000) told.clear();
+    told.add(key);
+    log.warn({ job: ref, what }, `the progress of ${jobTitle(ref)} is odd: ${oddities[what] ?? what}`);
+  }
+
+  function rankIn({ place, job: { uid } }: TrainingPod): number | undefined {
+    const known = job(uid);
+    // Of every kind with a master it is the master whose success is the job's.
+    return rankOf(place, known && isMaster(known.succeedsWith?.role));
+  }
+
+  function take(file: ProgressFile, node: string): ProgressDecision['answer'] {
+    const writers = pods.on(node).filter((pod) => pod.job.namespace === file.namespace && pod.workload === file.job && rankIn(pod) === file.rank);
+    const decision = decideProgress(file, writers, Date.now());
+    metrics.progressFiles.inc({ answer: decision.answer });
+    if (decision.answer !== 'counted') return decision.answer;
+    for (const odd of decision.odd) tellOdd(decision.pod, odd);
+    if (keeper.take(decision.pod, file.rank, decision.progress) === 'stepped-back') tellOdd(decision.pod, 'step-back');
+    return 'counted';
+  }
+
+  return {
+    see({ type, object }) {
+      const pod = type === 'deleted' ? undefined : trainingPodOf(object);
+      if (pod) pods.put(pod);
+      else pods.remove(object.metadata?.uid ?? '');
+    },
+    take,
+    heed({ says, starts }) {
+      if (says !== 'faultsObserved' && says !== 'recover') return;
+      if (starts?.kind === 'job') keeper.hasten(starts.job);
+      else if (starts?.kind === 'node') for (const under of pods.jobsOn(starts.node)) keeper.hasten(under);
+    },
+    forget: ({ uid }) => keeper.forget(uid),
+  };
+}
+
+const oddities: Readonly<Record<string, string>> = {
+  clock: 'it is of a time at which it cannot have been written; the time of the file counts',
+  'checkpoint-ahead': 'its checkpoint is of a later step; it counts as one of this step',
+  'step-back': 'its step is below the one before; the newer file counts',
+};
+
+const timingUntil = (signal: AbortSignal): Timing => ({
+  now: () => performance.now(),
+  after(ms, act) {
+    const timer = setTimeout(() => {
+      if (!signal.aborted) act();
+    }, ms).unref();
+    return () => clearTimeout(timer);
+  },
+});

@@ -1,0 +1,70 @@
+/** Events that others wrote about an object: what `kubectl describe` shows. */
+
+import type { CoreV1Event, KubernetesListObject } from '@kubernetes/client-node';
+import type { Kube } from './connection.ts';
+import { askKube, continueOf } from './requests.ts';
+import { timeOrEpoch } from './time.ts';
+
+export interface ObjectEvent {
+  /** RFC 3339: when it was last seen. */
+  readonly at: string;
+  readonly type: string;
+  readonly reason: string;
+  readonly message: string;
+  readonly count: number;
+  readonly from: string;
+}
+
+/** Which objects: of a kind in a namespace, all of them or one. */
+export interface EventsOf {
+  readonly namespace: string;
+  readonly kind: string;
+  readonly name?: string;
+  readonly signal: AbortSignal;
+}
+
+/** Pages of 500 Events. A namespace may hold very many, and the API server looks at each of them. */
+const pages = 20;
+
+/** Newest first, by the UID of the object; of a node, for which kubelets write its name in place of a UID, by its name. Told `more` when there were too many to read. */
+export async function eventsByObject(
+  kube: Kube,
+  { namespace, kind, name, signal }: EventsOf,
+): Promise<{ readonly of: ReadonlyMap<string, readonly ObjectEvent[]>; readonly more: boolean }> {
+  const fieldSelector = [`involvedObject.kind=${kind}`, ...(name === undefined ? [] : [`involvedObject.name=${name}`])].join(',');
+  const found: CoreV1Event[] = [];
+  let next: string | undefined;
+  for (let page = 0; page < pages; page++) {
+    const query = { fieldSelector, limit: '500', continue: next };
+    const path = `/api/v1/namespaces/${namespace}/events`;
+    const list: KubernetesListObject<CoreV1Event> = await askKube(kube, { method: 'GET', path, query, signal }, `list the Events of ${kind}s in ${namespace}`);
+    found.push(...list.items);
+    next = continueOf(list);
+    if (next === undefined) break;
+  }
+  const byKey = Map.groupBy(found, ({ involvedObject }) => (kind === 'Node' ? involvedObject.name : involvedObject.uid) ?? '');
+  return {
+    of: new Map([...byKey].map(([key, events]) => [key, events.map(objectEvent).toSorted((a, b) => b.at.localeCompare(a.at))])),
+    more: next !== undefined,
+  };
+}
+
+const objectEvent = ({
+  eventTime,
+  firstTimestamp,
+  lastTimestamp,
+  series,
+  type,
+  reason,
+  message,
+  count,
+  source,
+  reportingComponent,
+}: CoreV1Event): ObjectEvent => ({
+  at: timeOrEpoch(series?.lastObservedTime ?? lastTimestamp ?? eventTime ?? firstTimestamp),
+  type: type ?? '',
+  reason: reason ?? '',
+  message: message ?? '',
+  count: series?.count ?? count ?? 1,
+  from: reportingComponent || (source?.component ?? ''),
+});

@@ -1,0 +1,62 @@
+/** Whose pod it is, and which rank of that: the same for tests of nodes and for training. Pure. */
+
+import type { V1Pod } from '@kubernetes/client-node';
+import type { Workload } from '../contract/preflight.ts';
+import { controllingJob } from './job-kinds/index.ts';
+
+const lws = 'leaderworkerset.sigs.k8s.io';
+const training = 'training.kubeflow.org';
+const batchLabel = 'batch.kubernetes.io';
+
+/** Its place among the pods of its workload. A worker's rank depends on whether there is a master beside it. */
+export type Place = { readonly rank: number } | { readonly worker: number };
+
+export interface Member {
+  readonly workload: Workload;
+  /** Undefined for one that takes no part, such as a parameter server. */
+  readonly place: Place | undefined;
+}
+
+/** Whether a role of a Kubeflow job is rank 0 and moves its workers up by one. */
+export const isMaster = (role: string | undefined): boolean => role === 'master' || role === 'chief' || role === 'launcher';
+
+/** The kinds of workload, the first that fits. A LeaderWorkerSet wins: its pods may carry labels of others. Undefined where there are no ranks. */
+export function memberOf(pod: V1Pod): Member | undefined {
+  const { namespace = '', labels: worn = {}, annotations: noted = {}, ownerReferences } = pod.metadata ?? {};
+  const job = controllingJob(namespace, ownerReferences);
+  const owner = ownerReferences?.find(({ controller }) => controller === true)?.uid;
+  const member = (name: string, uid: string | undefined, place: Place | undefined): Member | undefined =>
+    uid === undefined || uid === '' ? undefined : { workload: { namespace, name, uid, ...(job && { job }) }, place };
+
+  const set = worn[`${lws}/name`];
+  if (set) {
+    const group = worn[`${lws}/group-index`] ?? '';
+    return decimal(group) === undefined ? undefined : member(`${set}-${group}`, worn[`${lws}/group-key`] || owner, ranked(worn[`${lws}/worker-index`]));
+  }
+  const kubeflow = worn[`${training}/job-name`];
+  if (kubeflow) return member(kubeflow, owner, placeOf(worn[`${training}/replica-type`], worn[`${training}/replica-index`]));
+  const batch = worn[`${batchLabel}/job-name`] ?? worn['job-name'];
+  const index = `${batchLabel}/job-completion-index`;
+  return batch ? member(batch, owner, ranked(noted[index] ?? worn[index])) : undefined;
+}
+
+const decimal = (text: string | undefined): number | undefined => (text !== undefined && /^\d{1,9}$/.test(text.trim()) ? Number(text) : undefined);
+
+function ranked(text: string | undefined): Place | undefined {
+  const rank = decimal(text);
+  return rank === undefined ? undefined : { rank };
+}
+
+/** Parameter servers and evaluators take no part. */
+function placeOf(type: string | undefined, index: string | undefined): Place | undefined {
+  const role = type?.toLowerCase();
+  if (isMaster(role)) return { rank: 0 };
+  const worker = role === 'worker' ? decimal(index) : undefined;
+  return worker === undefined ? undefined : { worker };
+}
+
+/** `led`: whether there is a master beside it; undefined while that is not known, and so is the rank of a worker. */
+export function rankOf(place: Place | undefined, led: boolean | undefined): number | undefined {
+  if (place === undefined || 'rank' in place) return place?.rank;
+  return led === undefined ? undefined : place.worker + (led ? 1 : 0);
+}

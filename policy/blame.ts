@@ -1,0 +1,46 @@
+/** Who caused a fault, so that nobody pays for the faults of others. */
+
+import { type Action, type Blame, blames, type Fault } from '../contract/faults.ts';
+
+/**
+ * Whom faults that belong together blame. The strongest explains the others: a container that exits beside a broken GPU did so because of it.
+ * The word of a person blames nobody.
+ */
+export function blameOf(faults: readonly Fault[]): Blame {
+  const found = new Set(faults.map(blameOfOne));
+  return blames.find((blame) => found.has(blame)) ?? 'unknown';
+}
+
+/** Source: NVIDIA's Xid catalogue, whose action says whether the application or the device is to be seen to. */
+const byAction = {
+  ignore: 'unknown',
+  'restart-app': 'user',
+  'reset-gpu': 'hardware',
+  reboot: 'hardware',
+  'contact-support': 'hardware',
+} as const satisfies Record<Action, Blame>;
+
+/** Source: Kubernetes' reasons for the end of a pod. A container that could not be started may lack its image's command or the device's driver. */
+const byPodCode: Readonly<Record<string, Blame>> = {
+  'pod/exit': 'user',
+  'pod/oom-killed': 'user',
+  'pod/init-exit': 'user',
+  'pod/evicted': 'platform',
+  'pod/disruption': 'platform',
+};
+
+function blameOfOne({ source, code, action, blind }: Fault): Blame {
+  switch (source) {
+    case 'kernel':
+      return action === undefined ? 'unknown' : byAction[action];
+    case 'preflight':
+      return 'hardware';
+    case 'node':
+      return 'platform';
+    case 'pod':
+      // Its node could not say whether it was the cause.
+      return blind === undefined ? (byPodCode[code] ?? 'unknown') : 'unknown';
+    case 'operator':
+      return 'unknown';
+  }
+}

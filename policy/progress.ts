@@ -1,0 +1,83 @@
+/** Whether training moves on after a restart. */
+
+import { formatDuration } from '../contract/duration.ts';
+import type { JobProgress, VerifyRequest } from '../contract/progress.ts';
+
+/** What was seen of the new attempt. Times of ours are milliseconds since the epoch. */
+export interface ProgressSeen {
+  readonly first: JobProgress;
+  readonly last: JobProgress;
+  /** When its last new step was seen, our clock. */
+  readonly movedAt: number;
+  /** Milliseconds per step between reports, by their own clock, oldest first; at most 20. */
+  readonly pace: readonly number[];
+}
+
+/** What `judgeProgress` decides from. */
+export interface ProgressFacts {
+  readonly request: Pick<VerifyRequest, 'since' | 'beyond' | 'firstMs' | 'stallMs' | 'mostMs'>;
+  /** What the job says now, of whatever attempt. */
+  readonly progress?: JobProgress | undefined;
+  /** What was seen of the new attempt, `progress` included. */
+  readonly seen?: ProgressSeen | undefined;
+  /** When the wait began, ms. */
+  readonly startedAt: number;
+  /** Nothing is late before, ms: set after times in which nobody could see. */
+  readonly lateFrom: number;
+}
+
+export type ProgressDecision =
+  | { readonly kind: 'verified' | 'unverified'; readonly because: string }
+  /** Judge again then, ms, if nothing is seen before. */
+  | { readonly kind: 'wait'; readonly until: number };
+
+/** Of a job that steps slowly: so many times its own pace is a stall. */
+const paces = 10;
+const mostPaces = 20;
+/** The API server writes whole seconds. */
+const slackMs = 1000;
+
+/** Adds what the job says now. A step of an earlier attempt adds nothing; one that runs backwards is a new step, but says nothing of the pace. */
+export function seeProgress(seen: ProgressSeen | undefined, progress: JobProgress | undefined, since: string, now: number): ProgressSeen | undefined {
+  if (!progress || !isSince(progress, since)) return seen;
+  if (!seen) return { first: progress, last: progress, movedAt: now, pace: [] };
+  const steps = progress.step - seen.last.step;
+  if (steps === 0) return seen;
+  const took = Date.parse(progress.at) - Date.parse(seen.last.at);
+  const pace = steps > 0 && took >= 0 ? [...seen.pace, took / steps].slice(-mostPaces) : seen.pace;
+  return { first: seen.first, last: progress, movedAt: now, pace };
+}
+
+const isSince = ({ at }: JobProgress, since: string): boolean => Date.parse(at) > Date.parse(since) - slackMs;
+
+/** Verified as soon as a step of the new attempt is beyond the last one before the stop; given up when none comes, none follows, or it takes too long. */
+export function judgeProgress(facts: ProgressFacts, now: number): ProgressDecision {
+  const { request, seen } = facts;
+  if (seen && seen.last.step > request.beyond)
+    return { kind: 'verified', because: `step ${seen.last.step} is beyond ${request.beyond}, the last before the fault` };
+  const { until, because } = giveUp(facts);
+  const late = Math.max(until, facts.lateFrom);
+  return now < late ? { kind: 'wait', until: late } : { kind: 'unverified', because };
+}
+
+/** Which deadline comes first, and what is to be said then. */
+function giveUp({ request, progress, seen, startedAt }: ProgressFacts): { readonly until: number; readonly because: string } {
+  const { beyond, firstMs, mostMs, stallMs } = request;
+  if (!seen) {
+    const ms = Math.min(firstMs, mostMs);
+    return { until: startedAt + ms, because: `no progress was reported within ${formatDuration(ms)} after all pods ran${ignored(progress)}` };
+  }
+  const { first, last, movedAt, pace } = seen;
+  const most = { until: startedAt + mostMs, because: `step ${last.step} of ${beyond} after ${formatDuration(mostMs)}${from(first, last)}` };
+  const limit = Math.max(stallMs, paces * median(pace));
+  const stall = { until: movedAt + limit, because: `no step for ${formatDuration(limit)} after step ${last.step} of ${beyond}${from(first, last)}` };
+  return stall.until < most.until ? stall : most;
+}
+
+const from = (first: JobProgress, last: JobProgress): string => (first.step === last.step ? '' : `, from step ${first.step}`);
+
+const ignored = (progress: JobProgress | undefined): string =>
+  progress ? `; step ${progress.step} of ${progress.at} is of an earlier attempt and does not count` : '';
+
+/** The lower of two in the middle; 0 of nothing. */
+const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? 0;

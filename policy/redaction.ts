@@ -1,0 +1,97 @@
+/**
+ * Blacks out what looks like a secret in lines that others wrote. It knows shapes, not meanings: a secret without a shape stays, and a
+ * harmless word that looks like one goes.
+ */
+
+/** What is looked for; what its group `kept` matches stays. */
+export interface RedactionPattern {
+  readonly name: string;
+  /** With the flag `g`. */
+  readonly pattern: RegExp;
+}
+
+const assignment = String.raw`\\?["']?\s{0,3}[=:]\s{0,3}`;
+const value = String.raw`(?:\\?"[^"]*"?|'[^']*'?|[^\s"',;&}\])]+)`;
+const passwords = 'password|passwd|passphrase|pwd|secret|credentials?|api[-_]?key|access[-_]?key|private[-_]?key|encryption[-_]?key';
+
+/** In the order in which they are tried. */
+export const builtInPatterns: readonly RedactionPattern[] = [
+  { name: 'private-key', pattern: /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY.*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|$)/g },
+  { name: 'url-credentials', pattern: /(?<kept>\b[a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/@]+(?=@)/gi },
+  { name: 'authorization', pattern: /(?<kept>\bauthorization\\?["']?\s{0,3}[:=]\s{0,3}\\?["']?(?:(?:bearer|basic|token|digest)\s+)?)[^\s"',;]+/gi },
+  { name: 'bearer-token', pattern: /(?<kept>\bbearer\s+)[\w.~+/=-]{16,}/gi },
+  { name: 'jwt', pattern: /\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g },
+  { name: 'aws-key', pattern: /\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b/g },
+  {
+    name: 'provider-token',
+    pattern:
+      /\b(?:gh[opusr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{20,}|hf_[A-Za-z0-9]{20,}|sk-[\w-]{20,}|nvapi-[\w-]{20,}|xox[a-z]-[\w-]{10,}|AIza[\w-]{35})/g,
+  },
+  { name: 'password', pattern: new RegExp(`(?<kept>(?:${passwords})${assignment})${value}`, 'gi') },
+  // Trainers count tokens all day: a number, a short word or a mark such as <pad> is none of these.
+  { name: 'token', pattern: new RegExp(String.raw`(?<kept>(?:token|signature|\bsig)${assignment})(?!\\?["']?(?:<|[\d.,]+\b))(?=[^\s]{8})${value}`, 'gi') },
+  { name: 'flag', pattern: /(?<kept>--[\w-]{0,40}(?:password|passwd|passphrase|token|secret|key)\s{1,3})(?!-)\S+/gi },
+];
+
+/** The built-in patterns and an operator's own regular expressions. Throws a SyntaxError for what is none. */
+export const redactionPatterns = (more: readonly string[]): readonly RedactionPattern[] => [
+  ...builtInPatterns,
+  ...more.map((source, index) => ({ name: `setting-${index + 1}`, pattern: new RegExp(source, 'gu') })),
+];
+
+/** The line with every match replaced by the name of its pattern; the same line where nothing matches. */
+export const redact = (line: string, patterns: readonly RedactionPattern[]): string =>
+  patterns.reduce((text, { name, pattern }) => text.replace(pattern, (...match) => `${keptOf(match.at(-1))}[redacted: ${name}]`), line);
+
+function keptOf(groups: unknown): string {
+  if (typeof groups !== 'object' || groups === null || !('kept' in groups)) return '';
+  return typeof groups.kept === 'string' ? groups.kept : '';
+}
+
+/** Characters of one line; the rest is cut off before it is looked at, so that no line is long to search. */
+const lineLength = 16 * 1024;
+
+export interface RedactedLog {
+  readonly lines: readonly string[];
+  /** Lines in which something was blacked out. */
+  readonly redacted: number;
+  /** Lines were too long. */
+  readonly cut: boolean;
+}
+
+/** All lines of a log, private keys that stand in many lines included. */
+export function redactLines(lines: readonly string[], patterns: readonly RedactionPattern[]): RedactedLog {
+  const inKey = linesOfKeys(lines);
+  const done = lines.map((line, index) => (inKey.has(index) ? '[redacted: private-key]' : redact(line.slice(0, lineLength), patterns)));
+  return {
+    lines: done,
+    redacted: done.filter((line, index) => line !== lines[index]?.slice(0, lineLength)).length,
+    cut: lines.some((line) => line.length > lineLength),
+  };
+}
+
+const keyBegins = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY/;
+const keyEnds = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY/;
+/** What stands last in a line of a key, whatever a logger put before it. */
+const keyLine = /[A-Za-z0-9+/=]{24,}["'\\n,]{0,4}\s*$|(?:Proc-Type|DEK-Info):/;
+/** No key has more lines. */
+const keyLength = 150;
+
+/** A log begins and ends anywhere, so either end of a key may be missing. */
+function linesOfKeys(lines: readonly string[]): ReadonlySet<number> {
+  const found = new Set<number>();
+  for (const [index, line] of lines.entries()) {
+    if (keyBegins.test(line) && !keyEnds.test(line)) for (const at of fromBegin(lines, index)) found.add(at);
+    if (keyEnds.test(line) && !keyBegins.test(line)) for (let at = index; at >= 0 && (at === index || isKey(lines[at])); at--) found.add(at);
+  }
+  return found;
+}
+
+const isKey = (line: string | undefined): boolean => line !== undefined && keyLine.test(line.slice(-lineLength));
+
+function fromBegin(lines: readonly string[], begin: number): readonly number[] {
+  const end = lines.slice(begin, begin + keyLength).findIndex((line) => keyEnds.test(line));
+  const plain = lines.slice(begin + 1, begin + keyLength).findIndex((line) => !isKey(line));
+  const length = end >= 0 ? end + 1 : plain >= 0 ? plain + 1 : Math.min(keyLength, lines.length - begin);
+  return Array.from({ length }, (_, offset) => begin + offset);
+}

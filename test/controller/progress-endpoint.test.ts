@@ -1,0 +1,82 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import fastify, { type FastifyInstance } from 'fastify';
+import { type ProgressFile, progressPath } from '../../contract/progress.ts';
+import { rejections } from '../../contract/reports.ts';
+import { takeProgress } from '../../controller/progress/endpoint.ts';
+
+const file = (rank: number, more: object = {}) => ({
+  namespace: 'train',
+  job: 'llm',
+  rank,
+  writtenAt: '2026-11-21T07:00:00.250Z',
+  progress: { step: 1200, at: '2026-11-21T07:00:00.000Z' },
+  ...more,
+});
+
+let server: FastifyInstance;
+let state: { leads: boolean; sees: boolean; known: boolean };
+let taken: ProgressFile[];
+
+beforeEach(() => {
+  state = { leads: true, sees: true, known: true };
+  taken = [];
+  server = fastify();
+  const taker = {
+    sees: () => state.sees,
+    take(given: ProgressFile) {
+      taken.push(given);
+      return given.rank < 10 ? ('counted' as const) : ('stale' as const);
+    },
+  };
+  takeProgress(server, {
+    progress: () => (state.leads ? taker : undefined),
+    reporterOf: () => (state.known ? { kind: 'reporter', node: 'gpu-1', podUid: 'agent' } : undefined),
+    reject: (reply, { rejection, because }) => reply.code(rejections[rejection]).send({ error: rejection, because }),
+  });
+});
+afterEach(() => server.close());
+
+async function send(...files: unknown[]) {
+  return sendBody({ schema: 1, node: 'gpu-1', files });
+}
+async function sendBody(payload: object) {
+  const answer = await server.inject({ method: 'POST', url: progressPath, payload });
+  return { status: answer.statusCode, body: answer.json<{ error?: string; counted?: number; ignored?: number }>() };
+}
+
+describe('the intake of progress files', () => {
+  it('says how many of them count', async () => {
+    expect(await send(file(0), file(12), file(1))).toEqual({ status: 200, body: { counted: 2, ignored: 1 } });
+    expect(taken.map(({ rank }) => rank)).toEqual([0, 12, 1]);
+  });
+
+  it.each<[string, object]>([
+    ['a field that it does not know', file(0, { phase: 'training' })],
+    ['a step that is no integer', file(0, { progress: { step: 1.5, at: '2026-11-21T07:00:00Z' } })],
+    ['a rank that no job has', file(10_000)],
+    ['a name that no namespace has', file(0, { namespace: '../train' })],
+    ['a time that is none', file(0, { writtenAt: 'now' })],
+  ])('refuses %s', async (_sentence, given) => {
+    expect(await send(given)).toMatchObject({ status: 400, body: { error: 'malformed' } });
+    expect(taken).toEqual([]);
+  });
+
+  it('refuses more files than a request may have', async () => {
+    expect((await send(...Array.from({ length: 100 }, (_, rank) => file(rank)))).status).toBe(200);
+    expect((await send(...Array.from({ length: 101 }, (_, rank) => file(rank)))).status).toBe(400);
+  });
+
+  it('refuses the files of another node', async () => {
+    expect(await sendBody({ schema: 1, node: 'gpu-2', files: [file(0)] })).toMatchObject({ status: 403, body: { error: 'other-node' } });
+  });
+
+  it.each<[string, Partial<typeof state>, number, string]>([
+    ['does not know who was not let in', { known: false }, 401, 'unauthenticated'],
+    ['sends the agent to the leader when it does not lead', { leads: false }, 503, 'not-leading'],
+    ['asks for the files again while it has not listed the pods', { sees: false }, 503, 'kube-unreachable'],
+  ])('%s', async (_sentence, given, status, error) => {
+    Object.assign(state, given);
+    expect(await send(file(0))).toMatchObject({ status, body: { error } });
+    expect(taken).toEqual([]);
+  });
+});

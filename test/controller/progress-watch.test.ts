@@ -1,0 +1,122 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import type { V1Pod } from '@kubernetes/client-node';
+import pino from 'pino';
+import { Registry } from 'prom-client';
+import type { JobRef } from '../../contract/jobs.ts';
+import type { ProgressFile } from '../../contract/progress.ts';
+import { faultLetter, jobEndLetter, type Letter, wishLetter } from '../../controller/letters.ts';
+import { controllerMetrics } from '../../controller/metrics.ts';
+import { type ProgressWatch, watchProgress } from '../../controller/progress/watch.ts';
+import type { KnownJob } from '../../controller/watchers/jobs.ts';
+import { until } from '../agent/preflight-node.ts';
+
+const ref: JobRef = { kind: 'PyTorchJob', namespace: 'train', name: 'llm', uid: 'job-uid' };
+const job: KnownJob = {
+  ref,
+  optedIn: true,
+  optedInAt: '2026-11-21T06:00:00Z',
+  restartPolicy: 'OnFailure',
+  podsExpected: 3,
+  toleratesQuarantine: false,
+  canStopBy: ['suspend'],
+  resourceVersion: '1',
+  wantsRecovery: false,
+  succeedsWith: { role: 'master' },
+};
+
+const pod = (role: string, index: number, node: string, phase = 'Running'): V1Pod => ({
+  metadata: {
+    name: `llm-${role}-${index}`,
+    namespace: 'train',
+    uid: `${role}-${index}`,
+    labels: { 'training.kubeflow.org/job-name': 'llm', 'training.kubeflow.org/replica-type': role, 'training.kubeflow.org/replica-index': String(index) },
+    ownerReferences: [{ apiVersion: 'kubeflow.org/v1', kind: 'PyTorchJob', name: 'llm', uid: ref.uid, controller: true }],
+  },
+  spec: { containers: [], nodeName: node },
+  status: {
+    phase,
+    containerStatuses: [
+      { name: 'pytorch', image: 'i', imageID: 'i', ready: true, restartCount: 0, state: { running: { startedAt: '2026-11-21T07:00:00Z' as never } } },
+    ],
+  },
+});
+const file = (rank: number, step: number): ProgressFile => ({
+  namespace: 'train',
+  job: 'llm',
+  rank,
+  writtenAt: '2026-11-21T07:01:00.000Z',
+  progress: { step, at: '2026-11-21T07:01:00.000Z' },
+});
+const fault = { id: 'f', source: 'kernel', code: 'xid/79', message: 'gone', seenAt: '2026-11-21T07:02:00Z' } as const;
+
+let over: AbortController;
+let written: number[];
+let known: KnownJob | undefined;
+let progress: ProgressWatch;
+let registry: Registry;
+
+beforeEach(() => {
+  [over, written, known, registry] = [new AbortController(), [], job, new Registry()];
+  progress = watchProgress({
+    async write(_job, { step }) {
+      written.push(step);
+      return true;
+    },
+    everyMs: 3600_000,
+    job: () => known,
+    metrics: controllerMetrics(registry, { leading: () => true, lettersWaiting: () => 0, agentsHeard: () => 0, agentsSilent: () => [] }),
+    log: pino({ level: 'silent' }),
+    signal: over.signal,
+  });
+  for (const object of [pod('master', 0, 'gpu-1'), pod('worker', 0, 'gpu-2'), pod('worker', 1, 'gpu-1')]) progress.see({ type: 'added', object });
+});
+afterEach(() => over.abort());
+
+describe('progress of training', () => {
+  it('is taken from the rank that its file names, on the node where that runs', () => {
+    expect(progress.take(file(0, 1), 'gpu-1')).toBe('counted');
+    expect(progress.take(file(1, 1), 'gpu-2')).toBe('counted');
+    expect(progress.take(file(2, 1), 'gpu-1')).toBe('counted');
+    expect(progress.take(file(1, 1), 'gpu-1')).toBe('no-pod');
+    expect(progress.take(file(3, 1), 'gpu-1')).toBe('no-pod');
+    expect(progress.take({ ...file(0, 1), namespace: 'other' }, 'gpu-1')).toBe('no-pod');
+    expect(progress.take({ ...file(0, 1), job: 'other' }, 'gpu-1')).toBe('no-pod');
+  });
+
+  it('cannot be of a worker while nobody knows whether there is a master beside it', () => {
+    known = undefined;
+    expect(progress.take(file(1, 1), 'gpu-2')).toBe('no-pod');
+  });
+
+  it('is not taken of a pod that is gone or has ended', () => {
+    progress.see({ type: 'modified', object: pod('worker', 0, 'gpu-2', 'Failed') });
+    expect(progress.take(file(1, 1), 'gpu-2')).toBe('no-pod');
+    progress.see({ type: 'deleted', object: pod('master', 0, 'gpu-1') });
+    expect(progress.take(file(0, 1), 'gpu-1')).toBe('no-pod');
+  });
+
+  it.each<[sentence: string, letter: Letter]>([
+    ['a fault of the job', faultLetter({ kind: 'job', job: ref }, fault)],
+    ['a fault of a node under it', faultLetter({ kind: 'node', node: 'gpu-2' }, fault)],
+    ['a wish', wishLetter(ref, { label: true, by: 'label', reason: 'labelled' })],
+  ])('is written at once when %s is told, though its pods may have ended', async (_sentence, letter) => {
+    progress.take(file(0, 1), 'gpu-1');
+    await until(() => written.length === 1);
+    progress.take(file(0, 2), 'gpu-1');
+    progress.heed(jobEndLetter('job/train/llm/job-uid', { change: 'opted-out', because: 'x' }));
+    progress.heed(faultLetter({ kind: 'node', node: 'gpu-9' }, fault));
+    for (const object of [pod('master', 0, 'gpu-1', 'Failed'), pod('worker', 0, 'gpu-2', 'Failed')]) progress.see({ type: 'modified', object });
+    expect(written).toEqual([1]);
+    progress.heed(letter);
+    await until(() => written.length === 2);
+    expect(written).toEqual([1, 2]);
+  });
+
+  it('counts what is odd', async () => {
+    progress.take(file(0, 5), 'gpu-1');
+    progress.take(file(0, 4), 'gpu-1');
+    progress.take({ ...file(0, 6), progress: { step: 6, checkpointStep: 7, at: '2030-01-01T00:00:00.000Z' } }, 'gpu-1');
+    const counted = await registry.getSingleMetricAsString('kcover_progress_odd_total');
+    for (const what of ['step-back', 'checkpoint-ahead', 'clock']) expect(counted).toContain(`{what="${what}"} 1`);
+  });
+});

@@ -1,0 +1,130 @@
+/** Under the rights of an installation's controller: what these do not allow fails here. */
+
+import { mkdir, mkdtemp, rename, rm, utimes, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { type RunningAgent, startAgent } from '../../agent/index.ts';
+import type { JobKind, JobRef } from '../../contract/jobs.ts';
+import { jobKinds as kinds } from '../../contract/jobs.ts';
+import { type JobProgress, progressDirectory } from '../../contract/progress.ts';
+import { agentSettings } from '../../contract/settings.schema.ts';
+import { connectKube, type Kube } from '../../kube/connection.ts';
+import { readJob, writeProgress } from '../../kube/jobs.ts';
+import { agentNamespace } from '../../testbed/agents.ts';
+import { type AttachedWorld, attachWorld } from '../../testbed/attach.ts';
+import { batchJob, type JobManifest, kubeflowJob, pytorchJob } from '../../testbed/job-manifests.ts';
+import { awaitRunning, changeJob, createJob, placeOf, type RunningJob } from '../../testbed/jobs.ts';
+import { until } from '../../testbed/until.ts';
+import { LiveController, run } from './live-controller.ts';
+
+const taint = { key: 'kcover.io/quarantine', effect: 'NoSchedule' } as const;
+
+let world: AttachedWorld;
+let kube: Kube;
+let rig: LiveController;
+let agent: RunningAgent;
+let hostRoot: string;
+let node: string;
+const created: RunningJob[] = [];
+
+beforeAll(async () => {
+  world = attachWorld(process.env['KCOVER_TEST_WORLD'] ?? '');
+  const kubeconfig = await world.kubernetes.kubeconfigFor({ namespace: agentNamespace, name: 'kcover-controller' });
+  kube = connectKube({ kubeconfig });
+  rig = await LiveController.open({ kubeconfig, election: { enabled: false } });
+  node = (await rig.agentOf(0)).node;
+  hostRoot = await mkdtemp(join(tmpdir(), 'kcover-progress-'));
+  const tokenFile = join(hostRoot, 'token');
+  await writeFile(tokenFile, await rig.tokenOf(0));
+  const settings = agentSettings.parse({
+    controller: { url: `https://127.0.0.1:${rig.controller.address.port}`, caFile: rig.certificateFile, tokenFile },
+    progress: { every: '200ms' },
+    spool: { directory: join(hostRoot, 'spool') },
+  });
+  agent = await startAgent({ settings, node, hostRoot, version: '0.1.0', log: pino({ level: process.env['KCOVER_TEST_LOG'] ?? 'silent' }) });
+}, 90_000);
+afterAll(async () => {
+  await agent?.stop();
+  await Promise.all(
+    created.map((job) => rig.api.custom.deleteNamespacedCustomObject({ ...placeOf(job), propagationPolicy: 'Background' }).catch(() => undefined)),
+  );
+  await rig?.close();
+  await kube?.close();
+  await rm(hostRoot, { recursive: true, force: true });
+});
+
+async function create(manifest: JobManifest): Promise<RunningJob> {
+  const job = await createJob(rig.api, manifest);
+  created.push(job);
+  return job;
+}
+
+/** As a trainer leaves it. */
+async function write(job: RunningJob, rank: number, progress: object, writtenAt = new Date()): Promise<void> {
+  const directory = join(hostRoot, progressDirectory, job.namespace);
+  await mkdir(directory, { recursive: true });
+  const file = join(directory, `${job.name}-${rank}.json`);
+  await writeFile(`${file}.part`, JSON.stringify({ at: writtenAt.toISOString(), ...progress }));
+  await utimes(`${file}.part`, writtenAt, writtenAt);
+  await rename(`${file}.part`, file);
+}
+
+const refOf = ({ kind, namespace, name, uid }: RunningJob): JobRef => ({ kind, namespace, name, uid });
+const seen = async (job: RunningJob): Promise<JobProgress | undefined> => (await readJob(kube, refOf(job), taint))?.progress;
+
+const says = (job: RunningJob, step: number): Promise<JobProgress> =>
+  until(`${job.name} says step ${step}`, 60_000, async () => {
+    const progress = await seen(job);
+    if (progress?.step === step) return { found: progress };
+    const [files, writes] = await Promise.all(['files', 'writes'].map((what) => rig.metrics.getSingleMetricAsString(`kcover_progress_${what}_total`)));
+    return { missing: `it says ${JSON.stringify(progress)}; the agent ${JSON.stringify(agent.status().progress)}; ${files}; ${writes}` };
+  });
+
+describe('progress files of trainers', () => {
+  it('end as annotations of their job, attempt after attempt', async () => {
+    const job = await create(pytorchJob({ name: `llm-${run}`, workers: 1, gpus: 0, nodeSelector: { 'kubernetes.io/hostname': node } }));
+    const first = await awaitRunning(rig.api, job);
+    await write(job, 1, { step: 40 }, new Date(Date.now() - 3600_000));
+    await write(job, 0, { step: 50, checkpointStep: 45 });
+    expect(await says(job, 50)).toMatchObject({ checkpointStep: 45 });
+
+    await changeJob(rig.api, job, { spec: { runPolicy: { suspend: true } } });
+    await until('its pods are gone', 60_000, async () => {
+      const { items } = await rig.api.core.listNamespacedPod({ namespace: job.namespace, labelSelector: job.selector });
+      return items.length === 0 ? { found: true } : { missing: `${items.length} left` };
+    });
+    // Times of containers are whole seconds: no attempt follows another that soon.
+    await sleep(3000);
+    await changeJob(rig.api, job, { spec: { runPolicy: { suspend: false } } });
+    await awaitRunning(rig.api, job, { except: new Set(first.map(({ metadata }) => metadata?.uid ?? '')) });
+    await write(job, 1, { step: 46 });
+    expect(await says(job, 46)).not.toHaveProperty('checkpointStep');
+    expect(await rig.metrics.getSingleMetricAsString('kcover_progress_files_total')).toMatch(/answer="(stale|no-pod)"/);
+  }, 240_000);
+});
+
+describe('the right of the controller to patch jobs', () => {
+  const manifestOf = (kind: JobKind): JobManifest => {
+    const options = { name: `progress-${kind.toLowerCase()}-${run}`, gpus: 0, suspend: true };
+    return kind === 'Job' ? batchJob({ ...options, pods: 1 }) : kubeflowJob(kind, options);
+  };
+
+  it.each(kinds)(
+    'is enough to write the progress of a %s, and of no other UID',
+    async (kind) => {
+      const job = await create(manifestOf(kind));
+      const at = '2026-11-21T07:00:00.250Z';
+      expect(await writeProgress(kube, refOf(job), { step: 7, checkpointStep: 5, at })).toBe(true);
+      expect(await seen(job)).toEqual({ step: 7, checkpointStep: 5, at });
+      expect(await writeProgress(kube, refOf(job), { step: 8, at })).toBe(true);
+      expect(await seen(job)).toEqual({ step: 8, at });
+      expect(await writeProgress(kube, { ...refOf(job), uid: 'another' }, { step: 9, at })).toBe(false);
+      expect(await writeProgress(kube, { ...refOf(job), name: 'nobody' }, { step: 9, at })).toBe(false);
+      expect(await seen(job)).toEqual({ step: 8, at });
+    },
+    60_000,
+  );
+});

@@ -1,0 +1,26 @@
+import { describe, expect, it } from '@jest/globals';
+import { progressOf } from '../../kube/job-progress.ts';
+
+const at = '2026-11-21T07:10:00Z';
+const read = (given: Record<string, string>) =>
+  progressOf({ annotations: Object.fromEntries(Object.entries(given).map(([key, value]) => [`kcover.io/${key}`, value])) });
+
+describe('the progress that a job tells', () => {
+  it.each<[string, Record<string, string>, object | undefined]>([
+    ['is its step, its checkpoint and their time', { step: '1200', 'checkpoint-step': '1100', 'progress-at': at }, { step: 1200, checkpointStep: 1100, at }],
+    ['needs no checkpoint', { step: '0', 'progress-at': at }, { step: 0, at }],
+    ['is nothing without a time', { step: '1200' }, undefined],
+    ['is nothing without a step', { 'progress-at': at }, undefined],
+    ['has no checkpoint of a step that was not reached', { step: '1200', 'checkpoint-step': '1201', 'progress-at': at }, { step: 1200, at }],
+    ['is nothing where the step is no whole number', { step: '-1', 'progress-at': at }, undefined],
+    ['is nothing where the step is too large to count', { step: '9'.repeat(16), 'progress-at': at }, undefined],
+    ['is nothing where the time is none', { step: '1200', 'progress-at': '7' }, undefined],
+  ])('%s', (_, annotations, progress) => {
+    expect(read(annotations)).toEqual(progress);
+  });
+
+  it('is nothing where there are no annotations', () => {
+    expect(progressOf({})).toBeUndefined();
+    expect(progressOf(undefined)).toBeUndefined();
+  });
+});

@@ -1,0 +1,37 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Blame, Fault } from '../../contract/faults.ts';
+import { blameOf } from '../../policy/blame.ts';
+import { kernelFault, podFault } from '../support/builders.ts';
+
+const fault = (more: Partial<Fault>): Fault => ({ id: 'f', source: 'kernel', code: 'kernel/peermem', message: 'm', seenAt: '2026-11-21T07:09:03Z', ...more });
+const notReady = fault({ id: 'n', source: 'node', code: 'node/not-ready' });
+const asked = fault({ id: 'o', source: 'operator', code: 'operator/recover' });
+
+describe('whom faults blame', () => {
+  it.each<[string, readonly Fault[], Blame]>([
+    ['a GPU that must be reset blames the hardware', [kernelFault({ code: 'xid/48', action: 'reset-gpu' })], 'hardware'],
+    ['a node that must be rebooted blames the hardware', [kernelFault()], 'hardware'],
+    ['what only its maker can judge blames the hardware', [kernelFault({ action: 'contact-support' })], 'hardware'],
+    ['a switch blames the hardware', [kernelFault({ code: 'sxid/20034', action: 'reboot' })], 'hardware'],
+    ['a node that failed its tests blames the hardware', [fault({ source: 'preflight', code: 'preflight/slow-node' })], 'hardware'],
+    ['an error that needs the application restarted blames the user', [kernelFault({ code: 'xid/13', action: 'restart-app' })], 'user'],
+    ['a harmless line blames nobody', [kernelFault({ action: 'ignore' })], 'unknown'],
+    ['a line without an action blames nobody', [fault({})], 'unknown'],
+    ['a node that is not ready blames the platform', [notReady], 'platform'],
+    ['an eviction blames the platform', [podFault({ code: 'pod/evicted' })], 'platform'],
+    ['a preemption blames the platform', [podFault({ code: 'pod/disruption' })], 'platform'],
+    ['a container that exits blames the user', [podFault()], 'user'],
+    ['a container that takes too much memory blames the user', [podFault({ code: 'pod/oom-killed' })], 'user'],
+    ['an init container that exits blames the user', [podFault({ code: 'pod/init-exit' })], 'user'],
+    ['a container that could not be started blames nobody', [podFault({ code: 'pod/cannot-run' })], 'unknown'],
+    ['a container on a node that could not say why blames nobody', [podFault({ blind: 'the agent is silent' })], 'unknown'],
+    ['a person blames nobody', [asked], 'unknown'],
+    ['nothing blames nobody', [], 'unknown'],
+    ['the hardware explains what the platform and the containers did', [podFault(), notReady, kernelFault()], 'hardware'],
+    ['the platform explains what the containers did', [podFault(), podFault({ code: 'pod/evicted' })], 'platform'],
+    ['a person who asks does not take the blame from the user', [asked, podFault()], 'user'],
+  ])('%s', (_, faults, blame) => {
+    expect(blameOf(faults)).toBe(blame);
+    expect(blameOf(faults.toReversed())).toBe(blame);
+  });
+});

@@ -1,0 +1,164 @@
+import { describe, expect, it } from '@jest/globals';
+import type { Blame, Fault } from '../../contract/faults.ts';
+import type { JobProgress } from '../../contract/progress.ts';
+import type { CarriedJob, Charge, IncidentFacts, Spent } from '../../contract/training-job.ts';
+import { decideIncident } from '../../policy/incident.ts';
+import { job, kernelFault, podFault, settings } from '../support/builders.ts';
+
+const minute = 60_000;
+const now = Date.parse('2026-11-21T07:09:04Z');
+const recovery = (minutesAgo: number, charge: Charge = {}): Spent => ({
+  incident: `i${minutesAgo}`,
+  startedAt: now - minutesAgo * minute,
+  endedAt: now - minutesAgo * minute + 1000,
+  ...charge,
+});
+/** So many, spread over the hour up to 15 minutes ago. */
+const many = (count: number, charge: Charge = {}): Spent[] => Array.from({ length: count }, (_, index) => recovery(59 - (index * 44) / count, charge));
+
+const faultOf = {
+  hardware: kernelFault(),
+  platform: podFault({ code: 'pod/evicted' }),
+  user: podFault(),
+  unknown: podFault({ code: 'pod/cannot-run' }),
+} as const satisfies Record<Blame, Fault>;
+
+const decide = (blame: Blame, spent: readonly Spent[], more: Partial<IncidentFacts> = {}, given: object = {}) => {
+  const facts: IncidentFacts = { job, faults: [faultOf[blame]], spent, optedInAt: '2026-11-21T06:00:00Z', since: now - minute, now, ...more };
+  return decideIncident(facts, settings({ recovery: { budget: given } }));
+};
+
+describe('a ledger for each blame', () => {
+  it.each<[Blame, number]>([
+    ['hardware', 20],
+    ['platform', 20],
+    ['user', 5],
+    ['unknown', 5],
+  ])('lets faults of %s recover %i times in an hour', (blame, limit) => {
+    expect(decide(blame, many(limit - 1, { blame })).kind).toBe('open');
+    expect(decide(blame, many(limit, { blame }))).toMatchObject({ kind: 'refuse', until: now + minute });
+  });
+
+  it('never lets infrastructure use up what the user has, nor the other way round', () => {
+    const infrastructure = [...many(20, { blame: 'hardware' }), ...many(20, { blame: 'platform' })];
+    expect(decide('user', infrastructure).kind).toBe('open');
+    expect(decide('hardware', many(5, { blame: 'user' })).kind).toBe('open');
+  });
+
+  it('lets nobody wait for the pause after the recovery of another', () => {
+    expect(decide('user', [recovery(0.1, { blame: 'hardware' })]).kind).toBe('open');
+    expect(decide('hardware', [recovery(0.1, { blame: 'hardware' })]).kind).toBe('wait');
+  });
+
+  it('says in a refusal who spent what', () => {
+    const spent = [...many(5, { blame: 'user' }), ...many(2, { blame: 'hardware' })];
+    expect(decide('user', spent)).toMatchObject({
+      kind: 'refuse',
+      because: expect.stringContaining('5 recoveries in the last 1h, and 5 are allowed for user code; spent: hardware 2 of 20, user 5 of 5'),
+    });
+  });
+
+  it('counts nothing that a person asked for', () => {
+    expect(decide('user', many(5, { asked: true })).kind).toBe('open');
+    expect(decide('user', [], { askedBy: { by: 'ada', reason: 'hung' } })).toMatchObject({ kind: 'open', charge: { asked: true } });
+  });
+
+  it.each([
+    ['`recoveries`, as it always did', { recoveries: 2 }],
+    ['a limit of its own', { recoveries: 50, user: 2 }],
+  ])('takes the limit of user code from %s', (_, given) => {
+    expect(decide('user', many(1, { blame: 'user' }), {}, given).kind).toBe('open');
+    expect(decide('user', many(2, { blame: 'user' }), {}, given).kind).toBe('refuse');
+  });
+
+  it('charges a recovery to whom its faults blame, with the step that training had reached', () => {
+    const progress = { step: 1200, checkpointStep: 1100, at: '2026-11-21T07:09:00Z' };
+    expect(decide('user', [], { progress })).toMatchObject({ kind: 'open', charge: { blame: 'user', step: 1200, checkpointStep: 1100 } });
+    expect(decide('hardware', [])).toMatchObject({ charge: { blame: 'hardware' } });
+  });
+
+  it('charges a pod that exits beside a broken node to the hardware, however empty the ledger of the user is', () => {
+    const spent = many(5, { blame: 'user' });
+    const late = { faults: [podFault(), kernelFault({ hold: { state: 'quarantined', because: 'xid/79' } })] };
+    expect(decide('user', spent, late)).toMatchObject({ kind: 'open', charge: { blame: 'hardware' } });
+    // Before the window is over nobody knows yet who is to pay.
+    expect(decide('user', spent, { since: now }).kind).toBe('wait');
+  });
+});
+
+describe('a recovery of which nobody knows whom it blames', () => {
+  it.each<Blame>(['hardware', 'platform', 'user', 'unknown'])('counts against %s, and in all no more than the plain limit allows', (blame) => {
+    expect(decide(blame, many(4)).kind).toBe('open');
+    expect(decide(blame, many(5))).toMatchObject({ kind: 'refuse', because: expect.stringContaining('5 of which nobody knows') });
+  });
+
+  it('is what an earlier version carried over', () => {
+    const carried: CarriedJob = {
+      optedInAt: '2026-11-21T06:00:00Z',
+      inbox: [],
+      wishes: [],
+      seen: [],
+      dropped: 0,
+      spent: [50, 40, 30, 20, 15].map((ago) => ({ incident: `i${ago}`, startedAt: now - ago * minute })),
+    };
+    expect(decide('user', carried.spent)).toMatchObject({ kind: 'refuse', until: now + 10 * minute });
+  });
+
+  it('leaves room where there was room', () => {
+    expect(decide('user', [...many(2), ...many(2, { blame: 'user' })]).kind).toBe('open');
+    expect(decide('user', [...many(2), ...many(3, { blame: 'user' })]).kind).toBe('refuse');
+  });
+});
+
+describe('a crash loop', () => {
+  const at = '2026-11-21T07:09:00Z';
+  const crashed = (...given: readonly (readonly [number, Charge])[]) =>
+    given.map(([hoursAgo, charge]) => recovery(hoursAgo * 60, { blame: 'user', ...charge }));
+  const stuck = (step: number) => crashed([30, { checkpointStep: step }], [20, { checkpointStep: step }], [10, { checkpointStep: step }]);
+  const judge = (spent: readonly Spent[], progress?: JobProgress, blame: Blame = 'user') => decide(blame, spent, progress ? { progress } : {});
+
+  it('of three recoveries without a newer checkpoint waits for a person, however long they took', () => {
+    expect(judge(stuck(1100), { step: 1190, checkpointStep: 1100, at })).toMatchObject({
+      kind: 'refuse',
+      because: expect.stringContaining('crash loop: 3 recoveries in a row for user code and no checkpoint beyond step 1100'),
+      until: now + 14 * 60 * minute,
+      try: expect.stringContaining('kcover recover'),
+    });
+  });
+
+  it.each<[string, readonly Spent[], JobProgress | undefined]>([
+    ['of two', stuck(1100).slice(1), { step: 1190, checkpointStep: 1100, at }],
+    ['that has saved more since', stuck(1100), { step: 1290, checkpointStep: 1200, at }],
+    [
+      'that saved more in between',
+      crashed([30, { checkpointStep: 1000 }], [20, { checkpointStep: 1100 }], [10, { checkpointStep: 1100 }]),
+      { step: 1190, checkpointStep: 1100, at },
+    ],
+    ['that a person restarted in between', [...stuck(1100), recovery(60, { asked: true, checkpointStep: 1100 })], { step: 1190, checkpointStep: 1100, at }],
+    ['of a job that tells of no progress', stuck(1100), undefined],
+    ['whose recoveries told of none', crashed([3, {}], [2.5, {}], [2, {}]), { step: 1190, checkpointStep: 1100, at }],
+  ])('is none %s', (_, spent, progress) => {
+    expect(judge(spent, progress).kind).toBe('open');
+  });
+
+  it('keeps nobody from recovering from a fault of the hardware', () => {
+    expect(judge(stuck(1100), { step: 1190, checkpointStep: 1100, at }, 'hardware').kind).toBe('open');
+  });
+
+  it('is not broken by a fault of the hardware in between', () => {
+    expect(judge([...stuck(1100), recovery(60, { blame: 'hardware', checkpointStep: 1100 })], { step: 1190, checkpointStep: 1100, at }).kind).toBe('refuse');
+  });
+
+  it('of a job without checkpoints is told by its steps', () => {
+    const spent = crashed([3, { step: 500 }], [2.5, { step: 500 }], [2, { step: 500 }]);
+    expect(judge(spent, { step: 500, at })).toMatchObject({ kind: 'refuse', because: expect.stringContaining('no step beyond 500') });
+    expect(judge(spent, { step: 501, at }).kind).toBe('open');
+  });
+
+  it('is refused until the same moment whenever it is judged within a day, so that it is told once', () => {
+    const progress = { step: 1190, checkpointStep: 1100, at };
+    const until = (later: number) => decide('user', stuck(1100), { progress, now: now + later });
+    expect(until(minute)).toMatchObject({ until: now + 14 * 60 * minute });
+    expect(until(15 * 60 * minute)).toMatchObject({ kind: 'refuse', until: now + 38 * 60 * minute });
+  });
+});

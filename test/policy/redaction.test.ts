@@ -1,0 +1,97 @@
+import { describe, expect, it } from '@jest/globals';
+import { builtInPatterns, redact, redactionPatterns, redactLines } from '../../policy/redaction.ts';
+import { workerSettings } from '../../contract/settings.schema.ts';
+
+// Put together here, so that no scanner takes this file for a leak.
+const word = (prefix: string, length: number, letters = 'Abc123xyZ9'): string => prefix + letters.repeat(Math.ceil(length / letters.length)).slice(0, length);
+const fence = (side: string) => `-----${side} RSA PRIVATE KEY-----`;
+const [begin, end] = [fence('BEGIN'), fence('END')];
+const keyLines = [word('MIIE', 60), word('kq/+', 60), word('zz', 20).concat('==')];
+
+describe('a line is blacked out', () => {
+  it.each([
+    ['a bearer token', `Authorization: Bearer ${word('', 30)}`, 'Authorization: Bearer [redacted: authorization]'],
+    ['basic credentials in a header of JSON', `{"authorization": "Basic ${word('', 24)}"}`, '{"authorization": "Basic [redacted: authorization]"}'],
+    ['a bearer token without its header', `sent bearer ${word('', 30)} to it`, 'sent bearer [redacted: bearer-token] to it'],
+    ['a JSON web token', `got ${word('eyJ', 20)}.${word('eyJ', 30)}.${word('', 43)} back`, 'got [redacted: jwt] back'],
+    ['an AWS key id', `using ${word('AKIA', 16, 'ABCD1234')} of the role`, 'using [redacted: aws-key] of the role'],
+    ['an AWS secret', `AWS_SECRET_ACCESS_KEY=${word('', 40)}`, 'AWS_SECRET_ACCESS_KEY=[redacted: password]'],
+    ['a GitHub token', `clone with ${word('ghp_', 36)}`, 'clone with [redacted: provider-token]'],
+    ['a token of a model hub', `login ${word('hf_', 34)}`, 'login [redacted: provider-token]'],
+    ['an API key of a model', `key ${word('sk-proj-', 40)}`, 'key [redacted: provider-token]'],
+    ['a password', "password = 'hunter2 and more'", 'password = [redacted: password]'],
+    ['a password in a printed dictionary', "{'db_password': 'x', 'lr': 0.1}", "{'db_password': [redacted: password], 'lr': 0.1}"],
+    ['a password in JSON within JSON', String.raw`{\"password\":\"abc\",\"lr\":1}`, String.raw`{\"password\":[redacted: password],\"lr\":1}`],
+    ['an API key in the environment', `WANDB_API_KEY: ${word('', 40, '0123456789abcdef')}`, 'WANDB_API_KEY: [redacted: password]'],
+    ['a flag', '+ train --hub-token abc --lr 0.1', '+ train --hub-token [redacted: flag] --lr 0.1'],
+    ['a session token', `token=${word('', 20)} ok`, 'token=[redacted: token] ok'],
+    ['credentials in a URL', 'pull https://ada:pw@registry.example/x', 'pull https://[redacted: url-credentials]@registry.example/x'],
+    ['a signed URL', `GET https://s3.example/a?X-Amz-Signature=${word('', 64)}&x=1`, 'GET https://s3.example/a?X-Amz-Signature=[redacted: token]&x=1'],
+    ['a key in one line', `key: ${begin}\\n${word('', 60)}\\n${end}`, 'key: [redacted: private-key]'],
+  ])('that holds %s', (_, line, expected) => {
+    expect(redact(line, builtInPatterns)).toBe(expected);
+  });
+});
+
+describe('a line of a trainer is left alone', () => {
+  it.each([
+    'step 1200 loss 2.31 tokens: 1048576 tokens_per_second=123456.7 num_tokens = 4096',
+    'pad_token: <pad> eos_token="<|endoftext|>" bos_token_id=1 token=12345678',
+    'tokenizer: meta/llama --tokenizer meta/llama --token-count 5',
+    'commit 9f8e7d6c5b4a39281706f5e4d3c2b1a09f8e7d6c',
+    'NCCL WARN Call to ibv_modify_qp failed with 110 Connection timed out',
+    'checkpoint at https://storage.example/run/12:30/step-100',
+    'risk-adjusted disk-based task-0123456789abcdefghijkl',
+    'Using bearer authentication',
+  ])('%s', (line) => {
+    expect(redact(line, builtInPatterns)).toBe(line);
+  });
+});
+
+describe('a log', () => {
+  it('loses a private key of many lines, and nothing around it', () => {
+    const { lines, redacted } = redactLines(['before', begin, ...keyLines, end, 'after'], builtInPatterns);
+    expect(lines.filter((line) => !line.startsWith('[redacted'))).toEqual(['before', 'after']);
+    expect(redacted).toBe(5);
+  });
+
+  it.each([
+    ['its beginning', ['before the key, which is odd', ...keyLines, end, 'after'], ['before the key, which is odd', 'after']],
+    ['its end', ['before', begin, ...keyLines], ['before']],
+    ['its end, with other lines behind it', ['before', begin, ...keyLines, 'loss 2.3 at step 4'], ['before', 'loss 2.3 at step 4']],
+  ])('loses a key that lacks %s', (_, log, left) => {
+    expect(redactLines(log, builtInPatterns).lines.filter((line) => !line.startsWith('[redacted'))).toEqual(left);
+  });
+
+  it('keeps what follows a mention of a key', () => {
+    const log = [`expected ${begin} in the file`, 'and found nothing there', 'good bye'];
+    expect(redactLines(log, builtInPatterns).lines.slice(1)).toEqual(log.slice(1));
+  });
+
+  it('counts lines, not matches', () => {
+    expect(redactLines(['password=a password=b', 'fine', 'secret: c'], builtInPatterns).redacted).toBe(2);
+  });
+
+  it('cuts lines that are too long to be searched, and says so', () => {
+    const found = redactLines(['x'.repeat(100_000)], builtInPatterns);
+    expect(found.cut).toBe(true);
+    expect(found.lines[0]?.length).toBeLessThan(20_000);
+  });
+
+  it('is searched in a time that grows with its length only', () => {
+    const hostile = ['-----BEGIN ', 'https://', 'a'.repeat(50), '--', 'eyJ', 'password"   ', 'token=', 'bearer '].map((piece) => piece.repeat(2000));
+    expect(redactLines(hostile, builtInPatterns).lines).toHaveLength(hostile.length);
+  });
+});
+
+describe('patterns of an operator', () => {
+  it('come on top, by number, and keep what their group says', () => {
+    const patterns = redactionPatterns(['emp-\\d{6}', '(?<kept>customer )\\w+']);
+    expect(redact('emp-123456 for customer acme', patterns)).toBe('[redacted: setting-1] for customer [redacted: setting-2]');
+  });
+
+  it.each(['(', 'x*', ''])('are an error of the settings when they cannot be used: "%s"', (pattern) => {
+    const read = workerSettings.safeParse({ recovery: { evidence: { redact: ['fine', pattern] } } });
+    expect(read.error?.issues).toMatchObject([{ path: ['recovery', 'evidence', 'redact', 1] }]);
+  });
+});
