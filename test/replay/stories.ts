@@ -221,6 +221,22 @@ export const stories: readonly Story[] = [
     await preflightIs(handle, 1);
     return { 'preflight/broken-node-at-once-then-expired': await workloadGone(scene, handle) };
   },
+  async (scene) => {
+    train(scene, 1200);
+    const job = await watch(scene);
+    await tell(job, scene.cluster.quarantined(kernelFault()));
+    const incident = await outcome(job, 'recovered');
+    return { 'recovery/evidence-kept-and-recovered': incident, 'trainingJob/recovered-then-gone': await gone(scene, job) };
+  },
+  async (scene) => {
+    train(scene, 1200);
+    scene.cluster.storeFails = true;
+    scene.cluster.verified = () => ({ kind: 'unverified', because: 'step 1100 of 1200' });
+    const job = await watch(scene);
+    await tell(job, scene.cluster.quarantined(kernelFault()));
+    const incident = await outcome(job, 'handed over');
+    return { 'recovery/no-evidence-and-not-verified': incident, 'trainingJob/not-verified-then-gone': await gone(scene, job) };
+  },
 ];
 
 const statusOf = (job: WorkflowHandle) => job.query<JobStatus>('status');
@@ -319,4 +335,8 @@ async function workloadGone({ cluster }: Scene, handle: WorkflowHandle): Promise
   await handle.signal('podsGone');
   await handle.result();
   return handle.workflowId;
+}
+
+function train({ cluster }: Scene, step: number): void {
+  if (cluster.view) cluster.view = { ...cluster.view, progress: { step, at: '2026-11-21T07:00:00Z' } };
 }
