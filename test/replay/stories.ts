@@ -3,24 +3,15 @@
 import { randomUUID } from 'node:crypto';
 import type { WorkflowHandle } from '@temporalio/client';
 import type { Fault } from '../../contract/faults.ts';
-import { jobWorkflowId, nodeWorkflowId, preflightWorkflowId } from '../../contract/ids.ts';
+import { jobWorkflowId, nodeWorkflowId } from '../../contract/ids.ts';
 import type { NodeStatus } from '../../contract/nodes.ts';
-import type { CollectedReport, PreflightStatus } from '../../contract/preflight.ts';
 import type { RecoveryStatus } from '../../contract/recovery.ts';
 import type { JobStatus } from '../../contract/training-job.ts';
 import { kernelFault, nodeView, podFault, settings } from '../support/builders.ts';
 import type { FakeCluster } from '../support/fake-cluster.ts';
-import { reportOf, reportsOf } from '../support/preflight-reports.ts';
-import { eventually, type Rig } from '../support/rig.ts';
-
-export interface Scene {
-  readonly rig: Rig;
-  readonly cluster: FakeCluster;
-}
-
-/** Where the history of a story lies: `<workflow>/<behaviour>` -> workflow id. */
-type Recorded = Readonly<Record<string, string>>;
-type Story = (scene: Scene) => Promise<Recorded>;
+import { eventually } from '../support/rig.ts';
+import { preflightStories } from './preflight-stories.ts';
+import type { Scene, Story } from './story.ts';
 
 const wish = { by: 'ada', reason: 'replaced the card' };
 
@@ -206,21 +197,7 @@ export const stories: readonly Story[] = [
     await reserve('b');
     return { 'cluster/reserved-returned-and-paused': cluster.workflowId };
   },
-  async (scene) => {
-    const handle = await report(scene, reportsOf({ size: 8, slow: [3] }));
-    await preflightIs(handle, 1);
-    await report(scene, reportsOf({ size: 8, attempt: 2 }).slice(0, 5));
-    await report(scene, reportsOf({ size: 8, attempt: 3 }));
-    await preflightIs(handle, 3);
-    return { 'preflight/slow-node-then-superseded-then-healthy': await workloadGone(scene, handle) };
-  },
-  async (scene) => {
-    scene.cluster.settings = settings({ mode: 'act', preflight: { collection: '300ms' } });
-    const handle = await report(scene, [reportOf({ size: 4, broken: [1] }, 1)]);
-    await report(scene, reportsOf({ size: 4, broken: [1] }).slice(0, 3));
-    await preflightIs(handle, 1);
-    return { 'preflight/broken-node-at-once-then-expired': await workloadGone(scene, handle) };
-  },
+  ...preflightStories,
   async (scene) => {
     train(scene, 1200);
     const job = await watch(scene);
@@ -309,32 +286,6 @@ async function release(node: WorkflowHandle): Promise<string> {
   await node.executeUpdate('release', { args: [wish] });
   await node.result();
   return node.workflowId;
-}
-
-const workloadOf = ({ cluster }: Scene) => ({ namespace: cluster.job.namespace, name: cluster.job.name, uid: cluster.job.uid, job: cluster.job });
-
-function report(scene: Scene, reports: readonly CollectedReport[]): Promise<WorkflowHandle> {
-  const workload = workloadOf(scene);
-  return scene.rig.client.workflow.signalWithStart('preflight', {
-    workflowId: preflightWorkflowId(workload),
-    taskQueue: scene.rig.taskQueue,
-    args: [{ workload }],
-    signal: 'reportsArrived',
-    signalArgs: [{ reports, refused: [] }],
-  });
-}
-
-const preflightIs = (handle: WorkflowHandle, run: number) =>
-  eventually(
-    () => handle.query<PreflightStatus>('status'),
-    ({ last, phase }) => last?.run === run && phase === 'waiting',
-  );
-
-async function workloadGone({ cluster }: Scene, handle: WorkflowHandle): Promise<string> {
-  cluster.workload = { kind: 'gone', because: 'the job object is gone' };
-  await handle.signal('podsGone');
-  await handle.result();
-  return handle.workflowId;
 }
 
 function train({ cluster }: Scene, step: number): void {
