@@ -1,6 +1,8 @@
 /** Keeps what can be had of an attempt before it is stopped. */
 
 import { Context } from '@temporalio/activity';
+import { formatDuration } from '../contract/duration.ts';
+import { KcoverError } from '../contract/errors.ts';
 import type { Evidence, EvidenceRequest } from '../contract/evidence.ts';
 import { type RedactionPattern, redactionPatterns } from '../policy/redaction.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -18,13 +20,27 @@ export async function captureEvidence({ kube, settings, evidence: store, log }: 
   return withHeartbeats(
     () => ({ files: kept?.files.length ?? 0 }),
     async () => {
-      const done = await capturing(capture, request);
+      const done = await inTime(capturing(capture, request), request.deadlineMs + lateMs);
       await store
         .sweep(request.incident, AbortSignal.timeout(sweepMs))
         .catch((error: unknown) => log.warn({ incident: request.incident, error }, 'old evidence was not removed'));
       return done;
     },
   );
+}
+
+/** A store that does not answer must not hold up a stop for longer, ms. */
+const lateMs = 3000;
+
+async function inTime<T>(work: Promise<T>, ms: number): Promise<T> {
+  const { promise, reject } = Promise.withResolvers<never>();
+  const timer = setTimeout(() => reject(new KcoverError('records.unwritable', `the evidence was not kept within ${formatDuration(ms)}`)), ms);
+  try {
+    return await Promise.race([work, promise]);
+  } finally {
+    clearTimeout(timer);
+    work.catch(() => undefined);
+  }
 }
 
 /** A recovery waits for it, ms: what is left is for the next. */

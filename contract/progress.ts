@@ -78,5 +78,6 @@ export interface VerifyRequest {
 
 export type VerifyResult =
   | { readonly kind: 'verified'; readonly progress: JobProgress; readonly because: string }
-  | { readonly kind: 'unverified'; readonly progress?: JobProgress; readonly because: string }
+  /** `moves`: steps are made, and the last one before the stop is not passed yet. */
+  | { readonly kind: 'unverified'; readonly progress?: JobProgress; readonly because: string; readonly moves?: true }
   | { readonly kind: 'ended'; readonly outcome: Outcome; readonly because: string };

@@ -10,11 +10,12 @@ import { preflightLimits, preflightRules } from './preflight.ts';
 import { roundsAudience } from './preflight-rounds.ts';
 
 /** A duration setting: text in the file, milliseconds in the program. */
-const duration = (byDefault: string) =>
+const duration = (byDefault: string, most = Infinity) =>
   z
     .string()
     .refine((text) => parseDuration(text) !== undefined, { error: 'must be a duration such as 500ms, 30s, 10m or 1h' })
     .transform((text) => parseDuration(text) ?? 0)
+    .refine((ms) => ms <= most, { error: `must be at most ${formatDuration(most)}` })
     .prefault(byDefault);
 
 /** What a code leads to. `restart`, for a node that is not ready, recovers the jobs on it and leaves the node itself to Kubernetes. */
@@ -139,7 +140,7 @@ export const workerSettings = z.strictObject({
         .describe('Pods that no kubelet ends any more'),
       evidence: z
         .strictObject({
-          within: duration('20s').describe('How long a stop may wait for the logs of its pods; 0s: nothing is kept'),
+          within: duration('20s', 60_000).describe('How long a stop may wait for the logs of its pods; 0s: nothing is kept'),
           directory: z.string().min(1).default('/var/lib/kcover/evidence').describe('Where they are kept'),
           keep: duration('168h').describe('How long'),
           redact: z.array(pattern).default([]).describe('Further regular expressions of what is blacked out in logs'),
@@ -150,7 +151,7 @@ export const workerSettings = z.strictObject({
         .strictObject({
           first: duration('15m').describe('Until the new attempt reports its first step'),
           stall: duration('10m').describe('Without a further step; a job that steps more slowly gets ten times its own pace'),
-          most: duration('6h').describe('Until the last step before the fault is passed'),
+          most: duration('1h').describe('Until the last step before the fault is passed'),
         })
         .prefault({})
         .describe('Proof that training moves on, for jobs that report progress'),

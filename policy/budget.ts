@@ -69,10 +69,12 @@ function backOff(counted: readonly Spent[], now: number, budget: Budget): Budget
 
 /** A crash loop does not pass by itself: its refusal is only told again. */
 const remindMs = 24 * 3_600_000;
+/** Crashes further apart than that are no row, ms. */
+const rowMs = 7 * remindMs;
 
 function crashLoop({ spent, blame, progress, now }: BudgetFacts, recent: readonly Spent[], budget: Budget): BudgetAnswer | undefined {
   if (blame !== 'user' || progress === undefined) return undefined;
-  const row = crashesInARow(spent, progress);
+  const row = crashesInARow(spent, progress, now);
   const [last] = row;
   if (last === undefined || row.length < budget.crashLoop) return undefined;
   const until = last.startedAt + remindMs * (Math.floor((now - last.startedAt) / remindMs) + 1);
@@ -82,8 +84,8 @@ function crashLoop({ spent, blame, progress, now }: BudgetFacts, recent: readonl
 }
 
 /** Recoveries of user code since training last saved anything new, or since a person asked for one; newest first. Those of others do not break the row. */
-function crashesInARow(spent: readonly Spent[], progress: JobProgress): Spent[] {
-  const newestFirst = spent.toSorted((a, b) => b.startedAt - a.startedAt);
+function crashesInARow(spent: readonly Spent[], progress: JobProgress, now: number): Spent[] {
+  const newestFirst = spent.filter((one) => one.startedAt > now - rowMs).toSorted((a, b) => b.startedAt - a.startedAt);
   const broken = newestFirst.findIndex((one) => one.asked !== undefined || (one.blame === 'user' && hasAdvanced(one, progress)));
   return newestFirst.slice(0, broken === -1 ? undefined : broken).filter((one) => one.blame === 'user');
 }

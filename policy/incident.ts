@@ -68,10 +68,14 @@ export function decideIncident(facts: IncidentFacts, settings: WorkerSettings): 
 const reached = (progress: JobProgress | undefined): Pick<Charge, 'step' | 'checkpointStep'> =>
   progress ? { step: progress.step, ...(progress.checkpointStep !== undefined && { checkpointStep: progress.checkpointStep }) } : {};
 
+/** Steps so long after a failure are no longer those that were under way, ms; also what clocks may differ. */
+const movedOnMs = 5 * 60_000;
+
 /** Why a fault needs nothing, if it does not. */
-function whyNothing(fault: Fault, { optedInAt, attemptStartedAt }: IncidentFacts): string | undefined {
+function whyNothing(fault: Fault, { optedInAt, attemptStartedAt, progress }: IncidentFacts): string | undefined {
   if (fault.hold?.state === 'released') return `${fault.node ?? 'its node'} was released`;
   if (fault.pod === undefined) return undefined;
+  if (progress !== undefined && Date.parse(progress.at) > Date.parse(fault.seenAt) + movedOnMs) return `training has moved on since ${fault.pod.name} failed`;
   if (attemptStartedAt !== undefined && Date.parse(fault.pod.createdAt) < Date.parse(attemptStartedAt))
     return `${fault.pod.name} belonged to an earlier attempt`;
   // Container times are whole seconds: a death in the very second of the opt-in counts.

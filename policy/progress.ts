@@ -27,7 +27,9 @@ export interface ProgressFacts {
 }
 
 export type ProgressDecision =
-  | { readonly kind: 'verified' | 'unverified'; readonly because: string }
+  | { readonly kind: 'verified'; readonly because: string }
+  /** `moves`: it made steps, and only needs longer to get back to where it was. */
+  | { readonly kind: 'unverified'; readonly because: string; readonly moves?: true }
   /** Judge again then, ms, if nothing is seen before. */
   | { readonly kind: 'wait'; readonly until: number };
 
@@ -50,25 +52,32 @@ export function seeProgress(seen: ProgressSeen | undefined, progress: JobProgres
 
 const isSince = ({ at }: JobProgress, since: string): boolean => Date.parse(at) > Date.parse(since) - slackMs;
 
-/** Verified as soon as a step of the new attempt is beyond the last one before the stop; given up when none comes, none follows, or it takes too long. */
+/**
+ * Verified as soon as the new attempt has made a step, and is beyond the last one before the stop: the first report may only say what was loaded.
+ * Given up when none comes, none follows, or it takes too long.
+ */
 export function judgeProgress(facts: ProgressFacts, now: number): ProgressDecision {
   const { request, seen } = facts;
-  if (seen && seen.last.step > request.beyond)
+  if (seen && seen.pace.length > 0 && seen.last.step > request.beyond)
     return { kind: 'verified', because: `step ${seen.last.step} is beyond ${request.beyond}, the last before the fault` };
-  const { until, because } = giveUp(facts);
+  const { until, because, moves } = giveUp(facts);
   const late = Math.max(until, facts.lateFrom);
-  return now < late ? { kind: 'wait', until: late } : { kind: 'unverified', because };
+  return now < late ? { kind: 'wait', until: late } : { kind: 'unverified', because, ...(moves === true && { moves }) };
 }
 
 /** Which deadline comes first, and what is to be said then. */
-function giveUp({ request, progress, seen, startedAt }: ProgressFacts): { readonly until: number; readonly because: string } {
+function giveUp({ request, progress, seen, startedAt }: ProgressFacts): { readonly until: number; readonly because: string; readonly moves?: boolean } {
   const { beyond, firstMs, mostMs, stallMs } = request;
   if (!seen) {
     const ms = Math.min(firstMs, mostMs);
     return { until: startedAt + ms, because: `no progress was reported within ${formatDuration(ms)} after all pods ran${ignored(progress)}` };
   }
   const { first, last, movedAt, pace } = seen;
-  const most = { until: startedAt + mostMs, because: `step ${last.step} of ${beyond} after ${formatDuration(mostMs)}${from(first, last)}` };
+  const most = {
+    until: startedAt + mostMs,
+    moves: pace.length > 0,
+    because: `step ${last.step} of ${beyond} after ${formatDuration(mostMs)}${from(first, last)}`,
+  };
   const limit = Math.max(stallMs, paces * median(pace));
   const stall = { until: movedAt + limit, because: `no step for ${formatDuration(limit)} after step ${last.step} of ${beyond}${from(first, last)}` };
   return stall.until < most.until ? stall : most;

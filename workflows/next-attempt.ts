@@ -1,6 +1,6 @@
 /** What comes after a stop: a whole new attempt runs, and, where the job tells, training moves on. News of a fault comes before both. */
 
-import { CancellationScope, condition } from '@temporalio/workflow';
+import { CancellationScope, condition, patched } from '@temporalio/workflow';
 import type { Announcement } from '../contract/activities.ts';
 import type { eventReasons } from '../contract/ids.ts';
 import type { AttemptPod } from '../contract/jobs.ts';
@@ -21,6 +21,8 @@ export interface End {
 
 export interface Following {
   readonly input: RecoveryInput;
+  /** When the incident began, ms. */
+  readonly startedAt: number;
   readonly memory: IncidentMemory;
   readonly story: Story;
   readonly event: (type: Announcement['type'], reason: keyof typeof eventReasons, message: string) => Announcement;
@@ -29,7 +31,7 @@ export interface Following {
 type Running = Extract<AwaitResult, { kind: 'running' }>;
 
 /** Waits for the new attempt, first with the usual deadline, then for room; and then for proof. */
-export async function followAttempt({ input, memory, story, event }: Following): Promise<End | 'news'> {
+export async function followAttempt({ input, startedAt, memory, story, event }: Following): Promise<End | 'news'> {
   const { incident, job, limits } = input;
   // The last look into the inbox: what came meanwhile is answered in this incident.
   const isNews = () => memory.unanswered().length > 0;
@@ -81,9 +83,13 @@ export async function followAttempt({ input, memory, story, event }: Following):
     const runs = `${cause}; all ${seen.pods.length} pods run again after ${stops}`;
     const there = { pods: seen.pods, attemptStartedAt: seen.startedAt };
     const { before } = memory.progress;
-    if (before === undefined || limits.verify === undefined) return { outcome: 'restarted', because: `${runs}, training is not verified`, ...there };
+    if (before === undefined || limits.verify === undefined || !patched('verify'))
+      return { outcome: 'restarted', because: `${runs}, training is not verified`, ...there };
 
     const { firstMs, stallMs, mostMs } = limits.verify;
+    // Who stopped telling long before the fault does not begin again with the next attempt.
+    if (Date.parse(before.at) < startedAt - firstMs)
+      return { outcome: 'restarted', because: `${runs}, training is not verified: its progress was last told at ${before.at}`, ...there };
     story.happened('all pods run', runs);
     story.now('verifying', {
       because: `${runs}; step ${before.step} was the last before the fault`,
@@ -101,9 +107,12 @@ export async function followAttempt({ input, memory, story, event }: Following):
         mostMs,
       }),
     );
-    if (proof === 'news') return 'news';
-    if (proof.kind === 'ended') return proof;
+    // It has its own incident, with the budget and the pauses of its own: this one did what it was for.
+    if (proof === 'news') return { outcome: 'restarted', because: `${runs}, and met a new fault before training was verified`, ...there };
+    if (proof.kind === 'ended') return { ...there, ...proof };
     memory.progress = { before, ...(proof.progress ? { after: proof.progress } : {}) };
+    if (proof.kind === 'unverified' && proof.moves)
+      return { outcome: 'restarted', because: `${runs}; training moves, and is not back yet: ${proof.because}`, ...there };
     if (proof.kind === 'unverified') return { outcome: 'handed over', because: `${runs}, but training does not move on: ${proof.because}`, ...there };
     return { outcome: 'recovered', because: `${runs}; training moves on: ${proof.because}`, ...there };
   }

@@ -46,7 +46,7 @@ const capture: ActivityOptions = {
   startToCloseTimeout: '75s',
   scheduleToCloseTimeout: '90s',
   heartbeatTimeout: '10s',
-  retry: { initialInterval: '200ms', maximumInterval: '5s', maximumAttempts: 2 },
+  retry: { initialInterval: '200ms', maximumInterval: '5s', maximumAttempts: 1 },
 };
 
 /** Worth a while, but no incident waits for it for ever. */

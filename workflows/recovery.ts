@@ -6,6 +6,7 @@ import {
   defineSignal,
   getExternalWorkflowHandle,
   isCancellation,
+  patched,
   setHandler,
   sleep,
 } from '@temporalio/workflow';
@@ -96,7 +97,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
       }
       [holds, heldSince] = [0, {}];
       if (decision.kind === 'stop') {
-        if (await capture(attempt, mark)) continue;
+        if (await capture(attempt)) continue;
         const stopped = await stop(decision, attempt);
         if (stopped === 'interfered' && ++interferences < mostInterferences) {
           await sleep(pauseAfter(interferences));
@@ -107,7 +108,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
         interferences = 0;
       }
       memory.answer(fresh);
-      const next = await followAttempt({ input, memory, story, event });
+      const next = await followAttempt({ input, startedAt, memory, story, event });
       if (next !== 'news') return next;
     }
   }
@@ -143,11 +144,11 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
     return changed || Date.now() < until;
   }
 
-  /** Once for each attempt, before anything of it is deleted. True when a fault came meanwhile: it may change the plan. */
-  async function capture({ pods }: AttemptFacts, mark: number): Promise<boolean> {
+  /** Once for each attempt, before anything of it is deleted. True when it took its time: the facts are looked at anew, for a pause or a release may have come. */
+  async function capture({ pods }: AttemptFacts): Promise<boolean> {
     const attempt = memory.stops.length + 1;
     const deadlineMs = limits.evidenceMs ?? 0;
-    if (deadlineMs === 0 || !memory.mayCapture(attempt)) return false;
+    if (deadlineMs === 0 || !memory.mayCapture(attempt) || !patched('evidence')) return false;
     story.now('capturing evidence', { because: `${counted(pods)} are about to be stopped`, waitingFor: 'their logs', until: Date.now() + deadlineMs });
     const request = { incident, attempt, job, pods: memory.failingFirst(pods), nodes: memory.nodes(), deadlineMs };
     const kept = await tolerate(perform('captureEvidence', `keep the evidence of attempt ${attempt}`, request));
@@ -156,7 +157,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
       'evidence kept',
       kept ? `${kept.ranks} of ${kept.of} ranks, ${kept.bytes} bytes in ${kept.address}${kept.because ? `: ${kept.because}` : ''}` : 'none: the store failed',
     );
-    return memory.mark() !== mark;
+    return true;
   }
 
   async function stop(decision: Decided<'stop'>, { job: seen, pods, leaving = [] }: AttemptFacts): Promise<'stopped' | 'interfered' | { because: string }> {

@@ -1,4 +1,4 @@
-import { condition, continueAsNew, defineQuery, defineSignal, defineUpdate, setHandler, workflowInfo } from '@temporalio/workflow';
+import { condition, continueAsNew, defineQuery, defineSignal, defineUpdate, patched, setHandler, workflowInfo } from '@temporalio/workflow';
 import { eventReasons, recoveryId } from '../contract/ids.ts';
 import { jobTitle, type JobView } from '../contract/jobs.ts';
 import { type FaultsObserved, type JobObserved, notReady, type OperatorWish, type Recover, signals, statusQuery, updates } from '../contract/messages.ts';
@@ -140,7 +140,10 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
     if (wish?.label) await tolerate(perform('acknowledgeWish', 'remove the need-recovery label before acting on it', { job }));
     const asked = memory.incident?.askedBy ?? wish;
     // Whether a job crashes again and again without getting on is seen from its checkpoints.
-    const seen = memory.spent.some((one) => one.blame === 'user') ? await tolerate(perform('observeJob', `how far is ${jobTitle(job)}?`, { job })) : undefined;
+    const seen =
+      memory.spent.some((one) => one.blame === 'user') && patched('crash-loop')
+        ? await tolerate(perform('observeJob', `how far is ${jobTitle(job)}?`, { job }))
+        : undefined;
     const decision = await decideIncident({
       job,
       faults: memory.inbox,

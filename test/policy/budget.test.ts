@@ -141,6 +141,11 @@ describe('a crash loop', () => {
     expect(judge(spent, progress).kind).toBe('open');
   });
 
+  it('is none of crashes that lie weeks apart', () => {
+    const spent = crashed([24 * 40, { checkpointStep: 1100 }], [24 * 20, { checkpointStep: 1100 }], [24, { checkpointStep: 1100 }]);
+    expect(judge(spent, { step: 90_000, checkpointStep: 1100, at }).kind).toBe('open');
+  });
+
   it('keeps nobody from recovering from a fault of the hardware', () => {
     expect(judge(stuck(1100), { step: 1190, checkpointStep: 1100, at }, 'hardware').kind).toBe('open');
   });

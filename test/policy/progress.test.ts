@@ -87,7 +87,12 @@ describe('whether training moves on', () => {
   it('ends at the last deadline however well it moves, and says how far it came', () => {
     const crawling = seenOf([1000, minute], [1119, 355 * minute], [1120, 356 * minute]);
     expect(judge(crawling, 359 * minute)).toEqual({ kind: 'wait', until: restart + 360 * minute });
-    expect(judge(crawling, 360 * minute)).toEqual({ kind: 'unverified', because: 'step 1120 of 1200 after 6h, from step 1000' });
+    expect(judge(crawling, 360 * minute)).toEqual({ kind: 'unverified', moves: true, because: 'step 1120 of 1200 after 6h, from step 1000' });
+  });
+
+  it('takes no first report for a step, however far it is: it may be what was loaded', () => {
+    expect(judge(seenOf([1260, minute]), 2 * minute).kind).toBe('wait');
+    expect(judge(seenOf([1260, minute], [1261, 2 * minute]), 2 * minute)).toMatchObject({ kind: 'verified' });
   });
 
   it('counts nothing of an earlier attempt, and says so', () => {

@@ -14,7 +14,10 @@ export interface RecordedHistory {
 export interface RecordedEvent {
   readonly eventType: string;
   readonly activityTaskScheduledEventAttributes?: { readonly activityType: { readonly name: string } };
-  readonly workflowExecutionStartedEventAttributes?: { readonly workflowId?: string };
+  readonly workflowExecutionStartedEventAttributes?: {
+    readonly workflowId?: string;
+    readonly input?: { readonly payloads: readonly { readonly data: string }[] };
+  };
 }
 
 /** Every history that was ever recorded, of this version and earlier ones. */

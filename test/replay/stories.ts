@@ -289,5 +289,5 @@ async function release(node: WorkflowHandle): Promise<string> {
 }
 
 function train({ cluster }: Scene, step: number): void {
-  if (cluster.view) cluster.view = { ...cluster.view, progress: { step, at: '2026-11-21T07:00:00Z' } };
+  if (cluster.view) cluster.view = { ...cluster.view, progress: { step, at: new Date().toISOString() } };
 }

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
-import { kernelFault, podFault } from '../support/builders.ts';
+import { kernelFault, podFault, settings } from '../support/builders.ts';
 import { type JobRig, useJobRig } from '../support/job-rig.ts';
 import { eventually } from '../support/rig.ts';
 
-const training = (story: JobRig, step: number) => {
-  if (story.cluster.view) story.cluster.view = { ...story.cluster.view, progress: { step, checkpointStep: step - 100, at: '2026-11-21T07:00:00Z' } };
+const training = (story: JobRig, step: number, at = new Date().toISOString()) => {
+  if (story.cluster.view) story.cluster.view = { ...story.cluster.view, progress: { step, checkpointStep: step - 100, at } };
 };
 
 const last = (story: JobRig, handle: Parameters<JobRig['status']>[0], outcome: string) =>
@@ -48,7 +48,7 @@ describe('a recovery that looks whether training moves on', () => {
     await story.ended(handle);
   });
 
-  it('goes back to the stop for a fault that comes while it waits for proof', async () => {
+  it('ends as restarted when a new fault comes before the proof, which is an incident of its own', async () => {
     training(story, 1200);
     let asked = 0;
     const never = Promise.withResolvers<never>();
@@ -57,6 +57,7 @@ describe('a recovery that looks whether training moves on', () => {
       if (asked === 1) return never.promise;
       return { kind: 'verified', progress: { step: beyond + 5, at: '2026-11-21T08:00:00Z' }, because: 'step 1205 is done' };
     };
+    story.cluster.settings = settings({ mode: 'act', recovery: { correlation: '0s', budget: { backoff: { first: '1ms', most: '1ms' } } } });
     const handle = await story.start();
     await handle.signal('faultsObserved', { faults: [story.cluster.quarantined(kernelFault())] });
     await eventually(
@@ -64,14 +65,35 @@ describe('a recovery that looks whether training moves on', () => {
       (times) => times === 1,
     );
     const [pod] = story.cluster.pods;
+    const createdAt = new Date(Date.now() + 60_000).toISOString();
     await handle.signal('faultsObserved', {
-      faults: [podFault({ id: 'pod/new', pod: { name: pod?.name ?? '', uid: pod?.uid ?? '', createdAt: new Date().toISOString() } })],
+      faults: [podFault({ id: 'pod/new', seenAt: createdAt, pod: { name: pod?.name ?? '', uid: pod?.uid ?? '', createdAt } })],
     });
     await last(story, handle, 'recovered');
+    expect(story.cluster.records.map(({ outcome }) => outcome)).toEqual(['restarted', 'recovered']);
     expect(story.cluster.stopped).toHaveLength(2);
-    expect(story.cluster.captured).toEqual([1, 2]);
+    expect(story.cluster.captured).toEqual([1, 1]);
     // Its activity was cancelled; the worker can end only when it does.
     never.reject(new Error('over'));
+    await story.ended(handle);
+  });
+
+  it('is restarted, not handed over, when training moves and needs longer to get back', async () => {
+    training(story, 1200);
+    story.cluster.verified = () => ({ kind: 'unverified', moves: true, because: 'step 1150 of 1200 after 1h' });
+    const handle = await story.start();
+    await handle.signal('faultsObserved', { faults: [story.cluster.quarantined(kernelFault())] });
+    const { last: ended } = await last(story, handle, 'restarted');
+    expect(ended?.because).toContain('training moves, and is not back yet');
+    await story.ended(handle);
+  });
+
+  it('waits for no proof of a job that had stopped telling', async () => {
+    training(story, 1200, '2026-11-20T07:00:00Z');
+    const handle = await story.start();
+    await handle.signal('faultsObserved', { faults: [story.cluster.quarantined(kernelFault())] });
+    const { last: ended } = await last(story, handle, 'restarted');
+    expect(ended?.because).toContain('its progress was last told at');
     await story.ended(handle);
   });
 });
