@@ -93,3 +93,13 @@ export async function readRankFile(hostRoot: string, directory: string, file: Ra
     await opened.close();
   }
 }
+
+/** What could be read of each, one after the other: the disk gets no second call while one hangs. */
+export async function inTurn<T>(files: readonly RankFile[], read: (file: RankFile) => Promise<T | undefined>): Promise<readonly T[]> {
+  const found: T[] = [];
+  for (const file of files) {
+    const one = await read(file);
+    if (one !== undefined) found.push(one);
+  }
+  return found;
+}

@@ -3,7 +3,7 @@
 import type { Logger } from 'pino';
 import type { ControllerConnection, Failure } from '../controller-connection.ts';
 import { becauseOf, createLookout, type LookoutStatus } from '../lookout.ts';
-import type { RankFile } from '../rank-files.ts';
+import { inTurn, type RankFile } from '../rank-files.ts';
 import { reasonOf } from '../system-error.ts';
 import { type Answered, loadAnswered } from './answered.ts';
 import { createDelivery, type Delivery, type Letter, type RefusedFor } from './delivery.ts';
@@ -69,14 +69,7 @@ export function startCourier({ files, connection, node, log, stateDirectory, eve
     }
   }
 
-  async function readAll(some: readonly RankFile[]): Promise<readonly Letter[]> {
-    const letters: Letter[] = [];
-    for (const file of some) {
-      const letter = await read(file);
-      if (letter) letters.push(letter);
-    }
-    return letters;
-  }
+  const readAll = (some: readonly RankFile[]): Promise<readonly Letter[]> => inTurn(some, read);
 
   async function save(answered: Answered): Promise<void> {
     await fromDisk(answered.save()).catch((error: unknown) =>

@@ -3,7 +3,7 @@
 import type { Logger } from 'pino';
 import type { ControllerConnection, Failure } from '../controller-connection.ts';
 import { becauseOf, createLookout, type LookoutStatus } from '../lookout.ts';
-import type { RankFile } from '../rank-files.ts';
+import { inTurn, type RankFile } from '../rank-files.ts';
 import type { ProgressContent, TrainerFiles } from './files.ts';
 
 export interface ProgressStatus extends LookoutStatus {
@@ -79,14 +79,7 @@ export function startProgressCourier({ files, connection, node, everyMs, log, ch
     return undefined;
   }
 
-  async function readAll(some: readonly RankFile[]): Promise<readonly Letter[]> {
-    const letters: Letter[] = [];
-    for (const file of some) {
-      const letter = await read(file);
-      if (letter) letters.push(letter);
-    }
-    return letters;
-  }
+  const readAll = (some: readonly RankFile[]): Promise<readonly Letter[]> => inTurn(some, read);
 
   async function post(letters: readonly Letter[]): Promise<Failure | undefined> {
     const answer = await connection.postProgress({ schema: 1, node, files: letters.map(({ content }) => content) }, signal);
