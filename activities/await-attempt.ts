@@ -26,12 +26,12 @@ export async function awaitAttempt(dependencies: Dependencies, request: AwaitReq
     pause: (ms) => sleep(ms, undefined, { signal }),
   });
   const nodes = new KnownNodes(dependencies);
-  const old = new Set(request.old);
+  const [old, staying] = [new Set(request.old), new Set(request.staying)];
   let because = 'nothing was seen of the job';
 
   const look = async (job: JobView | undefined, pods: readonly V1Pod[]): Promise<AwaitResult | undefined> => {
     await nodes.learn(pods.filter((pod) => job && belongsTo(job.ref, pod) && !old.has(pod.metadata?.uid ?? '')).flatMap((pod) => pod.spec?.nodeName ?? []));
-    const seen = attemptProgress({ job, pods, old, quarantined: nodes.quarantined });
+    const seen = attemptProgress({ job, pods, old, staying, quarantined: nodes.quarantined });
     if (seen.kind === 'ended') return seen;
     if (seen.kind === 'waiting') {
       because = seen.because;
@@ -40,7 +40,8 @@ export async function awaitAttempt(dependencies: Dependencies, request: AwaitReq
     }
     // A taint may have come after its pods: the last look is at the nodes.
     if (await nodes.refresh(seen.pods.flatMap((pod) => pod.node ?? []))) return look(job, pods);
-    return { kind: 'running', at: new Date(now()).toISOString(), pods: seen.pods, startedAt: seen.startedAt, misplaced: misplaced.moved.size };
+    const { startedAt, wholeSince } = seen;
+    return { kind: 'running', at: new Date(now()).toISOString(), pods: seen.pods, startedAt, wholeSince, misplaced: misplaced.moved.size };
   };
 
   return withHeartbeats(

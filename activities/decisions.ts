@@ -2,6 +2,7 @@
 
 import { createHash } from 'node:crypto';
 import type { Activities } from '../contract/activities.ts';
+import { decideCapacity } from '../policy/capacity.ts';
 import { decideIncident } from '../policy/incident.ts';
 import { decideNode } from '../policy/node.ts';
 import { decideOptIn } from '../policy/recoverable.ts';
@@ -12,7 +13,7 @@ import type { Dependencies } from './dependencies.ts';
 /** Which settings decided: twelve hex digits of a SHA-256 over all of them. */
 export const settingsDigest = (settings: object): string => createHash('sha256').update(JSON.stringify(settings)).digest('hex').slice(0, 12);
 
-type Decisions = Pick<Activities, 'decideNode' | 'decideIncident' | 'decideRecovery' | 'decideOptIn' | 'decideCollection' | 'decidePreflight'>;
+type Decisions = Pick<Activities, 'decideNode' | 'decideIncident' | 'decideRecovery' | 'decideOptIn' | 'decideCapacity' | 'decideCollection' | 'decidePreflight'>;
 
 export function decisionActivities({ settings, now }: Pick<Dependencies, 'settings' | 'now'>): Decisions {
   const digest = settingsDigest(settings);
@@ -22,6 +23,7 @@ export function decisionActivities({ settings, now }: Pick<Dependencies, 'settin
     decideIncident: async (facts) => ({ ...decideIncident(facts, settings), ...date() }),
     decideRecovery: async (facts) => ({ ...decideRecovery(facts, settings), ...date() }),
     decideOptIn: async (job) => ({ ...decideOptIn(job), ...date() }),
+    decideCapacity: async (request) => ({ ...decideCapacity(request, settings), ...date() }),
     decideCollection: async (request) => ({ ...decideCollection(request, settings), ...date() }),
     decidePreflight: async (request) => ({ ...decidePreflight(request, settings), ...date() }),
   };

@@ -121,6 +121,7 @@ const missingWords: Readonly<Record<Missing, (subject: string, count: number) =>
   pod: (_, count) => `state of ${counted(count, 'pod')}`,
   pods: (subject) => subject,
   node: (subject, count) => (count === 1 ? `node ${subject}` : `${count} nodes`),
+  kernel: (subject, count) => `kernel lines of ${count === 1 ? subject : `${count} nodes`}`,
   events: (subject, count) => (count === 1 ? `Events of ${subject}` : `Events of ${count} objects`),
   'some-events': (subject) => `some Events of ${subject}`,
   job: () => 'the job',

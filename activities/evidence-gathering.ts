@@ -25,7 +25,7 @@ export interface Gathering {
 /** Never throws: what cannot be had is missing. */
 export async function gatherEvidence(gathering: Gathering): Promise<void> {
   const { request } = gathering;
-  await Promise.all([gatherJob(gathering), gatherRanks(gathering), ...request.nodes.map((node) => gatherNode(gathering, node))]);
+  await Promise.all([keepKernelLines(gathering), gatherJob(gathering), gatherRanks(gathering), ...request.nodes.map((node) => gatherNode(gathering, node))]);
 }
 
 async function gatherJob(gathering: Gathering): Promise<void> {
@@ -58,6 +58,16 @@ async function gatherNode(gathering: Gathering, name: string): Promise<void> {
       await keepEvents(gathering, `${stem}_events.json`, found.of.get(name));
     }),
   ]);
+}
+
+/** Nobody is asked for them: they came with the faults. */
+async function keepKernelLines({ request, into }: Gathering): Promise<void> {
+  const nodes = [...Map.groupBy(request.kernel ?? [], ({ node }) => node)].entries();
+  for (const [index, [node, entries]] of nodes) {
+    const lines = entries.flatMap((entry) => entry.lines);
+    const cut = lines.length > evidenceLimits.logLines;
+    if (lines.length > 0) await into.log({ file: `node_${plainOr(node, index)}_kernel.log`, what: 'kernel' }, `${lines.join('\n')}\n`, cut);
+  }
 }
 
 /** A pod of the attempt, and how its files are called. */

@@ -41,7 +41,7 @@ export const nodeSummary = ({ metadata, spec, status }: V1Node): object => ({
   nodeInfo: status?.nodeInfo,
 });
 
-const told = [annotations.step, annotations.checkpointStep, annotations.progressAt];
+const told = [annotations.step, annotations.checkpointStep, annotations.progressAt, annotations.training];
 
 export const jobSummary = ({ apiVersion, kind, metadata, ...rest }: KubernetesObject): object => ({
   apiVersion,

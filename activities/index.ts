@@ -3,6 +3,8 @@
 import type { Activities } from '../contract/activities.ts';
 import { announcementActivities } from './announcements.ts';
 import { attemptActivities } from './attempts.ts';
+import { capacityActivities } from './capacity.ts';
+import { checkpointActivities } from './await-checkpoint.ts';
 import { decisionActivities } from './decisions.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withFailures } from './failures.ts';
@@ -25,6 +27,8 @@ export function createActivities(dependencies: Dependencies): Activities {
     ...nodeActivities(dependencies),
     ...jobActivities(dependencies),
     ...attemptActivities(dependencies),
+    ...checkpointActivities(dependencies),
+    ...capacityActivities(dependencies),
     ...reservationActivities(dependencies),
     ...recordActivities(dependencies),
     ...announcementActivities(dependencies),

@@ -7,8 +7,10 @@ import { type JobRef } from '../contract/jobs.ts';
 import { type FaultsObserved, signals } from '../contract/messages.ts';
 import { searchAttributePairs } from '../contract/search-attributes.ts';
 import { jobStart } from '../contract/starts.ts';
+import type { Kube } from '../kube/connection.ts';
 import { controllingJob } from '../kube/job-kinds/index.ts';
 import { readJob, removeWish, resumeJob } from '../kube/jobs.ts';
+import { topJob } from '../kube/made-jobs.ts';
 import { inParallel } from '../kube/parallel.ts';
 import { podsOnNode } from '../kube/pods.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -43,9 +45,9 @@ export function jobActivities({ kube, settings, temporal }: Dependencies): Jobs 
     tellJobs: async ({ node, faults }) => {
       // On a node that died, pods that were asked to go stay: their job cannot go on without them.
       const leaving = faults.some((fault) => fault.code === nodeNotReady);
-      const jobs = jobsOf(await podsOnNode(kube, node, { leaving }));
-      const told = await inParallel(jobs, async (job) => {
-        const concerned = faults.filter((fault) => fault.job === undefined || fault.job === job.uid);
+      const jobs = await topJobs(kube, jobsOf(await podsOnNode(kube, node, { leaving })));
+      const told = await inParallel(jobs, async ({ job, made }) => {
+        const concerned = faults.filter((fault) => fault.job === undefined || fault.job === job.uid || made.includes(fault.job));
         if (concerned.length === 0 || !(await isWatched(job))) return [];
         await tell(job, concerned);
         return [job];
@@ -53,6 +55,13 @@ export function jobActivities({ kube, settings, temporal }: Dependencies): Jobs 
       return told.flat();
     },
   };
+}
+
+/** The jobs that can be stopped, each once, with the UIDs of those that they made. */
+async function topJobs(kube: Kube, jobs: readonly JobRef[]): Promise<{ readonly job: JobRef; readonly made: readonly string[] }[]> {
+  const found = await inParallel(jobs, async (made) => ({ job: await topJob(kube, made), made: made.uid }));
+  const byTop = Map.groupBy(found, ({ job }) => job.uid);
+  return [...byTop.values()].flatMap((some) => (some[0] ? [{ job: some[0].job, made: some.map(({ made }) => made) }] : []));
 }
 
 /** The jobs that control these pods, each once. */

@@ -1,4 +1,4 @@
-/** Pods that were asked to go and that no kubelet ends any more: their node stays not ready, or is gone. */
+/** Pods that were asked to go and that no kubelet ends any more, because their node stays not ready or is gone; and deletion by force, of them or of all. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { V1Pod } from '@kubernetes/client-node';
@@ -58,18 +58,27 @@ export async function findLostPods({ kube, settings, log }: Dependencies, reques
 }
 
 /**
- * Deletes by force what was decided to be lost, and answers which of them it was. A UID that was already deleted by force, by an earlier
- * try of this activity, is not asked again, and one whose node is ready again is left to its kubelet.
+ * Deletes by force what was decided to be lost, or all that is left where no grace is given, and answers which of them it was. Nothing
+ * outside the request is touched, and a UID that was already deleted by force, by an earlier try of this activity, is not asked again. A lost
+ * one whose node is ready again is left to its kubelet.
  */
-export async function forceLostPods({ kube, settings, log }: Dependencies, { job, incident }: StopRequest, lost: readonly AttemptPod[]): Promise<AttemptPod[]> {
+export async function forcePods({ kube, settings, log }: Dependencies, request: StopRequest, wished: readonly AttemptPod[]): Promise<AttemptPod[]> {
+  const { job, incident, noGrace = false, by } = request;
   // The settings may have changed since it was decided.
-  if (!settings.recovery.deadNode.force) return [];
+  if (!noGrace && !settings.recovery.deadNode.force) return [];
+  const known = wantedOf(request);
   const present = new Map((await listMatchingPods(kube, job)).map((pod) => [uidOf(pod), pod]));
-  const forced = await inParallel(lost, async (pod) => {
+  const mayForce = async ({ node }: AttemptPod, seen: V1Pod): Promise<boolean> => {
+    // A controller that has not asked it to go has not seen the suspend yet, and would count it as failed.
+    if (noGrace) return by !== 'suspend' || isTerminating(seen);
+    return node !== undefined && isOut({ kube }, node);
+  };
+  const own = wished.filter(({ uid }) => known.has(uid));
+  const forced = await inParallel(own, async (pod) => {
     const seen = present.get(pod.uid);
     // Gone meanwhile: by whom cannot be known, so it stays in doubt.
     if (seen === undefined || seen.metadata?.deletionGracePeriodSeconds === 0) return [pod];
-    if (pod.node === undefined || !(await isOut({ kube }, pod.node))) return [];
+    if (!(await mayForce(pod, seen))) return [];
     log.warn({ incident, job, pod: pod.name, uid: pod.uid, node: pod.node }, 'deleted by force: its process is not proven dead');
     await deletePod(kube, job.namespace, pod, { force: true });
     return [pod];

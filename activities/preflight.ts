@@ -8,6 +8,7 @@ import type { Workload } from '../contract/preflight.ts';
 import { searchAttributePairs } from '../contract/search-attributes.ts';
 import { nodeStart } from '../contract/starts.ts';
 import { annotateJob, readJob } from '../kube/jobs.ts';
+import { topJob } from '../kube/made-jobs.ts';
 import { inParallel } from '../kube/parallel.ts';
 import { hasPreflightPods } from '../kube/preflight-pods.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -32,7 +33,7 @@ export function preflightActivities({ kube, settings, temporal, log }: Dependenc
       const there = await hasPreflightPods(kube, workload);
       return there ? { kind: 'there', optedIn: false } : { kind: 'gone', because: 'none of its pods is left' };
     }
-    const job = await readJob(kube, workload.job, settings.quarantine.taint);
+    const job = await readJob(kube, await topJob(kube, workload.job), settings.quarantine.taint);
     if (job === undefined) return { kind: 'gone', because: 'the job object is gone' };
     return job.finished ? { kind: 'finished', because: `the job ${job.finished.as}: ${job.finished.because}` } : { kind: 'there', optedIn: job.optedIn };
   }

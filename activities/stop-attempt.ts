@@ -1,18 +1,18 @@
-/** Stops all pods of one attempt, and waits until they are gone. */
+/** Stops the pods of one attempt, all of them or some, and waits until they are gone. */
 
 import { Context } from '@temporalio/activity';
 import { formatDuration } from '../contract/duration.ts';
 import { KcoverError } from '../contract/errors.ts';
 import { type AttemptPod, jobTitle, type JobView } from '../contract/jobs.ts';
 import type { StopRequest, StopResult } from '../contract/recovery.ts';
-import { awaitGone } from '../kube/attempts.ts';
+import { awaitGone, awaitLeaving } from '../kube/attempts.ts';
 import { isConflict, isNotFound } from '../kube/errors.ts';
 import { readJob, suspendJob } from '../kube/jobs.ts';
 import { inParallel } from '../kube/parallel.ts';
 import { attemptPod, belongsTo, deleteMatchingPods, deletePod, isTerminating, listMatchingPods, podsOfJob } from '../kube/pods.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeats } from './heartbeats.ts';
-import { findLostPods, forceLostPods } from './lost-pods.ts';
+import { findLostPods, forcePods } from './lost-pods.ts';
 
 /** What a later try of this activity must know. */
 interface Progress {
@@ -38,6 +38,10 @@ export async function stopAttempt(dependencies: Dependencies, request: StopReque
       const doubt = forced.length > 0 ? { forced } : {};
       const deadline = info.scheduledTimestampMs + request.deadlineMs;
       const pods = [...request.pods, ...(request.leaving ?? [])];
+      if (request.noGrace && !request.force) {
+        const left = await awaitLeaving({ kube: dependencies.kube, job: request.job, deadline: now() + leavingMs, now, signal }, pods);
+        if (left.length > 0) return { kind: 'lost', because: 'mode is force', pods: left };
+      }
       const seen = await goneOrLost(dependencies, { request, pods, forced, deadline, now, signal });
       if ('lost' in seen) return { kind: 'lost', because: becauseLost(seen.lost), pods: seen.lost, ...doubt };
       const { left } = seen;
@@ -55,11 +59,19 @@ export async function stopAttempt(dependencies: Dependencies, request: StopReque
 
 /** Sends the stop, or what an earlier call of it found to be lost; answers what was deleted by force. */
 async function begin(dependencies: Dependencies, request: StopRequest, progress: Progress): Promise<AttemptPod[] | Interfered> {
-  if (request.force) return forceLostPods(dependencies, request, request.force);
-  const { attempt } = Context.current().info;
-  const began = request.by === 'suspend' ? await suspend(dependencies, request, progress) : await deleteAttempt(dependencies, request, progress, attempt);
-  return began ?? [];
+  if (request.force) return forcePods(dependencies, request, request.force);
+  return (await send[request.by](dependencies, request, progress)) ?? [];
 }
+
+const send = {
+  suspend,
+  'delete-collection': deleteAttempt,
+  // Each is named by its UID: nothing that changed since the look can be met.
+  pods: deleteLeft,
+} as const satisfies Record<StopRequest['by'], (dependencies: Dependencies, request: StopRequest, progress: Progress) => Promise<Sent>>;
+
+/** Its controller sees a suspend at once; whom it has not asked to go by then is left out of what is deleted by force, ms. */
+const leavingMs = 5000;
 
 interface Waiting {
   readonly request: StopRequest;
@@ -135,14 +147,15 @@ async function isSameAttempt(kube: Dependencies['kube'], job: JobView, request: 
 }
 
 /** One delete-collection, once; whatever is doubtful after it is looked at and deleted singly by UID. */
-async function deleteAttempt({ kube }: Dependencies, request: StopRequest, progress: Progress, activityAttempt: number): Promise<Sent> {
-  if (activityAttempt > 1) return deleteLeft(kube, request, progress);
+async function deleteAttempt(dependencies: Dependencies, request: StopRequest, progress: Progress): Promise<Sent> {
+  const { kube } = dependencies;
+  if (Context.current().info.attempt > 1) return deleteLeft(dependencies, request, progress);
   const matching = await listMatchingPods(kube, request.job);
   const present = matching.filter((pod) => belongsTo(request.job, pod) && !isTerminating(pod)).map(attemptPod);
   if (!sameSet(present, request.pods)) return interfered(`the pods of ${jobTitle(request.job)} changed since they were looked at`);
   if (request.pods.length === 0) return undefined;
   // Somebody else's pods carry the labels too: a collection would take them along.
-  if (matching.some((pod) => !belongsTo(request.job, pod))) return deleteLeft(kube, request, progress);
+  if (matching.some((pod) => !belongsTo(request.job, pod))) return deleteLeft(dependencies, request, progress);
   try {
     progress.requests += 1;
     Context.current().heartbeat(progress);
@@ -150,7 +163,7 @@ async function deleteAttempt({ kube }: Dependencies, request: StopRequest, progr
     return undefined;
   } catch (error) {
     if (error instanceof KcoverError && !error.transient) throw error;
-    return deleteLeft(kube, request, progress);
+    return deleteLeft(dependencies, request, progress);
   }
 }
 
@@ -160,7 +173,7 @@ const sameSet = (pods: readonly { readonly uid: string }[], others: readonly { r
 };
 
 /** Deletes what is left of the attempt and not going yet. No other UID is touched, whatever carries its labels now. */
-async function deleteLeft(kube: Dependencies['kube'], request: StopRequest, progress: Progress): Promise<Sent> {
+async function deleteLeft({ kube }: Dependencies, request: StopRequest, progress: Progress): Promise<Sent> {
   const wanted = new Set(request.pods.map((pod) => pod.uid));
   const left = (await listMatchingPods(kube, request.job)).filter((pod) => wanted.has(pod.metadata?.uid ?? '') && !isTerminating(pod)).map(attemptPod);
   await inParallel(left, async (pod) => {

@@ -4,6 +4,7 @@ import { failoverCommand } from './failover.ts';
 import { recoveryCommand } from './recovery.ts';
 import { slowNodesCommand } from './slow-nodes.ts';
 import { stormCommand } from './storm.ts';
+import { timingCommand } from './timing.ts';
 
 await new Command('bench')
   .description('Measures kcover on the testbed: real Temporal, real Kubernetes control plane, simulated GPU nodes')
@@ -12,6 +13,7 @@ await new Command('bench')
   .addCommand(failoverCommand())
   .addCommand(slowNodesCommand())
   .addCommand(collectionCommand())
+  .addCommand(timingCommand())
   .parseAsync();
 // Watches and connections of a library must not keep a measurement that has ended.
 process.exit();

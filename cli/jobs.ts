@@ -2,7 +2,7 @@
 
 import { KcoverError } from '../contract/errors.ts';
 import { quarantineTaintKey } from '../contract/ids.ts';
-import { type JobRef, jobTitle, type JobView } from '../contract/jobs.ts';
+import type { JobView } from '../contract/jobs.ts';
 import type { Kube } from '../kube/connection.ts';
 import { jobKinds, namespacePath } from '../kube/job-kinds/index.ts';
 import { readObject } from '../kube/requests.ts';
@@ -10,9 +10,9 @@ import type { Surroundings, Typed } from './command.ts';
 import { type JobName, parseJobName } from './job-name.ts';
 import { currentNamespace } from './kubernetes.ts';
 
-/** Throws `not-found` when there is no such job. */
-export async function jobTyped(typed: Typed, { session }: Surroundings): Promise<JobView> {
-  const name = parseJobName(typed.argument('job'));
+/** The job that was typed as `job`, or as another argument. Throws `not-found` when there is no such job. */
+export async function jobTyped(typed: Typed, { session }: Surroundings, argument = 'job'): Promise<JobView> {
+  const name = parseJobName(typed.argument(argument));
   const kube = await session.kube();
   return readNamed(kube, typed.option('namespace') ?? currentNamespace(kube), name);
 }
@@ -27,16 +27,4 @@ async function readNamed(kube: Kube, namespace: string, { kind, name }: JobName)
     });
   }
   return entry.view(object, { key: quarantineTaintKey, effect: 'NoSchedule' });
-}
-
-/** `kcover start pytorchjob/llm -n train`, to be typed as it stands. */
-export const commandFor = (command: string, job: JobRef): string => `kcover ${command} ${jobTitle(job)} -n ${job.namespace}`;
-
-/** A job without a running workflow of its own, said in the words of who asked; any other error as it is. */
-export function notWatched(error: unknown, job: JobRef): unknown {
-  if (!(error instanceof KcoverError) || error.code !== 'not-found') return error;
-  return new KcoverError('not-found', `no workflow looks after ${jobTitle(job)} in ${job.namespace}`, {
-    what: 'kcover does not look after this job',
-    try: commandFor('start', job),
-  });
 }

@@ -81,6 +81,8 @@ export function typeOf(schema: Schema): string {
       return numberType(inner);
     case 'record':
       return `a mapping to ${typeOf((definition as z.core.$ZodRecordDef).valueType)}`;
+    case 'array':
+      return `a list; each ${typeOf((definition as z.core.$ZodArrayDef).element)}`;
     case 'string':
       return typeof byDefault === 'string' && isDurationSchema(schema) ? 'a duration' : 'text';
     default:

@@ -8,10 +8,20 @@ import type { ReserveAnswer, Reservation } from './cluster.ts';
 import type { Evidence, EvidenceRequest } from './evidence.ts';
 import type { Fault } from './faults.ts';
 import type { EventReason } from './ids.ts';
-import type { JobRef, JobView } from './jobs.ts';
+import type { JobRef, JobView, StopMethod } from './jobs.ts';
 import type { NodeRecord, NodeView, Quarantined } from './nodes.ts';
 import type { CollectionDecision, JudgementRequest, PreflightDecision, PreflightNote, Workload } from './preflight.ts';
 import type { VerifyRequest, VerifyResult } from './progress.ts';
+import type {
+  CapacityDecision,
+  CapacityFacts,
+  CapacityPlan,
+  CheckpointRequest,
+  CheckpointResult,
+  ReshapeRequest,
+  ReshapeResult,
+  Severity,
+} from './recovery-plan.ts';
 import type {
   AttemptFacts,
   AwaitRequest,
@@ -89,6 +99,18 @@ export interface Announcement {
   readonly key: string;
 }
 
+/** What `decideCapacity` looks at. */
+export interface CapacityRequest {
+  readonly facts: CapacityFacts;
+  readonly plan: CapacityPlan;
+  readonly severity: Severity;
+  /** Only a job that we suspend can be given another size. */
+  readonly by: StopMethod | 'pods';
+  /** Stand-by nodes were taken, or a person has agreed: neither is asked for again. */
+  readonly sparesTaken?: true;
+  readonly approved?: true;
+}
+
 /** A workload of preflight pods. */
 export type WorkloadSeen = { readonly kind: 'there'; readonly optedIn: boolean } | { readonly kind: 'gone' | 'finished'; readonly because: string };
 
@@ -98,6 +120,9 @@ export interface Activities {
   decideRecovery(facts: RecoveryFacts): Promise<RecoveryDecision>;
   /** Whether a job that opted in could be recovered at all; says what to change when not. */
   decideOptIn(job: JobView): Promise<OptInDecision>;
+
+  /** Whether there is room for the next attempt, and what to do when there is not. */
+  decideCapacity(request: CapacityRequest): Promise<CapacityDecision>;
 
   /** How long a run of reports may be collected. */
   decideCollection(request: { readonly size: number }): Promise<CollectionDecision>;
@@ -127,6 +152,16 @@ export interface Activities {
   awaitAttempt(request: AwaitRequest): Promise<AwaitResult>;
   /** Waits until training passes a step. */
   verifyProgress(request: VerifyRequest): Promise<VerifyResult>;
+  /** Waits until training has saved a step. */
+  awaitCheckpoint(request: CheckpointRequest): Promise<CheckpointResult>;
+  /** Looks for room: `pods` (UIDs) are those that are to be stopped, or all of the job. */
+  observeCapacity(request: { readonly job: JobRef; readonly pods?: readonly string[] }): Promise<CapacityFacts>;
+  /** Makes stand-by nodes take pods; who is no longer a stand-by node is left out. */
+  takeSpares(request: { readonly incident: string; readonly nodes: readonly string[] }): Promise<{ readonly taken: readonly string[] }>;
+  /** Changes the size or the priority of a job that this incident has suspended. */
+  reshapeJob(request: ReshapeRequest): Promise<ReshapeResult>;
+  /** Asks the processes of a job, by an annotation, to start training anew by themselves. */
+  askProcesses(request: { readonly incident: string; readonly job: JobRef; readonly attempt: number }): Promise<void>;
   /** Keeps what can be had of an attempt before it is stopped. */
   captureEvidence(request: EvidenceRequest): Promise<Evidence>;
   /** Removes the need-recovery label. */

@@ -22,6 +22,8 @@ export interface EvidenceRequest {
   readonly pods: readonly AttemptPod[];
   /** Nodes that the faults blame. */
   readonly nodes: readonly string[];
+  /** Kernel lines around the faults, the oldest first; a node may have several entries. */
+  readonly kernel?: readonly { readonly node: string; readonly lines: readonly string[] }[];
   readonly deadlineMs: number;
 }
 
@@ -46,7 +48,7 @@ export interface EvidenceFile {
   readonly file: string;
   readonly pod?: string;
   readonly container?: string;
-  readonly what: 'log' | 'previous-log' | 'pod' | 'node' | 'events' | 'job';
+  readonly what: 'log' | 'previous-log' | 'pod' | 'node' | 'kernel' | 'events' | 'job';
   readonly bytes: number;
   /** Set when it was cut. */
   readonly cut?: true;

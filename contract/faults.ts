@@ -7,8 +7,8 @@ export type Action = (typeof actions)[number];
 /** Whether a code is still emitted by supported hardware; retired and unknown codes never act by themselves. */
 export type Standing = 'current' | 'retired' | 'unknown';
 
-/** Who saw it: a kernel line, a pod's containers, the Node object, the tests before a run, or a person who asks for a recovery. */
-export type FaultSource = 'kernel' | 'pod' | 'node' | 'preflight' | 'operator';
+/** Who saw it: a kernel line, a pod's containers, the Node object, the tests before a run, training that stands still, or a person who asks for a recovery. */
+export type FaultSource = 'kernel' | 'pod' | 'node' | 'preflight' | 'progress' | 'operator';
 
 /** Where a kernel line stood: unique on its node, and ordered within one boot. */
 export interface KernelPosition {
@@ -64,6 +64,9 @@ export interface Fault {
 /** Whom a fault blames, the strongest first: what stands before explains what stands after. */
 export const blames = ['hardware', 'platform', 'user', 'unknown'] as const;
 export type Blame = (typeof blames)[number];
+
+/** Code of the fault of a job whose training stands still; it blames no node, and `seenAt` is when that was noticed. */
+export const trainingHangs = 'progress/hang';
 
 /** Code of the fault of a node whose kubelet no longer answers for it. */
 export const nodeNotReady = 'node/not-ready';

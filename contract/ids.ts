@@ -35,6 +35,14 @@ export const annotations = {
   step: 'kcover.io/step',
   checkpointStep: 'kcover.io/checkpoint-step',
   progressAt: 'kcover.io/progress-at',
+  /** On a job: what kcover knows of its training beside that, `TrainingNote` as JSON. */
+  training: 'kcover.io/training',
+  /** On a job whose processes are asked to start training anew by themselves: `<incident id>#<attempt>`. */
+  restartInProcess: 'kcover.io/restart-in-process',
+  /** On a job that kcover made smaller: how many pods it had. */
+  podsBefore: 'kcover.io/pods-before',
+  /** On a stand-by node that a recovery took: `<incident id>`. */
+  spareTaken: 'kcover.io/spare-taken',
   /** On a job: the last verdict of its preflight, `PreflightNote` as JSON. */
   preflight: 'kcover.io/preflight',
 } as const;
@@ -73,6 +81,13 @@ export const eventReasons = {
   restarted: 'JobRestarted',
   recovered: 'JobRecovered',
   waitingForPlacement: 'WaitingForPlacement',
+  approvalAsked: 'ApprovalAsked',
+  approvalGiven: 'ApprovalAnswered',
+  checkpointAwaited: 'CheckpointAwaited',
+  jobResized: 'JobResized',
+  spareTaken: 'SpareTaken',
+  trainingHangs: 'TrainingHangs',
+  jobPaused: 'JobPaused',
   recoveryHeld: 'RecoveryHeld',
   recoveryRefused: 'RecoveryRefused',
   recoveryEnded: 'RecoveryEnded',

@@ -1,5 +1,6 @@
 /** What kcover knows of a training job, whatever its kind. */
 
+import type { JobWishes } from './job-wishes.ts';
 import type { JobProgress } from './progress.ts';
 
 /** Kinds of job that kcover can stop and see restarted, each with the word people type (`pytorchjob/llm`); `kube/job-kinds/` says the rest of each. */
@@ -10,6 +11,8 @@ export const jobKindNames = {
   XGBoostJob: 'xgboostjob',
   PaddleJob: 'paddlejob',
   Job: 'job',
+  JobSet: 'jobset',
+  TrainJob: 'trainjob',
 } as const;
 export type JobKind = keyof typeof jobKindNames;
 export const jobKinds: readonly JobKind[] = Object.keys(jobKindNames).filter((name): name is JobKind => name in jobKindNames);
@@ -54,6 +57,10 @@ export interface JobView {
   readonly canStopBy: readonly StopMethod[];
   /** Why its controller fails it when its pods are deleted, where that is for another reason than the restart policy. */
   readonly failsWhenDeleted?: { readonly because: string; readonly try: string };
+  /** Accelerators that all its pods ask for; missing where they ask for none. */
+  readonly gpus?: number;
+  /** What it asks for its own recovery. */
+  readonly wishes?: JobWishes;
   /** How far training is, where anybody tells. */
   readonly progress?: JobProgress;
   readonly resourceVersion: string;

@@ -20,6 +20,8 @@ export const signals = {
   recoveryEnded: 'recoveryEnded',
   /** From the cluster to whoever waits: no payload; ask again. */
   permissionChanged: 'permissionChanged',
+  /** From a job to its recovery: `JobPause`. */
+  jobPaused: 'jobPaused',
   /** To a preflight: `ReportsArrived`. */
   reportsArrived: 'reportsArrived',
   /** To a preflight: `PodsTesting`. */
@@ -41,6 +43,8 @@ export const updates = {
   reserve: 'reserve',
   pause: 'pause',
   resume: 'resume',
+  approve: 'approve',
+  deny: 'deny',
 } as const;
 
 /** How a job's workflow refuses a wish before it has read its job: worth asking again. */
@@ -74,7 +78,12 @@ export interface Recover {
   readonly label?: true;
 }
 
-/** Update `recoverNow`, `release`, `pause`, `resume`; signal `quarantine`. */
+/** Signal `jobPaused`: without `paused` it goes on. */
+export interface JobPause {
+  readonly paused?: { readonly by: string; readonly reason: string };
+}
+
+/** Update `recoverNow`, `release`, `pause`, `resume`, `approve`, `deny`; signal `quarantine`. */
 export interface OperatorWish {
   readonly by: string;
   readonly reason: string;

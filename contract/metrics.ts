@@ -44,6 +44,7 @@ export const metricTable = {
       help: 'Writes of the progress annotations of jobs, by what became of them',
       labelNames: ['result'],
     },
+    trainingHangs: { name: 'kcover_training_hangs_total', help: 'Times that training was seen to stand still, by each leader anew', labelNames: [] },
     signalsSent: { name: 'kcover_signals_sent_total', help: 'Calls that Temporal took', labelNames: ['signal'] },
     signalFailures: { name: 'kcover_signal_failures_total', help: 'Calls that Temporal did not take, each try counted', labelNames: ['signal'] },
     podFaults: { name: 'kcover_pod_faults_total', help: 'Pod failures told to workflows', labelNames: ['code'] },

@@ -32,7 +32,20 @@ export interface JobProgress {
   readonly checkpointStep?: number;
   /** RFC 3339. */
   readonly at: string;
+  /** What the trainer does, where it says so. */
+  readonly phase?: ProgressPhase;
+  readonly pace?: Pace;
 }
+
+/** How fast training goes, as the controller has seen it in this attempt or an earlier one: medians of the last reports. */
+export interface Pace {
+  readonly msPerStep: number;
+  /** Between two checkpoints. */
+  readonly stepsPerCheckpoint?: number;
+}
+
+/** Value of the annotation `kcover.io/training`. */
+export type TrainingNote = Pick<JobProgress, 'phase' | 'pace'>;
 
 /** What agents send: `POST /v1/progress`. Only the newest counts, so nothing is acknowledged and nothing is spooled. */
 export const progressPath = '/v1/progress';

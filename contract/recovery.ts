@@ -2,9 +2,11 @@
 
 import type { Evidence } from './evidence.ts';
 import type { Blame, Fault } from './faults.ts';
+import type { RestartLevel } from './job-wishes.ts';
 import type { AttemptPod, JobRef, JobView, StopMethod } from './jobs.ts';
 import type { NodeView } from './nodes.ts';
 import type { JobProgress } from './progress.ts';
+import type { Answer, CapacityDecision, CheckpointResult, RecoveryPlan } from './recovery-plan.ts';
 
 /** How a recovery can end. `recovered` needs proof that training moved on; `restarted` means running again, not verified. */
 export const outcomes = ['recovered', 'restarted', 'refused', 'failed', 'cancelled', 'handed over'] as const;
@@ -18,6 +20,14 @@ export interface RecoveryInput {
   /** Set when a person (or their label) asked: acts in `observe` mode and beyond the budget. */
   readonly askedBy?: { readonly by: string; readonly reason: string };
   readonly limits: RecoveryLimits;
+  /** A person has paused this job. */
+  readonly paused?: Held;
+}
+
+/** Who paused, and why. */
+export interface Held {
+  readonly by: string;
+  readonly reason: string;
 }
 
 /** Deadlines of one recovery in milliseconds, taken from the worker's settings when it starts. */
@@ -27,6 +37,8 @@ export interface RecoveryLimits {
   readonly stopMs: number;
   readonly restartMs: number;
   readonly placementMs: number;
+  /** Pods that outlive a stop are deleted by force. Missing in incidents of versions that left them to a person. */
+  readonly overtime?: 'force' | 'person';
   /** Missing in incidents of versions that captured nothing. */
   readonly evidenceMs?: number;
   /** Missing in incidents of versions that verified nothing. */
@@ -46,7 +58,7 @@ export interface AttemptFacts {
   /** Blamed nodes whose own workflow has not yet said, or may not yet say, that they are quarantined. */
   readonly undecided: readonly { readonly node: string; readonly because: string }[];
   /** Present when a person has paused kcover. */
-  readonly paused?: { readonly by: string; readonly reason: string };
+  readonly paused?: Held;
   /** Set when the cluster could not be seen, and why: all other facts are missing then, and say nothing. */
   readonly blind?: string;
 }
@@ -64,6 +76,10 @@ export interface RecoveryFacts {
   readonly asked: boolean;
   /** How long the incident has held without a break, ms. */
   readonly heldMs?: number;
+  /** Milliseconds since the epoch. */
+  readonly now?: number;
+  /** Levels that were tried in this incident and did not bring training back, each with the reason. */
+  readonly tried?: readonly { readonly level: Exclude<RestartLevel, 'job'>; readonly because: string }[];
 }
 
 /** The next step, with the reason that reaches the UI, the Event and the record. */
@@ -71,7 +87,7 @@ export type RecoveryDecision = Decided & {
   /** Whom all faults of the incident blame, as far as they are known now. Missing in decisions of versions that blamed nobody. */
   readonly blame?: Blame;
 } & (
-    | { readonly kind: 'stop'; readonly by: StopMethod }
+    | { readonly kind: 'stop'; readonly by: StopMethod; readonly plan?: RecoveryPlan }
     /** Nothing is deleted; the facts are judged anew when something changes. */
     | {
         readonly kind: 'hold';
@@ -80,10 +96,13 @@ export type RecoveryDecision = Decided & {
         readonly lookAgainMs?: number;
         /** Nothing can be seen: another deadline counts, and nothing was learned. */
         readonly blind?: true;
+        /** Its processes are asked to start training anew by themselves, and have so long for it. */
+        readonly inProcess?: { readonly beyond: number; readonly withinMs: number };
       }
     /** What arrived since the last stop changes nothing: go on waiting for the new attempt. */
     | { readonly kind: 'go-on' }
-    | { readonly kind: 'end'; readonly outcome: Outcome; readonly try?: string }
+    /** `plan`: what would have come before the stop, if the mode were `act`. */
+    | { readonly kind: 'end'; readonly outcome: Outcome; readonly try?: string; readonly plan?: RecoveryPlan }
   );
 
 /** Whether a job can be recovered, judged when it opts in. */
@@ -103,13 +122,16 @@ export interface StopRequest {
   readonly incident: string;
   readonly attempt: number;
   readonly job: JobRef;
-  readonly by: StopMethod;
+  /** `pods`: only these, singly by UID; the others of the attempt go on. */
+  readonly by: StopMethod | 'pods';
   readonly resourceVersion: string;
   readonly pods: readonly AttemptPod[];
   /** Pods that were asked to go before; their names are free only when they are gone too. */
   readonly leaving?: readonly AttemptPod[];
   /** The stop was sent before; these pods are to be deleted by force, each UID once. */
   readonly force?: readonly AttemptPod[];
+  /** Everything is deleted by force, whether or not somebody would end it: `force` above holds all that is left. */
+  readonly noGrace?: true;
   readonly because: string;
   readonly deadlineMs: number;
 }
@@ -133,12 +155,22 @@ export interface AwaitRequest {
   readonly job: JobRef;
   /** The stopped attempt: none of these may be counted. */
   readonly old: readonly string[];
+  /** UIDs of pods that the stop left alone. One on a node that is quarantined since is waited for like any other, but only a stop moves it. */
+  readonly staying?: readonly string[];
   readonly deadlineMs: number;
 }
 
 /** What was seen. `overdue` carries the scheduler's own words. */
 export type AwaitResult =
-  | { readonly kind: 'running'; readonly at: string; readonly pods: readonly AttemptPod[]; readonly startedAt: string; readonly misplaced: number }
+  /** `startedAt`: of its oldest pod; what is older belongs to an earlier attempt. `wholeSince`: of its newest; steps before it were not made by all of them. Both RFC 3339, the API server's clock. */
+  | {
+      readonly kind: 'running';
+      readonly at: string;
+      readonly pods: readonly AttemptPod[];
+      readonly startedAt: string;
+      readonly wholeSince?: string;
+      readonly misplaced: number;
+    }
   | { readonly kind: 'overdue'; readonly because: string }
   | { readonly kind: 'ended'; readonly outcome: Outcome; readonly because: string };
 
@@ -180,7 +212,7 @@ export interface IncidentRecord {
   readonly decisions: readonly RecoveryDecision[];
   readonly stops: readonly {
     readonly attempt: number;
-    readonly by: StopMethod;
+    readonly by: StopMethod | 'pods';
     readonly at: string;
     readonly pods: readonly AttemptPod[];
     /** Pods that were deleted by force, some of which may have been going before. */
@@ -192,6 +224,14 @@ export interface IncidentRecord {
   readonly evidence?: readonly Evidence[];
   /** The last step before the first stop, and what was seen after the last. */
   readonly progress?: { readonly before?: JobProgress; readonly after?: JobProgress };
+  /** Whoever was asked, and what they or their silence said. */
+  readonly approvals?: readonly Answer[];
+  /** Checkpoints that were awaited. */
+  readonly checkpoints?: readonly (CheckpointResult & { readonly attempt: number })[];
+  /** What was decided about room for the next attempt. */
+  readonly capacity?: readonly CapacityDecision[];
+  /** Pods of the whole job, where it was made smaller. */
+  readonly pods?: { readonly before: number; readonly after: number };
   readonly runningPods: readonly AttemptPod[];
   readonly timeline: readonly Moment[];
 }
@@ -201,7 +241,10 @@ export type RecoveryPhase =
   | 'deciding'
   | 'held'
   | 'stopping'
+  | 'waiting for approval'
   | 'capturing evidence'
+  | 'waiting for a checkpoint'
+  | 'checking capacity'
   | 'restarting'
   | 'waiting for placement'
   | 'verifying'

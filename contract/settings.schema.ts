@@ -1,22 +1,14 @@
 /** Settings of every role, with all defaults. Unknown keys are errors; durations are written `30s` and read as milliseconds. */
 
 import { z } from 'zod';
-import { formatDuration, parseDuration } from './duration.ts';
+import { formatDuration } from './duration.ts';
 import { actions } from './faults.ts';
 import { agentAudience } from './reports.ts';
 import { defaultTaskQueue, quarantineTaintKey } from './ids.ts';
-import { type JobKind, jobKinds, stopMethods } from './jobs.ts';
 import { preflightLimits, preflightRules } from './preflight.ts';
 import { roundsAudience } from './preflight-rounds.ts';
-
-/** A duration setting: text in the file, milliseconds in the program. */
-const duration = (byDefault: string, most = Infinity) =>
-  z
-    .string()
-    .refine((text) => parseDuration(text) !== undefined, { error: 'must be a duration such as 500ms, 30s, 10m or 1h' })
-    .transform((text) => parseDuration(text) ?? 0)
-    .refine((ms) => ms <= most, { error: `must be at most ${formatDuration(most)}` })
-    .prefault(byDefault);
+import { recoverySettings } from './recovery.schema.ts';
+import { duration } from './settings-values.schema.ts';
 
 /** What a code leads to. `restart`, for a node that is not ready, recovers the jobs on it and leaves the node itself to Kubernetes. */
 export const responses = ['record', 'warn', 'restart', 'quarantine'] as const;
@@ -31,17 +23,6 @@ const listen = (byDefault: string) =>
     .string()
     .regex(/^[^\s:]*:\d{1,5}$/, { error: 'must be host:port, such as 127.0.0.1:9090' })
     .default(byDefault);
-
-/** A regular expression that matches something: one that matches nothing at all would match everywhere. */
-const pattern = z.string().refine((text) => isPattern(text), { error: 'must be a regular expression that does not match the empty text' });
-
-function isPattern(text: string): boolean {
-  try {
-    return !new RegExp(text, 'u').test('');
-  } catch {
-    return false;
-  }
-}
 
 const labelKey = z.string().regex(/^([a-z0-9.-]+\/)?[A-Za-z0-9][\w.-]{0,62}$/, { error: 'must be a Kubernetes label key' });
 
@@ -73,29 +54,6 @@ const faults = z
   })
   .prefault({});
 
-const stop = z.enum(stopMethods).default('suspend');
-
-/** Recoveries. */
-const ledger = z.int().min(1).max(50);
-
-const budget = z
-  .strictObject({
-    recoveries: ledger
-      .default(5)
-      .describe('Recoveries of one job in a sliding window: those that blame its own code, and apart from them those that blame nobody'),
-    hardware: ledger.default(20).describe('The same for those that blame a GPU, a link or a switch; they use up nothing else'),
-    platform: ledger.default(20).describe('The same for those that blame the cluster: nodes that are not ready, evictions, preemption'),
-    user: ledger.optional().describe("For the job's own code, where it is not to be `recoveries`"),
-    unknown: ledger.optional().describe('For those that blame nobody, where it is not to be `recoveries`'),
-    crashLoop: ledger.default(3).describe("So many recoveries in a row that blame the job's own code, without a newer checkpoint, and a person is asked"),
-    window: duration('1h'),
-    backoff: z
-      .strictObject({ first: duration('30s'), most: duration('10m') })
-      .prefault({})
-      .describe('Between two recoveries; doubles'),
-  })
-  .prefault({});
-
 const health = z.strictObject({ listen: listen('0.0.0.0:9090') }).prefault({});
 const log = z.strictObject({ level: z.enum(['debug', 'info', 'warn', 'error']).default('info') }).prefault({});
 const temporal = z.strictObject({ taskQueue: z.string().min(1).max(200).default(defaultTaskQueue) }).prefault({});
@@ -117,54 +75,7 @@ export const workerSettings = z.strictObject({
     })
     .prefault({}),
   faults,
-  recovery: z
-    .strictObject({
-      correlation: duration('500ms').describe('How long a pod failure waits for a fault of its node'),
-      blind: duration('2m').describe('How long a pod failure waits for the agent of its node, when that is silent: the node may be bad, and nobody can say so'),
-      attempts: z.int().min(1).max(10).default(3).describe('Stops in one incident before a person is asked'),
-      budget,
-      stop: z
-        .strictObject(Object.fromEntries(jobKinds.map((kind) => [kind, stop])) as Record<JobKind, typeof stop>)
-        .prefault({})
-        .describe('Preferred way of stopping all pods of a kind; another is taken where this one is not possible'),
-      deadNode: z
-        .strictObject({
-          force: z
-            .boolean()
-            .default(true)
-            .describe('Whether pods that outlive their grace period on a node that stays not ready, or is gone, are deleted by force'),
-          after: duration('30s').describe('How long a node must have been not ready without a break'),
-          grace: duration('5m').describe('A longer grace period of a pod is not waited for on such a node'),
-        })
-        .prefault({})
-        .describe('Pods that no kubelet ends any more'),
-      evidence: z
-        .strictObject({
-          within: duration('20s', 60_000).describe('How long a stop may wait for the logs of its pods; 0s: nothing is kept'),
-          directory: z.string().min(1).default('/var/lib/kcover/evidence').describe('Where they are kept'),
-          keep: duration('168h').describe('How long'),
-          redact: z.array(pattern).default([]).describe('Further regular expressions of what is blacked out in logs'),
-        })
-        .prefault({})
-        .describe('What is kept of an attempt before it is stopped'),
-      verify: z
-        .strictObject({
-          first: duration('15m').describe('Until the new attempt reports its first step'),
-          stall: duration('10m').describe('Without a further step; a job that steps more slowly gets ten times its own pace'),
-          most: duration('1h').describe('Until the last step before the fault is passed'),
-        })
-        .prefault({})
-        .describe('Proof that training moves on, for jobs that report progress'),
-      deadlines: z
-        .strictObject({
-          hold: duration('1h').describe('Held by a refused quarantine or a pause'),
-          stop: duration('15m').describe('Old pods observed gone'),
-          restart: duration('10m').describe('All new pods ready'),
-          placement: duration('24h').describe('After that, while the scheduler finds no room'),
-        })
-        .prefault({}),
-    })
-    .prefault({}),
+  recovery: recoverySettings,
   preflight: z
     .strictObject({
       rule: z
@@ -227,7 +138,17 @@ export const controllerSettings = z.strictObject({
     })
     .prefault({})
     .describe('Rounds that the controller plans for preflight containers that ask for them'),
-  progress: z.strictObject({ every: duration('15s').describe('Least time between two writes of the progress annotations of one job') }).prefault({}),
+  progress: z
+    .strictObject({
+      every: duration('15s').describe('Least time between two writes of the progress annotations of one job'),
+      hang: z
+        .strictObject({
+          times: z.number().min(1).default(20).describe('Training stands still when no step comes for so many times its median step'),
+          least: duration('10m').describe('Never before'),
+        })
+        .prefault({}),
+    })
+    .prefault({}),
   leaderElection: z
     .strictObject({
       enabled: z.boolean().default(true).describe('false: leads at once, without a Lease and without a label; for a single replica only'),

@@ -1,9 +1,10 @@
 /** The workflow that looks after one training job: its input, state and answers. */
 
 import type { Blame, Fault } from './faults.ts';
+import type { JobWishes } from './job-wishes.ts';
 import type { JobRef } from './jobs.ts';
 import type { JobProgress } from './progress.ts';
-import type { Decided, Outcome, RecoveryLimits } from './recovery.ts';
+import type { Decided, Held, Outcome, RecoveryLimits } from './recovery.ts';
 
 /** Input of `trainingJob`. */
 export interface JobInput {
@@ -57,6 +58,9 @@ export interface CarriedJob {
   readonly attemptStartedAt?: string;
   readonly last?: { readonly incident: string; readonly outcome: Outcome; readonly because: string; readonly at: string };
   readonly dropped: number;
+  readonly paused?: Held;
+  /** What the job asked for when it was last read. */
+  readonly asks?: Pick<JobWishes, 'retries' | 'hang'>;
 }
 
 /** What `decideIncident` looks at. */
@@ -71,6 +75,10 @@ export interface IncidentFacts {
   readonly attemptStartedAt?: string;
   /** RFC 3339: what ended before it is history. */
   readonly optedInAt: string;
+  /** What the job asks for. */
+  readonly wishes?: Pick<JobWishes, 'retries' | 'hang'>;
+  /** A person has paused this job. */
+  readonly paused?: Held;
   /** When the oldest of the faults reached the job, ms. */
   readonly since: number;
   readonly now: number;
@@ -79,12 +87,14 @@ export interface IncidentFacts {
 /** Open an incident, wait, refuse until a time, or set faults aside. */
 export type IncidentDecision = Decided & {
   /** Fault ids that need nothing, each with its reason. */
-  readonly aside: readonly { readonly id: string; readonly because: string }[];
+  readonly aside: readonly { readonly id: string; readonly because: string; /** People are to hear of it. */ readonly tell?: true }[];
 } & (
     | { readonly kind: 'open'; readonly limits: RecoveryLimits; readonly charge?: Charge }
     | { readonly kind: 'wait'; readonly until: number }
     | { readonly kind: 'refuse'; readonly until: number; readonly try: string }
     | { readonly kind: 'nothing' }
+    /** A person has paused the job; what waits is judged anew when it goes on. */
+    | { readonly kind: 'paused' }
   );
 
 /** Answer of the updates `recoverNow`. */
@@ -95,7 +105,7 @@ export interface RecoverAnswer {
 /** Answer of the `status` query of a job. */
 export interface JobStatus {
   readonly job: JobRef;
-  readonly phase: 'starting' | 'watching' | 'waiting' | 'refused' | 'recovering' | 'ended';
+  readonly phase: 'starting' | 'watching' | 'waiting' | 'paused' | 'refused' | 'recovering' | 'ended';
   readonly because: string;
   readonly waitingFor: string;
   readonly since: string;
@@ -106,6 +116,7 @@ export interface JobStatus {
   /** The same by blame, without those that a person asked for and those of which nobody knows. */
   readonly ledgers?: Readonly<Partial<Record<Blame, number>>>;
   readonly dropped: number;
+  readonly paused?: Held;
 }
 
 /** Result of `trainingJob`. */

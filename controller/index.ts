@@ -95,7 +95,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
         taint: settings.taint,
         readiness: settings.nodes,
         rounds: settings.preflight,
-        progressMs: settings.progress.every,
+        progress: settings.progress,
         sender: temporalSender({ client: temporal, taskQueue }),
         workflows: temporalWorkflows({ client: temporal, taskQueue }),
         heardAt: (node) => agents.get(node)?.at,

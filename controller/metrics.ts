@@ -13,6 +13,7 @@ export interface ControllerMetrics {
   readonly progressFiles: Counter<'answer'>;
   readonly progressOdd: Counter<'what'>;
   readonly progressWrites: Counter<'result'>;
+  readonly trainingHangs: Counter;
   readonly signalsSent: Counter<'signal'>;
   readonly signalFailures: Counter<'signal'>;
   readonly podFaults: Counter<'code'>;
@@ -63,6 +64,7 @@ export function controllerMetrics(registry: Registry, readings: Readings): Contr
     progressFiles: new Counter({ ...table.progressFiles, registers }),
     progressOdd: new Counter({ ...table.progressOdd, registers }),
     progressWrites: new Counter({ ...table.progressWrites, registers }),
+    trainingHangs: new Counter({ ...table.trainingHangs, registers }),
     signalsSent: new Counter({ ...table.signalsSent, registers }),
     signalFailures: new Counter({ ...table.signalFailures, registers }),
     podFaults: new Counter({ ...table.podFaults, registers }),

@@ -8,13 +8,14 @@ import { writeProgress } from '../kube/jobs.ts';
 import type { PreflightPod } from '../kube/preflight-pods.ts';
 import { type Hearing, whySilent } from '../policy/agent-silence.ts';
 import { type Delivery, openDelivery, type Sender } from './delivery.ts';
-import type { Call } from './letters.ts';
+import { type Call, faultLetter } from './letters.ts';
 import type { ControllerMetrics } from './metrics.ts';
 import type { ProgressTaker } from './progress/endpoint.ts';
 import { watchProgress } from './progress/watch.ts';
 import { beginRounds, type Rounds } from './rounds/polls.ts';
 import type { TestingPod } from './rounds/run.ts';
 import type { Workflows } from './temporal.ts';
+import { post } from './watchers/follow.ts';
 import { type KnownJob, watchJobs } from './watchers/jobs.ts';
 import { type NodesWatch, watchNodes } from './watchers/nodes.ts';
 import { watchPods } from './watchers/pods.ts';
@@ -25,8 +26,7 @@ export interface ReignOptions {
   readonly taint: QuarantineTaint;
   readonly readiness: ControllerSettings['nodes'];
   readonly rounds: ControllerSettings['preflight'];
-  /** Least time between two writes of the progress of one job, ms. */
-  readonly progressMs: number;
+  readonly progress: ControllerSettings['progress'];
   readonly sender: Sender;
   readonly workflows: Workflows;
   /** When the agent of a node was last heard, and after which time it counts as silent; monotonic, ms. */
@@ -50,13 +50,18 @@ export interface Reign {
 
 /** From here on we alone speak for the cluster. */
 export function beginReign(options: ReignOptions): Reign {
-  const { kube, taint, readiness, rounds: settings, progressMs, sender, workflows, heardAt, silentMs, metrics, log } = options;
+  const { kube, taint, readiness, rounds: settings, progress: told, sender, workflows, heardAt, silentMs, metrics, log } = options;
   const since = performance.now();
   const over = new AbortController();
   const { signal } = over;
   const progress = watchProgress({
     write: (ref, said) => writeProgress(kube, ref, said),
-    everyMs: progressMs,
+    everyMs: told.every,
+    hang: {
+      settings: { times: told.hang.times, leastMs: told.hang.least },
+      hears: (node) => pods.sees() && performance.now() - (heardAt(node) ?? -Infinity) < silentMs,
+      raise: (job, fault, onLost) => post({ delivery, log, signal }, faultLetter({ kind: 'job', job }, fault), onLost),
+    },
     job: (uid) => jobs.get(uid),
     metrics,
     log,
@@ -84,7 +89,8 @@ export function beginReign(options: ReignOptions): Reign {
   const nodes = watchNodes({ ...watching, taint, readiness, workflows });
   const jobs = watchJobs({ ...watching, taint, workflows, onJob, onGone: ({ ref }) => progress.forget(ref) });
   function onJob(job: KnownJob): void {
-    pods.lookAgain(job);
+    progress.lookAgain(job.ref.uid);
+    pods.lookAgain(job.ref.uid);
     preflights.lookAgain(job);
   }
   const hearing = (): Hearing => ({ nodes: nodes.accelerated(), heardAt, ledSince: since, graceMs: silentMs });

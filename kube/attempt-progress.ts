@@ -8,7 +8,8 @@ import { timeOrEpoch } from './time.ts';
 
 export type AttemptProgress =
   | Extract<AwaitResult, { kind: 'ended' }>
-  | { readonly kind: 'ready'; readonly pods: readonly AttemptPod[]; readonly startedAt: string }
+  /** When its oldest and its newest pod were created: after a restart of single pods they are far apart. */
+  | { readonly kind: 'ready'; readonly pods: readonly AttemptPod[]; readonly startedAt: string; readonly wholeSince: string }
   | { readonly kind: 'waiting'; readonly because: string; readonly misplaced: readonly AttemptPod[] };
 
 export interface AttemptSeen {
@@ -17,22 +18,21 @@ export interface AttemptSeen {
   readonly pods: readonly V1Pod[];
   /** UIDs that were stopped. */
   readonly old: ReadonlySet<string>;
+  /** UIDs that the stop left alone: only another stop may move them. */
+  readonly staying?: ReadonlySet<string>;
   readonly quarantined: ReadonlySet<string>;
 }
 
 /** A whole attempt is ready: the expected number of pods, each new and ready, none going, none on a quarantined node. */
-export function attemptProgress({ job, pods, old, quarantined }: AttemptSeen): AttemptProgress {
+export function attemptProgress({ job, pods, old, staying, quarantined }: AttemptSeen): AttemptProgress {
   const end = whyEnded(job);
   if (end || !job) return end ?? { kind: 'ended', outcome: 'cancelled', because: 'the job is gone' };
   const fresh = pods.filter((pod) => belongsTo(job.ref, pod) && !old.has(pod.metadata?.uid ?? ''));
   const misplaced = fresh.filter((pod) => !isTerminating(pod) && quarantined.has(pod.spec?.nodeName ?? ''));
   const because = whyNotReady(job, pods, fresh, misplaced);
-  if (because !== undefined) return { kind: 'waiting', because, misplaced: misplaced.map(attemptPod) };
-  return {
-    kind: 'ready',
-    pods: inOrder(fresh).map(attemptPod),
-    startedAt: fresh.map((pod) => timeOrEpoch(pod.metadata?.creationTimestamp)).toSorted()[0] ?? '',
-  };
+  if (because !== undefined) return { kind: 'waiting', because, misplaced: misplaced.map(attemptPod).filter(({ uid }) => !staying?.has(uid)) };
+  const created = fresh.map((pod) => timeOrEpoch(pod.metadata?.creationTimestamp)).toSorted();
+  return { kind: 'ready', pods: inOrder(fresh).map(attemptPod), startedAt: created[0] ?? '', wholeSince: created.at(-1) ?? '' };
 }
 
 /** Why nothing more is to be waited for; undefined while there is. */

@@ -5,7 +5,7 @@ import type { AttemptPod, JobRef, JobView } from '../contract/jobs.ts';
 import { Bell } from './bell.ts';
 import type { Kube } from './connection.ts';
 import { jobKinds, namespacePath, type QuarantineTaint } from './job-kinds/index.ts';
-import { belongsTo, podsPath } from './pods.ts';
+import { belongsTo, isTerminating, podsPath } from './pods.ts';
 import { type Watched, type WatchEvent, watchResource } from './watch.ts';
 
 export interface Wait {
@@ -26,6 +26,18 @@ export function awaitGone(wait: Wait, pods: readonly AttemptPod[]): Promise<read
     const left = () => pods.filter((pod) => watches.present.has(pod.uid)).map((pod) => pod.name);
     const gone = await watches.until(() => (left().length === 0 ? [] : undefined));
     return gone ?? left();
+  });
+}
+
+/** Waits until each of the pods is gone or was asked to go, and answers which are there, then or at the deadline. */
+export function awaitLeaving(wait: Wait, pods: readonly AttemptPod[]): Promise<readonly AttemptPod[]> {
+  return watching(wait, undefined, async (watches) => {
+    const there = () => pods.filter(({ uid }) => watches.present.has(uid));
+    await watches.until(() => {
+      const leaving = new Set(watches.pods().flatMap((pod) => (isTerminating(pod) ? (pod.metadata?.uid ?? []) : [])));
+      return there().every(({ uid }) => leaving.has(uid)) || undefined;
+    });
+    return there();
   });
 }
 

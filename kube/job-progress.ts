@@ -2,7 +2,7 @@
 
 import type { V1ObjectMeta } from '@kubernetes/client-node';
 import { annotations } from '../contract/ids.ts';
-import type { JobProgress } from '../contract/progress.ts';
+import { type JobProgress, type Pace, progressPhases, type TrainingNote } from '../contract/progress.ts';
 import { timeOf } from './time.ts';
 
 /** Undefined without a step and its time. A checkpoint of a step that was not reached is left out. */
@@ -12,10 +12,42 @@ export function progressOf(metadata: V1ObjectMeta | undefined): JobProgress | un
   const at = instant(given[annotations.progressAt]);
   if (step === undefined || at === undefined) return undefined;
   const checkpointStep = wholeNumber(given[annotations.checkpointStep]);
-  return { step, ...(checkpointStep !== undefined && checkpointStep <= step && { checkpointStep }), at };
+  return { step, ...(checkpointStep !== undefined && checkpointStep <= step && { checkpointStep }), at, ...noteOf(given[annotations.training]) };
 }
 
 const wholeNumber = (text: string | undefined): number | undefined => (text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined);
+
+/** Characters that the note may have. */
+const noteLength = 500;
+const weekMs = 7 * 24 * 3600_000;
+
+/** What can be believed of the note, field by field. */
+function noteOf(text: string | undefined): TrainingNote {
+  const { phase, pace } = fieldsOf(text === undefined || text.length > noteLength ? undefined : parsed(text));
+  const known = progressPhases.find((each) => each === phase);
+  const believed = paceOf(fieldsOf(pace));
+  return { ...(known && { phase: known }), ...(believed && { pace: believed }) };
+}
+
+function paceOf({ msPerStep, stepsPerCheckpoint }: Readonly<Record<string, unknown>>): Pace | undefined {
+  if (!isAmount(msPerStep, weekMs)) return undefined;
+  return { msPerStep, ...(isAmount(stepsPerCheckpoint, Number.MAX_SAFE_INTEGER) && { stepsPerCheckpoint }) };
+}
+
+const isAmount = (value: unknown, most: number): value is number => typeof value === 'number' && value > 0 && value <= most;
+
+const fieldsOf = (value: unknown): Readonly<Record<string, unknown>> => (typeof value === 'object' && value !== null ? { ...value } : {});
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Value of the annotation; undefined where there is nothing to note. */
+export const trainingNote = ({ phase, pace }: JobProgress): string | undefined => (phase || pace ? JSON.stringify({ phase, pace }) : undefined);
 
 /** JavaScript takes almost anything for a date. */
 const instant = (text: string | undefined): string | undefined => (text !== undefined && /^\d{4}-\d\d-\d\dT\d/.test(text) ? timeOf(text) : undefined);

@@ -8,6 +8,7 @@ import type { JobProgress } from '../contract/progress.ts';
 import type { Kube } from './connection.ts';
 import { isConflict, isInvalid, isNotFound } from './errors.ts';
 import { jobKinds, jobPath, type QuarantineTaint, suspensionMark } from './job-kinds/index.ts';
+import { trainingNote } from './job-progress.ts';
 import { patchObject, readObject } from './requests.ts';
 
 const tries = 10;
@@ -18,7 +19,8 @@ export async function readJob(kube: Kube, job: JobRef, taint: QuarantineTaint): 
   return object && jobKinds[job.kind].view(object, taint);
 }
 
-async function readJobObject(kube: Kube, job: JobRef): Promise<KubernetesObject | undefined> {
+/** The object itself; undefined when it, or this UID of it, is gone. */
+export async function readJobObject(kube: Kube, job: JobRef): Promise<KubernetesObject | undefined> {
   const object = await readObject(kube, jobPath(job), `read ${jobTitle(job)} in ${job.namespace}`);
   return object?.metadata?.uid === job.uid ? object : undefined;
 }
@@ -75,20 +77,16 @@ export async function annotateJob(kube: Kube, job: JobRef, written: Readonly<Rec
 }
 
 /** Writes how far training is: exactly this, so that an older checkpoint does not stay. False when the job, or this UID of it, is gone. */
-export const writeProgress = (kube: Kube, job: JobRef, { step, checkpointStep, at }: JobProgress): Promise<boolean> =>
-  changeMetadata(
-    kube,
-    job,
-    {
-      annotations: {
-        [annotations.step]: String(step),
-        [annotations.checkpointStep]: checkpointStep === undefined ? null : String(checkpointStep),
-        [annotations.progressAt]: at,
-      },
-    },
-    'write the progress of',
-    'kcover-controller',
-  );
+export function writeProgress(kube: Kube, job: JobRef, progress: JobProgress): Promise<boolean> {
+  const { step, checkpointStep, at } = progress;
+  const written = {
+    [annotations.step]: String(step),
+    [annotations.checkpointStep]: checkpointStep === undefined ? null : String(checkpointStep),
+    [annotations.progressAt]: at,
+    [annotations.training]: trainingNote(progress) ?? null,
+  };
+  return changeMetadata(kube, job, { annotations: written }, 'write the progress of', 'kcover-controller');
+}
 
 /** False when the job, or this UID of it, is gone: the server calls another UID a value that cannot be. */
 async function changeMetadata(kube: Kube, job: JobRef, metadata: object, doing: string, manager?: string): Promise<boolean> {

@@ -97,7 +97,7 @@ function patchOf(edit: NodeEdit, uid: string, resourceVersion: string | undefine
 }
 
 /** `nvidia.com/gpu`, `metax-tech.com/gpu`, `huawei.com/Ascend910`, ... */
-const isAccelerator = (resource: string): boolean => /^[^/]+\/(.*(gpu|npu)|ascend.*)$/i.test(resource);
+export const isAccelerator = (resource: string): boolean => /^[^/]+\/(.*(gpu|npu)|ascend.*)$/i.test(resource);
 
 /** Whether the node has, or had, an accelerator: a broken one leaves `allocatable` first. */
 export const hasAccelerators = (node: V1Node): boolean =>

@@ -44,12 +44,23 @@ export const permissions = {
   ],
   worker: [
     clusterIdentity,
-    { apiGroup: '', resource: 'nodes', verbs: ['get', 'list', 'patch'], why: 'taints, cordons and releases nodes; counts those with accelerators' },
-    { apiGroup: '', resource: 'pods', verbs: ['get', 'list', 'watch', 'delete', 'deletecollection'], why: 'stops attempts and sees the next one become ready' },
+    {
+      apiGroup: '',
+      resource: 'nodes',
+      verbs: ['get', 'list', 'patch'],
+      why: 'taints, cordons and releases nodes; looks for room on them, and takes those that stand by',
+    },
+    {
+      apiGroup: '',
+      resource: 'pods',
+      verbs: ['get', 'list', 'watch', 'delete', 'deletecollection'],
+      why: 'stops attempts and sees the next one become ready; looks for room',
+    },
     { apiGroup: '', resource: 'pods/log', verbs: ['get'], why: 'keeps the last lines of every rank before a stop' },
     { apiGroup: '', resource: 'events', verbs: ['create', 'patch'], why: 'tells people on the job and the node' },
     { apiGroup: '', resource: 'events', verbs: ['list'], why: 'keeps the Events of pods, nodes and the job before a stop' },
-    ...onJobs(['get', 'list', 'watch', 'patch'], 'suspends and resumes; removes the need-recovery label; sees the next attempt'),
+    { apiGroup: 'scheduling.k8s.io', resource: 'priorityclasses', verbs: ['get'], why: 'gives pods a class only where there is one' },
+    ...onJobs(['get', 'list', 'watch', 'patch'], 'suspends, makes smaller and resumes; removes the need-recovery label; sees the next attempt'),
   ],
 } as const satisfies Record<Role, readonly Permission[]>;
 

@@ -5,6 +5,7 @@ import { type AttemptPod, type JobRef, jobTitle } from '../contract/jobs.ts';
 import type { Kube } from './connection.ts';
 import { isConflict, isNotFound } from './errors.ts';
 import { jobKinds } from './job-kinds/index.ts';
+import { jobWithPods } from './made-jobs.ts';
 import { askKube, listObjects } from './requests.ts';
 
 export const podsPath = (namespace: string): string => `/api/v1/namespaces/${namespace}/pods`;
@@ -17,8 +18,11 @@ const controlledBy = (pod: V1Pod, uid: string): boolean =>
 
 const hasEnded = (pod: V1Pod): boolean => pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
 
-/** Whether the pod belongs to an attempt of this job: controlled by its UID, and not one that ended and is only kept to be looked at. */
-export const belongsTo = (job: JobRef, pod: V1Pod): boolean => controlledBy(pod, job.uid) && !(jobKinds[job.kind].keepsEndedPods && hasEnded(pod));
+/** Whether the pod belongs to an attempt of this job: controlled by its UID or by what it made, and not one that ended and is only kept to be looked at. */
+export function belongsTo(job: JobRef, pod: V1Pod): boolean {
+  const { owns, keepsEndedPods } = jobKinds[job.kind];
+  return (owns ? owns(job, pod) : controlledBy(pod, job.uid)) && !(keepsEndedPods && hasEnded(pod));
+}
 
 export const isTerminating = (pod: V1Pod): boolean => pod.metadata?.deletionTimestamp !== undefined;
 
@@ -42,7 +46,8 @@ export const listMatchingPods = (kube: Kube, job: JobRef): Promise<V1Pod[]> =>
 
 /** The pods of a job by name: the present attempt, and those that somebody has already asked to go. */
 export async function podsOfJob(kube: Kube, job: JobRef): Promise<{ readonly present: AttemptPod[]; readonly leaving: AttemptPod[] }> {
-  const pods = (await listMatchingPods(kube, job)).filter((pod) => belongsTo(job, pod));
+  const theirs = await jobWithPods(kube, job);
+  const pods = theirs ? (await listMatchingPods(kube, theirs)).filter((pod) => belongsTo(theirs, pod)) : [];
   const inOrder = (some: readonly V1Pod[]) => some.map(attemptPod).toSorted((a, b) => byRank(a.name, b.name));
   return { present: inOrder(pods.filter((pod) => !isTerminating(pod))), leaving: inOrder(pods.filter(isTerminating)) };
 }

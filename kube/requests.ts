@@ -39,13 +39,23 @@ export async function listObjects<T extends KubernetesObject>(
   doing: string,
 ): Promise<T[]> {
   const items: T[] = [];
+  for await (const page of pagesOf<T>(kube, path, selectors, doing)) items.push(...page);
+  return items;
+}
+
+/** A list page by page, for who keeps little of each object. */
+export async function* pagesOf<T extends KubernetesObject>(
+  kube: Kube,
+  path: string,
+  selectors: { labelSelector?: string; fieldSelector?: string },
+  doing: string,
+): AsyncGenerator<readonly T[]> {
   let next: string | undefined;
   do {
     const page: KubernetesListObject<T> = await askKube(kube, { method: 'GET', path, query: { ...selectors, limit: '500', continue: next } }, doing);
-    items.push(...page.items);
+    yield page.items;
     next = continueOf(page);
   } while (next);
-  return items;
 }
 
 /** The token of the next page, under its name on the wire. */

@@ -16,6 +16,8 @@ export interface TrainingPod {
   readonly startedAt?: string;
   /** Whether it belongs to the present attempt: nobody has asked it to go, and it has not ended. */
   readonly present: boolean;
+  /** Its containers have ended for good. */
+  readonly ended?: true;
 }
 
 /** Undefined for a pod that is on no node, is of no job, or has no rank. */
@@ -24,6 +26,7 @@ export function trainingPodOf(pod: V1Pod): TrainingPod | undefined {
   const node = pod.spec?.nodeName;
   if (!member?.place || !member.workload.job || !node) return undefined;
   const { metadata, status } = pod;
+  const ended = status?.phase === 'Succeeded' || status?.phase === 'Failed';
   const startedAt = (status?.containerStatuses ?? []).flatMap((container) => startOf(container) ?? []).toSorted()[0];
   return {
     uid: metadata?.uid ?? '',
@@ -32,8 +35,16 @@ export function trainingPodOf(pod: V1Pod): TrainingPod | undefined {
     place: member.place,
     node,
     ...(startedAt !== undefined && { startedAt }),
-    present: metadata?.deletionTimestamp === undefined && status?.phase !== 'Succeeded' && status?.phase !== 'Failed',
+    present: !ended && metadata?.deletionTimestamp === undefined,
+    ...(ended && { ended }),
   };
+}
+
+/** Whether it works: nobody has asked it to go, and none of its containers waits to be started. */
+export function isWorking({ metadata, status }: V1Pod): boolean {
+  const states = (status?.containerStatuses ?? []).map(({ state }) => state);
+  const runs = states.some((state) => state?.running) && !states.some((state) => state?.waiting);
+  return runs && status?.phase === 'Running' && metadata?.deletionTimestamp === undefined;
 }
 
 /** What could not be started has no beginning, or one in 1970. */

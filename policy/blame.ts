@@ -43,6 +43,7 @@ function blameOfOne({ source, code, action, blind, message }: Fault): Blame {
       // A pod that used more than it asked for is evicted for its own doing.
       if (code === 'pod/evicted' && /exceed/i.test(message)) return 'user';
       return byPodCode[code] ?? 'unknown';
+    case 'progress':
     case 'operator':
       return 'unknown';
   }

@@ -43,19 +43,19 @@ export function judgeBudget(facts: BudgetFacts, budget: Budget): BudgetAnswer {
   const counted = recent.filter((one) => one.blame === undefined || one.blame === blame);
   return (
     crashLoop(facts, recent, budget) ??
-    overdrawn(counted, ledgerLimits(budget)[blame], words[blame], recent, budget) ??
-    overdrawn(unblamed, budget.recoveries, 'what nobody knows the cause of', recent, budget) ??
+    overdrawn(counted, ledgerLimits(budget)[blame], words[blame], recent, budget, now) ??
+    overdrawn(unblamed, budget.recoveries, 'what nobody knows the cause of', recent, budget, now) ??
     backOff(counted, now, budget)
   );
 }
 
 const words = { hardware: 'hardware', platform: 'the platform', user: 'user code', unknown: 'unknown causes' } as const satisfies Record<Blame, string>;
 
-function overdrawn(counted: readonly Spent[], limit: number, whom: string, recent: readonly Spent[], budget: Budget): BudgetAnswer | undefined {
-  const leaving = counted.at(-limit);
-  if (leaving === undefined) return undefined;
+function overdrawn(counted: readonly Spent[], limit: number, whom: string, recent: readonly Spent[], budget: Budget, now: number): BudgetAnswer | undefined {
+  const leaving = limit === 0 ? undefined : counted.at(-limit);
+  if (leaving === undefined && limit > 0) return undefined;
   const because = `${recoveries(counted.length)} in the last ${formatDuration(budget.window)}, and ${limit} are allowed for ${whom}; ${whoSpent(recent, budget)}`;
-  return { kind: 'spent', until: leaving.startedAt + budget.window, because };
+  return { kind: 'spent', until: (leaving?.startedAt ?? now) + budget.window, because };
 }
 
 function backOff(counted: readonly Spent[], now: number, budget: Budget): BudgetAnswer {

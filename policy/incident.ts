@@ -1,5 +1,6 @@
 import { formatDuration } from '../contract/duration.ts';
-import type { Fault } from '../contract/faults.ts';
+import { type Fault, trainingHangs } from '../contract/faults.ts';
+import type { HangResponse } from '../contract/job-wishes.ts';
 import { jobTitle } from '../contract/jobs.ts';
 import type { JobProgress } from '../contract/progress.ts';
 import type { WorkerSettings } from '../contract/settings.schema.ts';
@@ -7,13 +8,16 @@ import type { Charge, IncidentDecision, IncidentFacts } from '../contract/traini
 import { blameOf } from './blame.ts';
 import { judgeBudget } from './budget.ts';
 import type { Undated } from './decision.ts';
+import { jobPolicy } from './job-policy.ts';
 
 /** Whether the faults of a job open an incident now, later, or not at all. */
 export function decideIncident(facts: IncidentFacts, settings: WorkerSettings): Undated<IncidentDecision> {
   const { recovery } = settings;
+  const policy = jobPolicy(facts.wishes, recovery);
   const aside = facts.faults.flatMap((fault) => {
     const because = whyNothing(fault, facts);
-    return because === undefined ? [] : [{ id: fault.id, because }];
+    if (because !== undefined) return [{ id: fault.id, because }];
+    return fault.code === trainingHangs && policy.hang !== 'recover' ? [onlyTold(fault, policy.hang)] : [];
   });
   const limits = {
     attempts: recovery.attempts,
@@ -21,6 +25,7 @@ export function decideIncident(facts: IncidentFacts, settings: WorkerSettings): 
     stopMs: recovery.deadlines.stop,
     restartMs: recovery.deadlines.restart,
     placementMs: recovery.deadlines.placement,
+    overtime: recovery.overtime,
     evidenceMs: recovery.evidence.within,
     verify: { firstMs: recovery.verify.first, stallMs: recovery.verify.stall, mostMs: recovery.verify.most },
   };
@@ -31,6 +36,7 @@ export function decideIncident(facts: IncidentFacts, settings: WorkerSettings): 
   const pending = facts.faults.filter((fault) => !aside.some((one) => one.id === fault.id));
   if (pending.length === 0) return { kind: 'nothing', aside, because: aside[0]?.because ?? 'no fault is waiting' };
   const because = describeFaults(pending);
+  if (facts.paused) return { kind: 'paused', aside, because: `paused by ${facts.paused.by}: ${facts.paused.reason}; waiting: ${because}` };
 
   const blind = pending.find((fault) => fault.blind !== undefined)?.blind;
   const seen = facts.since + recovery.blind;
@@ -43,7 +49,10 @@ export function decideIncident(facts: IncidentFacts, settings: WorkerSettings): 
   }
   // Who pays is known only when those who explain the failure of a pod had their time to speak.
   const blame = blameOf(pending);
-  const budget = judgeBudget({ spent: facts.spent, blame, progress: facts.progress, now: facts.now }, recovery.budget);
+  const budget = judgeBudget(
+    { spent: facts.spent, blame, progress: facts.progress, now: facts.now },
+    { ...recovery.budget, ...(policy.retries !== undefined && { user: policy.retries }) },
+  );
   if (budget.kind === 'spent') {
     return {
       kind: 'refuse',
@@ -63,6 +72,10 @@ export function decideIncident(facts: IncidentFacts, settings: WorkerSettings): 
     because: blind === undefined ? because : `${because}; ${blind}, and nobody said more within ${formatDuration(recovery.blind)}`,
   };
 }
+
+/** People are told that training stands still; nothing is done about it. */
+const onlyTold = ({ id, message }: Fault, response: HangResponse): IncidentDecision['aside'][number] =>
+  response === 'ignore' ? { id, because: `${message}; hang: ignore` } : { id, because: `${message}; hang: notify`, tell: true };
 
 /** What is kept with a recovery, so that the next one can tell whether training came any further. */
 const reached = (progress: JobProgress | undefined): Pick<Charge, 'step' | 'checkpointStep'> =>

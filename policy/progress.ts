@@ -2,12 +2,13 @@
 
 import { formatDuration } from '../contract/duration.ts';
 import type { JobProgress, VerifyRequest } from '../contract/progress.ts';
+import { isResting, median } from './pace.ts';
 
 /** What was seen of the new attempt. Times of ours are milliseconds since the epoch. */
 export interface ProgressSeen {
   readonly first: JobProgress;
   readonly last: JobProgress;
-  /** When its last new step was seen, our clock. */
+  /** When its last new step was seen, or another phase, our clock. */
   readonly movedAt: number;
   /** Milliseconds per step between reports, by their own clock, oldest first; at most 20. */
   readonly pace: readonly number[];
@@ -36,6 +37,8 @@ export type ProgressDecision =
 /** Of a job that steps slowly: so many times its own pace is a stall. */
 const paces = 10;
 const mostPaces = 20;
+/** A trainer that says that it does something else than to train is believed for so many stalls. */
+const restingStalls = 10;
 /** The API server writes whole seconds. */
 const slackMs = 1000;
 
@@ -44,7 +47,7 @@ export function seeProgress(seen: ProgressSeen | undefined, progress: JobProgres
   if (!progress || !isSince(progress, since)) return seen;
   if (!seen) return { first: progress, last: progress, movedAt: now, pace: [] };
   const steps = progress.step - seen.last.step;
-  if (steps === 0) return seen;
+  if (steps === 0) return progress.phase === seen.last.phase ? seen : { ...seen, last: { ...progress, at: seen.last.at }, movedAt: now };
   const took = Date.parse(progress.at) - Date.parse(seen.last.at);
   const pace = steps > 0 && took >= 0 ? [...seen.pace, took / steps].slice(-mostPaces) : seen.pace;
   return { first: seen.first, last: progress, movedAt: now, pace };
@@ -78,7 +81,7 @@ function giveUp({ request, progress, seen, startedAt }: ProgressFacts): { readon
     moves: pace.length > 0,
     because: `step ${last.step} of ${beyond} after ${formatDuration(mostMs)}${from(first, last)}`,
   };
-  const limit = Math.max(stallMs, paces * median(pace));
+  const limit = Math.max((isResting(last.phase) ? restingStalls : 1) * stallMs, paces * (median(pace) ?? 0));
   const stall = { until: movedAt + limit, because: `no step for ${formatDuration(limit)} after step ${last.step} of ${beyond}${from(first, last)}` };
   return stall.until < most.until ? stall : most;
 }
@@ -87,6 +90,3 @@ const from = (first: JobProgress, last: JobProgress): string => (first.step === 
 
 const ignored = (progress: JobProgress | undefined): string =>
   progress ? `; step ${progress.step} of ${progress.at} is of an earlier attempt and does not count` : '';
-
-/** The lower of two in the middle; 0 of nothing. */
-const median = (values: readonly number[]): number => values.toSorted((a, b) => a - b)[Math.floor((values.length - 1) / 2)] ?? 0;

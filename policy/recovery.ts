@@ -1,10 +1,13 @@
-import { type Fault, nodeNotReady } from '../contract/faults.ts';
+import { type Fault, nodeNotReady, trainingHangs } from '../contract/faults.ts';
+import { wishAnnotations } from '../contract/job-wishes.ts';
 import type { AttemptPod, JobView, StopMethod } from '../contract/jobs.ts';
-import type { AttemptFacts, RecoveryDecision, RecoveryFacts } from '../contract/recovery.ts';
+import type { AttemptFacts, Outcome, RecoveryDecision, RecoveryFacts } from '../contract/recovery.ts';
 import type { WorkerSettings } from '../contract/settings.schema.ts';
 import { blameOf } from './blame.ts';
 import type { Undated } from './decision.ts';
 import { describeFaults } from './incident.ts';
+import { jobPolicy } from './job-policy.ts';
+import { planStop } from './plan.ts';
 import { whyNotRecoverable } from './recoverable.ts';
 
 type Decision = Undated<RecoveryDecision>;
@@ -43,32 +46,39 @@ function noLongerWanted(job: JobView): Decision | undefined {
  * A node fault needs nothing once no pod of the job is on that node; the fault of a pod always needs the others restarted.
  * A pod that was asked to go leaves by itself, but for one on a node that was not ready: its job cannot go on alone.
  */
-function notNeeded({ attempt, fresh, stops, asked }: RecoveryFacts): Decision | undefined {
+function notNeeded({ attempt, fresh, stops, asked, tried = [] }: RecoveryFacts): Decision | undefined {
   if (asked && stops === 0) return undefined;
+  // A gentler level did not bring training back.
+  if (tried.length > 0) return undefined;
   const isOn = (node: string | undefined, pods: readonly AttemptPod[] = []): boolean => pods.some((pod) => pod.node === node);
   const leaves = (fault: Fault) => fault.code === nodeNotReady && isOn(fault.node, attempt.leaving);
   const isBack = (fault: Fault) => fault.code === nodeNotReady && !leaves(fault) && attempt.nodes.some((node) => node.name === fault.node && node.ready);
-  const touches = (fault: Fault) => fault.pod !== undefined || leaves(fault) || (isOn(fault.node, attempt.pods) && !isBack(fault));
+  const hangs = (fault: Fault) => fault.code === trainingHangs && !hasMovedOn(fault, attempt.job);
+  const touches = (fault: Fault) => fault.pod !== undefined || hangs(fault) || leaves(fault) || (isOn(fault.node, attempt.pods) && !isBack(fault));
   const needed = fresh.some((fault) => fault.hold?.state !== 'released' && touches(fault));
   if (needed) return undefined;
   if (stops > 0) return { kind: 'go-on', because: 'what was seen since the stop does not touch the new attempt' };
+  if (fresh.some((fault) => fault.code === trainingHangs)) return end('cancelled', 'training goes on');
   const where = listed(blamed(fresh)) || 'the node';
   return end('cancelled', fresh.some(isBack) ? `${where} is ready again` : `no pod of the job is left on ${where}`);
 }
 
-function notAllowed({ attempts, stops, asked, fresh, answered, attempt }: RecoveryFacts, job: JobView, settings: WorkerSettings): Decision | undefined {
+/** Its trainer has told of a step since. */
+const hasMovedOn = ({ seenAt }: Fault, job: JobView | undefined): boolean => Date.parse(job?.progress?.at ?? '') > Date.parse(seenAt);
+
+function notAllowed(facts: RecoveryFacts, job: JobView, settings: WorkerSettings): Decision | undefined {
+  const { attempts, stops, asked, fresh, answered, attempt } = facts;
   const why = whyNotRecoverable(job);
   if (why) return end('refused', why.because, why.try);
   if (stops >= attempts) return end('handed over', `stopped ${stops} times in this incident and not running: ${describeFaults([...fresh, ...answered])}`);
   // A person's word is for one stop: what comes after it is the mode's again.
-  if (settings.mode === 'observe' && !(asked && stops === 0)) {
-    return end(
-      'refused',
-      `mode is observe; would stop ${attempt.pods.length} pods by ${stopMethod(job, settings) ?? 'nothing'}: ${describeFaults(fresh)}`,
-      'set mode: act, or kcover recover',
-    );
-  }
-  return undefined;
+  if (asked && stops === 0) return undefined;
+  const isOff = jobPolicy(job.wishes, settings.recovery).mode === 'off';
+  if (settings.mode !== 'observe' && !isOff) return undefined;
+  const would = `would stop ${attempt.pods.length} pods by ${stopMethod(job, settings) ?? 'nothing'}: ${describeFaults(fresh)}`;
+  const { plan } = planStop(facts, job, settings.recovery);
+  if (settings.mode === 'observe') return { ...end('refused', `mode is observe; ${would}`, 'set mode: act, or kcover recover'), plan };
+  return { ...end('refused', `mode of the job is off; ${would}`, `set the annotation ${wishAnnotations.mode}: grace, or kcover recover`), plan };
 }
 
 /** New pods must not be able to land on a bad node, so quarantine comes before any stop. */
@@ -106,7 +116,13 @@ function openNode(fault: Fault, attempt: AttemptFacts): string | undefined {
 function stop(facts: RecoveryFacts, job: JobView, settings: WorkerSettings): Decision {
   const by = stopMethod(job, settings);
   if (by === undefined) return end('refused', `there is no way to stop ${job.ref.kind} without failing it`);
-  return { kind: 'stop', by, because: facts.fresh.length > 0 ? describeFaults(facts.fresh) : 'a person asked for it' };
+  const because = facts.fresh.length > 0 ? describeFaults(facts.fresh) : (facts.tried?.at(-1)?.because ?? 'a person asked for it');
+  const { plan, inProcess } = planStop(facts, job, settings.recovery);
+  if (inProcess) {
+    const { beyond, withinMs } = inProcess;
+    return { kind: 'hold', because: `${because}; ${inProcess.because}`, try: 'kcover recover', inProcess: { beyond, withinMs } };
+  }
+  return { kind: 'stop', by, plan, because };
 }
 
 /** The preferred way of its kind, or another that the job allows. */
@@ -118,7 +134,7 @@ export const stopMethod = (job: JobView, settings: Pick<WorkerSettings, 'recover
 const blamed = (faults: readonly Fault[]): string[] => [...new Set(faults.flatMap((fault) => fault.node ?? []))].toSorted();
 const listed = (names: readonly string[]): string => names.join(', ');
 
-const end = (outcome: Extract<Decision, { kind: 'end' }>['outcome'], because: string, advice?: string): Decision => ({
+const end = (outcome: Outcome, because: string, advice?: string): Extract<Decision, { kind: 'end' }> => ({
   kind: 'end',
   outcome,
   because,

@@ -10,16 +10,32 @@ export interface RedactionPattern {
   readonly pattern: RegExp;
 }
 
-const assignment = String.raw`\\?["']?\s{0,3}[=:]\s{0,3}`;
-const value = String.raw`(?:\\?"[^"]*"?|'[^']*'?|[^\s"',;&}\])]+)`;
+/** A quote, with the backslashes that texts within texts put before it. */
+const quote = String.raw`\\{0,7}["']`;
+/** Up to the same quote, or to the end of the line: a quote with more backslashes belongs to what is quoted. */
+const upTo = (group: string) => String.raw`(?:(?!(?<!\\)\k<${group}>).)*`;
+const assignment = String.raw`(?:${quote})?\s{0,3}[=:]\s{0,3}`;
+/** Without quotes it ends at white space, a quote or a bracket, and at a separator behind which another name or text begins; what is blacked out is one letter. */
+const bare = String.raw`(?:\[redacted: [\w-]+\]|[^\s"',;&}\])]|[,;&](?![\w.-]{0,40}[=:]|[\s"'{[(]|$))+`;
+const quoted = String.raw`(?<open>${quote})${upTo('open')}(?:\k<open>)?`;
+const value = String.raw`(?:${quoted}|${bare})`;
 const passwords = 'password|passwd|passphrase|pwd|secret|credentials?|api[-_]?key|access[-_]?key|private[-_]?key|encryption[-_]?key';
+const schemes = 'bearer|basic|token|negotiate|aws4-hmac-sha256';
+/** Trainers count tokens all day: a number with its unit, a short word or a mark such as <pad> is no secret. */
+const counted = String.raw`(?:${quote})?(?:<|[\d.,]+[a-z%]{0,2}(?:\/[a-z]{1,5})?(?![^\s"',;&}\])\\]))`;
+const eight = String.raw`(?:${quote}(?:\\.|[^"'\\]){8}|[^\s"']{8})`;
 
 /** In the order in which they are tried. */
 export const builtInPatterns: readonly RedactionPattern[] = [
   { name: 'private-key', pattern: /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY.*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|$)/g },
-  { name: 'url-credentials', pattern: /(?<kept>\b[a-z][a-z0-9+.-]{0,20}:\/\/)[^\s/@]+(?=@)/gi },
-  { name: 'authorization', pattern: /(?<kept>\bauthorization\\?["']?\s{0,3}[:=]\s{0,3}\\?["']?(?:(?:bearer|basic|token|digest)\s+)?)[^\s"',;]+/gi },
-  { name: 'bearer-token', pattern: /(?<kept>\bbearer\s+)[\w.~+/=-]{16,}/gi },
+  // Up to the last @ before a slash; with one in the password, up to the first. A port is no password.
+  { name: 'url-credentials', pattern: /(?<kept>\b[a-z][a-z0-9+.-]{0,20}:\/\/)(?:[^\s/"<>]+|[^\s/"<>@:[]{0,200}:(?!\d{0,5}\/)[^\s"<>@]{1,200})(?=@)/gi },
+  // A header stands at the end of its line, or in quotes of its own.
+  {
+    name: 'authorization',
+    pattern: new RegExp(String.raw`(?<kept>\bauthorization${assignment})(?:${quoted}|digest\s.+|(?:${schemes})\s[^"'\\]+|${bare})`, 'gi'),
+  },
+  { name: 'bearer-token', pattern: /(?<kept>\bbearer[\s:=]{1,4}\\{0,7}["']?)[\w.~+/=-]{16,}(?:\s[\w.~+/=-]{16,})*/gi },
   { name: 'jwt', pattern: /\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g },
   { name: 'aws-key', pattern: /\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b/g },
   {
@@ -27,10 +43,17 @@ export const builtInPatterns: readonly RedactionPattern[] = [
     pattern:
       /\b(?:gh[opusr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{20,}|hf_[A-Za-z0-9]{20,}|sk-[\w-]{20,}|nvapi-[\w-]{20,}|xox[a-z]-[\w-]{10,}|AIza[\w-]{35})/g,
   },
+  // The quote stands before the name: all up to its end is the value.
+  { name: 'password', pattern: new RegExp(String.raw`(?<kept>(?<whole>${quote})[\w-]{0,40}(?:${passwords})=)(?!["'\\])${upTo('whole')}`, 'gi') },
   { name: 'password', pattern: new RegExp(`(?<kept>(?:${passwords})${assignment})${value}`, 'gi') },
-  // Trainers count tokens all day: a number, a short word or a mark such as <pad> is none of these.
-  { name: 'token', pattern: new RegExp(String.raw`(?<kept>(?:token|signature|\bsig)${assignment})(?!\\?["']?(?:<|[\d.,]+\b))(?=[^\s]{8})${value}`, 'gi') },
-  { name: 'flag', pattern: /(?<kept>--[\w-]{0,40}(?:password|passwd|passphrase|token|secret|key)\s{1,3})(?!-)\S+/gi },
+  { name: 'token', pattern: new RegExp(`(?<kept>(?:token|signature|\\bsig)${assignment})(?!${counted})(?=${eight})${value}`, 'gi') },
+  {
+    name: 'flag',
+    pattern: new RegExp(
+      String.raw`(?<kept>--[\w-]{0,40}(?:password|passwd|passphrase|token|secret|key)(?:${quote},\s{0,3}|\s{1,3}))(?!(?:${quote})?-)(?:${quoted}|\S+)`,
+      'gi',
+    ),
+  },
 ];
 
 /** The built-in patterns and an operator's own regular expressions. Throws a SyntaxError for what is none. */

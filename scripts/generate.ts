@@ -9,6 +9,7 @@ import { chartSchema } from './generate/chart-schema.ts';
 import { cliPage } from './generate/cli-page.ts';
 import { errorsPage } from './generate/errors-page.ts';
 import { metricsPage } from './generate/metrics-page.ts';
+import { policyPage } from './generate/policy-page.ts';
 import { rbacPage } from './generate/rbac-page.ts';
 import { settingsPage } from './generate/settings-page.ts';
 
@@ -16,6 +17,7 @@ const pages = {
   'docs/reference/cli.md': cliPage,
   'docs/reference/errors.md': errorsPage,
   'docs/reference/metrics.md': metricsPage,
+  'docs/reference/policy.md': policyPage,
   'docs/reference/settings.md': settingsPage,
   'docs/reference/rbac.yaml': rbacPage,
   'charts/kcover/templates/rbac.yaml': chartRbac,

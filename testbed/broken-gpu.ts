@@ -10,7 +10,7 @@ const line = 'NVRM: Xid (PCI:0000:5d:00): 79, pid=4242, name=python, GPU has fal
 
 export const brokenGpu: Story = {
   nodes: 8,
-  set: setScene,
+  set: (options) => setScene(options),
   async tell({ world, kcover, job }, say) {
     const before = await podsOf(world.api, job);
     say(`\nPyTorchJob train/llm runs on ${before.map((pod) => pod.spec?.nodeName).join(', ')}\n`);

@@ -11,12 +11,26 @@ export interface DefinitionsOptions {
   readonly definitions: string;
 }
 
-/** What the training operator finds when it is installed: its kinds, its namespace, an empty Secret and a webhook configuration to fill. */
-export async function installTrainingOperator(api: Api, { server, token, definitions }: DefinitionsOptions): Promise<void> {
+interface Definition {
+  readonly spec: { readonly group: string; readonly names: { readonly plural: string }; readonly versions: readonly { readonly name: string }[] };
+}
+
+/** Kinds of jobs, as the API server knows them; resolves when they are served. */
+export async function installDefinitions(api: Api, { server, token, definitions }: DefinitionsOptions): Promise<void> {
   const files = await readdir(definitions);
-  const kinds = files.map(async (file) =>
-    post(server, token, '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', await readFile(join(definitions, file))),
+  await Promise.all(
+    files.map(async (file) => {
+      const body = await readFile(join(definitions, file));
+      await post(server, token, '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', body);
+      // The server accepts a definition some time before it serves the kind (and keeps the first create of one, if it comes
+      // within two seconds, waiting for those two seconds).
+      await served(api, JSON.parse(body.toString()) as Definition);
+    }),
   );
+}
+
+/** What the training operator finds when it is installed: its kinds, its namespace, an empty Secret and a webhook configuration to fill. */
+export async function installTrainingOperator(api: Api, options: DefinitionsOptions): Promise<void> {
   const webhooks = {
     apiVersion: 'admissionregistration.k8s.io/v1',
     kind: 'ValidatingWebhookConfiguration',
@@ -24,20 +38,18 @@ export async function installTrainingOperator(api: Api, { server, token, definit
     webhooks: [],
   };
   await Promise.all([
-    ...kinds,
-    post(server, token, '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations', Buffer.from(JSON.stringify(webhooks))),
+    installDefinitions(api, options),
+    post(options.server, options.token, '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations', Buffer.from(JSON.stringify(webhooks))),
     api.core
       .createNamespace({ body: { metadata: { name: 'kubeflow' } } })
       .then(() => api.core.createNamespacedSecret({ namespace: 'kubeflow', body: { metadata: { name: 'training-operator-webhook-cert' } } })),
   ]);
-  // The server accepts a definition some time before it serves the kind (and keeps the first create of one, if it comes
-  // within two seconds, waiting for those two seconds).
-  await Promise.all(files.map((file) => served(api, file.replace(/^kubeflow\.org_(.*)\.json$/, '$1'))));
 }
 
-function served(api: Api, plural: string): Promise<true> {
+function served(api: Api, { spec: { group, names, versions } }: Definition): Promise<true> {
+  const { plural } = names;
   return until(`${plural} served`, 30_000, async () => {
-    await api.custom.listClusterCustomObject({ group: 'kubeflow.org', version: 'v1', plural, limit: 1 });
+    await api.custom.listClusterCustomObject({ group, version: versions[0]?.name ?? '', plural, limit: 1 });
     return { found: true };
   });
 }

@@ -9,13 +9,16 @@ import type { Told } from './story.ts';
 const options = new Command('demo')
   .description('A GPU falls off the bus in the middle of training; kcover quarantines its node and restarts the job elsewhere')
   .addOption(
-    new Option('--story <story>', 'slow-node: a preflight of 16 nodes finds a slow one, and the job starts without it')
+    new Option(
+      '--story <story>',
+      'slow-node: a preflight of 16 nodes finds a slow one, and the job starts without it; checkpoint: a GPU begins to fail, and the next checkpoint is awaited; shrink: no node is left, and the job goes on with one pod less',
+    )
       .choices(Object.keys(stories))
       .default('broken-gpu' satisfies StoryName),
   )
   .option('--once', 'end after the story instead of staying up until Ctrl-C')
   .option('--output <form>', 'text or json', 'text')
-  .option('--nodes <number>', 'simulated GPU nodes (default: 8, slow-node 18)')
+  .option('--nodes <number>', 'simulated GPU nodes (default: 8, slow-node 18, shrink 4)')
   .parse()
   .opts<{ story: StoryName; once?: true; output: string; nodes?: string }>();
 
@@ -54,8 +57,8 @@ function conclude({ seen, lines }: Told, stops: number): void {
   say(`\n${seen.outcome}: ${seen.because}`);
   for (const [word, said] of lines) say(`  ${word.padEnd(11)} ${said}`);
   say(`  pods        ${Object.keys(seen.attemptBefore).length} stopped together with ${stops} request, ${Object.keys(seen.attemptAfter).length} running again`);
-  for (const [name, after] of Object.entries(seen.attemptAfter))
-    say(`              ${name.padEnd(14)} ${seen.attemptBefore[name]?.node ?? '-'} -> ${after.node}`);
+  for (const name of Object.keys({ ...seen.attemptBefore, ...seen.attemptAfter }))
+    say(`              ${name.padEnd(14)} ${seen.attemptBefore[name]?.node ?? '-'} -> ${seen.attemptAfter[name]?.node ?? '-'}`);
   say(`  quarantine  ${formatDuration(seen.reportToQuarantinedMs)} after the report; running again ${formatDuration(seen.quarantinedToRunningMs)} later`);
   say(`  incident    ${seen.incident}`);
   say(`  look at it  ${workflowPage(world, seen.incident)}`);

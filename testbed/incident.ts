@@ -1,15 +1,16 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { CoreV1Event, V1Node, V1Pod } from '@kubernetes/client-node';
+import type { CoreV1Event, KubernetesObject, V1Node, V1Pod } from '@kubernetes/client-node';
 import { Client, Connection } from '@temporalio/client';
 import { annotations } from '../contract/ids.ts';
+import { jobTitle } from '../contract/jobs.ts';
 import type { NodeRecord } from '../contract/nodes.ts';
 import type { IncidentRecord, Moment } from '../contract/recovery.ts';
 import { connectKube } from '../kube/connection.ts';
 import { watchResource } from '../kube/watch.ts';
-import type { RunningJob } from './jobs.ts';
+import { placeOf, type RunningJob, sizeOf } from './jobs.ts';
 import type { Kcover } from './roles.ts';
-import { until } from './until.ts';
+import { type Look, until } from './until.ts';
 import type { World } from './world.ts';
 
 type Attempt = Readonly<Record<string, { readonly uid: string; readonly node: string }>>;
@@ -48,6 +49,7 @@ export async function watchIncident(
   const gone = new Set<string | undefined>();
   const after = new Map<string, { uid: string; node: string }>();
   const since = Date.now();
+  let size = before.length;
   let quarantinedAt = 0;
   let runningAt = 0;
 
@@ -56,7 +58,13 @@ export async function watchIncident(
     timeline.push({ at: new Date(at).toISOString(), what });
     tell(`  +${String(at - since).padStart(5)} ms  ${what}`);
   };
+  const seeWhole = (): void => {
+    if (after.size < size || runningAt > 0) return;
+    runningAt = Date.now();
+    happened(`all ${size} pods of the new attempt run, on ${[...after.values()].map((pod) => pod.node).join(', ')}`);
+  };
   const told = new Set<string>();
+  const { group, version, plural } = placeOf(job);
   const common = { kube, signal: stop.signal };
   const watches = [
     watchResource<V1Node>({
@@ -85,10 +93,20 @@ export async function watchIncident(
           if (after.get(metadata?.name ?? '')?.uid === metadata?.uid) after.delete(metadata?.name ?? '');
         } else if (status?.conditions?.some((one) => one.type === 'Ready' && one.status === 'True')) {
           after.set(metadata?.name ?? '', { uid: metadata?.uid ?? '', node: spec?.nodeName ?? '' });
-          if (after.size < before.length || runningAt > 0) return;
-          runningAt = Date.now();
-          happened(`all ${before.length} pods of the new attempt run, on ${[...after.values()].map((pod) => pod.node).join(', ')}`);
+          seeWhole();
         }
+      },
+    }),
+    watchResource<KubernetesObject>({
+      ...common,
+      path: `/apis/${group}/${version}/namespaces/${job.namespace}/${plural}`,
+      fieldSelector: `metadata.name=${job.name}`,
+      onEvent: ({ object }) => {
+        const now = sizeOf(job, object);
+        if (now === size) return;
+        happened(`${jobTitle(job)} has ${now} pods from now on, it had ${size}`);
+        size = now;
+        seeWhole();
       },
     }),
     watchResource<CoreV1Event>({
@@ -106,9 +124,9 @@ export async function watchIncident(
   return {
     happened,
     ended: async () => {
-      const record = await until('the record of the incident', 120_000, () => readRecord(kcover.records, job));
+      const record = await until('the record of the incident', 120_000, () => readRecord(kcover, job));
       await until('the last pod and Event', 10_000, () =>
-        Promise.resolve(runningAt > 0 || record.outcome !== 'restarted' ? { found: true } : { missing: 'pods' }),
+        Promise.resolve(runningAt > 0 || (record.outcome !== 'restarted' && record.outcome !== 'recovered') ? { found: true } : { missing: 'pods' }),
       );
       stop.abort();
       await kube.close();
@@ -129,7 +147,8 @@ export async function watchIncident(
   };
 }
 
-async function readRecord(directory: string, job: RunningJob): Promise<{ found: IncidentRecord } | { missing: string }> {
+/** Looks for the document of an incident of this job. */
+export async function readRecord({ records: directory }: Pick<Kcover, 'records'>, job: RunningJob): Promise<Look<IncidentRecord>> {
   for (const name of await readdir(directory)) {
     if (!name.endsWith('.json')) continue;
     const record = JSON.parse(await readFile(join(directory, name), 'utf8')) as IncidentRecord | (NodeRecord & { job?: undefined });

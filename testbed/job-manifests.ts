@@ -24,7 +24,7 @@ export interface JobOptions {
 }
 
 /** Kinds of the training operator. */
-export type KubeflowKind = Exclude<JobKind, 'Job'>;
+export type KubeflowKind = Exclude<JobKind, 'Job' | 'JobSet' | 'TrainJob'>;
 
 export interface KubeflowJobOptions extends JobOptions {
   /** How many pods of each role; unless told one that leads, where the kind has one, and two workers. */
@@ -52,6 +52,7 @@ export interface KubeflowJobManifest {
   readonly spec: Readonly<Record<string, unknown>>;
 }
 
+/** Of a kind whose controller runs here. */
 export type JobManifest = KubeflowJobManifest | BatchJobManifest;
 
 export type BatchJobManifest = V1Job & { readonly kind: 'Job' };
@@ -115,7 +116,7 @@ export function batchJob(options: BatchJobOptions): BatchJobManifest {
   };
 }
 
-function podTemplate(options: JobOptions, container: string, policy: { restartPolicy?: string }): V1PodTemplateSpec {
+export function podTemplate(options: JobOptions, container: string, policy: { restartPolicy?: string }): V1PodTemplateSpec {
   const { gpus = 8, terminationSeconds, exitOnTerm, startupSeconds, initContainers = [] } = options;
   const behaviour = {
     ...(terminationSeconds === undefined ? {} : { 'testbed.kcover.io/termination': `${terminationSeconds}s` }),

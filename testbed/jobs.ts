@@ -1,8 +1,9 @@
-import type { V1Pod } from '@kubernetes/client-node';
+import type { KubernetesObject, V1Pod } from '@kubernetes/client-node';
 import type { JobKind } from '../contract/jobs.ts';
 import { jobKinds } from '../kube/job-kinds/index.ts';
 import { type Api, merge } from './api.ts';
 import type { JobManifest } from './job-manifests.ts';
+import type { SetManifest } from './set-manifests.ts';
 import { until } from './until.ts';
 
 /** A job that exists. */
@@ -23,7 +24,7 @@ export function placeOf({ kind, namespace, name }: Pick<RunningJob, 'kind' | 'na
   return { group, version, plural, namespace, name };
 }
 
-export async function createJob(api: Api, manifest: JobManifest): Promise<RunningJob> {
+export async function createJob(api: Api, manifest: JobManifest | SetManifest): Promise<RunningJob> {
   const { kind } = manifest;
   const name = manifest.metadata?.name ?? '';
   const namespace = manifest.metadata?.namespace ?? 'default';
@@ -32,6 +33,9 @@ export async function createJob(api: Api, manifest: JobManifest): Promise<Runnin
   if (manifest.kind === 'Job') {
     return { kind, namespace, name, uid, pods: manifest.spec?.parallelism ?? 1, selector: `batch.kubernetes.io/controller-uid=${uid}` };
   }
+  // Nobody creates pods of a set here but the test itself.
+  if (manifest.kind === 'JobSet' || manifest.kind === 'TrainJob')
+    return { kind, namespace, name, uid, pods: 0, selector: `jobset.sigs.k8s.io/jobset-name=${name}` };
   return { kind, namespace, name, uid, pods: podsIn(manifest.spec), selector: `training.kubeflow.org/job-name=${name}` };
 }
 
@@ -45,7 +49,7 @@ function podsIn(spec: Readonly<Record<string, unknown>>): number {
 
 /** The job as it stands, with a spec of any kind. */
 export interface JobObject {
-  readonly metadata: { readonly uid: string; readonly labels?: Readonly<Record<string, string>> };
+  readonly metadata: { readonly uid: string; readonly labels?: Readonly<Record<string, string>>; readonly annotations?: Readonly<Record<string, string>> };
   readonly spec: { readonly suspend?: boolean; readonly runPolicy?: { readonly suspend?: boolean } };
   readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason?: string }[] };
 }
@@ -58,6 +62,10 @@ export const changeJob = (api: Api, job: RunningJob, body: object): Promise<unkn
 /** The type of the condition that ended it, in its controller's own word. */
 export const endOf = ({ status }: JobObject): string | undefined =>
   status?.conditions?.find((each) => ['Succeeded', 'Complete', 'Failed'].includes(each.type) && each.status === 'True')?.type;
+
+/** How many pods it shall have. */
+export const sizeOf = ({ kind }: Pick<RunningJob, 'kind'>, object: KubernetesObject): number =>
+  jobKinds[kind].roles(object).reduce((sum, { replicas }) => sum + replicas, 0);
 
 /** Its pods by name, those of earlier attempts that still exist included. */
 export async function podsOf(api: Api, job: RunningJob): Promise<V1Pod[]> {
@@ -75,7 +83,8 @@ export function awaitRunning(api: Api, job: RunningJob, options: { readonly with
   });
 }
 
-function isRunning({ metadata, status }: V1Pod): boolean {
+/** Ready, and nobody has asked it to go. */
+export function isRunning({ metadata, status }: V1Pod): boolean {
   return (
     metadata?.deletionTimestamp === undefined &&
     status?.phase === 'Running' &&

@@ -19,6 +19,7 @@ export interface KcoverOptions {
   /** Added to what the testbed needs; deeper keys replace whole sections. */
   readonly workerSettings?: Readonly<Record<string, unknown>>;
   readonly controllerSettings?: Readonly<Record<string, unknown>>;
+  readonly agentSettings?: Readonly<Record<string, unknown>>;
   readonly workers?: number;
   /** With more than one, agents reach the leader through the Service of the intake. */
   readonly controllers?: number;
@@ -134,7 +135,8 @@ export async function startKcover(world: WorldOfRoles, options: KcoverOptions = 
     mkdirSync(home, { recursive: true });
     const tokenFile = join(home, 'token');
     writeFileSync(tokenFile, await agentToken(world.api, node), { mode: 0o600 });
-    const settings = { controller: { url: intakeUrl, caFile: certificate.certFile, tokenFile }, spool: { directory: join(home, 'spool') }, heartbeat: '5s' };
+    const reports = { controller: { url: intakeUrl, caFile: certificate.certFile, tokenFile }, spool: { directory: join(home, 'spool') }, heartbeat: '5s' };
+    const settings = { ...reports, ...options.agentSettings };
     agents.set(node.name, await role(`agent-${node.name}`, 'agent', settings, ['--host-root', node.hostRoot], { NODE_NAME: node.name }));
   }
 

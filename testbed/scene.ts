@@ -4,7 +4,7 @@ import { type Kcover, type KcoverOptions, startKcover } from './roles.ts';
 import { type World, type WorldOptions, startWorld, stopOnSignals } from './world.ts';
 
 /** All of it runs on one machine, and the first report of a cold one may take longer than 500 ms. A fault of the node ends this wait at once. */
-const patient = { recovery: { correlation: '5s' } } as const;
+const patient = { correlation: '5s' } as const;
 
 /** A world in which kcover looks after a training job. */
 export interface Scene {
@@ -16,7 +16,8 @@ export interface Scene {
 export type SceneOptions = WorldOptions & KcoverOptions & { readonly tell: (line: string) => void };
 
 /** Sets everything up until the job runs, telling each part as it is done. Ctrl-C ends it at any time and leaves nothing behind. */
-export const setScene = (options: SceneOptions): Promise<Scene> => setUp(options, llm({ workers: 3 }), awaitRunning);
+export const setScene = (options: SceneOptions, job: Omit<PytorchJobOptions, 'name'> = { workers: 3 }): Promise<Scene> =>
+  setUp(options, llm(job), awaitRunning);
 
 /** The same, until a job of this shape is created: its pods have not begun. */
 export const setSceneBefore = (options: SceneOptions, job: Omit<PytorchJobOptions, 'name'>): Promise<Scene> => setUp(options, llm(job), async () => undefined);
@@ -30,7 +31,11 @@ async function setUp(options: SceneOptions, manifest: KubeflowJobManifest, begun
   stopOnSignals(world);
   try {
     tell(`Temporal and Kubernetes run, with ${world.nodes.length} simulated GPU nodes; starting kcover`);
-    const kcover = await startKcover(world, { workerSettings: patient, ...options });
+    const { recovery, ...workerSettings } = options.workerSettings ?? {};
+    const kcover = await startKcover(world, {
+      ...options,
+      workerSettings: { ...workerSettings, recovery: { ...patient, ...(recovery as object | undefined) } },
+    });
     tell(`kcover runs: ${kcover.workers.length} worker, 1 controller, ${kcover.agents.size} agents`);
     await world.api.core.createNamespace({ body: { metadata: { name: 'train' } } });
     const job = await createJob(world.api, manifest);

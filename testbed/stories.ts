@@ -1,7 +1,9 @@
 import { brokenGpu } from './broken-gpu.ts';
+import { checkpoint } from './checkpoint.ts';
+import { shrink } from './shrink.ts';
 import { slowNode } from './slow-node.ts';
 import type { Story } from './story.ts';
 
 /** What `npm run demo` can tell. */
-export const stories = { 'broken-gpu': brokenGpu, 'slow-node': slowNode } as const satisfies Record<string, Story>;
+export const stories = { 'broken-gpu': brokenGpu, 'slow-node': slowNode, checkpoint, shrink } as const satisfies Record<string, Story>;
 export type StoryName = keyof typeof stories;

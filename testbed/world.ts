@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import { connect, type Api } from './api.ts';
-import { installTrainingOperator } from './definitions.ts';
+import { installDefinitions, installTrainingOperator } from './definitions.ts';
 import { endOf, stopOnSignals } from './ending.ts';
 import { type ApiAddress, writeKubeconfig } from './kubeconfig.ts';
 import { createNodes, type SimulatedNode } from './nodes.ts';
@@ -126,10 +126,12 @@ async function build(options: WorldOptions, programs: Programs, directory: strin
     }),
   } satisfies Record<ServerName, Server>;
 
-  const installing = installTrainingOperator(api, { server, token: credentials.tokens.admin, definitions: programs.customResourceDefinitions });
+  const admin = { server, token: credentials.tokens.admin };
+  const installing = installTrainingOperator(api, { ...admin, definitions: programs.customResourceDefinitions });
   const [nodes] = await Promise.all([
     createNodes(api, { directory, count: options.nodes, gpus: options.gpusPerNode ?? 8 }),
     installing.then(() => servers.trainingOperator.start()),
+    installDefinitions(api, { ...admin, definitions: programs.setDefinitions }),
     ...[servers.controllerManager, servers.scheduler, servers.kwok].map((each) => each.start()),
     startingTemporal,
   ]);

@@ -5,7 +5,7 @@ import { getExternalWorkflowHandle, startChild } from '@temporalio/workflow';
 import type { Fault } from '../contract/faults.ts';
 import { type JobRef, jobTitle } from '../contract/jobs.ts';
 import { signals } from '../contract/messages.ts';
-import type { RecoveryLimits, RecoveryOutcome } from '../contract/recovery.ts';
+import type { Held, RecoveryLimits, RecoveryOutcome } from '../contract/recovery.ts';
 import type { OpenIncident } from '../contract/training-job.ts';
 import { attributePairs } from './attributes.ts';
 import { nodesOf } from './faults.ts';
@@ -13,12 +13,12 @@ import { perform, short, tolerate } from './proxies.ts';
 import { recovery } from './recovery.ts';
 
 /** Starts it, or finds it started. It lives on when the job's workflow continues as new. */
-export async function startRecovery(job: JobRef, open: OpenIncident, faults: readonly Fault[], limits: RecoveryLimits): Promise<void> {
+export async function startRecovery(job: JobRef, open: OpenIncident, faults: readonly Fault[], limits: RecoveryLimits, paused?: Held): Promise<void> {
   const { incident, askedBy } = open;
   try {
     await startChild(recovery, {
       workflowId: incident,
-      args: [{ incident, job, faults, limits, ...(askedBy ? { askedBy } : {}) }],
+      args: [{ incident, job, faults, limits, ...(askedBy ? { askedBy } : {}), ...(paused ? { paused } : {}) }],
       parentClosePolicy: 'ABANDON',
       workflowIdReusePolicy: 'REJECT_DUPLICATE',
       staticSummary: short(`recover ${jobTitle(job)}: ${faults[0]?.message ?? ''}`),
@@ -45,6 +45,13 @@ export async function tellRecovery(incident: string, faults: readonly Fault[], l
   } catch {
     return false;
   }
+}
+
+/** A recovery of an earlier version, or one that has just ended, does not hear it. */
+export async function tellPause(incident: string, paused: Held | undefined): Promise<void> {
+  await getExternalWorkflowHandle(incident)
+    .signal(signals.jobPaused, paused ? { paused } : {})
+    .catch(() => undefined);
 }
 
 /** Its report when it closed, whichever way. One that must be looked for may have left the job suspended: that is taken off. */

@@ -1,12 +1,13 @@
-import type { Evidence } from '../contract/evidence.ts';
+import type { Evidence, EvidenceRequest } from '../contract/evidence.ts';
 import type { Fault } from '../contract/faults.ts';
 import type { AttemptPod } from '../contract/jobs.ts';
 import type { JobProgress } from '../contract/progress.ts';
-import type { IncidentRecord, RecoveryDecision, RecoveryOutcome } from '../contract/recovery.ts';
+import type { CapacityDecision, CheckpointResult } from '../contract/recovery-plan.ts';
+import type { Held, IncidentRecord, RecoveryDecision, RecoveryFacts, RecoveryOutcome } from '../contract/recovery.ts';
 import { mergeFaults, nodesFirst, nodesOf, takeFaults } from './faults.ts';
 
 /** Bounds of what one incident keeps. */
-const most = { faults: 300, decisions: 50 } as const;
+const most = { faults: 300, decisions: 50, capacity: 20 } as const;
 
 type Stop = IncidentRecord['stops'][number];
 
@@ -21,7 +22,26 @@ export class IncidentMemory {
   readonly evidence: Evidence[] = [];
   /** How far training was before the first stop, and after the last. */
   progress: { readonly before?: JobProgress; readonly after?: JobProgress } = {};
-  private captured = 0;
+  /** Levels that did not bring training back. */
+  readonly tried: NonNullable<RecoveryFacts['tried']>[number][] = [];
+  readonly checkpoints: (CheckpointResult & { readonly attempt: number })[] = [];
+  /** What was decided about room for the next attempt. */
+  readonly capacity: CapacityDecision[] = [];
+  /** Room was found, or given up looking for: for this attempt. */
+  hasRoom = false;
+  sparesTaken = false;
+  /** Pods of the whole job from the next attempt on, where that is to be made smaller. */
+  nextPods: number | undefined;
+  resized: IncidentRecord['pods'];
+  /** We may have suspended the job. */
+  suspended = false;
+  /** A person has paused the job. */
+  paused: Held | undefined;
+  /** Pods that went on beside those of the last stop, by UID. */
+  staying: readonly string[] = [];
+  private readonly begunSteps = new Set<string>();
+  private checkpointDeadline: number | undefined;
+  private roomless: { until: number; times: number } | undefined;
   private readonly answered = new Set<string>();
   private readonly stoppedPods = new Set<string>();
   private looked: readonly Fault[] = [];
@@ -78,6 +98,7 @@ export class IncidentMemory {
     for (const pod of [...stop.pods, ...leaving]) this.stoppedPods.add(pod.uid);
     this.stops.push(stop);
     this.forcing = [];
+    this.hasRoom = false;
   }
 
   /** Intents of this attempt to delete by force, less what turned out not to be needed. */
@@ -98,11 +119,35 @@ export class IncidentMemory {
     if (progress && this.stops.length === 0 && progress.step >= (this.progress.before?.step ?? 0)) this.progress = { before: progress };
   }
 
-  /** Whether nothing was kept of this attempt yet; from now on it was. */
-  mayCapture(attempt: number): boolean {
-    if (attempt <= this.captured) return false;
-    this.captured = attempt;
+  /** Whether a step is begun for the first time in this attempt. */
+  isFirst(step: string): boolean {
+    const key = `${step}#${this.stops.length + 1}`;
+    if (this.begunSteps.has(key)) return false;
+    this.begunSteps.add(key);
     return true;
+  }
+
+  /** The deadline of the wait for a checkpoint, ms: it may come nearer, never later. `over`: it was seen, or missed, before. */
+  checkpointUntil(until: number): number | 'over' {
+    if (this.checkpoints.some(({ attempt }) => attempt === this.stops.length + 1)) return 'over';
+    this.checkpointDeadline = Math.min(until, this.checkpointDeadline ?? Infinity);
+    return this.checkpointDeadline;
+  }
+
+  checkpointSeen(result: CheckpointResult): void {
+    this.checkpoints.push({ ...result, attempt: this.stops.length + 1 });
+  }
+
+  roomDecided(decision: CapacityDecision): void {
+    if (this.capacity.at(-1)?.because === decision.because) this.capacity.pop();
+    this.capacity.push(decision);
+    if (this.capacity.length > most.capacity) this.capacity.shift();
+  }
+
+  /** The deadline of the first time holds, ms. */
+  waitsForRoom(until: number): { readonly until: number; readonly times: number } {
+    this.roomless = { until: this.roomless?.until ?? until, times: (this.roomless?.times ?? 0) + 1 };
+    return this.roomless;
   }
 
   /** Pods that failed, then pods on blamed nodes, then the others. */
@@ -111,6 +156,10 @@ export class IncidentMemory {
     const rank = ({ uid, node = '' }: AttemptPod) => (failed.has(uid) ? 0 : blamed.has(node) ? 1 : 2);
     return pods.toSorted((a, b) => rank(a) - rank(b));
   }
+
+  /** What agents sent of the kernel logs beside their faults. */
+  kernelLines = (): NonNullable<EvidenceRequest['kernel']> =>
+    this.faults.flatMap(({ node, evidence }) => (node !== undefined && evidence ? [{ node, lines: evidence }] : []));
 
   /** What the report of an incident counts. */
   counts = (): Pick<RecoveryOutcome, 'stops' | 'begun'> => ({ stops: this.stops.length, begun: this.begun });
@@ -123,7 +172,7 @@ export class IncidentMemory {
   }
 
   /** What the document of an incident keeps of it. */
-  document(): Pick<IncidentRecord, 'faults' | 'decisions' | 'stops' | 'forced' | 'evidence' | 'progress'> {
+  document(): Pick<IncidentRecord, 'faults' | 'decisions' | 'stops' | 'forced' | 'evidence' | 'progress' | 'checkpoints' | 'capacity' | 'pods'> {
     const forced = this.forcedEver();
     return {
       faults: this.faults,
@@ -132,6 +181,9 @@ export class IncidentMemory {
       ...(forced.length > 0 ? { forced } : {}),
       ...(this.evidence.length > 0 ? { evidence: this.evidence } : {}),
       ...(this.progress.before ? { progress: this.progress } : {}),
+      ...(this.checkpoints.length > 0 ? { checkpoints: this.checkpoints } : {}),
+      ...(this.capacity.length > 0 ? { capacity: this.capacity } : {}),
+      ...(this.resized ? { pods: this.resized } : {}),
     };
   }
 
@@ -152,6 +204,6 @@ export const sentence = ({ code, node, message }: Fault): string => `${code}${no
 
 /** What must be said of pods that were deleted by force; empty when there were none. */
 export const notProvenDead = (forced: readonly AttemptPod[]): string =>
-  forced.length === 0 ? '' : ` (${counted(forced)} deleted by force on ${nodesUnder(forced)}, not ready: the old processes are not proven dead)`;
+  forced.length === 0 ? '' : ` (${counted(forced)} deleted by force on ${nodesUnder(forced)}: the old processes are not proven dead)`;
 
 const nodesUnder = (pods: readonly AttemptPod[]): string => [...new Set(pods.map(({ node }) => node ?? 'no node'))].toSorted().join(', ');

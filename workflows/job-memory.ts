@@ -1,7 +1,7 @@
 import { type Blame, blames, type Fault } from '../contract/faults.ts';
 import type { JobRef } from '../contract/jobs.ts';
 import type { OperatorWish } from '../contract/messages.ts';
-import { outcomes, type RecoveryOutcome } from '../contract/recovery.ts';
+import { type Held, outcomes, type RecoveryOutcome } from '../contract/recovery.ts';
 import type { CarriedJob, Charge, JobStatus, OpenIncident, RecoveryWish, Spent } from '../contract/training-job.ts';
 import { iso } from './attributes.ts';
 import { isObject, mergeFaults, nodesFirst } from './faults.ts';
@@ -19,11 +19,17 @@ export class JobMemory {
   attemptStartedAt: string | undefined;
   last: CarriedJob['last'];
   waitingSince: number | undefined;
+  /** A person has paused this job. */
+  paused: Held | undefined;
+  /** The open recovery has not heard of it yet. */
+  pauseIsNews = false;
+  asks: CarriedJob['asks'];
   private readonly seen: Set<string>;
   private readonly sent = new Set<string>();
   private dropped: number;
   private arrivals = 0;
   private refusedUntil = 0;
+  private waitsForPause = false;
 
   constructor(carried?: CarriedJob) {
     this.inbox = [...(carried?.inbox ?? [])];
@@ -35,13 +41,36 @@ export class JobMemory {
     this.attemptStartedAt = carried?.attemptStartedAt;
     this.last = carried?.last;
     this.dropped = carried?.dropped ?? 0;
+    this.paused = carried?.paused;
+    this.asks = carried?.asks;
     this.waitingSince = this.inbox.length > 0 ? Date.now() : undefined;
   }
 
   /** Grows with everything that comes from outside: the same mark means no news. */
   mark = (): number => this.arrivals;
 
-  hasWork = (): boolean => this.inbox.length > 0 || this.wishes.length > 0;
+  hasWork = (): boolean => this.wishes.length > 0 || (this.inbox.length > 0 && !this.waitsForPause);
+
+  pause(held: Held): Held {
+    this.paused = held;
+    this.pauseIsNews = true;
+    this.arrivals += 1;
+    return held;
+  }
+
+  goOn(): boolean {
+    const wasPaused = this.paused !== undefined;
+    this.paused = undefined;
+    this.waitsForPause = false;
+    this.pauseIsNews = wasPaused;
+    this.arrivals += 1;
+    return wasPaused;
+  }
+
+  /** What waits was judged, and stays until the pause is over or something new comes. */
+  waitForPause(): void {
+    this.waitsForPause = true;
+  }
 
   /** A full inbox keeps the faults of nodes: hundreds of pods that die together say less than the one node that killed them. */
   take({ faults, dropped }: { faults: Fault[]; dropped: number }): void {
@@ -53,6 +82,7 @@ export class JobMemory {
     const { changed } = mergeFaults(this.inbox, fresh);
     // Who is heard again has the usual time to say what it saw.
     if (blind(this.inbox) < before) this.waitingSince = Date.now();
+    this.waitsForPause = false;
     for (const fault of changed) this.sent.delete(fault.id);
     if (this.inbox.length > most.inbox) {
       this.dropped += this.inbox.length - most.inbox;
@@ -148,7 +178,7 @@ export class JobMemory {
     return first;
   }
 
-  summary(now: number): Pick<JobStatus, 'incident' | 'last' | 'spentThisHour' | 'ledgers' | 'dropped'> {
+  summary(now: number): Pick<JobStatus, 'incident' | 'last' | 'spentThisHour' | 'ledgers' | 'dropped' | 'paused'> {
     const lately = this.spent.filter((one) => one.startedAt > now - 3_600_000);
     const ledgers: Partial<Record<Blame, number>> = {};
     for (const { blame, asked } of lately) if (blame !== undefined && !asked) ledgers[blame] = (ledgers[blame] ?? 0) + 1;
@@ -158,6 +188,7 @@ export class JobMemory {
       dropped: this.dropped,
       ...(this.incident ? { incident: this.incident.incident } : {}),
       ...(this.last ? { last: this.last } : {}),
+      ...(this.paused ? { paused: this.paused } : {}),
     };
   }
 
@@ -172,6 +203,8 @@ export class JobMemory {
       ...(this.incident ? { open: this.incident } : {}),
       ...(this.attemptStartedAt === undefined ? {} : { attemptStartedAt: this.attemptStartedAt }),
       ...(this.last ? { last: this.last } : {}),
+      ...(this.paused ? { paused: this.paused } : {}),
+      ...(this.asks ? { asks: this.asks } : {}),
     };
   }
 

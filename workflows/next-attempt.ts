@@ -1,11 +1,13 @@
 /** What comes after a stop: a whole new attempt runs, and, where the job tells, training moves on. News of a fault comes before both. */
 
-import { CancellationScope, condition, patched } from '@temporalio/workflow';
+import { patched } from '@temporalio/workflow';
 import type { Announcement } from '../contract/activities.ts';
 import type { eventReasons } from '../contract/ids.ts';
 import type { AttemptPod } from '../contract/jobs.ts';
+import type { Level } from '../contract/recovery-plan.ts';
 import type { AwaitResult, Outcome, RecoveryInput } from '../contract/recovery.ts';
 import type { IncidentMemory } from './incident-memory.ts';
+import { unlessNews } from './news.ts';
 import { announce, perform } from './proxies.ts';
 import type { Story } from './story.ts';
 
@@ -25,24 +27,31 @@ export interface Following {
   readonly startedAt: number;
   readonly memory: IncidentMemory;
   readonly story: Story;
+  /** What was restarted; missing where the whole job was. */
+  readonly level?: Extract<Level, { name: 'pod' }> | undefined;
   readonly event: (type: Announcement['type'], reason: keyof typeof eventReasons, message: string) => Announcement;
 }
+
+/** `escalate`: what was restarted alone did not help, and why. */
+export type Followed = End | 'news' | { readonly escalate: string };
 
 type Running = Extract<AwaitResult, { kind: 'running' }>;
 
 /** Waits for the new attempt, first with the usual deadline, then for room; and then for proof. */
-export async function followAttempt({ input, startedAt, memory, story, event }: Following): Promise<End | 'news'> {
+export async function followAttempt({ input, startedAt, memory, story, level, event }: Following): Promise<Followed> {
   const { incident, job, limits } = input;
   // The last look into the inbox: what came meanwhile is answered in this incident.
   const isNews = () => memory.unanswered().length > 0;
+  const restartMs = level?.withinMs ?? limits.restartMs;
 
   story.now('restarting', {
     because: memory.stops.length > 0 ? 'the old attempt is gone' : '',
     waitingFor: 'all new pods ready',
-    until: Date.now() + limits.restartMs,
+    until: Date.now() + restartMs,
   });
-  const first = await ready(limits.restartMs);
+  const first = await ready(restartMs);
   if (first === 'news' || first.kind !== 'overdue') return conclude(first);
+  if (level) return { escalate: `the broken pods alone do not run again: ${first.because}` };
 
   story.happened('waiting for placement', first.because);
   story.now('waiting for placement', {
@@ -54,22 +63,18 @@ export async function followAttempt({ input, startedAt, memory, story, event }: 
   return conclude(await ready(limits.placementMs));
 
   async function ready(deadlineMs: number): Promise<AwaitResult | 'news'> {
-    return orNews(() => perform('awaitAttempt', 'wait until all pods of the next attempt are ready', { incident, job, old: memory.stoppedUids(), deadlineMs }));
+    return unlessNews(isNews, () =>
+      perform('awaitAttempt', 'wait until all pods of the next attempt are ready', {
+        incident,
+        job,
+        old: memory.stoppedUids(),
+        ...(memory.staying.length > 0 && { staying: memory.staying }),
+        deadlineMs,
+      }),
+    );
   }
 
-  /** What is waited for, unless a fault comes first. */
-  async function orNews<T extends object>(wait: () => Promise<T>): Promise<T | 'news'> {
-    if (isNews()) return 'news';
-    const scope = new CancellationScope();
-    const waiting = scope.run(wait);
-    const seen = await Promise.race([waiting, condition(isNews)]);
-    if (seen !== undefined) return seen;
-    scope.cancel();
-    await waiting.catch(() => undefined);
-    return 'news';
-  }
-
-  async function conclude(seen: AwaitResult | 'news'): Promise<End | 'news'> {
+  async function conclude(seen: AwaitResult | 'news'): Promise<Followed> {
     if (seen === 'news') return 'news';
     if (seen.kind === 'ended') return seen;
     if (seen.kind === 'overdue') return { outcome: 'handed over', because: `not running: ${seen.because}` };
@@ -77,7 +82,7 @@ export async function followAttempt({ input, startedAt, memory, story, event }: 
   }
 
   /** A job that never told of its progress cannot be verified, and its recovery says so. */
-  async function prove(seen: Running): Promise<End | 'news'> {
+  async function prove(seen: Running): Promise<Followed> {
     const cause = memory.decisions.find((decision) => decision.kind === 'stop')?.because ?? 'no stop was needed';
     const stops = memory.stops.length === 1 ? '1 stop' : `${memory.stops.length} stops`;
     const runs = `${cause}; all ${seen.pods.length} pods run again after ${stops}`;
@@ -96,11 +101,12 @@ export async function followAttempt({ input, startedAt, memory, story, event }: 
       waitingFor: `a step beyond ${before.step}`,
       until: Date.now() + mostMs,
     });
-    const proof = await orNews(() =>
+    const proof = await unlessNews(isNews, () =>
       perform('verifyProgress', `wait until training passes step ${before.step}`, {
         incident,
         job,
-        since: seen.startedAt,
+        // Those that were not stopped have gone on: only what came since counts.
+        since: level ? (seen.wholeSince ?? seen.startedAt) : seen.startedAt,
         beyond: before.step,
         firstMs,
         stallMs,
@@ -113,6 +119,7 @@ export async function followAttempt({ input, startedAt, memory, story, event }: 
     memory.progress = { before, ...(proof.progress ? { after: proof.progress } : {}) };
     if (proof.kind === 'unverified' && proof.moves)
       return { outcome: 'restarted', because: `${runs}; training moves, and is not back yet: ${proof.because}`, ...there };
+    if (proof.kind === 'unverified' && level) return { escalate: `the broken pods run again, but training does not move on: ${proof.because}` };
     if (proof.kind === 'unverified') return { outcome: 'handed over', because: `${runs}, but training does not move on: ${proof.because}`, ...there };
     return { outcome: 'recovered', because: `${runs}; training moves on: ${proof.because}`, ...there };
   }

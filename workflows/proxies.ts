@@ -41,6 +41,9 @@ const watch: ActivityOptions = {
 /** As `watch`, but a stop that was begun is seen to its end before anything else is decided. */
 const stop: ActivityOptions = { ...watch, cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED };
 
+/** Lists nodes and pods of the whole cluster. Must not hold up a stop: without an answer nobody knows, and that is said. */
+const survey: ActivityOptions = { startToCloseTimeout: '30s', scheduleToCloseTimeout: '1m', retry: { initialInterval: '200ms', maximumInterval: '5s' } };
+
 /** Must not hold up a stop: what is not there in time is left out. Carries its own deadline, which is at most a minute. */
 const capture: ActivityOptions = {
   startToCloseTimeout: '75s',
@@ -74,6 +77,11 @@ const table = {
   stopAttempt: stop,
   awaitAttempt: watch,
   verifyProgress: watch,
+  awaitCheckpoint: watch,
+  observeCapacity: survey,
+  takeSpares: edit,
+  reshapeJob: edit,
+  askProcesses: edit,
   captureEvidence: capture,
   recordIncident: record,
   announce: tell,
@@ -84,6 +92,7 @@ export const { decideNode } = decided('what the faults mean for the node');
 export const { decideIncident } = decided('whether the faults open an incident');
 export const { decideRecovery } = decided('what to do next');
 export const { decideOptIn } = decided('whether the job could be recovered');
+export const { decideCapacity } = decided('whether there is room for the next attempt');
 export const { decideCollection } = decided('how long reports may be collected');
 export const { decidePreflight } = decided('which nodes are slow or broken');
 

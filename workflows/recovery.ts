@@ -13,13 +13,17 @@ import {
 import type { Announcement } from '../contract/activities.ts';
 import { clusterWorkflowId, eventReasons, jobWorkflowId } from '../contract/ids.ts';
 import { jobTitle } from '../contract/jobs.ts';
-import { type FaultsObserved, signals, statusQuery } from '../contract/messages.ts';
-import type { AttemptFacts, IncidentRecord, RecoveryDecision, RecoveryInput, RecoveryOutcome, RecoveryStatus } from '../contract/recovery.ts';
+import { type FaultsObserved, type JobPause, signals, statusQuery } from '../contract/messages.ts';
+import type { IncidentRecord, RecoveryDecision, RecoveryInput, RecoveryOutcome, RecoveryStatus } from '../contract/recovery.ts';
 import { attributeWriter, iso } from './attributes.ts';
-import { counted, IncidentMemory, notProvenDead, sentence } from './incident-memory.ts';
-import { announce, decideRecovery, perform, short, tolerate } from './proxies.ts';
+import { IncidentMemory, notProvenDead, sentence } from './incident-memory.ts';
+import { Approvals } from './approval.ts';
+import { tryInProcess } from './in-process.ts';
+import { announce, decideRecovery, perform, short } from './proxies.ts';
 import { type End, followAttempt } from './next-attempt.ts';
-import { stopAttempt } from './stop-attempt.ts';
+import { prepare, tellPlan } from './preparations.ts';
+import { heldOf } from './wishes.ts';
+import { resume, stop } from './stop.ts';
 import { openStory } from './story.ts';
 
 type Decided<Kind extends RecoveryDecision['kind']> = Extract<RecoveryDecision, { kind: Kind }>;
@@ -38,16 +42,21 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
   const { incident, job, limits } = input;
   const startedAt = Date.now();
   const memory = new IncidentMemory(input.faults);
+  const approvals = new Approvals(incident);
+  memory.paused = input.paused;
   const story = openStory(job, incident);
   const write = attributeWriter();
   let holds = 0;
   let heldSince: { held?: number; blind?: number } = {};
-  let suspended = false;
 
   setHandler(defineSignal<[FaultsObserved]>(signals.faultsObserved), (payload) => {
     for (const fault of memory.take(payload).slice(0, 5)) story.happened('fault joined', sentence(fault));
   });
   setHandler(defineSignal(signals.permissionChanged), () => memory.ring());
+  setHandler(defineSignal<[JobPause]>(signals.jobPaused), (payload) => {
+    memory.paused = heldOf(payload);
+    memory.ring();
+  });
   setHandler(defineQuery<RecoveryStatus>(statusQuery), () => ({
     incident,
     attempt: memory.stops.length + 1,
@@ -79,26 +88,41 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
       memory.sees(attempt.job?.progress);
       // What arrived meanwhile is seen here, and a node that nobody looked at must not pass for one that is gone.
       if (memory.nodes().length > nodes.length) continue;
+      const paused = attempt.paused ?? memory.paused;
       const decision = await decideRecovery({
-        attempt,
+        attempt: { ...attempt, ...(paused && { paused }) },
         fresh,
         answered: memory.answeredFaults(),
         stops: memory.stops.length,
         attempts: limits.attempts,
         asked: input.askedBy !== undefined,
+        now: Date.now(),
+        ...(memory.tried.length > 0 && { tried: memory.tried }),
         ...(heldSince.held === undefined ? {} : { heldMs: Date.now() - heldSince.held }),
       });
       memory.decided(decision);
       if (memory.decisions.length === 1) tellStart(decision);
-      if (decision.kind === 'end') return decision;
+      if (decision.kind === 'end') {
+        if (decision.plan) tellPlan(story, decision.plan);
+        return decision;
+      }
+      if (decision.kind === 'hold' && decision.inProcess && patched('steps')) {
+        const end = await tryInProcess({ input, memory, story, event, isNews: () => memory.mark() !== mark }, decision);
+        if (!end) continue;
+        memory.answer(fresh);
+        return end;
+      }
       if (decision.kind === 'hold') {
         if (await hold(decision, mark)) continue;
         return { outcome: 'handed over', because: `still held after its deadline: ${decision.because}`, blind: decision.blind === true };
       }
       [holds, heldSince] = [0, {}];
       if (decision.kind === 'stop') {
-        if (await capture(attempt)) continue;
-        const stopped = await stop(decision, attempt);
+        const preparing = { input, memory, approvals, story, event, decision, facts: attempt, isNews: () => memory.mark() !== mark };
+        const prepared = await prepare(preparing);
+        if (prepared === 'look again') continue;
+        if (prepared !== 'ready') return prepared;
+        const stopped = await stop(preparing);
         if (stopped === 'interfered' && ++interferences < mostInterferences) {
           await sleep(pauseAfter(interferences));
           continue;
@@ -108,8 +132,12 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
         interferences = 0;
       }
       memory.answer(fresh);
-      const next = await followAttempt({ input, startedAt, memory, story, event });
-      if (next !== 'news') return next;
+      const level = decision.kind === 'stop' && decision.plan?.level.name === 'pod' ? decision.plan.level : undefined;
+      const next = await followAttempt({ input, startedAt, memory, story, event, level });
+      if (next === 'news') continue;
+      if (!('escalate' in next)) return next;
+      memory.tried.push({ level: 'pod', because: next.escalate });
+      story.happened('the whole job next', next.escalate);
     }
   }
 
@@ -144,51 +172,6 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
     return changed || Date.now() < until;
   }
 
-  /** Once for each attempt, before anything of it is deleted. True when it took its time: the facts are looked at anew, for a pause or a release may have come. */
-  async function capture({ pods }: AttemptFacts): Promise<boolean> {
-    const attempt = memory.stops.length + 1;
-    const deadlineMs = limits.evidenceMs ?? 0;
-    if (deadlineMs === 0 || !memory.mayCapture(attempt) || !patched('evidence')) return false;
-    story.now('capturing evidence', { because: `${counted(pods)} are about to be stopped`, waitingFor: 'their logs', until: Date.now() + deadlineMs });
-    const request = { incident, attempt, job, pods: memory.failingFirst(pods), nodes: memory.nodes(), deadlineMs };
-    const kept = await tolerate(perform('captureEvidence', `keep the evidence of attempt ${attempt}`, request));
-    if (kept) memory.evidence.push(kept);
-    story.happened(
-      'evidence kept',
-      kept ? `${kept.ranks} of ${kept.of} ranks, ${kept.bytes} bytes in ${kept.address}${kept.because ? `: ${kept.because}` : ''}` : 'none: the store failed',
-    );
-    return true;
-  }
-
-  async function stop(decision: Decided<'stop'>, { job: seen, pods, leaving = [] }: AttemptFacts): Promise<'stopped' | 'interfered' | { because: string }> {
-    const attempt = memory.stops.length + 1;
-    const { by, because } = decision;
-    story.now('stopping', { because, waitingFor: `${counted(pods)} to be gone`, until: decision.at + limits.stopMs });
-    suspended ||= by === 'suspend';
-    memory.begun += 1;
-    const request = { incident, attempt, job, by, resourceVersion: seen?.resourceVersion ?? '', pods, leaving, because, deadlineMs: limits.stopMs };
-    const result = await stopAttempt(request, decision.at + limits.stopMs, memory, story);
-    if (result.kind === 'interfered') {
-      memory.begun -= 1;
-      story.happened('looked again', result.because);
-      return 'interfered';
-    }
-    if (result.kind === 'timed-out') return { because: `${result.because}: ${result.left.slice(0, 5).join(', ')}` };
-    const forced = memory.forcedNow();
-    memory.stopped({ attempt, by, at: result.at, pods, ...(forced.length > 0 ? { forced } : {}) }, leaving);
-    const doubt = notProvenDead(forced);
-    story.happened(`attempt ${attempt} stopped`, `${counted(pods)} by ${by}${doubt}`);
-    await resume();
-    void announce(event(doubt ? 'Warning' : 'Normal', 'attemptStopped', `attempt ${attempt} stopped (${counted(pods)}) by ${by}${doubt}: ${because}`));
-    return 'stopped';
-  }
-
-  async function resume(): Promise<void> {
-    if (!suspended) return;
-    await perform('resumeJob', 'let the next attempt be created', { job, incident });
-    suspended = false;
-  }
-
   /** A stop that was begun is brought to its end: whatever ended the recovery, our own suspend is taken off. */
   async function finish(given: End): Promise<RecoveryOutcome> {
     // What arrives from here on is left to the next incident.
@@ -209,7 +192,8 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
     };
     const times = { startedAt: iso(startedAt), endedAt: iso(Date.now()) };
     const what = { ...memory.document(), runningPods: pods, timeline: story.timeline };
-    const record: IncidentRecord = { schema: 1, incident, job, outcome, because, ...times, ...what };
+    const answers = approvals.given();
+    const record: IncidentRecord = { schema: 1, incident, job, outcome, because, ...times, ...what, ...(answers.length > 0 && { approvals: answers }) };
     const good = outcome === 'restarted' || outcome === 'recovered';
     const reason = outcome === 'refused' ? 'recoveryRefused' : outcome === 'recovered' ? 'recovered' : good ? 'restarted' : 'recoveryEnded';
     // The job hears first: its next incident must not wait for a slow record store.
@@ -224,7 +208,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
 
   async function resumed(given: End): Promise<End> {
     try {
-      await resume();
+      await resume(input, memory);
       return given;
     } catch {
       return { outcome: 'handed over', because: `${given.because}; and it could not be resumed: look at spec.suspend of ${jobTitle(job)}` };

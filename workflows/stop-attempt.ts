@@ -1,6 +1,8 @@
 /** One stop, brought to its end: what nobody ends any more is deleted by force, after that intent stands in history. */
 
-import type { StopRequest, StopResult } from '../contract/recovery.ts';
+import { patched } from '@temporalio/workflow';
+import type { AttemptPod } from '../contract/jobs.ts';
+import type { RecoveryLimits, StopRequest, StopResult } from '../contract/recovery.ts';
 import { counted, type IncidentMemory } from './incident-memory.ts';
 import { perform } from './proxies.ts';
 import type { Story } from './story.ts';
@@ -11,19 +13,43 @@ const leastStopMs = 60_000;
 /** A node that comes and goes spares its pods and loses them again; so often, then a person. */
 const mostRounds = 5;
 
+interface Forcing {
+  readonly pods: readonly AttemptPod[];
+  readonly because: string;
+  /** Whether or not a kubelet would still end them. */
+  readonly noGrace?: true;
+}
+
 /** `until`, ms: when the whole stop must be over. Each round after the first forces what the one before found to be lost. */
-export async function stopAttempt(request: StopRequest, until: number, memory: IncidentMemory, story: Story): Promise<Exclude<StopResult, { kind: 'lost' }>> {
+export async function stopAttempt(
+  request: StopRequest,
+  { until, overtime }: { readonly until: number; readonly overtime: RecoveryLimits['overtime'] },
+  memory: IncidentMemory,
+  story: Story,
+): Promise<Exclude<StopResult, { kind: 'lost' }>> {
   let result = await perform('stopAttempt', `stop attempt ${request.attempt} (${counted(request.pods)}) by ${request.by}: ${request.because}`, request);
-  for (let round = 1; result.kind === 'lost'; round++) {
-    const { pods, because } = result;
+  let isOvertime = false;
+  for (let round = 1; ; round++) {
+    const forcing: Forcing | undefined = result.kind === 'lost' ? result : overtime === 'force' && !isOvertime ? overdue(request, result) : undefined;
+    if (!forcing) break;
+    isOvertime ||= forcing.noGrace === true;
+    const { pods, because } = forcing;
     if (round > mostRounds) {
       return { kind: 'timed-out', because: `${because}; that was so ${round} times, and each time its node came back`, left: pods.map(({ name }) => name) };
     }
     memory.mayForce(pods);
     story.happened(`deleting ${counted(pods)} by force`, because);
     const deadlineMs = Math.max(leastStopMs, until - Date.now());
-    result = await perform('stopAttempt', `delete ${counted(pods)} by force: ${because}`, { ...request, force: memory.forcedNow(), deadlineMs });
+    const noGrace = isOvertime && { noGrace: true as const };
+    result = await perform('stopAttempt', `delete ${counted(pods)} by force: ${because}`, { ...request, ...noGrace, force: memory.forcedNow(), deadlineMs });
     memory.wasForced(result.kind === 'interfered' ? [] : (result.forced ?? []));
   }
-  return result;
+  return result.kind === 'lost' ? { kind: 'timed-out', because: result.because, left: result.pods.map(({ name }) => name) } : result;
+}
+
+/** What its time to end was not enough for. Source: the grace-over-time of Ascend's Volcano plugin. */
+function overdue({ pods, leaving = [] }: StopRequest, result: StopResult): Forcing | undefined {
+  if (result.kind !== 'timed-out' || !patched('overtime')) return undefined;
+  const left = new Set(result.left);
+  return { pods: [...pods, ...leaving].filter(({ name }) => left.has(name)), because: result.because, noGrace: true };
 }

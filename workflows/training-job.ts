@@ -1,11 +1,13 @@
 import { condition, continueAsNew, defineQuery, defineSignal, defineUpdate, patched, setHandler, workflowInfo } from '@temporalio/workflow';
+import { trainingHangs } from '../contract/faults.ts';
 import { eventReasons, recoveryId } from '../contract/ids.ts';
+import type { JobWishes } from '../contract/job-wishes.ts';
 import { jobTitle, type JobView } from '../contract/jobs.ts';
 import { type FaultsObserved, type JobObserved, notReady, type OperatorWish, type Recover, signals, statusQuery, updates } from '../contract/messages.ts';
 import type { RecoveryOutcome } from '../contract/recovery.ts';
 import type { IncidentDecision, JobInput, JobOutcome, JobStatus, RecoverAnswer } from '../contract/training-job.ts';
 import { attributeWriter, iso, showDetails } from './attributes.ts';
-import { lookAtRecovery, startRecovery, tellRecovery } from './child.ts';
+import { lookAtRecovery, startRecovery, tellPause, tellRecovery } from './child.ts';
 import { isObject, takeFaults, textOf } from './faults.ts';
 import { JobMemory } from './job-memory.ts';
 import { announce, decideIncident, decideOptIn, perform, short, tolerate } from './proxies.ts';
@@ -54,6 +56,14 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
       },
     },
   );
+  setHandler(defineUpdate<OperatorWish, [OperatorWish]>(updates.pause), (wish) => memory.pause({ by: wish.by, reason: wish.reason }), {
+    description: 'Nothing disruptive begins for this job until it is resumed',
+    validator: requireWish,
+  });
+  setHandler(defineUpdate<{ wasPaused: boolean }, [OperatorWish]>(updates.resume), () => ({ wasPaused: memory.goOn() }), {
+    description: 'Ends a pause of this job; what waits is judged anew',
+    validator: requireWish,
+  });
   setHandler(defineQuery<JobStatus>(statusQuery), () => ({ job, ...status, ...memory.summary(Date.now()) }));
 
   // The first act of a run: is the job still there, and still ours?
@@ -88,9 +98,18 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
         `the outcome of ${incident.incident}`,
       );
       while (memory.incident?.started && memory.toForward().length > 0) await forward(incident.incident);
+      if (memory.incident?.started && memory.pauseIsNews) {
+        memory.pauseIsNews = false;
+        await tellPause(incident.incident, memory.paused);
+      }
       return memory.incident ? Date.now() + lookAfterMs : 'again';
     }
     if (incident || (memory.hasWork() && !ended)) return (await consider()) ?? 'again';
+    if (memory.paused) {
+      const waiting = memory.inbox[0] ? `; waiting: ${memory.inbox[0].message}` : '';
+      tell('paused', `paused by ${memory.paused.by}: ${memory.paused.reason}${waiting}`, 'kcover resume');
+      return undefined;
+    }
     tell('watching', memory.last ? `last incident ${memory.last.outcome}` : 'no fault', 'a fault');
     return undefined;
   }
@@ -102,6 +121,7 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
     // Unreadable for good: what was known stays, until the next change is seen.
     if (seen === undefined) return undefined;
     ended = endOf(seen, job);
+    memory.asks = asksOf(seen);
     if (memory.incident?.started) await forward(memory.incident.incident, true);
     const stranger = seen?.suspension?.by === 'kcover' ? seen.suspension.incident : undefined;
     if (stranger !== undefined && stranger !== memory.incident?.incident) await lookAtRecovery(job, stranger);
@@ -139,11 +159,10 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
     const wish = memory.nextWish();
     if (wish?.label) await tolerate(perform('acknowledgeWish', 'remove the need-recovery label before acting on it', { job }));
     const asked = memory.incident?.askedBy ?? wish;
-    // Whether a job crashes again and again without getting on is seen from its checkpoints.
-    const seen =
-      memory.spent.some((one) => one.blame === 'user') && patched('crash-loop')
-        ? await tolerate(perform('observeJob', `how far is ${jobTitle(job)}?`, { job }))
-        : undefined;
+    // Whether a job crashes again and again without getting on is seen from its checkpoints; and what it asks for may have changed.
+    const wantsLook = memory.spent.some((one) => one.blame === 'user') || memory.inbox.some((fault) => fault.code === trainingHangs);
+    const seen = wantsLook && patched('crash-loop') ? await tolerate(perform('observeJob', `how far is ${jobTitle(job)}?`, { job })) : undefined;
+    if (seen) memory.asks = asksOf(seen);
     const decision = await decideIncident({
       job,
       faults: memory.inbox,
@@ -152,20 +171,30 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
       since: memory.waitingSince ?? Date.now(),
       now: Date.now(),
       ...(seen?.progress ? { progress: seen.progress } : {}),
+      ...(memory.asks ? { wishes: memory.asks } : {}),
+      ...(memory.paused ? { paused: memory.paused } : {}),
       ...(asked ? { askedBy: { by: asked.by, reason: asked.reason } } : {}),
       ...(memory.attemptStartedAt === undefined ? {} : { attemptStartedAt: memory.attemptStartedAt }),
     });
+    const told = decision.aside.filter((one) => one.tell);
     memory.setAside(decision.aside.map((one) => one.id));
+    if (told.length > 0 && patched('tell')) await announceHang(told);
+    if (decision.kind === 'paused') memory.waitForPause();
     if (decision.kind === 'wait') tell('waiting', decision.because, 'its time', decision.until);
     if (decision.kind === 'refuse') await refuse(decision);
     if (decision.kind === 'open') {
       if (!memory.incident) memory.open(recoveryId(job, decision.at), decision.at, wish);
       const open = memory.incident;
       const faults = open ? memory.faultsFor(job, open) : [];
-      if (open) await startRecovery(job, open, faults, decision.limits);
+      if (open) await startRecovery(job, open, faults, decision.limits, memory.paused);
       if (open) memory.started(open, faults, decision.charge);
     }
     return decision.kind === 'wait' || decision.kind === 'refuse' ? decision.until : undefined;
+  }
+
+  async function announceHang(told: IncidentDecision['aside']): Promise<void> {
+    const about = { kind: 'job', job } as const;
+    await announce(...told.map(({ id, because }) => ({ about, type: 'Warning' as const, reason: eventReasons.trainingHangs, message: because, key: id })));
   }
 
   async function refuse(decision: Extract<IncidentDecision, { kind: 'refuse' }>): Promise<void> {
@@ -193,6 +222,12 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
     write({ KcoverOutcome: outcome.outcome });
     return outcome;
   }
+}
+
+/** What the workflow itself goes by; of the rest the recovery reads the job anew. */
+function asksOf(view: JobView | null): Pick<JobWishes, 'retries' | 'hang'> | undefined {
+  const { retries, hang } = view?.wishes ?? {};
+  return retries === undefined && hang === undefined ? undefined : { ...(retries !== undefined && { retries }), ...(hang && { hang }) };
 }
 
 function endOf(view: JobView | null, job: JobInput['job']): JobOutcome | undefined {

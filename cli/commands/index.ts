@@ -2,10 +2,12 @@
 
 import type { CommandEntry } from '../command.ts';
 import { agent } from './agent.ts';
+import { approve } from './approve.ts';
 import { classify } from './classify.ts';
 import { completion } from './completion.ts';
 import { configCheck } from './config-check.ts';
 import { controller } from './controller.ts';
+import { deny } from './deny.ts';
 import { doctor } from './doctor.ts';
 import { incidents } from './incidents.ts';
 import { list } from './list.ts';
@@ -14,6 +16,7 @@ import { nodeList } from './node-list.ts';
 import { nodeQuarantine } from './node-quarantine.ts';
 import { nodeRelease } from './node-release.ts';
 import { pause } from './pause.ts';
+import { plan } from './plan.ts';
 import { preflightJudge } from './preflight-judge.ts';
 import { preflightPlan } from './preflight-plan.ts';
 import { preflightStatus } from './preflight-status.ts';
@@ -33,6 +36,9 @@ export type CommandName =
   | 'incidents'
   | 'report'
   | 'recover'
+  | 'plan'
+  | 'approve'
+  | 'deny'
   | 'pause'
   | 'resume'
   | 'node list'
@@ -58,6 +64,9 @@ export const commands: Readonly<Record<CommandName, CommandEntry>> = {
   incidents,
   report,
   recover,
+  plan,
+  approve,
+  deny,
   pause,
   resume,
   'node list': nodeList,

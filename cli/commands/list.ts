@@ -24,20 +24,22 @@ export const list: CommandEntry = {
       listWorkflows(client, `WorkflowType = '${workflowTypes.trainingJob}'${where}${typed.flag('all') ? '' : running}`),
       listWorkflows(client, `WorkflowType = '${workflowTypes.recovery}'${where}${running}`),
     ]);
-    const open = new Map(recoveries.map(({ workflowId }) => [jobOf(workflowId), workflowId]));
+    const open = new Map(recoveries.map((info) => [jobOf(info.workflowId), { incident: info.workflowId, phase: attribute(info, 'KcoverPhase') ?? null }]));
+    const openOf = ({ status, workflowId }: WorkflowExecutionInfo) => (status.name === 'RUNNING' ? open.get(jobOf(workflowId)) : undefined);
     const rows = jobs.map((info) => ({
       namespace: attribute(info, 'KcoverNamespace') ?? jobOf(info.workflowId).split('/')[0] ?? '',
       job: attribute(info, 'KcoverJob') ?? jobOf(info.workflowId).split('/')[1] ?? '',
       phase: phaseOf(info, attribute(info, 'KcoverPhase')),
       lastOutcome: attribute(info, 'KcoverOutcome') ?? null,
-      incident: (info.status.name === 'RUNNING' && open.get(jobOf(info.workflowId))) || null,
+      incident: openOf(info)?.incident ?? null,
+      recovery: openOf(info)?.phase ?? null,
       since: info.startTime.toISOString(),
       workflow: info.workflowId,
     }));
-    const lines = rows.map(({ namespace, job, phase, lastOutcome, incident, since }) => [
+    const lines = rows.map(({ namespace, job, phase, recovery, lastOutcome, incident, since }) => [
       namespace,
       job,
-      phase,
+      recovery === null ? phase : `${phase}: ${recovery}`,
       lastOutcome ?? '',
       ago(since, now),
       incident ?? '',

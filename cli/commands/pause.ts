@@ -1,20 +1,42 @@
+import type { Client } from '@temporalio/client';
 import type { Paused } from '../../contract/cluster.ts';
-import { clusterWorkflowId } from '../../contract/ids.ts';
-import { updates } from '../../contract/messages.ts';
+import { clusterWorkflowId, jobWorkflowId } from '../../contract/ids.ts';
+import { type JobRef, jobTitle } from '../../contract/jobs.ts';
+import { type OperatorWish, updates } from '../../contract/messages.ts';
+import type { Held } from '../../contract/recovery.ts';
 import { type CommandEntry, sharedOptions } from '../command.ts';
+import { commandFor, wishOfJob } from '../job-wish.ts';
+import type { Answer } from '../output.ts';
 
 export const pause: CommandEntry = {
-  summary: 'Let kcover begin nothing disruptive in the whole cluster until it is resumed.',
-  arguments: [],
-  options: [sharedOptions.reason, sharedOptions.output],
-  examples: ['kcover pause --reason "switch maintenance until noon"', 'kcover pause --reason "looking into false alarms" --output json'],
+  summary: 'Let kcover begin nothing disruptive, in the whole cluster or for one job, until it is resumed.',
+  arguments: [{ name: '[job]', describe: 'kind/name, such as pytorchjob/llm; the whole cluster without one' }],
+  options: [sharedOptions.reason, sharedOptions.namespace, sharedOptions.kubeconfig, sharedOptions.output],
+  examples: ['kcover pause --reason "switch maintenance until noon"', 'kcover pause pytorchjob/llm -n train --reason "debugging a hang by hand"'],
   exits: ['refused', 'notFound', 'unreachable'],
-  async run(typed, { environment, session }) {
-    const { wishOfCluster } = await import('../cluster-wish.ts');
-    const { by, reason, since } = await wishOfCluster<Paused>(await session.temporal(), updates.pause, { by: environment.user, reason: typed.value('reason') });
-    return {
-      data: { workflow: clusterWorkflowId, paused: { by, reason, since: new Date(since).toISOString() } },
-      text: `paused by ${by}: ${reason}\n  no quarantine and no stop begins until: kcover resume`,
-    };
+  async run(typed, surroundings) {
+    const { environment, session } = surroundings;
+    const said = { by: environment.user, reason: typed.value('reason') };
+    if (typed.argument('job') === '') return pauseAll(await session.temporal(), said);
+    const { jobTyped } = await import('../jobs.ts');
+    const { ref } = await jobTyped(typed, surroundings);
+    return pauseJob(await session.temporal(), ref, said);
   },
 };
+
+async function pauseAll(client: Client, said: OperatorWish): Promise<Answer> {
+  const { wishOfCluster } = await import('../cluster-wish.ts');
+  const { by, reason, since } = await wishOfCluster<Paused>(client, updates.pause, said);
+  return {
+    data: { workflow: clusterWorkflowId, paused: { by, reason, since: new Date(since).toISOString() } },
+    text: `paused by ${by}: ${reason}\n  no quarantine and no stop begins until: kcover resume`,
+  };
+}
+
+async function pauseJob(client: Client, job: JobRef, said: OperatorWish): Promise<Answer> {
+  const { by, reason } = await wishOfJob<Held>(client, job, updates.pause, said, 'paused');
+  return {
+    data: { job, workflow: jobWorkflowId(job), paused: { by, reason } },
+    text: `${jobTitle(job)} in ${job.namespace}: paused by ${by}: ${reason}\n  no stop of it begins until: ${commandFor('resume', job)}`,
+  };
+}

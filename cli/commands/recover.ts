@@ -1,9 +1,8 @@
-import { jobWorkflowId } from '../../contract/ids.ts';
 import { jobTitle } from '../../contract/jobs.ts';
 import { updates } from '../../contract/messages.ts';
 import type { RecoverAnswer } from '../../contract/training-job.ts';
 import { type CommandEntry, sharedOptions } from '../command.ts';
-import { KcoverError } from '../../contract/errors.ts';
+import { commandFor, wishOfJob } from '../job-wish.ts';
 
 export const recover: CommandEntry = {
   summary: 'Restart all pods of a job now, whatever the mode and the budget say.',
@@ -15,16 +14,11 @@ export const recover: CommandEntry = {
   ],
   exits: ['refused', 'notFound', 'unreachable'],
   async run(typed, surroundings) {
-    const { commandFor, jobTyped, notWatched } = await import('../jobs.ts');
-    const { wish } = await import('../workflows.ts');
+    const { jobTyped } = await import('../jobs.ts');
     const { ref } = await jobTyped(typed, surroundings);
     const client = await surroundings.session.temporal();
     const said = { by: surroundings.environment.user, reason: typed.value('reason') };
-    const { incident } = await wish<RecoverAnswer>(client, jobWorkflowId(ref), updates.recoverNow, said).catch((error: unknown) => {
-      if (error instanceof KcoverError && error.code === 'refused')
-        throw new KcoverError('refused', error.because, { what: `${jobTitle(ref)} is not recovered`, try: commandFor('status', ref) });
-      throw notWatched(error, ref);
-    });
+    const { incident } = await wishOfJob<RecoverAnswer>(client, ref, updates.recoverNow, said, 'recovered');
     return {
       data: { job: ref, incident },
       text: `${jobTitle(ref)} in ${ref.namespace}: recovery begun\n  incident ${incident}\n  follow   ${commandFor('status', ref)}`,

@@ -2,6 +2,7 @@ import type { Client } from '@temporalio/client';
 import { formatDuration } from '../../contract/duration.ts';
 import { jobWorkflowId } from '../../contract/ids.ts';
 import { KcoverError } from '../../contract/errors.ts';
+import type { JobRef } from '../../contract/jobs.ts';
 import type { JobProgress } from '../../contract/progress.ts';
 import type { RecoveryStatus } from '../../contract/recovery.ts';
 import { blames } from '../../contract/faults.ts';
@@ -10,6 +11,7 @@ import { ledgerLimits } from '../../policy/budget.ts';
 import { ago, clockTime, deadline } from '../clock.ts';
 import { type CommandEntry, sharedOptions } from '../command.ts';
 import { causeOf } from '../incidents/incident.ts';
+import { commandFor, notWatched } from '../job-wish.ts';
 import { properties } from '../output.ts';
 import { readSettings, type Settings } from '../settings-file.ts';
 
@@ -20,7 +22,7 @@ export const status: CommandEntry = {
   examples: ['kcover status pytorchjob/llm', 'kcover status pytorchjob/llm -n train --output json'],
   exits: ['notFound', 'unreachable'],
   async run(typed, surroundings) {
-    const { jobTyped, notWatched } = await import('../jobs.ts');
+    const { jobTyped } = await import('../jobs.ts');
     const { statusOf } = await import('../workflows.ts');
     const file = typed.option('config');
     const budget = file === undefined ? undefined : (await readSettings('worker', file)).settings.recovery.budget;
@@ -90,6 +92,8 @@ export function describe(job: JobStatus, { recovery, cause, budget, progress }: 
           : `${job.phase} since ${clockTime(job.since, now)} (${ago(job.since, now)})`,
       ],
       ['next', nextOf[waiting.phase]],
+      ['paused', job.paused && `by ${job.paused.by}: ${job.paused.reason}; ${commandFor('resume', job.job)}`],
+      ['answer', recovery?.phase === 'waiting for approval' ? answerOf(job.job) : undefined],
       ['training', progress && trainingLine(progress, now)],
       ['faults', recovery?.faults.map(faultLine).join('; ')],
       ['budget', budgetLine(job, budget)],
@@ -113,15 +117,22 @@ function budgetLine({ spentThisHour: spent, ledgers }: JobStatus, budget: Budget
   return `${said}${ledgers ? `: ${whose}` : ''}${may ?? ''}`;
 }
 
+/** What a person who is asked can type. */
+const answerOf = (job: JobRef): string => `${commandFor('approve', job)} --reason "...", or ${commandFor('deny', job)} --reason "..."`;
+
 /** What comes after what is waited for. */
 const nextOf: Readonly<Record<JobStatus['phase'] | RecoveryStatus['phase'], string>> = {
   starting: 'it is watched once the object has been read',
   watching: 'a fault, or kcover recover, opens an incident',
   waiting: 'what is known is judged anew',
+  paused: 'nothing begins until it is resumed; what waits is judged anew then',
   refused: 'judged anew then; kcover recover does not wait',
   recovering: 'the recovery reports its outcome',
   deciding: 'stop all pods, hold, or end',
   held: 'nothing is deleted; judged anew when that changes',
+  'waiting for approval': 'it goes on when a person approves; at the deadline silence counts as the settings say',
+  'waiting for a checkpoint': 'the attempt is stopped, or the next one let go, when the checkpoint is there or too late',
+  'checking capacity': 'stop, wait for room, take stand-by nodes, go on with fewer pods, or ask',
   stopping: 'a new attempt starts when all old pods are gone',
   restarting: 'the outcome is recorded when all new pods are ready',
   'capturing evidence': 'the old attempt is stopped when its logs are kept, or when that takes too long',

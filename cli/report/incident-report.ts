@@ -7,6 +7,7 @@ import type { JobProgress } from '../../contract/progress.ts';
 import type { IncidentRecord, Outcome, RecoveryDecision } from '../../contract/recovery.ts';
 import type { EvidenceIndex } from './evidence-index.ts';
 import { code, grid, list, plain, quote, sections } from './markdown.ts';
+import { approvalsOf, checkpointsOf, roomOf } from './preparations.ts';
 
 /** `evidence`: undefined when no evidence store was named. */
 export function reportOf(record: IncidentRecord, evidence: readonly EvidenceIndex[] | undefined): string {
@@ -21,6 +22,9 @@ export function reportOf(record: IncidentRecord, evidence: readonly EvidenceInde
     },
     { title: 'Faults', text: faultsOf(faults) },
     { title: 'Decisions', text: list(decisions.map(decisionLine)) },
+    { title: 'Approvals', text: approvalsOf(record) },
+    { title: 'Checkpoints', text: checkpointsOf(record) },
+    { title: 'Room', text: roomOf(record) },
     { title: 'Stops', text: stopsOf(stops) },
     { title: 'Deleted by force', text: forceOf(record) },
     { title: 'Progress', text: progressOf(record) },

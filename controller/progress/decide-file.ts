@@ -17,11 +17,10 @@ const leadMs = 60_000;
 /** How far the clock of a node may be ahead of ours, ms. */
 const aheadMs = 5 * 60_000;
 
-/** `pods`: of the file's namespace, job and rank on the reporter's node. `now`: UTC, ms. */
+/** `pods`: of the file's namespace, job and rank on the reporter's node, as far as they may still report. `now`: UTC, ms. */
 export function decideProgress(file: ProgressFile, pods: readonly TrainingPod[], now: number): ProgressDecision {
-  const present = pods.filter(({ present }) => present);
-  if (present.length === 0) return { answer: 'no-pod' };
-  const started = present.flatMap((pod) => (pod.startedAt === undefined ? [] : [{ pod, from: Date.parse(pod.startedAt) - slackMs }]));
+  if (pods.length === 0) return { answer: 'no-pod' };
+  const started = pods.flatMap((pod) => (pod.startedAt === undefined ? [] : [{ pod, from: Date.parse(pod.startedAt) - slackMs }]));
   if (started.length === 0) return { answer: 'not-started' };
   const writtenMs = Date.parse(file.writtenAt);
   // Of several it is the last that had begun when the file was written.
@@ -30,11 +29,11 @@ export function decideProgress(file: ProgressFile, pods: readonly TrainingPod[],
 }
 
 function believed({ progress, writtenAt }: ProgressFile, from: number, now: number): { progress: JobProgress; odd: readonly Oddity[] } {
-  const { step, checkpointStep } = progress;
+  const { step, checkpointStep, phase } = progress;
   const at = Math.min(instantOf(Date.parse(progress.at), from, Date.parse(writtenAt)), now + aheadMs);
   const checkpoint = checkpointStep === undefined ? {} : { checkpointStep: Math.min(checkpointStep, step) };
   return {
-    progress: { step, ...checkpoint, at: new Date(at).toISOString() },
+    progress: { step, ...checkpoint, at: new Date(at).toISOString(), ...(phase && { phase }) },
     odd: [
       ...(at === Date.parse(progress.at) ? [] : ['clock' as const]),
       ...(checkpointStep !== undefined && checkpointStep > step ? ['checkpoint-ahead' as const] : []),

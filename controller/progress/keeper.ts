@@ -1,11 +1,13 @@
 /**
- * Keeps the progress annotations of jobs: of each job the newest progress of the rank that speaks for it, written rarely. What begins an
- * attempt, and what was last known when a fault is told, is written at once.
+ * Keeps the progress annotations of jobs: of each job the newest progress of the rank that speaks for it, and its pace, written rarely. What
+ * begins an attempt, what was last known when a fault is told, a turn to something else than training or back, and a checkpoint that is saved
+ * at the very end are written at once.
  */
 
 import type { JobRef } from '../../contract/jobs.ts';
 import type { JobProgress } from '../../contract/progress.ts';
 import type { TrainingPod } from '../../kube/training-pods.ts';
+import { afterBreak, foldPace, isResting, paceFrom, paceOf, type PaceSeen } from '../../policy/pace.ts';
 
 export interface KeeperOptions {
   /** Least time between two writes of one job, ms. */
@@ -14,8 +16,8 @@ export interface KeeperOptions {
   readonly write: (job: JobRef, progress: JobProgress) => Promise<boolean>;
   /** What the job says already, as far as it is known. */
   readonly annotated: (job: JobRef) => JobProgress | undefined;
-  /** Whether a pod, by UID, belongs to the present attempt. */
-  readonly isPresent: (pod: string) => boolean;
+  /** Whether a pod, by UID, belongs to the latest attempt, and may still report. */
+  readonly isLatest: (pod: string) => boolean;
   readonly timing: Timing;
   readonly onWrite: (job: JobRef, result: WriteResult, error?: unknown) => void;
   /** Jobs that are remembered; whoever has been silent for longest is forgotten first. */
@@ -38,6 +40,8 @@ export interface ProgressKeeper {
   take(pod: TrainingPod, rank: number, progress: JobProgress): 'taken' | 'stepped-back' | 'not-its-turn';
   /** The last known progress of the job is written now. */
   hasten(job: JobRef): void;
+  /** What is known of the job, by UID, whether or not it is written yet. */
+  newest(uid: string): JobProgress | undefined;
   forget(uid: string): void;
   /** Jobs that are remembered. */
   readonly size: number;
@@ -51,6 +55,7 @@ interface Kept {
   readonly job: JobRef;
   speaker?: { readonly rank: number; readonly pod: string };
   newest?: JobProgress;
+  pace: PaceSeen;
   written: JobProgress | undefined;
   /** When the last write began. */
   lastMs: number;
@@ -61,19 +66,24 @@ interface Kept {
 }
 
 export function keepProgress(options: KeeperOptions): ProgressKeeper {
-  const { everyMs, annotated, isPresent, timing, most = 10_000, parallel = 16 } = options;
+  const { everyMs, annotated, isLatest, timing, most = 10_000, parallel = 16 } = options;
   /** By UID; who was heard last comes last. */
   const jobs = new Map<string, Kept>();
   const queue: Kept[] = [];
   let inFlight = 0;
 
   function remember(job: JobRef): Kept {
-    const kept = jobs.get(job.uid) ?? { job, written: annotated(job), lastMs: -Infinity, urgent: false, state: 'idle', failures: 0 };
+    const kept = jobs.get(job.uid) ?? open(job);
     jobs.delete(job.uid);
     jobs.set(job.uid, kept);
     const [oldest] = jobs.keys();
     if (jobs.size > most && oldest !== undefined) forget(oldest);
     return kept;
+  }
+
+  function open(job: JobRef): Kept {
+    const written = annotated(job);
+    return { job, written, pace: paceFrom(written?.pace), lastMs: -Infinity, urgent: false, state: 'idle', failures: 0 };
   }
 
   function forget(uid: string): void {
@@ -84,12 +94,16 @@ export function keepProgress(options: KeeperOptions): ProgressKeeper {
   function take(pod: TrainingPod, rank: number, progress: JobProgress): ReturnType<ProgressKeeper['take']> {
     const kept = remember(pod.job);
     const { speaker, newest } = kept;
-    const speaks = speaker !== undefined && isPresent(speaker.pod);
+    const speaks = speaker !== undefined && isLatest(speaker.pod);
     // Its own words again, or those of a rank that comes before it.
-    if (speaks && rank > speaker.rank) return 'not-its-turn';
+    if (speaks && pod.uid !== speaker.pod && rank >= speaker.rank) return 'not-its-turn';
     if (!speaks) begin(kept, pod, speaker === undefined);
+    if (speaker?.pod !== pod.uid) kept.pace = afterBreak(kept.pace);
     kept.speaker = { rank, pod: pod.uid };
-    kept.newest = progress;
+    kept.urgent ||= isUrgent(progress, newest ?? kept.written, pod);
+    kept.pace = foldPace(kept.pace, progress);
+    const pace = paceOf(kept.pace);
+    kept.newest = { ...progress, ...(pace && { pace }) };
     plan(kept);
     return speaker?.pod === pod.uid && newest !== undefined && progress.step < newest.step ? 'stepped-back' : 'taken';
   }
@@ -162,6 +176,7 @@ export function keepProgress(options: KeeperOptions): ProgressKeeper {
   return {
     take,
     hasten,
+    newest: (uid) => jobs.get(uid)?.newest,
     forget,
     get size() {
       return jobs.size;
@@ -169,5 +184,10 @@ export function keepProgress(options: KeeperOptions): ProgressKeeper {
   };
 }
 
+/** Training stops to do something else, or goes on; or a pod that goes has saved more than anybody knew. */
+const isUrgent = (progress: JobProgress, before: JobProgress | undefined, { present }: TrainingPod): boolean =>
+  isResting(progress.phase) !== isResting(before?.phase) || (!present && (progress.checkpointStep ?? -1) > (before?.checkpointStep ?? -1));
+
+/** The pace changes with the steps only. */
 const isSame = (a: JobProgress | undefined, b: JobProgress | undefined): boolean =>
-  a?.step === b?.step && a?.checkpointStep === b?.checkpointStep && Date.parse(a?.at ?? '') === Date.parse(b?.at ?? '');
+  a?.step === b?.step && a?.checkpointStep === b?.checkpointStep && a?.phase === b?.phase && Date.parse(a?.at ?? '') === Date.parse(b?.at ?? '');

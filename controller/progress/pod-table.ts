@@ -1,4 +1,4 @@
-/** The pods of jobs that may report progress, in memory, by node. */
+/** The pods of jobs that may report progress, in memory, by node. A trainer saves and reports while its pod goes, so that its last word may come after it. */
 
 import type { JobRef } from '../../contract/jobs.ts';
 import type { TrainingPod } from '../../kube/training-pods.ts';
@@ -8,32 +8,81 @@ export interface TrainingPods {
   /** It is gone. */
   remove(uid: string): void;
   get(uid: string): TrainingPod | undefined;
-  /** Of every job and attempt. */
-  on(node: string): readonly TrainingPod[];
-  /** Jobs with a pod on the node, also one that goes or has ended. */
+  /** Of every job: those of its latest attempt that may still report. */
+  writersOn(node: string): readonly TrainingPod[];
+  /** Whether it is of the latest attempt of its job and may still report: it is present; or it goes, or went a moment ago, and no later pod has begun. */
+  isLatest(uid: string): boolean;
+  /** Jobs with a pod on the node, also one that goes, has ended, or went a moment ago. */
   jobsOn(node: string): readonly JobRef[];
 }
 
-export function openTrainingPods(): TrainingPods {
-  const pods = new Map<string, TrainingPod>();
-  const nodes = new Map<string, Set<string>>();
-  const on = (node: string) => [...(nodes.get(node) ?? [])].flatMap((uid) => pods.get(uid) ?? []);
+/** How long after its end a pod may be heard, ms: an agent looks every few seconds, and sends again what did not arrive. */
+const lastWordMs = 60_000;
 
+interface Entry {
+  readonly pod: TrainingPod;
+  /** Of all pods it was the so manieth to be seen. */
+  readonly seenAs: number;
+  /** How many had been seen when it was asked to go, or ended. */
+  readonly leftAs?: number;
+  /** When its processes were seen to have ended, ms. */
+  readonly endedAt?: number;
+  readonly gone?: true;
+}
+
+/** `now`: monotonic, ms. */
+export function openTrainingPods(now: () => number): TrainingPods {
+  const pods = new Map<string, Entry>();
+  const nodes = new Map<string, Set<string>>();
+  /** By job: the last of its pods, in the order in which they were seen, whose containers have begun. */
+  const begun = new Map<string, number>();
+  /** In the order in which they went. */
+  const gone: { readonly uid: string; readonly at: number }[] = [];
+  let count = 0;
+
+  function put(pod: TrainingPod, more: Pick<Entry, 'gone'> = {}): void {
+    const { seenAs = ++count, leftAs = count, endedAt = now() } = pods.get(pod.uid) ?? {};
+    pods.set(pod.uid, { pod, seenAs, ...(!pod.present && { leftAs }), ...(pod.ended && { endedAt }), ...more });
+    nodes.set(pod.node, (nodes.get(pod.node) ?? new Set()).add(pod.uid));
+    if (pod.present && pod.startedAt !== undefined) begun.set(pod.job.uid, Math.max(seenAs, begun.get(pod.job.uid) ?? 0));
+  }
+
+  function remove(uid: string): void {
+    drop();
+    const entry = pods.get(uid);
+    if (!entry || entry.gone) return;
+    put({ ...entry.pod, present: false, ended: true }, { gone: true });
+    gone.push({ uid, at: now() });
+  }
+
+  /** What went long enough ago. */
+  function drop(): void {
+    for (let [first] = gone; first && now() - first.at > lastWordMs; [first] = gone) {
+      gone.shift();
+      const entry = pods.get(first.uid);
+      if (!entry?.gone) continue;
+      pods.delete(first.uid);
+      const uids = nodes.get(entry.pod.node);
+      uids?.delete(first.uid);
+      if (uids?.size === 0) nodes.delete(entry.pod.node);
+      if (begun.get(entry.pod.job.uid) === entry.seenAs) begun.delete(entry.pod.job.uid);
+    }
+  }
+
+  function isLatest(uid: string): boolean {
+    const entry = pods.get(uid);
+    if (!entry) return false;
+    const { pod, leftAs = 0, endedAt = now() } = entry;
+    return pod.present || (now() - endedAt <= lastWordMs && (begun.get(pod.job.uid) ?? 0) <= leftAs);
+  }
+
+  const on = (node: string) => [...(nodes.get(node) ?? [])].flatMap((uid) => pods.get(uid)?.pod ?? []);
   return {
-    put(pod) {
-      pods.set(pod.uid, pod);
-      nodes.set(pod.node, (nodes.get(pod.node) ?? new Set()).add(pod.uid));
-    },
-    remove(uid) {
-      const { node } = pods.get(uid) ?? {};
-      pods.delete(uid);
-      if (node === undefined) return;
-      const uids = nodes.get(node);
-      uids?.delete(uid);
-      if (uids?.size === 0) nodes.delete(node);
-    },
-    get: (uid) => pods.get(uid),
-    on,
+    put: (pod) => put(pod),
+    remove,
+    get: (uid) => pods.get(uid)?.pod,
+    writersOn: (node) => on(node).filter(({ uid }) => isLatest(uid)),
+    isLatest,
     jobsOn: (node) => [...new Map(on(node).map(({ job }) => [job.uid, job])).values()],
   };
 }

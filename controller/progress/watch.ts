@@ -3,15 +3,18 @@
 import type { Logger } from 'pino';
 import { type JobRef, jobTitle } from '../../contract/jobs.ts';
 import type { ProgressFile } from '../../contract/progress.ts';
+import { controllingJob } from '../../kube/job-kinds/index.ts';
 import { isMaster, rankOf } from '../../kube/pod-ranks.ts';
-import { type TrainingPod, trainingPodOf } from '../../kube/training-pods.ts';
+import { isWorking, type TrainingPod, trainingPodOf } from '../../kube/training-pods.ts';
 import type { WatchEvent } from '../../kube/watch.ts';
 import type { Letter } from '../letters.ts';
 import type { ControllerMetrics } from '../metrics.ts';
 import type { KnownJob } from '../watchers/jobs.ts';
 import { decideProgress, type ProgressDecision } from './decide-file.ts';
+import { type HangOptions, watchHangs } from './hangs.ts';
 import { keepProgress, type KeeperOptions, type Timing, type WriteResult } from './keeper.ts';
 import { openTrainingPods } from './pod-table.ts';
+import { countWorkers } from './workers.ts';
 
 type Pod = Parameters<typeof trainingPodOf>[0];
 
@@ -19,8 +22,9 @@ export interface ProgressOptions {
   /** As the keeper needs it. */
   readonly write: KeeperOptions['write'];
   readonly everyMs: number;
+  readonly hang: Pick<HangOptions, 'settings' | 'hears' | 'raise'>;
   readonly job: (uid: string) => KnownJob | undefined;
-  readonly metrics: Pick<ControllerMetrics, 'progressFiles' | 'progressOdd' | 'progressWrites'>;
+  readonly metrics: Pick<ControllerMetrics, 'progressFiles' | 'progressOdd' | 'progressWrites' | 'trainingHangs'>;
   readonly log: Logger;
   /** Nothing is written after it. */
   readonly signal: AbortSignal;
@@ -33,26 +37,36 @@ export interface ProgressWatch {
   take(file: ProgressFile, node: string): ProgressDecision['answer'];
   /** A letter is sent: where it opens an incident, the last known progress of its jobs is written before they are stopped. */
   heed(letter: Letter): void;
+  /** The job, by UID, is known, or the one that made it. */
+  lookAgain(uid: string): void;
   /** The job object is gone. */
   forget(job: JobRef): void;
 }
 
 /** While writes go on failing, the log says so this often, ms. */
 const remindMs = 60_000;
+/** Jobs are judged this often, ms. */
+const lookMs = 1000;
 
-export function watchProgress({ write, everyMs, job, metrics, log, signal }: ProgressOptions): ProgressWatch {
-  const pods = openTrainingPods();
+export function watchProgress({ write, everyMs, hang, job, metrics, log, signal }: ProgressOptions): ProgressWatch {
+  const timing = timingUntil(signal);
+  const pods = openTrainingPods(timing.now);
+  const workers = countWorkers((uid) => job(uid)?.ref.uid ?? uid);
   const keeper = keepProgress({
     everyMs,
     write,
     annotated: ({ uid }) => job(uid)?.progress,
-    isPresent: (uid) => pods.get(uid)?.present === true,
-    timing: timingUntil(signal),
+    isLatest: pods.isLatest,
+    timing,
     onWrite: tellWrite,
   });
+  const hangs = watchHangs({ ...hang, raise, job, pod: pods.get, working: workers.of, now: timing.now });
   /** What was said to be odd, by pod and oddity, and not again. */
   const told = new Set<string>();
   let remindedAt = -Infinity;
+
+  /** The job that carries the progress of this one: itself, or the one that made it. */
+  const carrier = (ref: JobRef): JobRef => job(ref.uid)?.ref ?? ref;
 
   function tellWrite(ref: JobRef, result: WriteResult, error?: unknown): void {
     metrics.progressWrites.inc({ result });
@@ -70,6 +84,18 @@ export function watchProgress({ write, everyMs, job, metrics, log, signal }: Pro
     log.warn({ job: ref, what }, `the progress of ${jobTitle(ref)} is odd: ${oddities[what] ?? what}`);
   }
 
+  function raise(...[ref, fault, onLost]: Parameters<HangOptions['raise']>): void {
+    metrics.trainingHangs.inc();
+    log.warn({ job: ref, fault }, `${jobTitle(ref)} stands still`);
+    hang.raise(ref, fault, onLost);
+  }
+
+  function look(): void {
+    hangs.look();
+    timing.after(lookMs, look);
+  }
+  timing.after(lookMs, look);
+
   function rankIn({ place, job: { uid } }: TrainingPod): number | undefined {
     const known = job(uid);
     // Of every kind with a master it is the master whose success is the job's.
@@ -77,28 +103,38 @@ export function watchProgress({ write, everyMs, job, metrics, log, signal }: Pro
   }
 
   function take(file: ProgressFile, node: string): ProgressDecision['answer'] {
-    const writers = pods.on(node).filter((pod) => pod.job.namespace === file.namespace && pod.workload === file.job && rankIn(pod) === file.rank);
+    const writers = pods.writersOn(node).filter((pod) => pod.job.namespace === file.namespace && pod.workload === file.job && rankIn(pod) === file.rank);
     const decision = decideProgress(file, writers, Date.now());
     metrics.progressFiles.inc({ answer: decision.answer });
     if (decision.answer !== 'counted') return decision.answer;
-    for (const odd of decision.odd) tellOdd(decision.pod, odd);
-    if (keeper.take(decision.pod, file.rank, decision.progress) === 'stepped-back') tellOdd(decision.pod, 'step-back');
+    const pod = { ...decision.pod, job: carrier(decision.pod.job) };
+    for (const odd of decision.odd) tellOdd(pod, odd);
+    const taken = keeper.take(pod, file.rank, decision.progress);
+    if (taken === 'stepped-back') tellOdd(pod, 'step-back');
+    if (taken !== 'not-its-turn') hangs.hear(pod, keeper.newest(pod.job.uid) ?? decision.progress);
     return 'counted';
   }
 
   return {
     see({ type, object }) {
+      const { namespace = '', uid = '', ownerReferences } = object.metadata ?? {};
+      const owner = controllingJob(namespace, ownerReferences);
+      if (owner) workers.put(owner.uid, uid, type !== 'deleted' && isWorking(object));
       const pod = type === 'deleted' ? undefined : trainingPodOf(object);
       if (pod) pods.put(pod);
-      else pods.remove(object.metadata?.uid ?? '');
+      else pods.remove(uid);
     },
     take,
     heed({ says, starts }) {
       if (says !== 'faultsObserved' && says !== 'recover') return;
       if (starts?.kind === 'job') keeper.hasten(starts.job);
-      else if (starts?.kind === 'node') for (const under of pods.jobsOn(starts.node)) keeper.hasten(under);
+      else if (starts?.kind === 'node') for (const under of pods.jobsOn(starts.node)) keeper.hasten(carrier(under));
     },
-    forget: ({ uid }) => keeper.forget(uid),
+    lookAgain: workers.lookAgain,
+    forget({ uid }) {
+      keeper.forget(uid);
+      hangs.forget(uid);
+    },
   };
 }
 

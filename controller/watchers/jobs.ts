@@ -1,8 +1,8 @@
 /** Watches the jobs of every kind: each one that is opted in has a workflow, and hears of its end. */
 
 import { labels } from '../../contract/ids.ts';
-import { jobTitle, type JobView, type PodRole } from '../../contract/jobs.ts';
-import { type JobKindEntry, jobKinds, type QuarantineTaint, watchPath } from '../../kube/job-kinds/index.ts';
+import { type JobRef, jobTitle, type JobView, type PodRole } from '../../contract/jobs.ts';
+import { type JobKindEntry, jobKinds, makerOf, type QuarantineTaint, watchPath } from '../../kube/job-kinds/index.ts';
 import { findStrays, foldJob, type JobSeen, type JobStep } from '../../policy/job-watch.ts';
 import { jobEndLetter, type Letter, optedInLetter, startLetter, wishLetter } from '../letters.ts';
 import type { Workflows } from '../temporal.ts';
@@ -13,9 +13,12 @@ type JobObject = Parameters<JobKindEntry['view']>[0];
 export interface KnownJob extends JobView, JobSeen {
   /** Whose success is the success of the job; absent where all have to succeed. */
   readonly succeedsWith?: PodRole;
+  /** The job that made it: what happens to its pods is that one's business. */
+  readonly maker?: JobRef;
 }
 
 export interface JobsWatch {
+  /** The job of this UID, or the one that it was made by: the one that can be stopped. */
   get(uid: string): KnownJob | undefined;
   /** Resolves when the jobs of every kind were listed. */
   readonly synced: Promise<unknown>;
@@ -26,13 +29,21 @@ export interface JobsWatch {
 export interface JobsOptions extends Watching {
   readonly taint: QuarantineTaint;
   readonly workflows: Workflows;
-  /** After every change of a job. */
+  /** After every change of a job, also for those that it made. */
   readonly onJob: (job: KnownJob) => void;
   readonly onGone: (job: KnownJob) => void;
 }
 
 export function watchJobs(options: JobsOptions): JobsWatch {
   const known = new Map<string, KnownJob>();
+  const top = (uid: string): KnownJob | undefined => {
+    const job = known.get(uid);
+    return (job?.maker && top(job.maker.uid)) ?? job;
+  };
+  function tell(job: KnownJob): void {
+    options.onJob(job);
+    if (jobKinds[job.ref.kind].owns) for (const made of known.values()) if (made.maker?.uid === job.ref.uid) tell(made);
+  }
   const watches = Object.values(jobKinds).map((entry) =>
     follow<JobObject>(options, {
       what: entry.plural,
@@ -44,18 +55,19 @@ export function watchJobs(options: JobsOptions): JobsWatch {
         else known.set(job.ref.uid, job);
         for (const step of foldJob(before, type === 'deleted' ? undefined : job)) take(step, job, options);
         if (type === 'deleted') options.onGone(job);
-        else options.onJob(job);
+        else tell(job);
       },
     }),
   );
   const synced = Promise.all(watches.map((watch) => watch.synced));
-  return { get: (uid) => known.get(uid), synced, settled: tellStrays(synced, known, options) };
+  return { get: top, synced, settled: tellStrays(synced, known, options) };
 }
 
 function knownJob(entry: JobKindEntry, object: JobObject, taint: QuarantineTaint): KnownJob {
   const succeedsWith = entry.succeedsWith(object);
+  const maker = makerOf(object.metadata);
   const wantsRecovery = object.metadata?.labels?.[labels.needRecovery] === 'true';
-  return { ...entry.view(object, taint), wantsRecovery, ...(succeedsWith && { succeedsWith }) };
+  return { ...entry.view(object, taint), wantsRecovery, ...(succeedsWith && { succeedsWith }), ...(maker && { maker }) };
 }
 
 function take(step: JobStep, job: KnownJob, options: JobsOptions): void {

@@ -41,12 +41,14 @@ export interface PodsOptions extends Watching {
 export interface PodsWatch {
   /** Resolves when the pods of the jobs of every kind were listed. */
   readonly synced: Promise<unknown>;
-  /** The job changed: failures that did not count before may count now. */
-  lookAgain(job: KnownJob): void;
+  /** Whether what is known of the pods of jobs is up to date. */
+  sees(): boolean;
+  /** The job changed, or the one that made it: failures of the pods that it controls may count now. */
+  lookAgain(uid: string): void;
 }
 
 export function watchPods(options: PodsOptions): PodsWatch {
-  // By UID of the job, then of the pod; only pods that have something to say.
+  // By UID of the job that controls it, then of the pod; only pods that have something to say.
   const remembered = new Map<string, Map<string, RememberedPod>>();
   const ledSince = performance.now();
   const listening = new Set<string>();
@@ -61,20 +63,19 @@ export function watchPods(options: PodsOptions): PodsWatch {
     listening.add(uid);
     setTimeout(() => {
       listening.delete(uid);
-      const job = options.job(uid);
-      if (job && !options.signal.aborted) lookAgain(job);
+      if (!options.signal.aborted) lookAgain(uid);
     }, listenMs);
   }
 
   /** The agent may come back before the job has waited long enough: then the failure is told again, as one that can be judged. */
-  async function tellOnceHeard(job: KnownJob, fault: Fault, node: string): Promise<void> {
+  async function tellOnceHeard(owner: string, fault: Fault, node: string): Promise<void> {
     if (unheard.has(fault.id)) return;
     unheard.add(fault.id);
     const since = performance.now();
     while (!options.signal.aborted && !options.heard(node, since) && performance.now() - since < patienceMs) await pause(sightMs, options.signal);
     unheard.delete(fault.id);
-    const now = options.job(job.ref.uid);
-    if (!now || !options.heard(node, since) || whySilent(now, [...(remembered.get(job.ref.uid)?.values() ?? [])]) !== undefined) return;
+    const job = options.job(owner);
+    if (!job || !options.heard(node, since) || whySilent(job, [...(remembered.get(owner)?.values() ?? [])]) !== undefined) return;
     post(options, faultLetter({ kind: 'job', job: job.ref }, fault));
   }
 
@@ -92,12 +93,14 @@ export function watchPods(options: PodsOptions): PodsWatch {
     if (pods?.size === 0) remembered.delete(owner);
   }
 
-  function lookAgain(job: KnownJob): void {
-    const pods = [...(remembered.get(job.ref.uid)?.values() ?? [])];
+  function lookAgain(owner: string): void {
+    const job = options.job(owner);
+    if (!job) return;
+    const pods = [...(remembered.get(owner)?.values() ?? [])];
     const told = new Set(pods.flatMap((pod) => [...pod.told]));
     for (const fault of failuresToTell(job, pods, told)) {
       if (!maySpeak(fault)) {
-        listen(job.ref.uid);
+        listen(owner);
         continue;
       }
       const memory = pods.find((pod) => pod.uid === fault.pod?.uid)?.told;
@@ -106,13 +109,17 @@ export function watchPods(options: PodsOptions): PodsWatch {
       const blind = fault.node === undefined ? undefined : options.silence(fault.node);
       options.log.info({ job: job.ref, fault, blind }, 'a pod of the job failed');
       post(options, faultLetter({ kind: 'job', job: job.ref }, { ...fault, ...(blind !== undefined && { blind }) }), () => memory?.delete(fault.id));
-      if (blind !== undefined) void tellOnceHeard(job, fault, fault.node ?? '');
+      if (blind !== undefined) void tellOnceHeard(owner, fault, fault.node ?? '');
     }
   }
 
-  const watches = Object.values(jobKinds).map((entry) =>
+  // Pods of what a job made are seen with the kind that made them.
+  const kinds = Object.values<JobKindEntry>(jobKinds).filter(({ owns }) => !owns);
+  const unseen = new Set(kinds);
+  const watches = kinds.map((entry) =>
     follow<Pod>(options, {
       what: `pods of ${entry.kind}`,
+      onSight: (sees) => void (sees ? unseen.delete(entry) : unseen.add(entry)),
       path: '/api/v1/pods',
       labelSelector: entry.podsOfKind,
       onEvent(event) {
@@ -122,12 +129,11 @@ export function watchPods(options: PodsOptions): PodsWatch {
         options.onPod(event);
         if (type === 'deleted') return forget(owner.uid, object.metadata?.uid ?? '');
         remember(owner.uid, seenOf(object, entry));
-        const job = options.job(owner.uid);
-        if (job) lookAgain(job);
+        lookAgain(owner.uid);
       },
     }),
   );
-  return { lookAgain, synced: Promise.all(watches.map((watch) => watch.synced)) };
+  return { lookAgain, sees: () => unseen.size === 0, synced: Promise.all(watches.map((watch) => watch.synced)) };
 }
 
 function seenOf(pod: Pod, entry: JobKindEntry): PodSeen {

@@ -2,25 +2,29 @@
 
 import type { KubernetesObject, V1PodTemplateSpec } from '@kubernetes/client-node';
 import type { JobView } from '../../contract/jobs.ts';
-import type { JobKindEntry, QuarantineTaint } from './entry.ts';
+import type { JobSizes } from '../../contract/placement.ts';
+import type { JobKindEntry, JobRole, QuarantineTaint } from './entry.ts';
 import { type Condition, finishedBy, isRestartPolicy, queueOf, viewOf } from './view.ts';
 
 interface BatchJob extends KubernetesObject {
-  readonly spec?: { readonly parallelism?: number; readonly completions?: number; readonly suspend?: boolean; readonly template?: V1PodTemplateSpec };
+  readonly spec?: {
+    readonly parallelism?: number;
+    readonly completions?: number;
+    readonly completionMode?: string;
+    readonly suspend?: boolean;
+    readonly template?: V1PodTemplateSpec;
+  };
   readonly status?: { readonly succeeded?: number; readonly conditions?: readonly Condition[] };
 }
 
 function view(object: KubernetesObject, taint: QuarantineTaint): JobView {
   const job: BatchJob = object;
-  const template = job.spec?.template;
-  const policy = template?.spec?.restartPolicy;
-  const podsExpected = livePods(job);
   return viewOf(
     object,
     {
       kind: 'Job',
-      roles: [{ replicas: podsExpected, restartPolicy: isRestartPolicy(policy) ? policy : 'Never', template }],
-      podsExpected,
+      roles: roles(object),
+      podsExpected: livePods(job),
       suspended: isSuspended(object),
       canStopBy: queueOf(object) === undefined ? ['suspend'] : [],
       failsWhenDeleted: { because: 'a batch Job counts deleted pods as failures', try: 'take the job out of the queue' },
@@ -28,6 +32,20 @@ function view(object: KubernetesObject, taint: QuarantineTaint): JobView {
     },
     taint,
   );
+}
+
+function roles(object: KubernetesObject): readonly JobRole[] {
+  const job: BatchJob = object;
+  const template = job.spec?.template;
+  const policy = template?.spec?.restartPolicy;
+  return [{ replicas: livePods(job), restartPolicy: isRestartPolicy(policy) ? policy : 'Never', template, scales: true }];
+}
+
+/** The server lets completions of an Indexed job follow its parallelism, and no others. With ranks that are through, fewer ranks would be other ranks. */
+function sizes(object: KubernetesObject): JobSizes | undefined {
+  const { spec, status }: BatchJob = object;
+  if (spec?.completionMode !== 'Indexed' || spec.completions === undefined || spec.completions !== spec.parallelism || status?.succeeded) return undefined;
+  return { now: spec.completions, least: 1 };
 }
 
 /** What succeeded is not run again. */
@@ -56,4 +74,10 @@ export const batchJob: JobKindEntry = {
   keepsEndedPods: true,
   roleOf: () => undefined,
   succeedsWith: () => undefined,
+  roles,
+  reshaping: {
+    sizes,
+    templates: false,
+    patch: (_, { pods }) => (pods === undefined ? {} : { parallelism: pods, completions: pods }),
+  },
 };

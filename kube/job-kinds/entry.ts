@@ -1,7 +1,8 @@
 /** What kcover must know of a kind of job. */
 
-import type { KubernetesObject, V1PodTemplateSpec } from '@kubernetes/client-node';
+import type { KubernetesObject, V1Pod, V1PodTemplateSpec } from '@kubernetes/client-node';
 import type { JobKind, JobRef, JobView, PodRole, RestartPolicy, StopMethod } from '../../contract/jobs.ts';
+import type { JobSizes } from '../../contract/placement.ts';
 
 /** The taint of a quarantine, as settings have it. */
 export interface QuarantineTaint {
@@ -20,6 +21,10 @@ export interface JobKindEntry {
   readonly podsOfKind: string;
   /** The most specific labels that all pods of the job carry and no other job's pods should. */
   readonly podSelector: (job: JobRef) => string;
+  /** Which pods belong to a job, where another object than the job controls them. */
+  readonly owns?: (job: JobRef, pod: V1Pod) => boolean;
+  /** The kind of the one job that it makes, under its own name: the pods are that one's. */
+  readonly makes?: JobKind;
   /** The object as kcover sees it; pure. */
   readonly view: (object: KubernetesObject, taint: QuarantineTaint) => JobView;
   /** The part of a merge patch that stops or lets go on. */
@@ -31,6 +36,20 @@ export interface JobKindEntry {
   readonly roleOf: (labels: Readonly<Record<string, string>>) => PodRole | undefined;
   /** Whose success is the job's success; without a number, any one of the role. Undefined: all have to succeed. */
   readonly succeedsWith: (object: KubernetesObject) => PodRole | undefined;
+  /** What the pods of its next attempt are like; pure. */
+  readonly roles: (object: KubernetesObject) => readonly JobRole[];
+  /** Missing where neither size nor pod templates may be changed while a job of the kind is suspended. */
+  readonly reshaping?: Reshaping;
+}
+
+/** How a job is given another size; all pure. */
+export interface Reshaping {
+  /** Missing where this job cannot be given another one. */
+  readonly sizes: (object: KubernetesObject) => JobSizes | undefined;
+  /** Whether pod templates may be changed. */
+  readonly templates: boolean;
+  /** The part of a merge patch of the spec; without `pods` the size stays. A class for pods is left out where templates may not be changed. */
+  readonly patch: (object: KubernetesObject, wish: { readonly pods?: number; readonly priorityClass?: string }) => object;
 }
 
 /** One role of a job: its pods and what happens when one ends. */
@@ -38,6 +57,8 @@ export interface JobRole {
   readonly replicas: number;
   readonly restartPolicy: RestartPolicy;
   readonly template: V1PodTemplateSpec | undefined;
+  /** Another size of the job is another number of these. */
+  readonly scales?: true;
 }
 
 /** How a kind fills the parts of a view that every kind has. */

@@ -5,12 +5,15 @@ import type { JobKind, JobRef } from '../../contract/jobs.ts';
 import { jobKinds as kinds } from '../../contract/jobs.ts';
 import { batchJob } from './batch-job.ts';
 import type { JobKindEntry } from './entry.ts';
+import { jobSet } from './jobset.ts';
 import { kubeflowKinds } from './kubeflow-kinds.ts';
+import { trainJob } from './trainjob.ts';
 
 export type { JobKindEntry, QuarantineTaint } from './entry.ts';
+export { isMade, makerOf } from './makers.ts';
 export { suspensionMark } from './view.ts';
 
-export const jobKinds = { ...kubeflowKinds, Job: batchJob } satisfies Record<JobKind, JobKindEntry>;
+export const jobKinds = { ...kubeflowKinds, Job: batchJob, JobSet: jobSet, TrainJob: trainJob } satisfies Record<JobKind, JobKindEntry>;
 
 /** Where all jobs of a kind are listed and watched. */
 export const watchPath = ({ group, version, plural }: JobKindEntry): string => `/apis/${group}/${version}/${plural}`;
@@ -22,7 +25,7 @@ export const namespacePath = ({ group, version, plural }: JobKindEntry, namespac
 /** Where one job is. */
 export const jobPath = (job: JobRef): string => `${namespacePath(jobKinds[job.kind], job.namespace)}/${job.name}`;
 
-/** The job that controls an object, when it is of a known kind. */
+/** The job that controls an object, when it is of a known kind. It may itself have been made by another job: see `makerOf`. */
 export function controllingJob(namespace: string, owners: readonly V1OwnerReference[] | undefined): JobRef | undefined {
   const owner = owners?.find((each) => each.controller === true);
   const kind = kinds.find((each) => each === owner?.kind && jobKinds[each].apiVersion === owner.apiVersion);

@@ -2,6 +2,7 @@
 
 import type { KubernetesObject, V1PodTemplateSpec } from '@kubernetes/client-node';
 import { type JobKind, jobKindNames, type JobView, type PodRole, type RestartPolicy } from '../../contract/jobs.ts';
+import { kubeflowReshaping, replicasOf, scalingRole } from './kubeflow-size.ts';
 import type { JobKindEntry, JobRole, QuarantineTaint } from './entry.ts';
 import { type Condition, finishedBy, isRestartPolicy, queueOf, viewOf } from './view.ts';
 
@@ -28,14 +29,17 @@ export interface SuccessRule {
   readonly unless?: Readonly<Record<string, string>>;
 }
 
-interface Role {
+export interface Role {
   readonly replicas?: number;
   readonly restartPolicy?: string;
   readonly template?: V1PodTemplateSpec;
 }
 
-interface KubeflowJob extends KubernetesObject {
-  readonly spec?: Readonly<Record<string, unknown>> & { readonly runPolicy?: { readonly suspend?: boolean; readonly backoffLimit?: number } };
+export interface KubeflowJob extends KubernetesObject {
+  readonly spec?: Readonly<Record<string, unknown>> & {
+    readonly runPolicy?: { readonly suspend?: boolean; readonly backoffLimit?: number; readonly schedulingPolicy?: { readonly minAvailable?: number } };
+    readonly elasticPolicy?: { readonly minReplicas?: number; readonly maxReplicas?: number };
+  };
   readonly status?: { readonly conditions?: readonly Condition[] };
 }
 
@@ -58,6 +62,8 @@ export function kubeflowKind(data: KubeflowKind): JobKindEntry {
     keepsEndedPods: false,
     roleOf,
     succeedsWith: (object) => succeedsWith(data, object),
+    roles: (object) => jobRoles(data, object),
+    reshaping: kubeflowReshaping(data),
   };
 }
 
@@ -74,7 +80,7 @@ function rolesOf({ roles }: KubeflowKind, { spec }: KubeflowJob): ReadonlyMap<st
 
 function view(data: KubeflowKind, object: KubernetesObject, taint: QuarantineTaint): JobView {
   const job: KubeflowJob = object;
-  const roles = [...rolesOf(data, job)].map(([name, role]) => jobRole(data, name, role));
+  const roles = jobRoles(data, job);
   const recreates = roles.every((role) => data.recreatesWith.includes(role.restartPolicy));
   const failsWhenDeleted = whyDeletingFails(data, job);
   return viewOf(
@@ -95,10 +101,13 @@ function view(data: KubeflowKind, object: KubernetesObject, taint: QuarantineTai
   );
 }
 
-const jobRole = ({ fillsIn }: KubeflowKind, name: string, { replicas, restartPolicy, template }: Role): JobRole => ({
-  replicas: replicas ?? fillsIn.replicas?.[name] ?? 1,
-  restartPolicy: isRestartPolicy(restartPolicy) ? restartPolicy : fillsIn.restartPolicy,
-  template,
+const jobRoles = (data: KubeflowKind, job: KubeflowJob): readonly JobRole[] => [...rolesOf(data, job)].map(([name, role]) => jobRole(data, name, role));
+
+const jobRole = (data: KubeflowKind, name: string, role: Role): JobRole => ({
+  replicas: replicasOf(data, name, role),
+  restartPolicy: isRestartPolicy(role.restartPolicy) ? role.restartPolicy : data.fillsIn.restartPolicy,
+  template: role.template,
+  ...(name === scalingRole && { scales: true }),
 });
 
 /** What no restart policy mends. */

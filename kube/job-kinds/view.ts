@@ -2,10 +2,14 @@
 
 import type { KubernetesObject, V1ObjectMeta, V1PodTemplateSpec } from '@kubernetes/client-node';
 import { annotations, labels } from '../../contract/ids.ts';
-import type { JobKind, JobRef, JobView, RestartPolicy, Suspension } from '../../contract/jobs.ts';
+import { type JobKind, type JobRef, jobTitle, type JobView, type RestartPolicy, type Suspension } from '../../contract/jobs.ts';
 import { progressOf } from '../job-progress.ts';
+import { isAccelerator } from '../nodes.ts';
+import { requestsOf } from '../pod-requests.ts';
+import { wishesOf } from '../job-wishes.ts';
 import { timeOf, timeOrEpoch } from '../time.ts';
 import type { JobRole, QuarantineTaint, ViewParts } from './entry.ts';
+import { makerOf } from './makers.ts';
 
 /** Kueue's queue of the job: where there is one, it owns `suspend`. */
 export const queueOf = ({ metadata }: KubernetesObject): string | undefined => metadata?.labels?.['kueue.x-k8s.io/queue-name'];
@@ -23,11 +27,15 @@ export function jobRefOf(kind: JobKind, metadata: V1ObjectMeta | undefined): Job
 
 export function viewOf(object: KubernetesObject, parts: ViewParts, taint: QuarantineTaint): JobView {
   const { metadata } = object;
+  const maker = makerOf(metadata);
+  const failsWhenDeleted = maker ? madeBy(maker) : parts.failsWhenDeleted;
   const queue = queueOf(object);
   const progress = progressOf(metadata);
+  const gpus = gpusOf(parts.roles);
+  const wishes = wishesOf(metadata);
   return {
     ref: jobRefOf(parts.kind, metadata),
-    optedIn: isOptedIn(metadata, parts.roles),
+    optedIn: maker === undefined && isOptedIn(metadata, parts.roles),
     optedInAt: optedInAt(metadata),
     ...(parts.finished && { finished: parts.finished }),
     ...(parts.suspended && { suspension: suspensionOf(metadata) }),
@@ -35,12 +43,25 @@ export function viewOf(object: KubernetesObject, parts: ViewParts, taint: Quaran
     restartPolicy: strictest(parts.roles.map((role) => role.restartPolicy)),
     podsExpected: parts.podsExpected,
     toleratesQuarantine: parts.roles.some((role) => tolerates(role.template, taint)),
-    canStopBy: parts.canStopBy,
-    ...(parts.failsWhenDeleted && { failsWhenDeleted: parts.failsWhenDeleted }),
+    canStopBy: maker ? [] : parts.canStopBy,
+    ...(failsWhenDeleted && { failsWhenDeleted }),
+    ...(wishes && { wishes }),
+    ...(gpus > 0 && { gpus }),
     ...(progress && { progress }),
     resourceVersion: metadata?.resourceVersion ?? '',
   };
 }
+
+const madeBy = (maker: JobRef): JobView['failsWhenDeleted'] => ({
+  because: `${jobTitle(maker)} made it, and would let it go on or make it anew`,
+  try: `kcover start ${jobTitle(maker)}`,
+});
+
+/** Accelerators that all pods together ask for. */
+const gpusOf = (roles: readonly JobRole[]): number => roles.reduce((sum, { replicas, template }) => sum + replicas * gpusOfPod(template), 0);
+
+const gpusOfPod = (template: V1PodTemplateSpec | undefined): number =>
+  Object.entries(requestsOf(template?.spec)).reduce((sum, [name, amount]) => (isAccelerator(name) ? sum + amount : sum), 0);
 
 /** Where the job has the label its value decides; else any role's pod template. */
 function isOptedIn(metadata: V1ObjectMeta | undefined, roles: readonly JobRole[]): boolean {

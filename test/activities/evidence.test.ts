@@ -68,6 +68,23 @@ describe('what is kept of an attempt', () => {
     expect(evidence.because).toBe('some Events of pods: there are too many to read');
   });
 
+  it('has the kernel lines around the faults in a file for each node, also of one that is gone', async () => {
+    source.node = () => Promise.resolve(undefined);
+    const kernel = [
+      { node: 'gpu-3', lines: ['NVRM: Xid 79', 'password=hunter2'] },
+      { node: 'gpu-1', lines: Array.from({ length: 300 }, (_, n) => `line ${n}`) },
+      { node: 'gpu-3', lines: ['NVRM: Xid 48'] },
+      { node: 'gpu-2', lines: [] },
+    ];
+    const evidence = await capture({ kernel });
+    expect(await read(evidence, 'node_gpu-3_kernel.log')).toBe('NVRM: Xid 79\npassword=[redacted: password]\nNVRM: Xid 48\n');
+    expect((await read(evidence, 'node_gpu-1_kernel.log')).split('\n').slice(0, -1)).toHaveLength(evidenceLimits.logLines);
+    expect((await indexOf(evidence)).filter(({ what }) => what === 'kernel')).toMatchObject([
+      { file: 'node_gpu-1_kernel.log', cut: true },
+      { file: 'node_gpu-3_kernel.log', redacted: 1 },
+    ]);
+  });
+
   it('is blacked out before it is written, and counted', async () => {
     source.text = () => Promise.resolve('fine\nexport DB_PASSWORD=hunter2\n');
     const evidence = await capture();

@@ -35,6 +35,14 @@ const endings: readonly { readonly sentence: string; readonly args: readonly str
     code: 2,
     says: 'because: --limit 0 is not a whole number',
   },
+  { sentence: 'a plan of nothing is wrong usage', args: ['plan'], code: 2, says: 'because: there is neither a job nor a file of facts' },
+  {
+    sentence: 'a place without a fault is wrong usage',
+    args: ['plan', '--facts', 'x.json', '--node', 'gpu-3'],
+    code: 2,
+    says: 'because: --node and --pod say where --fault would be',
+  },
+  { sentence: 'an answer to nobody is wrong usage', args: ['approve', 'llm', '--reason', 'x'], code: 2, says: '"llm": a job is named kind/name' },
   {
     sentence: 'settings of nobody are wrong usage',
     args: ['doctor', '--config', 'x.yaml'],

@@ -51,6 +51,20 @@ suite('the page of kcover status', () => {
     ]);
   });
 
+  it('says what can be typed where a person is asked', () => {
+    const recovery: RecoveryStatus = { ...open, phase: 'waiting for approval', because: 'the job is dead and holds 64 GPUs: from 32 on a person decides' };
+    expect(describe({ ...watched, phase: 'recovering', incident }, { recovery }, now)).toContain(
+      '  answer     kcover approve pytorchjob/llm -n train --reason "...", or kcover deny pytorchjob/llm -n train --reason "..."\n',
+    );
+  });
+
+  it('says who paused the job, and how that ends', () => {
+    const paused = { by: 'bob', reason: 'debugging by hand' };
+    const lines = describe({ ...watched, phase: 'paused', paused }, {}, now).split('\n');
+    expect(lines[0]).toBe('train/llm   paused   waiting for a fault');
+    expect(lines).toContain('  paused    by bob: debugging by hand; kcover resume pytorchjob/llm -n train');
+  });
+
   it('says how far training is, where anybody tells', () => {
     const lines = (progress: More['progress']) => describe(watched, { progress }, now).split('\n');
     const at = '2026-11-21T07:09:01Z';

@@ -50,6 +50,8 @@ export const batch = (node: string, seqs: readonly number[], more: object = {}):
 export interface LiveOptions {
   readonly kubeconfig?: string;
   readonly election?: { readonly enabled?: boolean; readonly name?: string };
+  /** As the settings file has it. */
+  readonly progress?: object;
 }
 
 export class LiveController {
@@ -58,21 +60,21 @@ export class LiveController {
   readonly #kube: Kube;
   readonly #directory: string;
   readonly #certificate: string;
-  readonly #election: LiveOptions['election'];
+  readonly #options: Pick<LiveOptions, 'election' | 'progress'>;
   readonly metrics = new Registry();
   #controller: Controller | undefined;
 
-  private constructor(api: Api, temporal: Client, kube: Kube, directory: string, certificate: string, election: LiveOptions['election']) {
+  private constructor(api: Api, temporal: Client, kube: Kube, directory: string, certificate: string, options: LiveOptions) {
     this.api = api;
     this.temporal = temporal;
     this.#kube = kube;
     this.#directory = directory;
     this.#certificate = certificate;
-    this.#election = election;
+    this.#options = options;
   }
 
   /** Leads when this resolves. */
-  static async open({ kubeconfig, election }: LiveOptions = {}): Promise<LiveController> {
+  static async open(options: LiveOptions = {}): Promise<LiveController> {
     const world = JSON.parse(readFileSync(process.env['KCOVER_TEST_WORLD'] ?? '', 'utf8')) as { kubeconfig: string; temporalAddress: string };
     const temporal = new Client({ connection: await Connection.connect({ address: world.temporalAddress }) });
     const directory = mkdtempSync(join(tmpdir(), 'kcover-controller-'));
@@ -84,10 +86,10 @@ export class LiveController {
     const live = new LiveController(
       connect(world.kubeconfig),
       temporal,
-      connectKube({ kubeconfig: kubeconfig ?? world.kubeconfig }),
+      connectKube({ kubeconfig: options.kubeconfig ?? world.kubeconfig }),
       directory,
       certificate.cert,
-      election,
+      options,
     );
     await live.startAgain('first');
     return live;
@@ -111,9 +113,10 @@ export class LiveController {
     await until(`${identity} leads`, 20_000, async () => (started.leading() ? { found: true } : { missing: 'not yet' }));
   }
 
-  start(identity: string, registry = new Registry(), election = this.#election): Promise<Controller> {
+  start(identity: string, registry = new Registry(), election = this.#options.election): Promise<Controller> {
     const settings = controllerSettings.parse({
       temporal: { taskQueue: `controller-test-${run}` },
+      progress: this.#options.progress,
       intake: { listen: '127.0.0.1:0', tls: { certFile: join(this.#directory, 'tls.crt'), keyFile: join(this.#directory, 'tls.key') } },
       leaderElection: { namespace: agentNamespace, name: `kcover-test-${run}`, lease: '4s', renew: '3s', retry: '500ms', ...election },
     });

@@ -11,14 +11,14 @@ const file = (writtenAt: string, more: Partial<Progress> = {}): ProgressFile => 
   writtenAt: `${day}${writtenAt}`,
   progress: { step: 1200, at: `${day}${writtenAt}`, ...more },
 });
-const pod = (uid: string, startedAt?: string, present = true): TrainingPod => ({
+const pod = (uid: string, startedAt?: string): TrainingPod => ({
   uid,
   job: { kind: 'PyTorchJob', namespace: 'train', name: 'llm', uid: 'job' },
   workload: 'llm',
   place: { rank: 0 },
   node: 'gpu-1',
   ...(startedAt !== undefined && { startedAt: `${day}${startedAt}` }),
-  present,
+  present: true,
 });
 const now = Date.parse(`${day}07:30:00Z`);
 
@@ -28,7 +28,6 @@ describe('a progress file', () => {
     ['counts within a second before, for times of containers are whole seconds', '06:59:59.000Z', [pod('a', '07:00:00Z')], 'counted a'],
     ['is stale when it was written before that', '06:59:58.999Z', [pod('a', '07:00:00Z')], 'stale'],
     ['is nobody’s without a pod', '07:01:00Z', [], 'no-pod'],
-    ['is nobody’s when its pod goes or has ended', '07:01:00Z', [pod('a', '07:00:00Z', false)], 'no-pod'],
     ['is too early while no container has begun', '07:01:00Z', [pod('a')], 'not-started'],
     [
       'is of the pod that has begun last before it was written',
@@ -36,7 +35,7 @@ describe('a progress file', () => {
       [pod('a', '06:50:00Z'), pod('b', '07:00:30Z'), pod('c', '07:05:00Z')],
       'counted b',
     ],
-    ['is of the attempt that is there, not of the one that goes', '07:01:00Z', [pod('a', '06:50:00Z', false), pod('b', '07:05:00Z')], 'stale'],
+    ['is of the pod that goes while the next one has not begun', '07:01:00Z', [pod('a', '06:50:00Z'), pod('b')], 'counted a'],
   ])('%s', (_sentence, writtenAt, pods, expected) => {
     const decision = decideProgress(file(writtenAt), pods, now);
     expect(decision.answer === 'counted' ? `counted ${decision.pod.uid}` : decision.answer).toBe(expected);
@@ -44,6 +43,7 @@ describe('a progress file', () => {
 
   it.each<[sentence: string, given: Partial<Progress>, expected: object, odd: readonly string[]]>([
     ['is believed', { checkpointStep: 1100, at: `${day}07:00:59Z` }, { step: 1200, checkpointStep: 1100, at: `${day}07:00:59.000Z` }, []],
+    ['says what the trainer does', { phase: 'evaluating' }, { step: 1200, at: `${day}07:01:00.000Z`, phase: 'evaluating' }, []],
     ['may say a moment later than it was written', { at: `${day}07:01:59Z` }, { step: 1200, at: `${day}07:01:59.000Z` }, []],
     [
       'is of the time at which it was written, when it says it is of the future',

@@ -22,11 +22,12 @@ let timers: { due: number; act: () => void }[];
 let gone: Set<string>;
 let annotated: JobProgress | undefined;
 let writes: string[];
+let last: JobProgress | undefined;
 let answer: () => boolean | Promise<boolean>;
 let keeper: ProgressKeeper;
 
 beforeEach(() => {
-  [now, timers, gone, annotated, writes, answer] = [1000, [], new Set(), undefined, [], () => true];
+  [now, timers, gone, annotated, writes, last, answer] = [1000, [], new Set(), undefined, [], undefined, () => true];
   open();
 });
 
@@ -34,11 +35,12 @@ function open(more: Partial<KeeperOptions> = {}): void {
   keeper = keepProgress({
     everyMs: 15_000,
     async write({ name }, progress) {
+      last = progress;
       writes.push(`${now} ${name} ${progress.step}${progress.checkpointStep === undefined ? '' : `/${progress.checkpointStep}`}`);
       return answer();
     },
     annotated: () => annotated,
-    isPresent: (uid) => !gone.has(uid),
+    isLatest: (uid) => !gone.has(uid),
     timing: {
       now: () => now,
       after(ms, act) {
@@ -202,5 +204,55 @@ describe('the progress annotations of a job', () => {
     held[0]?.();
     await settle();
     expect(writes).toEqual(['1000 a 1', '1000 b 1', '1000 c 1']);
+  });
+
+  it('have the pace with the next step, and are not written for it alone', async () => {
+    annotated = step(0, { pace: { msPerStep: 500, stepsPerCheckpoint: 50 } });
+    for (const [second, done] of [1, 2, 2, 2].entries()) {
+      keeper.take(pod('a'), 0, { step: done, at: new Date(Date.parse(at) + done * 400).toISOString() });
+      await pass(second === 1 ? 20_000 : 5000);
+    }
+    await pass(60_000);
+    expect(writes).toHaveLength(1);
+    expect(last).toMatchObject({ step: 2, pace: { msPerStep: 400, stepsPerCheckpoint: 50 } });
+  });
+
+  it('measure nothing across two attempts', async () => {
+    keeper.take(pod('a'), 0, step(1));
+    await pass(20_000);
+    gone.add('a');
+    keeper.take(pod('b'), 0, { step: 2, at: '2026-11-21T09:00:00.000Z' });
+    await pass(0);
+    expect(last).not.toHaveProperty('pace');
+  });
+
+  it('say within a second when training stops to do something else, and when it goes on', async () => {
+    keeper.take(pod('a'), 0, step(1, { phase: 'training' }));
+    await pass(3000);
+    keeper.take(pod('a'), 0, step(2, { phase: 'training' }));
+    keeper.take(pod('a'), 0, step(2, { phase: 'evaluating' }));
+    await pass(500);
+    keeper.take(pod('a'), 0, step(2, { phase: 'compiling' }));
+    await pass(1000);
+    keeper.take(pod('a'), 0, step(3, { phase: 'training' }));
+    await pass(2000);
+    expect(writes).toEqual(['1000 llm 1', '4000 llm 2', '5500 llm 3']);
+    expect(last?.phase).toBe('training');
+  });
+
+  it('have a checkpoint that a pod saves while it goes at once, and other steps that it makes without haste', async () => {
+    keeper.take(pod('a'), 0, step(100, { checkpointStep: 90 }));
+    await pass(2000);
+    const going = { ...pod('a'), present: false };
+    keeper.take(going, 0, step(101, { checkpointStep: 90 }));
+    await pass(1000);
+    keeper.take(going, 0, step(101, { checkpointStep: 101 }));
+    await pass(0);
+    expect(writes).toEqual(['1000 llm 100/90', '4000 llm 101/101']);
+  });
+
+  it('are those of one pod, where several have its rank', async () => {
+    keeper.take(pod('a'), 0, step(1));
+    expect(keeper.take(pod('b'), 0, step(2))).toBe('not-its-turn');
   });
 });

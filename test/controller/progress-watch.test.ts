@@ -51,18 +51,21 @@ const fault = { id: 'f', source: 'kernel', code: 'xid/79', message: 'gone', seen
 
 let over: AbortController;
 let written: number[];
+let hears: boolean;
+let raised: string[];
 let known: KnownJob | undefined;
 let progress: ProgressWatch;
 let registry: Registry;
 
 beforeEach(() => {
-  [over, written, known, registry] = [new AbortController(), [], job, new Registry()];
+  [over, written, hears, raised, known, registry] = [new AbortController(), [], true, [], job, new Registry()];
   progress = watchProgress({
     async write(_job, { step }) {
       written.push(step);
       return true;
     },
     everyMs: 3600_000,
+    hang: { settings: { times: 1, leastMs: 10 }, hears: () => hears, raise: (told, fault) => void raised.push(`${told.uid} ${fault.code}`) },
     job: () => known,
     metrics: controllerMetrics(registry, { leading: () => true, lettersWaiting: () => 0, agentsHeard: () => 0, agentsSilent: () => [] }),
     log: pino({ level: 'silent' }),
@@ -88,11 +91,22 @@ describe('progress of training', () => {
     expect(progress.take(file(1, 1), 'gpu-2')).toBe('no-pod');
   });
 
-  it('is not taken of a pod that is gone or has ended', () => {
+  it('is taken of a pod that went a moment ago, and no longer when a later one has begun', () => {
     progress.see({ type: 'modified', object: pod('worker', 0, 'gpu-2', 'Failed') });
-    expect(progress.take(file(1, 1), 'gpu-2')).toBe('no-pod');
+    expect(progress.take(file(1, 1), 'gpu-2')).toBe('counted');
     progress.see({ type: 'deleted', object: pod('master', 0, 'gpu-1') });
-    expect(progress.take(file(0, 1), 'gpu-1')).toBe('no-pod');
+    expect(progress.take(file(0, 1), 'gpu-1')).toBe('counted');
+    progress.see({ type: 'added', object: pod('worker', 2, 'gpu-3') });
+    expect(progress.take(file(0, 2), 'gpu-1')).toBe('no-pod');
+  });
+
+  it('that stands still is told once, to its job', async () => {
+    progress.take(file(0, 1), 'gpu-1');
+    await until(() => raised.length > 0);
+    progress.take(file(0, 2), 'gpu-1');
+    await until(() => raised.length > 1);
+    expect(raised).toEqual(['job-uid progress/hang', 'job-uid progress/hang']);
+    expect(await registry.getSingleMetricAsString('kcover_training_hangs_total')).toMatch(/ 2$/m);
   });
 
   it.each<[sentence: string, letter: Letter]>([

@@ -7,6 +7,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { type RunningAgent, startAgent } from '../../agent/index.ts';
+import { jobWorkflowId, labels } from '../../contract/ids.ts';
 import type { JobKind, JobRef } from '../../contract/jobs.ts';
 import { jobKinds as kinds } from '../../contract/jobs.ts';
 import { type JobProgress, progressDirectory } from '../../contract/progress.ts';
@@ -15,7 +16,8 @@ import { connectKube, type Kube } from '../../kube/connection.ts';
 import { readJob, writeProgress } from '../../kube/jobs.ts';
 import { agentNamespace } from '../../testbed/agents.ts';
 import { type AttachedWorld, attachWorld } from '../../testbed/attach.ts';
-import { batchJob, type JobManifest, kubeflowJob, pytorchJob } from '../../testbed/job-manifests.ts';
+import { pytorchJob } from '../../testbed/job-manifests.ts';
+import { manifestOf } from '../../testbed/set-manifests.ts';
 import { awaitRunning, changeJob, createJob, placeOf, type RunningJob } from '../../testbed/jobs.ts';
 import { until } from '../../testbed/until.ts';
 import { LiveController, run } from './live-controller.ts';
@@ -34,7 +36,7 @@ beforeAll(async () => {
   world = attachWorld(process.env['KCOVER_TEST_WORLD'] ?? '');
   const kubeconfig = await world.kubernetes.kubeconfigFor({ namespace: agentNamespace, name: 'kcover-controller' });
   kube = connectKube({ kubeconfig });
-  rig = await LiveController.open({ kubeconfig, election: { enabled: false } });
+  rig = await LiveController.open({ kubeconfig, election: { enabled: false }, progress: { hang: { times: 1, least: '1s' } } });
   node = (await rig.agentOf(0)).node;
   hostRoot = await mkdtemp(join(tmpdir(), 'kcover-progress-'));
   const tokenFile = join(hostRoot, 'token');
@@ -56,7 +58,7 @@ afterAll(async () => {
   await rm(hostRoot, { recursive: true, force: true });
 });
 
-async function create(manifest: JobManifest): Promise<RunningJob> {
+async function create(manifest: Parameters<typeof createJob>[1]): Promise<RunningJob> {
   const job = await createJob(rig.api, manifest);
   created.push(job);
   return job;
@@ -96,6 +98,9 @@ describe('progress files of trainers', () => {
       const { items } = await rig.api.core.listNamespacedPod({ namespace: job.namespace, labelSelector: job.selector });
       return items.length === 0 ? { found: true } : { missing: `${items.length} left` };
     });
+    // Written while its pod ended, and read after it.
+    await write(job, 0, { step: 55, checkpointStep: 55 });
+    expect(await says(job, 55)).toMatchObject({ checkpointStep: 55 });
     // Times of containers are whole seconds: no attempt follows another that soon.
     await sleep(3000);
     await changeJob(rig.api, job, { spec: { runPolicy: { suspend: false } } });
@@ -106,16 +111,34 @@ describe('progress files of trainers', () => {
   }, 240_000);
 });
 
+describe('training that stands still', () => {
+  it('is told to the workflow of its job, with the pace that stands on the job', async () => {
+    const job = await create(
+      pytorchJob({
+        name: `hangs-${run}`,
+        workers: 1,
+        gpus: 0,
+        nodeSelector: { 'kubernetes.io/hostname': node },
+        labels: { [labels.cascadingRecovery]: 'true' },
+      }),
+    );
+    await awaitRunning(rig.api, job);
+    await write(job, 0, { step: 100, phase: 'training' });
+    await says(job, 100);
+    await write(job, 0, { step: 100_100, phase: 'evaluating' });
+    expect(await says(job, 100_100)).toMatchObject({ phase: 'evaluating', pace: { msPerStep: expect.any(Number) } });
+    await write(job, 0, { step: 100_100, phase: 'training' });
+    await rig.isTold(jobWorkflowId(job), new RegExp(`^hang/${job.uid}/.+/100100/`));
+  }, 240_000);
+});
+
 describe('the right of the controller to patch jobs', () => {
-  const manifestOf = (kind: JobKind): JobManifest => {
-    const options = { name: `progress-${kind.toLowerCase()}-${run}`, gpus: 0, suspend: true };
-    return kind === 'Job' ? batchJob({ ...options, pods: 1 }) : kubeflowJob(kind, options);
-  };
+  const manifest = (kind: JobKind) => manifestOf(kind, { name: `progress-${kind.toLowerCase()}-${run}`, gpus: 0, suspend: true });
 
   it.each(kinds)(
     'is enough to write the progress of a %s, and of no other UID',
     async (kind) => {
-      const job = await create(manifestOf(kind));
+      const job = await create(manifest(kind));
       const at = '2026-11-21T07:00:00.250Z';
       expect(await writeProgress(kube, refOf(job), { step: 7, checkpointStep: 5, at })).toBe(true);
       expect(await seen(job)).toEqual({ step: 7, checkpointStep: 5, at });

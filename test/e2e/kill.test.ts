@@ -1,14 +1,19 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { shortReports } from '../../testbed/trainer.ts';
 import { startWorld, type World } from '../../testbed/world.ts';
+import { askingWorker, carefulSteps } from '../kill/courses.ts';
+import { planCarefulMatrix, planMatrix } from '../kill/plans.ts';
+import { openPools } from '../kill/pools.ts';
 import { everyRun, type Stage } from '../kill/processes.ts';
 import { steps } from '../kill/steps.ts';
-import { planMatrix } from '../kill/plans.ts';
-import { takeTurns, tellStory, type Told } from '../kill/story.ts';
+import { type Plan, tellStory, type Told } from '../kill/story.ts';
+import { takeTurns } from '../kill/turns.ts';
 import { LiveKcover } from '../support/live-kcover.ts';
 import { testServers } from '../support/rig.ts';
 
 /** Two pods and a bad node for each, with one node to go to: as many as the world has room for. */
 const atOnce = 4;
+const nodesEach = 3;
 
 /** One that is lost costs a moment here, because the controller is started again; one that was left by a dead controller, as long as it lasts. */
 const shortestLease = { leaderElection: { lease: '4s', renew: '3s', retry: '500ms' } };
@@ -18,34 +23,63 @@ let stage: Stage;
 
 // Servers of its own, because the others need theirs alive.
 beforeAll(async () => {
-  world = await startWorld({ nodes: 12, patientWithNodes: true });
-  const options = { workflowBundle: testServers().workflowBundle, controllerSettings: shortestLease };
-  const { servers } = world;
-  stage = { live: await LiveKcover.start(world, options), servers, startedAlong: [servers.trainingOperator, servers.kwok] };
+  world = await startWorld({ nodes: atOnce * nodesEach, patientWithNodes: true });
+  const { api, nodes, servers } = world;
+  const pools = await openPools(
+    api,
+    Array.from({ length: atOnce }, (_, index) => nodes.slice(index * nodesEach, (index + 1) * nodesEach)),
+  );
+  const { workflowBundle } = testServers();
+  const controllerSettings = { ...shortestLease, ...shortReports.controllerSettings };
+  const live = await LiveKcover.start(world, { ...shortReports, workflowBundle, controllerSettings, workerSettings: askingWorker });
+  stage = { live, servers, startedAlong: [servers.trainingOperator, servers.kwok], pools };
 }, 300_000);
 afterAll(async () => {
   await stage?.live.close();
   await world?.stop();
 }, 120_000);
 
-describe.each(everyRun)('when the %s is killed', (victim) => {
-  const plans = planMatrix([victim]);
-  const told = new Map(steps.map((step) => [step, Promise.withResolvers<Told>()]));
+/** Told together: where one waits for an activity to time out, the next begins. */
+function tellAll(plans: readonly Plan[]): readonly Promise<Told>[] {
+  const turn = takeTurns();
+  const all = plans.map((plan) => ({ plan, told: Promise.withResolvers<Told>() }));
+  const left = [...all];
+  const lane = async (): Promise<void> => {
+    for (let next = left.shift(); next; next = left.shift()) next.told.resolve(await tellStory(stage, next.plan, turn));
+  };
+  for (let index = 0; index < atOnce; index++) void lane();
+  return all.map(({ told }) => told.promise);
+}
 
-  // All stories of one process are told together: where one waits for an activity to time out, the next begins.
+describe.each(everyRun)('when the %s is killed', (victim) => {
+  let told: readonly Promise<Told>[];
   beforeAll(() => {
-    const turn = takeTurns();
-    const left = plans.map((plan, index) => ({ plan, tell: told.get(steps[index] ?? steps[0]) }));
-    const lane = async (): Promise<void> => {
-      for (let next = left.shift(); next; next = left.shift()) next.tell?.resolve(await tellStory(stage, next.plan, turn));
-    };
-    for (let index = 0; index < atOnce; index++) void lane();
+    told = tellAll(planMatrix([victim]));
   });
 
   it.each(steps)(
     'at the step "%s", the job runs again and nothing is done twice',
     async (step) => {
-      const story = await told.get(step)?.promise;
+      const story = await told[steps.indexOf(step)];
+      expect(story?.violations).toEqual([]);
+      expect(story?.stops).toBeGreaterThan(0);
+    },
+    300_000,
+  );
+});
+
+describe('when processes are killed at the steps of a careful recovery', () => {
+  const plans = planCarefulMatrix(everyRun);
+  const deaths = carefulSteps.flatMap((step) => everyRun.map((victim) => ({ victim, step })));
+  let told: readonly Promise<Told>[];
+  beforeAll(() => {
+    told = tellAll(plans);
+  });
+
+  it.each(deaths)(
+    'the $victim at "$step", what was waited for is done, and once, and training is verified',
+    async ({ victim, step }) => {
+      const story = await told[plans.findIndex(({ kills }) => kills.some((kill) => kill.victim === victim && kill.step === step))];
       expect(story?.violations).toEqual([]);
       expect(story?.stops).toBeGreaterThan(0);
     },

@@ -42,6 +42,8 @@ const record = {
   stops: [{ attempt: 1, by: 'suspend', at: '', pods: [{ name: 'llm-master-0', uid: 'old', node: 'gpu-0' }] }],
 } as unknown as IncidentRecord;
 
+const before = { step: 10, at: '2026-11-21T07:00:00.000Z' };
+
 const good: StoryFacts = {
   job,
   pods: [pod('old', { gone: 20, ready: false, node: 'gpu-0' }), pod('new', { created: 30 })],
@@ -68,9 +70,33 @@ describe('what must hold after an incident', () => {
     ['a pod is missing', { pods: [pod('old', { gone: 20 })] }, /0 pods are there/],
     ['the job is still suspended', { suspended: true }, /is suspended/],
     ['an incident has no record', { recoveries: ['incident', 'another'] }, /another has no record/],
+    ['a job that was made smaller has another size', { records: [{ ...record, pods: { before: 3, after: 2 } }] }, /1 pods are there and 1 ready, of 2/],
+    [
+      'it says recovered without a step beyond the last',
+      { records: [{ ...record, outcome: 'recovered', progress: { before, after: before } }] },
+      /says recovered/,
+    ],
+    [
+      'it says recovered by an older step',
+      { records: [{ ...record, outcome: 'recovered', progress: { before, after: { ...before, step: 11, at: '' } } }] },
+      /says recovered/,
+    ],
     ['the same fault stopped the job twice', { records: [record, { ...record, incident: 'b' }], recoveries: ['incident', 'b'] }, /answered before/],
   ])('does not hold when %s', (_, broken, sentence) => {
     expect(violations({ ...good, ...broken }).join('\n')).toMatch(sentence);
+  });
+
+  it('allows a second deletion of a pod where the record says that it was by force', () => {
+    const writes = [suspend, deletion('old'), deletion('old')];
+    const forced = [{ name: 'llm-master-0', uid: 'old' }];
+    expect(violations({ ...good, writes, records: [{ ...record, forced }] })).toEqual([]);
+    expect(violations({ ...good, writes: [...writes, deletion('old')], records: [{ ...record, forced }] })).not.toEqual([]);
+  });
+
+  it('holds after a job was made smaller, or training was verified', () => {
+    expect(violations({ ...good, job: { ...job, pods: 2 }, records: [{ ...record, pods: { before: 2, after: 1 } }] })).toEqual([]);
+    const progress = { before, after: { step: 11, at: '2026-11-21T07:01:00.000Z' } };
+    expect(violations({ ...good, records: [{ ...record, outcome: 'recovered', progress }] })).toEqual([]);
   });
 
   it('allows a pod that came to a quarantined node to be deleted alone', () => {

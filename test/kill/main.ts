@@ -10,16 +10,22 @@ import { formatDuration } from '../../contract/duration.ts';
 import { type ApiProxy, openApiProxy } from '../../testbed/api-proxy.ts';
 import { Ports } from '../../testbed/servers/ports.ts';
 import { startWorld, stopOnSignals, type World } from '../../testbed/world.ts';
-import { LiveKcover } from '../support/live-kcover.ts';
-import { planMatrix, planStories } from './plans.ts';
+import { LiveKcover, shortLease } from '../support/live-kcover.ts';
+import { shortReports } from '../../testbed/trainer.ts';
+import { askingWorker } from './courses.ts';
+import { planCarefulMatrix, planMatrix, planStories } from './plans.ts';
+import { openPools, poolOf } from './pools.ts';
 import { type Stage, victims } from './processes.ts';
 import { seeded } from './seeded.ts';
 import { busyControllers, weatherStorm } from './storm.ts';
-import { type Plan, takeTurns, tellStory, type Told } from './story.ts';
+import { type Plan, tellStory, type Told } from './story.ts';
+import { takeTurns } from './turns.ts';
 
 type ProxiedStage = Stage & { readonly proxy: ApiProxy };
 
 const atOnce = 3;
+/** Of all nodes the last few are a pool: one careful story at a time. */
+const pooled = 3;
 
 const typed = new Command('test:kill')
   .description(
@@ -27,7 +33,7 @@ const typed = new Command('test:kill')
   )
   .option('--times <number>', 'stories', '20')
   .option('--seed <number>', 'the same seed plans the same stories', String(Date.now() % 1_000_000))
-  .option('--matrix', 'every process once at every step, alone, instead of random pairs')
+  .option('--matrix', 'every process once at every step instead of random pairs')
   .option('--healthy <number>', 'no stories, but so many faults of the API around a healthy job')
   .option('--json', 'one JSON document per story, and one for the summary')
   .option('--logs <directory>', 'where logs, records and the data of Temporal are kept')
@@ -47,7 +53,7 @@ try {
   const stage = await setStage(world);
   bad =
     faults === undefined
-      ? summarise(stage, await tellAll(stage, typed.matrix ? planMatrix(victims) : planStories(times, seeded(seed))))
+      ? summarise(stage, await tellAll(stage, typed.matrix ? [...planMatrix(victims), ...planCarefulMatrix(victims)] : planStories(times, seeded(seed))))
       : await leaveAlone(stage, faults);
   await stage.live.close();
 } finally {
@@ -56,13 +62,17 @@ try {
 }
 process.exit(bad === 0 ? 0 : 1);
 
-async function setStage({ directory, kubernetes, servers }: World): Promise<ProxiedStage> {
+async function setStage({ directory, kubernetes, servers, api, nodes }: World): Promise<ProxiedStage> {
   const home = join(directory, 'api-proxy');
   mkdirSync(home);
   const to = { server: kubernetes.server, authority: kubernetes.authority };
   const proxy = await openApiProxy({ to, port: await new Ports(directory).take(), directory: home, draw: seeded(seed + 1) });
-  const controllerSettings = faults === undefined ? {} : { controllerSettings: busyControllers };
-  return { live: await LiveKcover.start(world, { through: proxy, ...controllerSettings }), servers, startedAlong: [servers.kwok], proxy };
+  const settings = faults === undefined ? { workerSettings: askingWorker, agentSettings: shortReports.agentSettings } : {};
+  const controllerSettings = faults === undefined ? { ...shortReports.controllerSettings, ...shortLease } : busyControllers;
+  const pools = await openPools(api, [nodes.slice(-pooled)]);
+  const common = await poolOf(api, 'common', nodes.slice(0, -pooled));
+  const live = await LiveKcover.start(world, { through: proxy, ...settings, controllerSettings });
+  return { live, servers, startedAlong: [servers.kwok], proxy, pools, common };
 }
 
 /** How much was done to a job that needed nothing. */
@@ -102,7 +112,7 @@ function lineOf(number: number, { plan, job, incidents, stops, tookMs, violation
   const kills = plan.kills.map(({ victim, step, pauseMs }) => `${victim} at ${step} for ${pauseMs} ms`).join(' + ');
   const weather = Object.entries(plan.weather ?? {}).map(([fault, rate]) => `${fault} ${rate}`);
   const end = violations.length === 0 ? 'ok' : violations.map((sentence) => `\n      VIOLATION ${sentence}`).join('');
-  return `${String(number).padStart(4)}  ${kills}; ${plan.order}; API: ${weather.join(', ') || 'good'}; ${job}: incidents ${incidents}, stops ${stops}, ${formatDuration(tookMs)}  ${end}`;
+  return `${String(number).padStart(4)}  ${kills}; ${plan.tale}; API: ${weather.join(', ') || 'good'}; ${job}: incidents ${incidents}, stops ${stops}, ${formatDuration(tookMs)}  ${end}`;
 }
 
 function summarise({ proxy }: ProxiedStage, all: readonly Told[]): number {

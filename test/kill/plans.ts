@@ -1,9 +1,11 @@
-/** Random stories, the same for the same seed. */
+/** Which stories are told: random ones, the same for the same seed, or all of them. */
 
 import { type ApiFault, apiFaults, type ApiWeather } from '../../testbed/api-proxy.ts';
+import { courseNames, courseOf, isCourse } from './courses.ts';
 import { type Victim, victims } from './processes.ts';
 import { steps } from './steps.ts';
-import { orders, type Plan } from './story.ts';
+import type { Plan } from './story.ts';
+import { orders } from './sudden.ts';
 
 /** The worst of each: what lasts (a call that hangs is given up after 10 s) must be rarer than what is over at once. */
 const worst = {
@@ -16,6 +18,9 @@ const worst = {
   'cut watch': 0.5,
 } as const satisfies Record<ApiFault, number>;
 
+/** So many of the random stories go through steps that wait. */
+const careful = 1 / 3;
+
 export function planStories(count: number, draw: () => number): Plan[] {
   const one = <T>(among: readonly T[]): T => among[Math.floor(draw() * among.length)] as T;
   // Some have good weather: their violations are easier to read.
@@ -24,14 +29,26 @@ export function planStories(count: number, draw: () => number): Plan[] {
     const chosen = apiFaults.filter(() => draw() < 0.4);
     return Object.fromEntries(chosen.map((fault) => [fault, Number((worst[fault] * draw()).toFixed(3))]));
   };
-  return Array.from({ length: count }, () => {
+  const pair = (among: readonly Plan['kills'][number]['step'][]): Plan['kills'] => {
     const first = one(victims);
-    const pair = [first, one(victims.filter((victim) => victim !== first))];
-    const kills = pair.map((victim) => ({ victim, step: one(steps), pauseMs: Math.round(draw() * 1000) }));
-    return { kills, order: one(orders), weather: weather() };
+    return [first, one(victims.filter((victim) => victim !== first))].map((victim) => ({ victim, step: one(among), pauseMs: Math.round(draw() * 1000) }));
+  };
+  return Array.from({ length: count }, () => {
+    const tale = draw() < careful ? one(courseNames) : one(orders);
+    const kills = pair(isCourse(tale) ? courseOf(tale).steps : steps);
+    return { kills, tale, weather: weather() };
   });
 }
 
-/** Each of them once at each step, alone, in good weather. */
+/** Each of them once at each step of a sudden end, alone, in good weather. */
 export const planMatrix = (among: readonly Victim[]): Plan[] =>
-  among.flatMap((victim) => steps.map((step, index) => ({ kills: [{ victim, step, pauseMs: (index * 370) % 1000 }], order: orders[index % 2] ?? orders[0] })));
+  among.flatMap((victim) => steps.map((step, index) => ({ kills: [{ victim, step, pauseMs: (index * 370) % 1000 }], tale: orders[index % 2] ?? orders[0] })));
+
+/** Each of them once at each careful step, in good weather: several in one story, for these take long, and never two at the same step of one. */
+export const planCarefulMatrix = (among: readonly Victim[]): Plan[] =>
+  courseNames.flatMap((tale) =>
+    among.map((_, shift) => ({
+      tale,
+      kills: courseOf(tale).own.map((step, index) => ({ victim: among[(index + shift) % among.length] ?? 'worker', step, pauseMs: (index * 370) % 1000 })),
+    })),
+  );

@@ -7,6 +7,8 @@ import type { Server } from '../../testbed/servers/server.ts';
 import { until } from '../../testbed/until.ts';
 import type { World } from '../../testbed/world.ts';
 import type { LiveKcover } from '../support/live-kcover.ts';
+import type { Pools, Selector } from './pools.ts';
+import { takeTurns, type Turn } from './turns.ts';
 
 /** The agent is that of the node that breaks. */
 export const victims = ['worker', 'controller', 'agent', 'API server', 'etcd', 'Temporal'] as const;
@@ -25,6 +27,9 @@ export interface Stage {
   readonly startedAlong?: readonly Server[];
   /** What kcover's roles reach the API through, where its answers are to be bad. */
   readonly proxy?: ApiProxy;
+  /** Where careful stories are told, and, if these are not all nodes, where the others are. */
+  readonly pools: Pools;
+  readonly common?: Selector;
 }
 
 export function processOf({ live, servers }: Stage, victim: Victim, node: Pick<SimulatedNode, 'name'>): Server {
@@ -41,8 +46,17 @@ export function processOf({ live, servers }: Stage, victim: Victim, node: Pick<S
   return found;
 }
 
+/** Nobody dies twice at once. */
+const turns = new WeakMap<Server, Turn>();
+
 /** Gone without a word, and back on the same ports and data. */
-export async function killAndStart({ servers, startedAlong = [] }: Stage, process: Server, pauseMs: number): Promise<void> {
+export function killAndStart(stage: Stage, process: Server, pauseMs: number): Promise<void> {
+  const turn = turns.get(process) ?? takeTurns();
+  turns.set(process, turn);
+  return turn(() => dieAndReturn(stage, process, pauseMs));
+}
+
+async function dieAndReturn({ servers, startedAlong = [] }: Stage, process: Server, pauseMs: number): Promise<void> {
   await process.kill('SIGKILL');
   await sleep(pauseMs);
   await process.start();

@@ -1,10 +1,10 @@
-/** What the registry says of every kind, held against the controllers themselves. */
+/** What the registry says of every kind whose controller runs here, held against the controllers themselves. */
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { V1Pod } from '@kubernetes/client-node';
 import { labels } from '../../contract/ids.ts';
-import { type JobKind, jobKinds as kinds, type JobRef } from '../../contract/jobs.ts';
+import { jobKinds as every, type JobRef } from '../../contract/jobs.ts';
 import { connectKube, type Kube } from '../../kube/connection.ts';
 import { jobKinds, jobPath } from '../../kube/job-kinds/index.ts';
 import { readJob, resumeJob, suspendJob } from '../../kube/jobs.ts';
@@ -12,12 +12,15 @@ import { deleteMatchingPods, listMatchingPods, podsOfJob, podsPath } from '../..
 import { askKube, patchObject } from '../../kube/requests.ts';
 import { connect, type Api } from '../../testbed/api.ts';
 import { succeed } from '../../testbed/failures.ts';
-import { batchJob, type JobManifest, type JobOptions, kubeflowJob, type KubeflowJobOptions } from '../../testbed/job-manifests.ts';
+import { batchJob, type JobManifest, type JobOptions, kubeflowJob, type KubeflowJobOptions, type KubeflowKind } from '../../testbed/job-manifests.ts';
 import { awaitRunning, createJob, type RunningJob } from '../../testbed/jobs.ts';
 import { eventually, testServers, type TestServers } from '../support/rig.ts';
 
 const taint = { key: 'kcover.io/quarantine', effect: 'NoSchedule' } as const;
 const incident = 'recovery/default/x/1/2026-11-21T07:09:03.117Z';
+
+type RunningKind = KubeflowKind | 'Job';
+const kinds = every.filter((kind): kind is RunningKind => kind !== 'JobSet' && kind !== 'TrainJob');
 
 let kube: Kube;
 let api: Api;
@@ -36,13 +39,13 @@ afterAll(async () => {
 
 type Options = Omit<JobOptions, 'name'> & Pick<KubeflowJobOptions, 'restartPolicy' | 'roles'>;
 
-function manifestOf(kind: JobKind, { restartPolicy, roles, ...more }: Options = {}): JobManifest {
+function manifestOf(kind: RunningKind, { restartPolicy, roles, ...more }: Options = {}): JobManifest {
   const common = { name: `kind-${randomUUID().slice(0, 8)}`, gpus: 0, labels: { [labels.cascadingRecovery]: 'true' }, ...more };
   if (kind === 'Job') return batchJob({ ...common, pods: 2 });
   return kubeflowJob(kind, { ...common, ...(roles && { roles }), ...(restartPolicy && { restartPolicy }) });
 }
 
-async function runningJob(kind: JobKind, options?: Options): Promise<{ job: RunningJob; ref: JobRef; first: V1Pod[] }> {
+async function runningJob(kind: RunningKind, options?: Options): Promise<{ job: RunningJob; ref: JobRef; first: V1Pod[] }> {
   const job = await createJob(api, manifestOf(kind, options));
   const ref = { kind, namespace: job.namespace, name: job.name, uid: job.uid };
   created.push(ref);
@@ -108,7 +111,7 @@ async function keep(pods: readonly V1Pod[]): Promise<{ letGo: () => Promise<void
 }
 
 describe('a job whose pods are deleted', () => {
-  it.each<[string, JobKind, Options, 'runs again' | 'failed']>([
+  it.each<[string, RunningKind, Options, 'runs again' | 'failed']>([
     ['PyTorchJob with OnFailure', 'PyTorchJob', { restartPolicy: 'OnFailure' }, 'runs again'],
     ['PaddleJob with Always', 'PaddleJob', { restartPolicy: 'Always' }, 'runs again'],
     ['PyTorchJob with Never', 'PyTorchJob', { restartPolicy: 'Never' }, 'failed'],

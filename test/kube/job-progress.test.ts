@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { progressOf } from '../../kube/job-progress.ts';
+import { progressOf, trainingNote } from '../../kube/job-progress.ts';
 
 const at = '2026-11-21T07:10:00Z';
 const read = (given: Record<string, string>) =>
@@ -22,5 +22,29 @@ describe('the progress that a job tells', () => {
   it('is nothing where there are no annotations', () => {
     expect(progressOf({})).toBeUndefined();
     expect(progressOf(undefined)).toBeUndefined();
+  });
+
+  const note = (text: string) => read({ step: '7', 'progress-at': at, training: text });
+
+  it('has the phase and the pace that kcover has noted', () => {
+    const progress = { step: 7, at, phase: 'evaluating', pace: { msPerStep: 0.5, stepsPerCheckpoint: 100 } } as const;
+    expect(note(trainingNote(progress) ?? '')).toEqual(progress);
+    expect(trainingNote({ step: 7, at })).toBeUndefined();
+    expect(read({ training: '{"phase":"training"}' })).toBeUndefined();
+  });
+
+  it.each<[string, string, object]>([
+    ['what is no JSON', '{', {}],
+    ['what is no object', 'null', {}],
+    ['a phase that nobody knows', '{"phase":"resting","pace":{"msPerStep":5}}', { pace: { msPerStep: 5 } }],
+    ['a pace that stands', '{"phase":"training","pace":{"msPerStep":0}}', { phase: 'training' }],
+    ['a pace that runs backwards', '{"pace":{"msPerStep":-1}}', {}],
+    ['a pace without end', '{"pace":{"msPerStep":1e999}}', {}],
+    ['a pace of more than a week', '{"pace":{"msPerStep":604800001}}', {}],
+    ['a pace in words', '{"pace":{"msPerStep":"5"}}', {}],
+    ['checkpoints without end', '{"pace":{"msPerStep":5,"stepsPerCheckpoint":1e300}}', { pace: { msPerStep: 5 } }],
+    ['more text than kcover writes', `{"phase":"training"${' '.repeat(500)}}`, {}],
+  ])('has nothing of %s', (_, text, believed) => {
+    expect(note(text)).toEqual({ step: 7, at, ...believed });
   });
 });

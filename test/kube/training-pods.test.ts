@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { V1ContainerState, V1ContainerStatus, V1Pod } from '@kubernetes/client-node';
-import { trainingPodOf } from '../../kube/training-pods.ts';
+import { isWorking, trainingPodOf } from '../../kube/training-pods.ts';
 
 /** As the API server sends it: times are text. */
 const at = (time: string): Date => `2026-11-21T${time}` as unknown as Date;
@@ -76,12 +76,24 @@ describe('a pod that trains', () => {
     expect(trainingPodOf(pod(given))?.startedAt).toBe(startedAt);
   });
 
-  it.each<[sentence: string, given: Given, present: boolean]>([
-    ['is of the present attempt before it runs', { phase: 'Pending' }, true],
-    ['is no longer when it was asked to go', { leaving: true }, false],
-    ['is no longer when it has failed', { phase: 'Failed' }, false],
-    ['is no longer when it has succeeded', { phase: 'Succeeded' }, false],
-  ])('%s', (_sentence, given, present) => {
-    expect(trainingPodOf(pod(given))?.present).toBe(present);
+  it.each<[sentence: string, given: Given, present: boolean, ended: true | undefined]>([
+    ['is of the present attempt before it runs', { phase: 'Pending' }, true, undefined],
+    ['is no longer when it was asked to go, but may still save', { leaving: true }, false, undefined],
+    ['is no longer when it has failed', { phase: 'Failed' }, false, true],
+    ['is no longer when it has succeeded', { phase: 'Succeeded' }, false, true],
+  ])('%s', (_sentence, given, present, ended) => {
+    const seen = trainingPodOf(pod(given));
+    expect([seen?.present, seen?.ended]).toEqual([present, ended]);
+  });
+
+  it.each<[sentence: string, given: Given, working: boolean]>([
+    ['works while its containers run', { containers: [container(runs('07:00:00Z'))] }, true],
+    ['works beside a helper that is done', { containers: [container(runs('07:00:00Z')), container(ended('07:00:00Z'))] }, true],
+    ['does not work while a container waits to start again', { containers: [container(runs('07:00:00Z')), container({ waiting: {} })] }, false],
+    ['does not work before it has containers', { containers: [] }, false],
+    ['does not work before it runs', { phase: 'Pending', containers: [container(runs('07:00:00Z'))] }, false],
+    ['does not work when it was asked to go', { leaving: true, containers: [container(runs('07:00:00Z'))] }, false],
+  ])('%s', (_sentence, given, working) => {
+    expect(isWorking(pod(given))).toBe(working);
   });
 });

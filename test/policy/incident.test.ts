@@ -88,3 +88,42 @@ describe('whether faults open an incident', () => {
     ).toMatchObject({ kind: 'open', because: 'ada asked: hung' });
   });
 });
+
+describe('training that stands still', () => {
+  const hang = {
+    id: 'h',
+    source: 'progress',
+    code: 'progress/hang',
+    message: 'no step for 20m after step 1200',
+    seenAt: '2026-11-21T07:09:03Z',
+    job: job.uid,
+  } as const;
+
+  it('is told to people, and nothing more, unless the operator or the job wants a recovery', () => {
+    expect(decideIncident(facts({ faults: [hang] }), settings())).toMatchObject({ kind: 'nothing', aside: [{ id: 'h', tell: true }] });
+    expect(decideIncident(facts({ faults: [hang], wishes: { hang: 'ignore' } }), settings()).aside[0]?.tell).toBeUndefined();
+    expect(decideIncident(facts({ faults: [hang], wishes: { hang: 'recover' } }), settings())).toMatchObject({ kind: 'open', aside: [] });
+    expect(decideIncident(facts({ faults: [hang] }), settings({ recovery: { hang: { response: 'recover' } } })).kind).toBe('open');
+  });
+});
+
+describe('a job that a person has paused', () => {
+  const paused = { by: 'ada', reason: 'debugging' };
+
+  it('opens no incident, unless a person asks for one', () => {
+    const waiting = facts({ faults: [kernelFault({ hold: quarantined })], paused });
+    expect(decideIncident(waiting, settings())).toMatchObject({ kind: 'paused', because: expect.stringContaining('paused by ada: debugging') });
+    expect(decideIncident({ ...waiting, askedBy: { by: 'bob', reason: 'now' } }, settings()).kind).toBe('open');
+  });
+});
+
+describe('retries that a job asks for', () => {
+  it('limit what its own code may spend, down to nothing', () => {
+    const crash = facts({ faults: [podFault()], since: now - 1000 });
+    expect(decideIncident({ ...crash, wishes: { retries: 0 } }, settings())).toMatchObject({
+      kind: 'refuse',
+      because: expect.stringContaining('0 are allowed for user code'),
+    });
+    expect(decideIncident({ ...crash, wishes: { retries: 1 } }, settings()).kind).toBe('open');
+  });
+});

@@ -130,4 +130,28 @@ describe('whether training moves on', () => {
   it('remembers no more than it needs', () => {
     expect(seenOf(...Array.from({ length: 100 }, (_, index) => [index, index * minute] as const))?.pace).toHaveLength(20);
   });
+
+  describe('while the trainer says that it does something else', () => {
+    const saying = (...reports: readonly (readonly [number, number, JobProgress['phase']])[]) =>
+      reports.reduce<ProgressSeen | undefined>(
+        (seen, [step, ms, phase]) => seeProgress(seen, { ...says(step, ms), ...(phase && { phase }) }, since, restart + ms),
+        undefined,
+      );
+
+    it('is believed to stand for ten times as long', () => {
+      const compiling = saying([1000, minute, 'training'], [1000, 2 * minute, 'compiling']);
+      expect(judge(compiling, 50 * minute)).toEqual({ kind: 'wait', until: restart + 102 * minute });
+      expect(judge(compiling, 102 * minute)).toMatchObject({ kind: 'unverified' });
+    });
+
+    it('has its whole time for the next step when it trains again', () => {
+      const trains = saying([1000, minute, 'compiling'], [1000, 30 * minute, 'training']);
+      expect(judge(trains, 31 * minute)).toEqual({ kind: 'wait', until: restart + 40 * minute });
+    });
+
+    it('is measured from step to step all the same', () => {
+      const evaluates = saying([1000, minute, 'training'], [1000, 2 * minute, 'evaluating'], [1001, 3 * minute, 'training']);
+      expect(evaluates).toMatchObject({ pace: [2 * minute], movedAt: restart + 3 * minute });
+    });
+  });
 });

@@ -10,8 +10,8 @@ const keyLines = [word('MIIE', 60), word('kq/+', 60), word('zz', 20).concat('=='
 
 describe('a line is blacked out', () => {
   it.each([
-    ['a bearer token', `Authorization: Bearer ${word('', 30)}`, 'Authorization: Bearer [redacted: authorization]'],
-    ['basic credentials in a header of JSON', `{"authorization": "Basic ${word('', 24)}"}`, '{"authorization": "Basic [redacted: authorization]"}'],
+    ['a bearer token', `Authorization: Bearer ${word('', 30)}`, 'Authorization: [redacted: authorization]'],
+    ['basic credentials in a header of JSON', `{"authorization": "Basic ${word('', 24)}"}`, '{"authorization": [redacted: authorization]}'],
     ['a bearer token without its header', `sent bearer ${word('', 30)} to it`, 'sent bearer [redacted: bearer-token] to it'],
     ['a JSON web token', `got ${word('eyJ', 20)}.${word('eyJ', 30)}.${word('', 43)} back`, 'got [redacted: jwt] back'],
     ['an AWS key id', `using ${word('AKIA', 16, 'ABCD1234')} of the role`, 'using [redacted: aws-key] of the role'],
@@ -27,6 +27,24 @@ describe('a line is blacked out', () => {
     ['a session token', `token=${word('', 20)} ok`, 'token=[redacted: token] ok'],
     ['credentials in a URL', 'pull https://ada:pw@registry.example/x', 'pull https://[redacted: url-credentials]@registry.example/x'],
     ['a signed URL', `GET https://s3.example/a?X-Amz-Signature=${word('', 64)}&x=1`, 'GET https://s3.example/a?X-Amz-Signature=[redacted: token]&x=1'],
+    ['a password with spaces', 'password="a b c" lr=1', 'password=[redacted: password] lr=1'],
+    ['a password with a quote', String.raw`{"password": "a\"b c", "lr": 1}`, '{"password": [redacted: password], "lr": 1}'],
+    ['a password with the other quote', `secret='a "b" c' lr=1`, 'secret=[redacted: password] lr=1'],
+    ['a password with a quote in JSON within JSON', String.raw`{\"password\":\"a\\\"b c\",\"lr\":1}`, String.raw`{\"password\":[redacted: password],\"lr\":1}`],
+    ['a password whose quote is never closed', 'password="a b c', 'password=[redacted: password]'],
+    ['a password with commas', 'f(password=a,b;c, lr=1)', 'f(password=[redacted: password], lr=1)'],
+    ['a password before another value', 'f(password=ab,lr=1)', 'f(password=[redacted: password],lr=1)'],
+    ['a password in the quotes of its argument', `["--db-password=a b c", "--lr=1"]`, `["--db-password=[redacted: password]", "--lr=1"]`],
+    ['a password that is a URL', 'password=https://ada:pw@host/x', 'password=[redacted: password]'],
+    ['a token with spaces', 'token="a b c d e f" ok', 'token=[redacted: token] ok'],
+    ['a token that begins with a number', 'token=123456-abc-def ok', 'token=[redacted: token] ok'],
+    ['a flag with spaces', '--token "a b c" --lr 1', '--token [redacted: flag] --lr 1'],
+    ['a flag in a list', '["--hub-token", "a b", "--lr"]', '["--hub-token", [redacted: flag], "--lr"]'],
+    ['a bearer token of two words', 'Authorization: Bearer ab cd', 'Authorization: [redacted: authorization]'],
+    ['a header in quotes', `curl -H "Authorization: Bearer ab cd" host`, `curl -H "Authorization: [redacted: authorization]" host`],
+    ['a bearer token of two words without its header', `bearer ${word('', 20)} ${word('', 20)} ok`, 'bearer [redacted: bearer-token] ok'],
+    ['a password with @ in a URL', 'pull https://ada:p@ss@host/x', 'pull https://[redacted: url-credentials]@host/x'],
+    ['a password with a slash in a URL', 'pull https://ada:p/w@host/x', 'pull https://[redacted: url-credentials]@host/x'],
     ['a key in one line', `key: ${begin}\\n${word('', 60)}\\n${end}`, 'key: [redacted: private-key]'],
   ])('that holds %s', (_, line, expected) => {
     expect(redact(line, builtInPatterns)).toBe(expected);
@@ -43,6 +61,9 @@ describe('a line of a trainer is left alone', () => {
     'checkpoint at https://storage.example/run/12:30/step-100',
     'risk-adjusted disk-based task-0123456789abcdefghijkl',
     'Using bearer authentication',
+    'time_per_token=12.345ms/step num_token=4096.5k',
+    'npm http://localhost:4873/@scope/pkg and https://registry.example/@scope/pkg',
+    '{"url":"https://host/a","mail":"ada@example.org"}',
   ])('%s', (line) => {
     expect(redact(line, builtInPatterns)).toBe(line);
   });
@@ -79,7 +100,22 @@ describe('a log', () => {
   });
 
   it('is searched in a time that grows with its length only', () => {
-    const hostile = ['-----BEGIN ', 'https://', 'a'.repeat(50), '--', 'eyJ', 'password"   ', 'token=', 'bearer '].map((piece) => piece.repeat(2000));
+    const starts = [
+      '-----BEGIN ',
+      'https://',
+      'a://b:c',
+      'a'.repeat(50),
+      '--',
+      '--token "',
+      'eyJ',
+      'password"   ',
+      'password=\\"',
+      'token=',
+      'bearer ',
+      '\\\\"',
+      'a,',
+    ];
+    const hostile = starts.flatMap((piece) => ['', 'password="', '"password='].map((before) => before + piece.repeat(5000)));
     expect(redactLines(hostile, builtInPatterns).lines).toHaveLength(hostile.length);
   });
 });

@@ -11,8 +11,10 @@ import type { AttemptPod, JobRef, JobView } from '../../contract/jobs.ts';
 import type { NodeRecord, NodeView } from '../../contract/nodes.ts';
 import type { VerifyResult } from '../../contract/progress.ts';
 import type { PreflightNote } from '../../contract/preflight.ts';
+import type { CapacityFacts, CheckpointRequest, CheckpointResult, ReshapeRequest } from '../../contract/recovery-plan.ts';
 import type { AttemptFacts, IncidentRecord, RecoveryOutcome } from '../../contract/recovery.ts';
 import type { Spent } from '../../contract/training-job.ts';
+import { decideCapacity } from '../../policy/capacity.ts';
 import { decideIncident } from '../../policy/incident.ts';
 import { decideNode } from '../../policy/node.ts';
 import { decideCollection, decidePreflight } from '../../policy/preflight.ts';
@@ -61,6 +63,19 @@ export class FakeCluster {
     progress: { step: beyond + 1, at: new Date().toISOString() },
     because: `step ${beyond + 1} is done`,
   });
+  /** What awaits a checkpoint, and room for the next attempt; `fit` of nodes may be changed by a test while it runs. */
+  checkpoint: (request: CheckpointRequest) => CheckpointResult | Promise<CheckpointResult> = ({ atLeast }) => ({
+    kind: 'saved',
+    checkpointStep: atLeast,
+    waitedMs: 1,
+    because: `step ${atLeast} is saved`,
+  });
+  room: Partial<CapacityFacts> = {};
+  reshaped: ReshapeRequest[] = [];
+  readonly sparesTaken: string[] = [];
+  asked = 0;
+  /** Stops that leave pods when their time is over. */
+  lingers = false;
   workload: WorkloadSeen = { kind: 'there', optedIn: true };
   /** Set by the test: the rig's client and queue, for signals between workflows. */
   client: Client | undefined;
@@ -121,7 +136,20 @@ export class FakeCluster {
         await this.beforeLook?.();
         return this.attempt(nodes);
       },
-      stopAttempt: async ({ attempt, pods, force }) => {
+      stopAttempt: async ({ attempt, pods, force, by, noGrace }) => {
+        if (noGrace && !force) {
+          this.stopped.push({ attempt, uids: pods.map((pod) => pod.uid) });
+          return { kind: 'lost', because: 'mode is force', pods };
+        }
+        if (this.lingers && !force) {
+          this.stopped.push({ attempt, uids: pods.map((pod) => pod.uid) });
+          return { kind: 'timed-out', because: 'they are still there', left: pods.map((pod) => pod.name) };
+        }
+        if (by === 'pods') {
+          this.stopped.push({ attempt, uids: pods.map((pod) => pod.uid) });
+          this.pods = this.pods.map((pod) => (pods.some(({ uid }) => uid === pod.uid) ? { ...pod, uid: randomUUID() } : pod));
+          return { kind: 'stopped', at: new Date().toISOString(), requests: pods.length };
+        }
         const lost = pods.filter((pod) => this.dead.has(pod.node ?? ''));
         if (!force) this.stopped.push({ attempt, uids: pods.map((pod) => pod.uid) });
         if (!force && lost.length > 0) return { kind: 'lost', because: 'its node stays not ready', pods: lost };
@@ -132,6 +160,25 @@ export class FakeCluster {
         if (this.storeFails) throw toFailure(new KcoverError('kube.invalid', 'the store is full'));
         this.captured.push(attempt);
         return { address: `evidence/${attempt}`, attempt, ranks: pods.length, of: pods.length, files: pods.length, bytes: 100, digest: 'd' };
+      },
+      decideCapacity: (request) => digest(decideCapacity(request, this.settings)),
+      awaitCheckpoint: async (request) => this.checkpoint(request),
+      observeCapacity: async () => {
+        const needed = this.view?.podsExpected ?? 0;
+        return { needed, fit: needed, fitWithSpares: needed, spares: [], because: 'room everywhere', sizes: { now: needed, least: 1 }, ...this.room };
+      },
+      takeSpares: async ({ nodes }) => {
+        this.sparesTaken.push(...nodes);
+        this.room = { ...this.room, fit: this.room.fitWithSpares ?? 0 };
+        return { taken: nodes };
+      },
+      reshapeJob: async (request) => {
+        this.reshaped.push(request);
+        const before = this.view?.podsExpected ?? 0;
+        return { kind: 'reshaped', before, after: request.pods ?? before };
+      },
+      askProcesses: async () => {
+        this.asked += 1;
       },
       verifyProgress: async ({ beyond }) => this.verified(beyond),
       resumeJob: async () => {

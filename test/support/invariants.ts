@@ -23,7 +23,7 @@ export interface StoryFacts {
 
 /** What did not hold, a sentence each; empty when all is well. */
 export function violations(facts: StoryFacts): string[] {
-  return [...stopsOncePerAttempt(facts), ...deletesOnlyWhatItStopped(facts), ...runsAgain(facts), ...oneRecordEach(facts)];
+  return [...stopsOncePerAttempt(facts), ...deletesOnlyWhatItStopped(facts), ...runsAgain(facts), ...oneRecordEach(facts), ...provedWhatItSays(facts)];
 }
 
 export const ourWrites = (writes: readonly Write[]): Write[] => writes.filter(({ user }) => user.startsWith('system:serviceaccount:kcover-system:kcover-'));
@@ -67,10 +67,12 @@ function deletesOnlyWhatItStopped({ pods, writes, records, quarantines, takenByK
   const counts = deletesOfPods(writes.filter(({ code }) => code < 300));
   const singly = new Set(podDeletes(writes).flatMap(({ deleted }) => deleted));
   const stopped = new Set(records.flatMap(({ stops }) => stops.flatMap((stop) => stop.pods.map(({ uid }) => uid))));
+  // One that nobody ends after it was asked to go is asked once more, by force, and the record says so.
+  const forced = new Set(records.flatMap(({ forced: all = [], stops }) => [...all, ...stops.flatMap((stop) => stop.forced ?? [])].map(({ uid }) => uid)));
   const moved = (pod: PodLife): boolean =>
     singly.has(pod.uid) && quarantines.some((span) => span.node === pod.node && span.from < (pod.gone ?? Infinity) && (span.to ?? Infinity) > pod.created);
   return pods.flatMap((pod) => [
-    ...((counts.get(pod.uid) ?? 0) > 1 ? [`deleted pod ${pod.name} ${pod.uid} ${counts.get(pod.uid)} times`] : []),
+    ...((counts.get(pod.uid) ?? 0) > (forced.has(pod.uid) ? 2 : 1) ? [`deleted pod ${pod.name} ${pod.uid} ${counts.get(pod.uid)} times`] : []),
     ...(counts.has(pod.uid) && !stopped.has(pod.uid) && !moved(pod) ? [`deleted pod ${pod.name} ${pod.uid} that no stop had`] : []),
     ...(pod.gone !== undefined && !pod.failed && !takenByKubelet.has(pod.uid) && !stopped.has(pod.uid) && !moved(pod)
       ? [`pod ${pod.name} ${pod.uid} on ${pod.node ?? 'no node'} went and no stop had it`]
@@ -78,13 +80,18 @@ function deletesOnlyWhatItStopped({ pods, writes, records, quarantines, takenByK
   ]);
 }
 
-function runsAgain({ job, pods, quarantines, suspended }: StoryFacts): string[] {
+/** As many as it was created with, or as the last recovery that made it smaller left it. */
+const podsIn = ({ job, records }: StoryFacts): number => records.findLast(({ pods }) => pods !== undefined)?.pods?.after ?? job.pods;
+
+function runsAgain(facts: StoryFacts): string[] {
+  const { pods, quarantines, suspended } = facts;
+  const expected = podsIn(facts);
   const running = pods.filter(({ gone }) => gone === undefined);
   const ready = running.filter(({ ready: is }) => is);
   const out = new Set(quarantines.filter(({ to }) => to === undefined).map(({ node }) => node));
   return [
     ...(suspended ? ['the job is suspended'] : []),
-    ...(running.length === job.pods && ready.length === job.pods ? [] : [`${running.length} pods are there and ${ready.length} ready, of ${job.pods}`]),
+    ...(running.length === expected && ready.length === expected ? [] : [`${running.length} pods are there and ${ready.length} ready, of ${expected}`]),
     ...running.filter(({ node }) => node !== undefined && out.has(node)).map(({ name, node }) => `pod ${name} runs on ${node}, which is quarantined`),
   ];
 }
@@ -102,6 +109,16 @@ function oneRecordEach({ records, recoveries }: StoryFacts): string[] {
     ...records.filter(({ incident }) => !recoveries.includes(incident)).map(({ incident }) => `${incident} is recorded and was never started`),
     ...unexplained,
   ];
+}
+
+/** `recovered` is said of training that was seen beyond the last step before the fault, by what was told after the last stop. */
+function provedWhatItSays({ records }: StoryFacts): string[] {
+  return records.flatMap(({ incident, outcome, progress, stops }) => {
+    if (outcome !== 'recovered') return [];
+    const { before, after } = progress ?? {};
+    const proved = before !== undefined && after !== undefined && after.step > before.step && after.at > (stops.at(-1)?.at ?? '');
+    return proved ? [] : [`${incident} says recovered, from ${JSON.stringify(before)} to ${JSON.stringify(after)}`];
+  });
 }
 
 const repeated = (texts: readonly string[]): string[] => [...new Set(texts.filter((text, index) => texts.indexOf(text) !== index))];

@@ -51,7 +51,7 @@ export const quick = {
   recovery: { budget: { recoveries: 50, backoff: { first: '100ms', most: '1s' } } },
 } as const;
 /** A controller that was killed leaves its Lease behind, and the next one waits for its end. Much shorter, and a busy test machine loses it. */
-const shortLease = { leaderElection: { lease: '6s', renew: '5s', retry: '1s' } } as const;
+export const shortLease = { leaderElection: { lease: '6s', renew: '5s', retry: '1s' } } as const;
 
 export class LiveKcover {
   readonly world: AttachedWorld;

@@ -1,12 +1,15 @@
 import type { OnProgress } from './cache.ts';
 import { readEnvironment } from './environment.ts';
 import { kubernetesPrograms, type KubernetesPrograms } from './kubernetes.ts';
+import { setDefinitions } from './set-definitions.ts';
 import { temporalProgram } from './temporal.ts';
 import { trainingOperatorProgram, type TrainingOperatorProgram } from './training-operator.ts';
 
 /** Paths of all programs that a world consists of. */
 export interface Programs extends KubernetesPrograms, TrainingOperatorProgram {
   readonly temporal: string;
+  /** Directory with further definitions, of kinds whose controllers do not run. */
+  readonly setDefinitions: string;
 }
 
 /** Finds, fetches or builds everything; instant when it was done before. */
@@ -17,6 +20,7 @@ export async function obtainPrograms(onProgress: OnProgress): Promise<Programs> 
   const building = kubernetesPrograms(environment, onProgress).then(async (kubernetes) => ({
     ...kubernetes,
     ...(await trainingOperatorProgram(environment, onProgress)),
+    setDefinitions: await setDefinitions(environment, onProgress),
   }));
   const [temporal, built] = await Promise.all([downloading, building]);
   return { temporal, ...built };

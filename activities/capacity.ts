@@ -1,0 +1,51 @@
+/** Looks for room for the next attempt, and makes some: by stand-by nodes, or by a smaller job. */
+
+import type { Activities } from '../contract/activities.ts';
+import { KcoverError } from '../contract/errors.ts';
+import { jobTitle } from '../contract/jobs.ts';
+import type { CapacityFacts } from '../contract/recovery-plan.ts';
+import { readRoom } from '../kube/capacity.ts';
+import { reshapeJob } from '../kube/job-size.ts';
+import { editNode, readNode } from '../kube/nodes.ts';
+import { inParallel } from '../kube/parallel.ts';
+import { spareEdit } from '../kube/spares.ts';
+import { capacityOf } from '../policy/placement.ts';
+import type { Dependencies } from './dependencies.ts';
+
+type Capacity = Pick<Activities, 'observeCapacity' | 'takeSpares' | 'reshapeJob'>;
+
+export function capacityActivities({ kube, settings }: Pick<Dependencies, 'kube' | 'settings'>): Capacity {
+  const { spare } = settings.recovery.capacity;
+
+  async function observeCapacity({ job, pods }: Parameters<Capacity['observeCapacity']>[0]): Promise<CapacityFacts> {
+    const room = await readRoom(kube, job, pods);
+    if (!room) throw new KcoverError('job.gone', `${jobTitle(job)} in ${job.namespace} is gone`);
+    return capacityOf(room, spare);
+  }
+
+  async function takeSpare(name: string, incident: string): Promise<boolean> {
+    const uid = (await readNode(kube, name))?.metadata?.uid;
+    if (uid === undefined) return false;
+    let taken = false;
+    try {
+      await editNode(kube, name, uid, (node) => {
+        const edit = spareEdit(node, { incident, spare, quarantine: settings.quarantine.taint });
+        ({ taken } = edit);
+        return edit.change;
+      });
+    } catch (error) {
+      if (error instanceof KcoverError && error.code === 'node.gone') return false;
+      throw error;
+    }
+    return taken;
+  }
+
+  return {
+    observeCapacity,
+    takeSpares: async ({ incident, nodes }) => {
+      const answers = await inParallel(nodes, (node) => takeSpare(node, incident));
+      return { taken: nodes.filter((_, index) => answers[index]) };
+    },
+    reshapeJob: (request) => reshapeJob(kube, request),
+  };
+}

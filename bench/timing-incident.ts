@@ -1,0 +1,104 @@
+/** A job whose truth is known, and what it tells of itself. */
+
+import type { JobProgress } from '../contract/progress.ts';
+import type { Severity } from '../contract/recovery-plan.ts';
+import type { Random } from '../policy/preflight-pairing.ts';
+
+/** Times are milliseconds after the fault unless they say otherwise. */
+export interface Incident {
+  readonly severity: Severity;
+  readonly gpus: number;
+  /** On sound nodes. */
+  readonly msPerStep: number;
+  /** Of that speed, what is left. */
+  readonly speed: number;
+  /** Steps from the last checkpoint to the next, and how many of them are done. */
+  readonly interval: number;
+  readonly done: number;
+  /** How long training stands while a checkpoint is written, and for how long it has when the fault comes. */
+  readonly writeMs: number;
+  readonly writtenMs: number;
+  /** When the job ends by itself, and whether it then stands still rather than fail. */
+  readonly endsMs: number;
+  readonly hangs: boolean;
+  /** A slow node becomes a degrading one. */
+  readonly worsensMs: number;
+  /** How it was drawn: for the degrading, how long they live in the mean. */
+  readonly mtbfMs?: number;
+  readonly intervalMs: number;
+  /** From a checkpoint to the stop that it was waited for. */
+  readonly lagMs: number;
+  readonly tells: { readonly ageMs: number; readonly phase: boolean; readonly msPerStep?: number; readonly stepsPerCheckpoint?: number };
+}
+
+const [second, minute, hour] = [1000, 60_000, 3_600_000];
+
+/** One of the mix. What it assumes stands in `docs/benchmarks.md`. */
+export function drawIncident(random: Random): Incident {
+  const severity = severityAt(random());
+  const intervalMs = between(minute, 120 * minute, random);
+  const msPerStep = Math.min(between(0.2 * second, 30 * second, random), intervalMs);
+  const regular = random() < 0.9;
+  const interval = Math.max(1, Math.round((intervalMs / msPerStep) * spread(regular ? 0.1 : 0.5, random)));
+  const writeMs = Math.min(between(second, 5 * minute, random), intervalMs / 5);
+  const at = random() * (interval * msPerStep + writeMs);
+  const speed = severity === 'slow' ? 1 - (0.05 + 0.55 * random()) : 1;
+  const mtbfMs = between(5 * minute, 24 * hour, random);
+  const worsensMs = severity === 'slow' && random() < 0.2 ? exponential(hour, random) : Infinity;
+  const livesMs = exponential(mtbfMs, random);
+  // Whether the pace that it tells was taken on a node that was slow already.
+  const paced = random() < 0.5 ? speed : 1;
+  return {
+    severity,
+    gpus: 8 * 2 ** Math.floor(8 * random()),
+    msPerStep,
+    speed,
+    interval,
+    done: Math.min(interval, at / msPerStep),
+    writeMs,
+    writtenMs: Math.max(0, at - interval * msPerStep),
+    endsMs: { dead: 0, degrading: livesMs, slow: worsensMs + livesMs }[severity],
+    hangs: random() < 0.3,
+    worsensMs,
+    ...(severity === 'degrading' && { mtbfMs }),
+    intervalMs,
+    lagMs: 15 * second * random(),
+    tells: {
+      ageMs: 15 * second * random(),
+      phase: random() < 0.5,
+      ...(random() < 0.99 && { msPerStep: (msPerStep / paced) * spread(0.1, random) }),
+      ...(random() < 0.99 && { stepsPerCheckpoint: Math.max(1, Math.round((intervalMs / msPerStep) * spread(0.2, random))) }),
+    },
+  };
+}
+
+/** Of ten jobs three are dead, four degrade, three are slow. */
+const severityAt = (share: number): Severity => (share < 0.3 ? 'dead' : share < 0.7 ? 'degrading' : 'slow');
+
+/** When the next checkpoint is there, if the job lives so long. */
+export const savedMs = (incident: Incident): number => trainsMs(incident) + incident.writeMs - incident.writtenMs;
+
+/** How long it still makes steps before it writes. */
+export const trainsMs = ({ interval, done, msPerStep, speed }: Incident): number => ((interval - done) * msPerStep) / speed;
+
+/** What the annotations of the job say at that time: a report that is some seconds old. */
+export function progressAt(incident: Incident, ms: number, epoch: number): JobProgress {
+  const { interval, done, msPerStep, speed, writtenMs, tells } = incident;
+  const then = ms - tells.ageMs;
+  const steps = Math.max(0, Math.min(interval, done + ((then + writtenMs) * speed) / msPerStep));
+  return {
+    step: Math.floor(steps),
+    checkpointStep: 0,
+    at: new Date(epoch + then).toISOString(),
+    ...(tells.phase && { phase: steps === interval ? 'checkpointing' : 'training' }),
+    ...(tells.msPerStep !== undefined && {
+      pace: { msPerStep: tells.msPerStep, ...(tells.stepsPerCheckpoint !== undefined && { stepsPerCheckpoint: tells.stepsPerCheckpoint }) },
+    }),
+  };
+}
+
+/** Every order of magnitude alike. */
+const between = (least: number, most: number, random: Random): number => least * (most / least) ** random();
+const exponential = (mean: number, random: Random): number => -mean * Math.log(1 - random());
+/** A factor around 1; Box and Muller. */
+const spread = (sigma: number, random: Random): number => Math.exp(sigma * Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random()));

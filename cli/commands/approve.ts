@@ -1,0 +1,12 @@
+import { answerRecovery, approvalParts } from '../approval.ts';
+import type { CommandEntry } from '../command.ts';
+
+export const approve: CommandEntry = {
+  summary: 'Let a recovery that asks go on.',
+  ...approvalParts,
+  examples: [
+    'kcover approve pytorchjob/llm -n train --reason "the node is lost anyway"',
+    'kcover approve recovery/train/llm/0b1c8d5e/2026-11-21T07:09:03.117Z --reason "agreed with the team"',
+  ],
+  run: (typed, surroundings) => answerRecovery(typed, surroundings, 'approve'),
+};

@@ -1,0 +1,12 @@
+import { answerRecovery, approvalParts } from '../approval.ts';
+import type { CommandEntry } from '../command.ts';
+
+export const deny: CommandEntry = {
+  summary: 'Refuse a recovery that asks: it ends, and nothing is stopped.',
+  ...approvalParts,
+  examples: [
+    'kcover deny pytorchjob/llm -n train --reason "the last epoch is nearly done"',
+    'kcover deny recovery/train/llm/0b1c8d5e/2026-11-21T07:09:03.117Z --reason "not during the demo"',
+  ],
+  run: (typed, surroundings) => answerRecovery(typed, surroundings, 'deny'),
+};

@@ -1,0 +1,131 @@
+/** Checks a file of facts: what decisions look at must be there; further fields are kept. */
+
+import { parse } from 'yaml';
+import { z } from 'zod';
+import { KcoverError } from '../../contract/errors.ts';
+import { actions, blames } from '../../contract/faults.ts';
+import { jobKinds, stopMethods } from '../../contract/jobs.ts';
+import { type WorkerSettings, workerSettings } from '../../contract/settings.schema.ts';
+import type { PlanFacts } from './facts.ts';
+
+const time = z.iso.datetime({ offset: true, error: 'must be a time such as 2026-11-21T07:09:03Z' });
+const text = z.string().min(1);
+const count = z.int().min(0);
+const because = z.string();
+const held = z.looseObject({ by: z.string(), reason: z.string() });
+
+const pod = z.looseObject({ name: text, uid: text, node: text.optional() });
+
+const fault = z.looseObject({
+  id: text,
+  source: z.enum(['kernel', 'pod', 'node', 'preflight', 'progress', 'operator']),
+  code: text,
+  message: z.string(),
+  seenAt: time,
+  node: text.optional(),
+  action: z.enum(actions).optional(),
+  standing: z.enum(['current', 'retired', 'unknown']).optional(),
+  kernel: z.looseObject({ bootId: text, sequence: count }).optional(),
+  pod: z.looseObject({ name: text, uid: text, createdAt: time }).optional(),
+  hold: z.looseObject({ state: z.enum(['quarantined', 'held', 'observed', 'released', 'not-ready']), because }).optional(),
+});
+
+const progress = z.looseObject({ step: count, checkpointStep: count.optional(), at: time, phase: text.optional() });
+
+const job = z.looseObject({
+  ref: z.looseObject({ kind: z.enum(jobKinds), namespace: text, name: text, uid: text }),
+  optedIn: z.boolean(),
+  optedInAt: time,
+  finished: z.looseObject({ as: z.enum(['succeeded', 'failed']), because }).optional(),
+  suspension: z.looseObject({ by: z.enum(['owner', 'kcover']) }).optional(),
+  restartPolicy: z.enum(['Never', 'OnFailure', 'Always', 'ExitCode']),
+  podsExpected: count,
+  toleratesQuarantine: z.boolean(),
+  canStopBy: z.array(z.enum(stopMethods)),
+  gpus: count.optional(),
+  progress: progress.optional(),
+  wishes: z.looseObject({ ignored: z.array(z.string()) }).optional(),
+  resourceVersion: z.string(),
+});
+
+const node = z.looseObject({
+  name: text,
+  uid: text,
+  systemUuid: z.string(),
+  ready: z.boolean(),
+  cordoned: z.boolean(),
+  taint: z.looseObject({ value: z.string(), ours: z.boolean() }).optional(),
+});
+
+const facts = z.strictObject({
+  schema: z.literal(1),
+  at: time,
+  settings: z.looseObject({}),
+  attempt: z.looseObject({
+    job,
+    pods: z.array(pod),
+    leaving: z.array(pod).optional(),
+    nodes: z.array(node),
+    undecided: z.array(z.looseObject({ node: text, because })),
+    paused: held.optional(),
+    blind: z.string().optional(),
+  }),
+  known: z.strictObject({
+    fresh: z.array(fault),
+    answered: z.array(fault),
+    spent: z.array(
+      z.looseObject({
+        incident: text,
+        startedAt: z.number(),
+        endedAt: z.number().optional(),
+        blame: z.enum(blames).optional(),
+        asked: z.literal(true).optional(),
+      }),
+    ),
+    attemptStartedAt: time.optional(),
+    paused: held.optional(),
+    open: z.strictObject({ incident: text, stops: count, attempts: count, asked: z.boolean() }).optional(),
+  }),
+  imagined: fault.optional(),
+  capacity: z
+    .looseObject({
+      needed: count,
+      fit: count,
+      fitWithSpares: count,
+      spares: z.array(text),
+      because,
+      sizes: z.looseObject({ now: count, least: count }).optional(),
+    })
+    .optional(),
+  unseen: z.array(z.string()),
+});
+
+const most = 5;
+
+/** Facts alone, or the whole answer of `kcover plan --output json`, as JSON or YAML; with the settings in them. Throws `usage` with what is wrong. */
+export function parseFacts(file: string, written: string): { readonly facts: PlanFacts; readonly settings: WorkerSettings } {
+  const document = unwrapped(parsed(file, written));
+  const result = facts.safeParse(document);
+  const settings = workerSettings.safeParse(result.data?.settings ?? {});
+  // Optional fields may be present and undefined for zod; what was read from a file never is.
+  if (result.success && settings.success) return { facts: result.data as PlanFacts, settings: settings.data };
+  const issues = [...issuesOf(result.error, []), ...issuesOf(settings.error, ['settings'])];
+  const more = issues.length > most ? `; and ${issues.length - most} more` : '';
+  throw unusable(`${file}: ${issues.slice(0, most).join('; ')}${more}`);
+}
+
+const issuesOf = (error: z.ZodError | undefined, below: readonly string[]): string[] =>
+  (error?.issues ?? []).map(({ path, message }) => `${[...below, ...path.map(String)].join('.') || 'the file'}: ${message}`);
+
+function parsed(file: string, written: string): unknown {
+  try {
+    return parse(written);
+  } catch (error) {
+    throw unusable(`${file}: neither JSON nor YAML: ${error instanceof Error ? (error.message.split('\n')[0] ?? '') : String(error)}`);
+  }
+}
+
+const unwrapped = (document: unknown): unknown => (typeof document === 'object' && document !== null && 'facts' in document ? document.facts : document);
+
+const unusable = (why: string): KcoverError =>
+  new KcoverError('usage', why, { what: 'the facts cannot be used', try: 'kcover plan JOB --output json > facts.json writes such a file' });

@@ -1,0 +1,42 @@
+/** Everything that a plan is made from. `kcover plan --output json` prints it, and `--facts` takes it back. */
+
+import type { Fault } from '../../contract/faults.ts';
+import type { JobView } from '../../contract/jobs.ts';
+import type { CapacityFacts } from '../../contract/recovery-plan.ts';
+import type { AttemptFacts, Held } from '../../contract/recovery.ts';
+import type { Spent } from '../../contract/training-job.ts';
+
+export interface PlanFacts {
+  readonly schema: 1;
+  /** RFC 3339: when it was read. */
+  readonly at: string;
+  /** The worker's settings as a file has them; what is left out has its default. */
+  readonly settings: unknown;
+  /** Job, pods and nodes, as the worker looks at them. */
+  readonly attempt: AttemptFacts & { readonly job: JobView };
+  readonly known: Known;
+  /** A fault that nobody has seen: what would be done if somebody did. */
+  readonly imagined?: Fault;
+  /** Missing where nobody looked. */
+  readonly capacity?: CapacityFacts;
+  /** What could not be asked, a sentence each. */
+  readonly unseen: readonly string[];
+}
+
+/** What the workflows of the job know. */
+export interface Known {
+  /** Faults that no stop has answered yet. */
+  readonly fresh: readonly Fault[];
+  /** Faults that an earlier stop of the open recovery answered. */
+  readonly answered: readonly Fault[];
+  readonly spent: readonly Spent[];
+  /** RFC 3339: pods created before it belong to an attempt that was stopped. */
+  readonly attemptStartedAt?: string;
+  /** A person has paused this job. */
+  readonly paused?: Held;
+  /** The recovery that is open now. */
+  readonly open?: { readonly incident: string; readonly stops: number; readonly attempts: number; readonly asked: boolean };
+}
+
+/** A job of which Temporal knows nothing. */
+export const nothingKnown: Known = { fresh: [], answered: [], spent: [] };

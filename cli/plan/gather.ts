@@ -1,0 +1,88 @@
+/** Reads what a plan is made from: the job, its pods and nodes as the worker sees them, and what Temporal knows. */
+
+import type { Client } from '@temporalio/client';
+import { KcoverError } from '../../contract/errors.ts';
+import type { Fault } from '../../contract/faults.ts';
+import type { JobView } from '../../contract/jobs.ts';
+import type { NodeView } from '../../contract/nodes.ts';
+import type { AttemptFacts } from '../../contract/recovery.ts';
+import type { WorkerSettings } from '../../contract/settings.schema.ts';
+import type { Kube } from '../../kube/connection.ts';
+import { readJob } from '../../kube/jobs.ts';
+import { nodeView, readNode } from '../../kube/nodes.ts';
+import { inParallel } from '../../kube/parallel.ts';
+import { podsOfJob } from '../../kube/pods.ts';
+import type { Session } from '../session.ts';
+import { type Known, nothingKnown, type PlanFacts } from './facts.ts';
+import { type Imagining, imagine } from './imagined.ts';
+import { readPermission, readKnown } from './known.ts';
+import { withRoom } from './room.ts';
+
+/** What was typed. */
+export interface Wish {
+  /** As it was found under its name. */
+  readonly job: JobView;
+  readonly fault?: Pick<Imagining, 'code' | 'node' | 'pod' | 'by'> | undefined;
+  readonly settings: WorkerSettings;
+  /** The same as a file would have them. */
+  readonly written: unknown;
+  readonly now: number;
+}
+
+/** Throws when Kubernetes does not answer; that Temporal does not is told in `unseen`. */
+export async function gatherFacts(session: Session, { job: { ref }, fault, settings, written, now }: Wish): Promise<PlanFacts> {
+  const kube = await session.kube();
+  const { taint } = settings.quarantine;
+  const at = new Date(now).toISOString();
+  const [job, { present: pods, leaving }] = await Promise.all([readJob(kube, ref, taint), podsOfJob(kube, ref)]);
+  if (!job) throw new KcoverError('not-found', `${ref.name} was deleted a moment ago`, { what: 'there is no such job' });
+  const imagined = fault && imagine({ ...fault, job: ref, pods, at });
+
+  const told = await askedOf(session, (client) => readKnown(client, ref));
+  const known = told.answer ?? nothingKnown;
+  const nodes = await readNodes(kube, [...known.fresh, ...known.answered], imagined, taint);
+  const open = nodes.filter(({ taint: its }) => !its).map(({ name }) => name);
+  const permission = await askedOf(session, (client) => readPermission(client, open));
+  const attempt: PlanFacts['attempt'] = { job, pods, ...(leaving.length > 0 && { leaving }), nodes, ...(permission.answer ?? { undecided: [] }) };
+  const unseen = unseenOf(told, permission);
+  const facts: PlanFacts = { schema: 1, at, settings: written, attempt, known, ...(imagined && { imagined }), unseen };
+  return withRoom(kube, facts, settings);
+}
+
+interface Asked<T> {
+  readonly answer?: T | undefined;
+  readonly failure?: KcoverError;
+}
+
+/** What Temporal does not answer is missing, and said. */
+async function askedOf<T>(session: Session, ask: (client: Client) => Promise<T>): Promise<Asked<T>> {
+  try {
+    return { answer: await ask(await session.temporal()) };
+  } catch (error) {
+    if (error instanceof KcoverError && error.code.startsWith('temporal.')) return { failure: error };
+    throw error;
+  }
+}
+
+function unseenOf(told: Asked<Known | undefined>, permission: Asked<Pick<AttemptFacts, 'paused' | 'undecided'>>): string[] {
+  const because = (told.failure ?? permission.failure)?.because;
+  return [
+    ...(told.failure ? [`faults that wait, and what was spent: ${because}`] : []),
+    ...(permission.failure ? [`whether kcover is paused: ${because}`] : []),
+    ...(!told.failure && told.answer === undefined ? ['no workflow looks after the job: nobody waits with a fault, and nothing was spent'] : []),
+  ];
+}
+
+async function readNodes(
+  kube: Kube,
+  faults: readonly Fault[],
+  imagined: Fault | undefined,
+  taint: WorkerSettings['quarantine']['taint'],
+): Promise<readonly NodeView[]> {
+  const names = [...new Set([...faults, ...(imagined ? [imagined] : [])].flatMap(({ node }) => node ?? []))];
+  const found = await inParallel(names, (name) => readNode(kube, name));
+  const views = found.flatMap((node) => (node ? [nodeView(node, taint)] : []));
+  if (imagined?.node !== undefined && !views.some(({ name }) => name === imagined.node))
+    throw new KcoverError('not-found', `there is no node ${imagined.node}`, { what: 'there is no such node', try: 'kubectl get nodes' });
+  return views;
+}

@@ -1,0 +1,107 @@
+/** Asks Temporal what the workflows of a job know. Histories answer also where no worker runs. */
+
+import type { Client } from '@temporalio/client';
+import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
+import { KcoverError } from '../../contract/errors.ts';
+import { clusterWorkflowId, jobWorkflowId, nodeWorkflowId } from '../../contract/ids.ts';
+import type { JobRef } from '../../contract/jobs.ts';
+import { type FaultsObserved, type OperatorWish, signals, updates } from '../../contract/messages.ts';
+import type { AttemptFacts, RecoveryInput, RecoveryOutcome, StopResult } from '../../contract/recovery.ts';
+import type { JobInput } from '../../contract/training-job.ts';
+import { askTemporal } from '../temporal.ts';
+import { statusOf } from '../workflows.ts';
+import type { Known } from './facts.ts';
+import { foldJob, foldRecovery, type Moment } from './told.ts';
+
+type History = Awaited<ReturnType<ReturnType<Client['workflow']['getHandle']>['fetchHistory']>>;
+type Event = NonNullable<History['events']>[number];
+type Payloads = Parameters<typeof decodeArrayFromPayloads>[1];
+
+/** What the job's workflow and its open recovery know; undefined when none looks after the job. */
+export async function readKnown(client: Client, job: JobRef): Promise<Known | undefined> {
+  const told = await unlessGone(readWorkflow<JobInput>(client, jobWorkflowId(job)));
+  if (told === undefined) return undefined;
+  const { open, ...known } = foldJob(told.input, told.moments);
+  const recovery = open === undefined ? undefined : await unlessGone(readWorkflow<RecoveryInput>(client, open));
+  if (recovery?.input === undefined || recovery.closed) return { ...known, answered: [] };
+  return { ...known, ...foldRecovery(recovery.input, recovery.moments) };
+}
+
+/** Who paused the whole cluster, and which of the nodes are still being judged. */
+export async function readPermission(client: Client, nodes: readonly string[]): Promise<Pick<AttemptFacts, 'paused' | 'undecided'>> {
+  const cluster = await unlessGone(statusOf(client, 'cluster', clusterWorkflowId));
+  const judged = await Promise.all(nodes.map((node) => unlessGone(statusOf(client, 'nodeQuarantine', nodeWorkflowId(node)))));
+  const undecided = judged.flatMap((status) => (status?.phase === 'deciding' ? [{ node: status.node, because: status.because }] : []));
+  const { paused } = cluster ?? {};
+  return { undecided, ...(paused && { paused: { by: paused.by, reason: paused.reason } }) };
+}
+
+async function unlessGone<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof KcoverError && error.code === 'not-found') return undefined;
+    throw error;
+  }
+}
+
+interface Read<Input> {
+  readonly input: Input | undefined;
+  readonly moments: readonly Moment[];
+  readonly closed: boolean;
+}
+
+async function readWorkflow<Input>(client: Client, workflowId: string): Promise<Read<Input>> {
+  const { events } = await askTemporal(client, `read ${workflowId}`, () => client.workflow.getHandle(workflowId).fetchHistory());
+  const all = events ?? [];
+  const input = await decoded<Input>(client, all[0]?.workflowExecutionStartedEventAttributes?.input?.payloads);
+  const stops = new Set(
+    all.flatMap((event) => (event.activityTaskScheduledEventAttributes?.activityType?.name === 'stopAttempt' ? [String(event.eventId)] : [])),
+  );
+  const moments: Moment[] = [];
+  for (const event of all) {
+    const moment = await momentOf(client, event, stops);
+    if (moment) moments.push(moment);
+  }
+  return { input, moments, closed: isClose(all.at(-1)) };
+}
+
+/** One that was ended from outside reported nothing to its job. */
+const isClose = (last: Event | undefined): boolean =>
+  Boolean(
+    last?.workflowExecutionCompletedEventAttributes ??
+    last?.workflowExecutionFailedEventAttributes ??
+    last?.workflowExecutionTimedOutEventAttributes ??
+    last?.workflowExecutionCanceledEventAttributes ??
+    last?.workflowExecutionTerminatedEventAttributes,
+  );
+
+/** `stops`: ids of the events that asked for a stop. */
+async function momentOf(client: Client, event: Event, stops: ReadonlySet<string>): Promise<Moment | undefined> {
+  const at = timeOf(event);
+  const began = event.startChildWorkflowExecutionInitiatedEventAttributes?.workflowId;
+  if (began) return { at, kind: 'began', incident: began };
+  const signalled = event.workflowExecutionSignaledEventAttributes;
+  if (signalled) return signalMoment(client, at, signalled.signalName ?? '', signalled.input?.payloads);
+  const wished = event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest?.input;
+  if (wished?.name === updates.pause) return { at, kind: 'paused', by: await decoded<OperatorWish>(client, wished.args?.payloads) };
+  if (wished?.name === updates.resume) return { at, kind: 'paused', by: undefined };
+  const done = event.activityTaskCompletedEventAttributes;
+  if (done && stops.has(String(done.scheduledEventId)))
+    return (await decoded<StopResult>(client, done.result?.payloads))?.kind === 'stopped' ? { at, kind: 'stopped' } : undefined;
+  return undefined;
+}
+
+async function signalMoment(client: Client, at: number, name: string, payloads: Payloads): Promise<Moment | undefined> {
+  if (name === signals.faultsObserved) return { at, kind: 'faults', faults: (await decoded<FaultsObserved>(client, payloads))?.faults ?? [] };
+  if (name !== signals.recoveryEnded) return undefined;
+  const report = await decoded<RecoveryOutcome>(client, payloads);
+  return report && { at, kind: 'ended', report };
+}
+
+const timeOf = ({ eventTime }: Event): number => Number(eventTime?.seconds ?? 0) * 1000 + Math.floor((eventTime?.nanos ?? 0) / 1e6);
+
+async function decoded<T>(client: Client, payloads: Payloads): Promise<T | undefined> {
+  const [first] = await decodeArrayFromPayloads(client.options.loadedDataConverter, payloads);
+  return first as T | undefined;
+}

@@ -1,0 +1,49 @@
+/** The page of `kcover plan`. Pure. */
+
+import { jobTitle } from '../../contract/jobs.ts';
+import { properties, table } from '../output.ts';
+import type { PlanFacts } from './facts.ts';
+import type { Plan } from './plan.ts';
+import type { Step } from './steps.ts';
+
+const does: Readonly<Record<Plan['does'], string>> = {
+  stops: 'would stop pods',
+  holds: 'would hold: nothing is stopped until that changes',
+  nothing: 'would do nothing',
+};
+
+export function pageOf(facts: PlanFacts, plan: Plan): string {
+  const { attempt, known, imagined, unseen } = facts;
+  const { ref } = attempt.job;
+  const paused = [attempt.paused && `kcover by ${attempt.paused.by}`, known.paused && `the job by ${known.paused.by}`].filter(Boolean).join(', ');
+  return [
+    `${ref.namespace}/${jobTitle(ref)}   ${does[plan.does]}`,
+    properties([
+      ['because', plan.because],
+      ['try', plan.try],
+      ['training', severityOf(plan)],
+      ['imagined', imagined && `${imagined.code}${imagined.node === undefined ? '' : ` on ${imagined.node}`}: nobody has seen it`],
+      ['paused', paused],
+      ['open', known.open?.incident],
+      ['ignored', plan.ignored.join('; ')],
+      ['not seen', unseen.join('; ')],
+      ['facts of', facts.at],
+    ]),
+    ...tableOf(plan.steps.filter(({ otherwise }) => !otherwise)),
+    ...tableOf(
+      plan.steps.filter(({ otherwise }) => otherwise),
+      'if nothing stood in the way:',
+    ),
+  ].join('\n');
+}
+
+/** As far as the faults tell. */
+function severityOf({ decisions: { recovery } }: Plan): string | undefined {
+  return recovery?.kind === 'stop' || recovery?.kind === 'end' ? recovery.plan?.severity : undefined;
+}
+
+function tableOf(steps: readonly Step[], title?: string): string[] {
+  if (steps.length === 0) return [];
+  const rows = steps.map(({ step, what, because }) => [step, what, because]);
+  return ['', ...(title === undefined ? [] : [title]), table(['step', 'what', 'because'], rows)];
+}

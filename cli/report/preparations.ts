@@ -1,0 +1,21 @@
+/** What came before the stops of a recovery: who was asked, what was saved, whether there was room; pure. */
+
+import type { IncidentRecord } from '../../contract/recovery.ts';
+import { formatDuration } from '../../contract/duration.ts';
+import { list, plain } from './markdown.ts';
+
+export const approvalsOf = ({ approvals = [] }: IncidentRecord): string | undefined =>
+  approvals.length === 0
+    ? undefined
+    : list(approvals.map(({ approved, by, reason, at }) => `${plain(at)} **${approved ? 'approved' : 'denied'}** by ${plain(by)}: ${plain(reason)}`));
+
+export const checkpointsOf = ({ checkpoints = [] }: IncidentRecord): string | undefined =>
+  checkpoints.length === 0 ? undefined : list(checkpoints.map((one) => `Attempt ${one.attempt}: **${one.kind}**${waited(one)}: ${plain(one.because)}`));
+
+const waited = (one: NonNullable<IncidentRecord['checkpoints']>[number]): string => ('waitedMs' in one ? ` after ${formatDuration(one.waitedMs)}` : '');
+
+export function roomOf({ capacity = [], pods }: IncidentRecord): string | undefined {
+  if (capacity.length === 0 && !pods) return undefined;
+  const decided = capacity.map(({ at, kind, because }) => `${new Date(at).toISOString()} **${kind}**: ${plain(because)}`);
+  return list([...decided, ...(pods ? [`It went on with ${pods.after} pods instead of ${pods.before}.`] : [])]);
+}

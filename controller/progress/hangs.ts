@@ -1,0 +1,97 @@
+/** Training that stands still although everything runs, told once for each standstill. */
+
+import type { Fault } from '../../contract/faults.ts';
+import type { JobRef, JobView } from '../../contract/jobs.ts';
+import type { JobProgress } from '../../contract/progress.ts';
+import type { TrainingPod } from '../../kube/training-pods.ts';
+import { hangFault, type HangSettings, judgeHang, type Standstill } from '../../policy/hang.ts';
+import { isResting } from '../../policy/pace.ts';
+
+export interface HangOptions {
+  readonly settings: HangSettings;
+  /** The job, by UID, as its watch knows it. */
+  readonly job: (uid: string) => Pick<JobView, 'optedIn' | 'finished' | 'suspension' | 'podsExpected' | 'wishes'> | undefined;
+  /** The pod, by UID, as it is now. */
+  readonly pod: (uid: string) => TrainingPod | undefined;
+  /** How many pods of the job, by UID, work. */
+  readonly working: (uid: string) => number;
+  /** Whether steps that are made on this node would be heard. */
+  readonly hears: (node: string) => boolean;
+  /** `onLost`: nobody was told. */
+  readonly raise: (job: JobRef, fault: Fault, onLost: () => void) => void;
+  /** Monotonic, ms. */
+  readonly now: () => number;
+}
+
+export interface Hangs {
+  /** What the rank that speaks for its job has told. */
+  hear(pod: TrainingPod, progress: JobProgress): void;
+  /** Judges all jobs; to be called every second. */
+  look(): void;
+  forget(uid: string): void;
+}
+
+interface Watched extends Standstill {
+  readonly pod: TrainingPod;
+}
+
+/** Who comes to look so late was stopped itself: what was told meanwhile may still wait to be read, ms. */
+const asleepMs = 10_000;
+/** Jobs that are remembered; whoever has been silent for longest is forgotten first. */
+const mostJobs = 10_000;
+
+export function watchHangs(options: HangOptions): Hangs {
+  const { settings, now } = options;
+  /** By job; who was heard last comes last. */
+  const watched = new Map<string, Watched>();
+  /** By job: when the standstill began that was told. */
+  const told = new Map<string, number>();
+  let lookedAt = now();
+
+  function hear(pod: TrainingPod, progress: JobProgress): void {
+    const { uid } = pod.job;
+    const before = watched.get(uid);
+    const stands = before !== undefined && isSameRun(before.pod, pod) && before.progress.step === progress.step;
+    const turned = stands && isResting(before.progress.phase) !== isResting(progress.phase);
+    watched.delete(uid);
+    watched.set(uid, stands ? { ...before, progress, ...(turned && { turnedAt: now() }) } : { pod, progress, movedAt: now() });
+    const [oldest] = watched.keys();
+    if (watched.size > mostJobs && oldest !== undefined) forget(oldest);
+  }
+
+  function look(): void {
+    const at = now();
+    const slept = at - lookedAt > asleepMs;
+    lookedAt = at;
+    for (const [uid, seen] of watched) {
+      if (slept || !canBeJudged(uid, seen.pod)) watched.set(uid, { ...seen, excusedAt: at });
+      else if (told.get(uid) !== seen.movedAt) judge(seen, at);
+    }
+  }
+
+  /** The silence of a job says something only while all of it runs, and could be heard. */
+  function canBeJudged(uid: string, speaker: TrainingPod): boolean {
+    const job = options.job(uid);
+    if (!job?.optedIn || job.finished || job.suspension || job.wishes?.hang === 'ignore') return false;
+    const pod = options.pod(speaker.uid);
+    return pod?.present === true && isSameRun(pod, speaker) && options.working(uid) >= job.podsExpected && options.hears(pod.node);
+  }
+
+  function judge({ pod, ...seen }: Watched, at: number): void {
+    const decision = judgeHang(seen, settings, at);
+    if (decision.kind === 'waits') return;
+    const { job, uid } = pod;
+    told.set(job.uid, seen.movedAt);
+    options.raise(job, hangFault(job, uid, seen.progress, decision.because, new Date().toISOString()), () => told.delete(job.uid));
+  }
+
+  function forget(uid: string): void {
+    watched.delete(uid);
+    told.delete(uid);
+  }
+
+  return { hear, look, forget };
+}
+
+/** The same containers, not started again. */
+const isSameRun = (a: TrainingPod, b: TrainingPod): boolean => a.uid === b.uid && a.startedAt === b.startedAt;

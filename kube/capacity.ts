@@ -1,0 +1,133 @@
+/** Reads what decides whether the next attempt of a job finds room: every node, and what the pods on it ask for. */
+
+import type { KubernetesObject, V1LabelSelector, V1Node, V1NodeSelectorTerm, V1Pod, V1PodSpec, V1PodTemplateSpec } from '@kubernetes/client-node';
+import type { JobRef } from '../contract/jobs.ts';
+import type { Amounts, Labels, NodeRoom, PodShape, Requirement, Room } from '../contract/placement.ts';
+import type { Kube } from './connection.ts';
+import { jobKinds } from './job-kinds/index.ts';
+import { readJobObject } from './jobs.ts';
+import { jobWithPods } from './made-jobs.ts';
+import { readinessOf } from './nodes.ts';
+import { added, amountsOf, requestsOf } from './pod-requests.ts';
+import { belongsTo, listMatchingPods } from './pods.ts';
+import { pagesOf } from './requests.ts';
+
+/** Room for the pods of these UIDs, or for all of the job: as if they were not there now. Undefined when the job is gone. */
+export async function readRoom(kube: Kube, job: JobRef, pods: readonly string[] | undefined): Promise<Room | undefined> {
+  // Where it made another job of its templates, that one has them whole.
+  const theirs = (await jobWithPods(kube, job)) ?? job;
+  const object = await readJobObject(kube, theirs);
+  if (!object) return undefined;
+  const shapes = pods ? shapesOfPods(theirs, await listMatchingPods(kube, theirs), new Set(pods)) : shapesOf(theirs, object);
+  const goes = (pod: V1Pod): boolean => (pods ? pods.includes(pod.metadata?.uid ?? '') : belongsTo(theirs, pod));
+  const keepsAway = shapes.some(({ apart }) => apart.length > 0);
+  const [nodes, loads] = await Promise.all([readNodes(kube), readLoads(kube, goes, keepsAway ? job.namespace : undefined)]);
+  const sizes = jobKinds[job.kind].reshaping?.sizes(object);
+  return { nodes: nodes.map((node) => ({ ...node, ...loads.get(node.name) })), shapes, ...(sizes && { sizes }) };
+}
+
+async function readNodes(kube: Kube): Promise<NodeRoom[]> {
+  const nodes: NodeRoom[] = [];
+  for await (const page of pagesOf<V1Node>(kube, '/api/v1/nodes', {}, 'list the nodes')) nodes.push(...page.map(nodeRoom));
+  return nodes;
+}
+
+/** A node with nothing on it. */
+export function nodeRoom(node: V1Node): NodeRoom {
+  return {
+    name: node.metadata?.name ?? '',
+    ready: readinessOf(node).ready,
+    unschedulable: node.spec?.unschedulable === true,
+    taints: (node.spec?.taints ?? []).map(({ key, value, effect }) => ({ key, effect, ...(value && { value }) })),
+    labels: node.metadata?.labels ?? {},
+    allocatable: amountsOf(node.status?.allocatable),
+    used: {},
+  };
+}
+
+type Load = Pick<NodeRoom, 'used' | 'podLabels'>;
+
+/** By node; of pods in `namespace` their labels too. Pods that ended hold nothing, and the server leaves them out. */
+async function readLoads(kube: Kube, goes: (pod: V1Pod) => boolean, namespace: string | undefined): Promise<ReadonlyMap<string, Load>> {
+  const loads = new Map<string, { used: Amounts; podLabels: Labels[] }>();
+  const query = { fieldSelector: 'status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!=' };
+  for await (const page of pagesOf<V1Pod>(kube, '/api/v1/pods', query, 'list the pods of all nodes')) {
+    for (const pod of page.filter((one) => !goes(one))) {
+      const node = pod.spec?.nodeName ?? '';
+      const load = loads.get(node) ?? { used: {}, podLabels: [] };
+      load.used = added(load.used, requestsOf(pod.spec));
+      if (namespace !== undefined && pod.metadata?.namespace === namespace) load.podLabels.push(pod.metadata.labels ?? {});
+      loads.set(node, load);
+    }
+  }
+  return loads;
+}
+
+/** One for each role of the next attempt. */
+export function shapesOf(job: JobRef, object: KubernetesObject): PodShape[] {
+  const entry = jobKinds[job.kind];
+  const given = labelsIn(entry.podSelector(job));
+  return entry
+    .roles(object)
+    .filter(({ replicas }) => replicas > 0)
+    .map(({ replicas, template, scales }) => shapeOf(template, { count: replicas, fixed: !scales, given, namespace: job.namespace }));
+}
+
+/** Pods that are to be replaced come back as they were. Those that are alike count together, for every shape is tried on every node. */
+export function shapesOfPods(job: JobRef, pods: readonly V1Pod[], uids: ReadonlySet<string>): PodShape[] {
+  const shapes = new Map<string, PodShape>();
+  for (const pod of pods.filter(({ metadata }) => uids.has(metadata?.uid ?? ''))) {
+    const { labels, ...shape } = shapeOf(pod, { count: 1, fixed: true, given: {}, namespace: job.namespace });
+    // Each has a number of its own among its labels, and only who keeps apart asks for them.
+    const alike = { ...shape, labels: shape.apart.length > 0 ? labels : {} };
+    const key = JSON.stringify(alike);
+    shapes.set(key, { ...alike, count: (shapes.get(key)?.count ?? 0) + 1 });
+  }
+  return [...shapes.values()];
+}
+
+/** Labels that the job's controller gives its pods. */
+const labelsIn = (selector: string): Labels => Object.fromEntries(selector.split(',').map((each) => each.split('=')));
+
+interface About {
+  readonly count: number;
+  readonly fixed: boolean;
+  readonly given: Labels;
+  readonly namespace: string;
+}
+
+function shapeOf(template: Pick<V1PodTemplateSpec, 'metadata' | 'spec'> | undefined, { count, fixed, given, namespace }: About): PodShape {
+  const spec = template?.spec;
+  return {
+    count,
+    fixed,
+    requests: requestsOf(spec),
+    labels: { ...template?.metadata?.labels, ...given },
+    nodes: nodeTerms(spec),
+    tolerations: spec?.tolerations ?? [],
+    apart: apartFrom(spec, namespace),
+  };
+}
+
+/** The selector in every alternative of the required affinity. */
+function nodeTerms(spec: V1PodSpec | undefined): Requirement[][] {
+  const selector = Object.entries(spec?.nodeSelector ?? {}).map(([key, value]) => ({ key, operator: 'In', values: [value] }));
+  const terms = spec?.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution?.nodeSelectorTerms;
+  if (terms) return terms.map((term) => [...selector, ...expressions(term)]);
+  return selector.length > 0 ? [selector] : [];
+}
+
+const expressions = (term: V1NodeSelectorTerm): Requirement[] => term.matchExpressions ?? [];
+
+/** Required, for single nodes, and in the job's own namespace: what keeps the ranks of a job on a node each. */
+function apartFrom(spec: V1PodSpec | undefined, namespace: string): Requirement[][] {
+  const terms = spec?.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
+  return terms
+    .filter(({ topologyKey, namespaces }) => topologyKey === 'kubernetes.io/hostname' && (namespaces === undefined || namespaces.includes(namespace)))
+    .flatMap(({ labelSelector }) => (labelSelector ? [requirementsOf(labelSelector)] : []));
+}
+
+const requirementsOf = ({ matchLabels = {}, matchExpressions = [] }: V1LabelSelector): Requirement[] => [
+  ...Object.entries(matchLabels).map(([key, value]) => ({ key, operator: 'In', values: [value] })),
+  ...matchExpressions,
+];

@@ -1,0 +1,105 @@
+/** JobSet of jobset.x-k8s.io/v1alpha2: its pods are those of the batch Jobs that it makes. Read in the source of 0.10.1. */
+
+import type { KubernetesObject, V1JobSpec, V1Pod } from '@kubernetes/client-node';
+import type { JobRef, JobView } from '../../contract/jobs.ts';
+import type { JobKindEntry, JobRole, QuarantineTaint } from './entry.ts';
+import { type Condition, finishedBy, isRestartPolicy, queueOf, viewOf } from './view.ts';
+
+const label = (name: string): string => `jobset.sigs.k8s.io/${name}`;
+
+interface ReplicatedJob {
+  readonly name: string;
+  readonly replicas?: number;
+  readonly template?: { readonly spec?: V1JobSpec };
+}
+
+interface JobSet extends KubernetesObject {
+  readonly spec?: { readonly suspend?: boolean; readonly replicatedJobs?: readonly ReplicatedJob[] };
+  readonly status?: {
+    readonly conditions?: readonly Condition[];
+    readonly replicatedJobsStatus?: readonly { readonly name: string; readonly succeeded?: number }[];
+  };
+}
+
+/** Pods of a JobSet and, as that carries its name, of a TrainJob. */
+export const podsOfSets = label('jobset-name');
+export const selectorOfSet = ({ name }: JobRef): string => `${podsOfSets}=${name}`;
+
+/** Whether a batch Job of the JobSet of this name controls the pod: the labels alone anybody can write. */
+export function isOfSet(name: string, { metadata }: V1Pod): boolean {
+  const owner = metadata?.ownerReferences?.find(({ controller }) => controller === true);
+  const ofJob = owner?.kind === 'Job' && owner.apiVersion.startsWith('batch/') && owner.name.startsWith(`${name}-`);
+  return ofJob && metadata?.labels?.[podsOfSets] === name;
+}
+
+/** JobSets before 0.9 tell no UID. */
+function owns(job: JobRef, pod: V1Pod): boolean {
+  const uid = pod.metadata?.labels?.[label('jobset-uid')];
+  return isOfSet(job.name, pod) && (uid === undefined || uid === job.uid);
+}
+
+/** Why deleting the pods of a JobSet, or of what is made of one, is no way to stop it. */
+export const failsWhenDeleted: JobView['failsWhenDeleted'] = {
+  because: 'its batch Jobs count deleted pods as failures',
+  try: 'take the job out of the queue',
+};
+
+function view(object: KubernetesObject, taint: QuarantineTaint): JobView {
+  const set: JobSet = object;
+  const podsOf = roles(object);
+  return viewOf(
+    object,
+    {
+      kind: 'JobSet',
+      roles: podsOf,
+      podsExpected: podsOf.reduce((sum, { replicas }) => sum + replicas, 0),
+      suspended: isSuspended(object),
+      canStopBy: queueOf(object) === undefined ? ['suspend'] : [],
+      failsWhenDeleted,
+      finished: finishedBy(set.status?.conditions, 'Completed', 'Failed'),
+    },
+    taint,
+  );
+}
+
+function roles(object: KubernetesObject): readonly JobRole[] {
+  const set: JobSet = object;
+  return (set.spec?.replicatedJobs ?? []).map((each) => roleOf(set, each));
+}
+
+/** Jobs that succeeded are not run again. */
+function roleOf({ status }: JobSet, { name, replicas = 1, template }: ReplicatedJob): JobRole {
+  const succeeded = status?.replicatedJobsStatus?.find((each) => each.name === name)?.succeeded ?? 0;
+  const { parallelism = 1, completions, template: pod } = template?.spec ?? {};
+  const policy = pod?.spec?.restartPolicy;
+  return {
+    replicas: Math.max(0, replicas - succeeded) * Math.min(parallelism, completions ?? parallelism),
+    restartPolicy: isRestartPolicy(policy) ? policy : 'OnFailure',
+    template: pod,
+  };
+}
+
+function isSuspended(object: KubernetesObject): boolean {
+  const set: JobSet = object;
+  return set.spec?.suspend === true;
+}
+
+export const jobSet: JobKindEntry = {
+  kind: 'JobSet',
+  apiVersion: 'jobset.x-k8s.io/v1alpha2',
+  group: 'jobset.x-k8s.io',
+  version: 'v1alpha2',
+  plural: 'jobsets',
+  podsOfKind: podsOfSets,
+  podSelector: selectorOfSet,
+  owns,
+  view,
+  suspend: (suspended) => ({ suspend: suspended }),
+  isSuspended,
+  keepsEndedPods: true,
+  roleOf: (labels) => roleIn(labels[label('replicatedjob-name')]),
+  succeedsWith: () => undefined,
+  roles,
+};
+
+const roleIn = (name: string | undefined) => (name === undefined ? undefined : { role: name.toLowerCase() });

@@ -1,0 +1,59 @@
+/** Another size for a job of the Kubeflow training operator: another number of workers, whatever other roles it has. */
+
+import type { KubernetesObject } from '@kubernetes/client-node';
+import type { JobSizes } from '../../contract/placement.ts';
+import type { Reshaping } from './entry.ts';
+import type { KubeflowJob, KubeflowKind, Role } from './kubeflow-kind.ts';
+
+/** In lower case. */
+export const scalingRole = 'worker';
+
+export const replicasOf = ({ fillsIn }: KubeflowKind, name: string, { replicas }: Role): number => replicas ?? fillsIn.replicas?.[name] ?? 1;
+
+/** Roles under the names that the object has them, in any case. */
+const rolesAsWritten = ({ roles }: KubeflowKind, { spec }: KubeflowJob): (readonly [name: string, role: Role])[] =>
+  Object.entries((spec?.[roles] ?? {}) as Readonly<Record<string, Role>>);
+
+export const kubeflowReshaping = (data: KubeflowKind): Reshaping => ({
+  templates: true,
+  sizes: (object) => sizes(data, object),
+  patch: (object, { pods, priorityClass }) => {
+    const job: KubeflowJob = object;
+    const workers = pods === undefined ? undefined : workersAt(data, job, pods);
+    const roles = rolesAsWritten(data, job).map(([name]) => [
+      name,
+      {
+        ...(workers !== undefined && name.toLowerCase() === scalingRole && { replicas: workers }),
+        ...(priorityClass !== undefined && { template: { spec: { priorityClassName: priorityClass } } }),
+      },
+    ]);
+    return { [data.roles]: Object.fromEntries(roles), ...(pods !== undefined && fewerTogether(job, pods)) };
+  },
+});
+
+/** A gang scheduler that waits for more pods than there are would wait for ever. */
+function fewerTogether({ spec }: KubeflowJob, pods: number): object {
+  const minAvailable = spec?.runPolicy?.schedulingPolicy?.minAvailable ?? 0;
+  return minAvailable > pods ? { runPolicy: { schedulingPolicy: { minAvailable: pods } } } : {};
+}
+
+const podsIn = (data: KubeflowKind, job: KubeflowJob): number => rolesAsWritten(data, job).reduce((sum, [name, role]) => sum + countOf(data, name, role), 0);
+const workersIn = (data: KubeflowKind, job: KubeflowJob): number =>
+  rolesAsWritten(data, job).reduce((sum, [name, role]) => (name.toLowerCase() === scalingRole ? sum + countOf(data, name, role) : sum), 0);
+const countOf = (data: KubeflowKind, name: string, role: Role): number => replicasOf(data, name.toLowerCase(), role);
+
+const workersAt = (data: KubeflowKind, job: KubeflowJob, pods: number): number => pods - (podsIn(data, job) - workersIn(data, job));
+
+function sizes(data: KubeflowKind, object: KubernetesObject): JobSizes | undefined {
+  const job: KubeflowJob = object;
+  const workers = workersIn(data, job);
+  if (workers === 0) return undefined;
+  const now = podsIn(data, job);
+  return { now, least: now - workers + Math.min(workers, leastWorkers(job, workers)) };
+}
+
+/** As the operator reads a policy that names one bound, or none: the other is the same, or both are what there is. */
+function leastWorkers({ spec }: KubeflowJob, workers: number): number {
+  const elastic = spec?.elasticPolicy ?? undefined;
+  return elastic ? Math.max(1, elastic.minReplicas ?? elastic.maxReplicas ?? workers) : 1;
+}

@@ -1,0 +1,95 @@
+/** TrainJob of trainer.kubeflow.org/v1alpha1: it makes a JobSet of its own name, whose pods are its pods. Read in the source of trainer 2.0 and the main branch. */
+
+import type { KubernetesObject, V1ObjectMeta, V1PodSpec, V1PodTemplateSpec, V1ResourceRequirements } from '@kubernetes/client-node';
+import type { JobView } from '../../contract/jobs.ts';
+import type { JobKindEntry, JobRole, QuarantineTaint } from './entry.ts';
+import { failsWhenDeleted, isOfSet, jobSet, podsOfSets, selectorOfSet } from './jobset.ts';
+import { type Condition, finishedBy, queueOf, viewOf } from './view.ts';
+
+/** A piece of a pod template that is laid over the one of the runtime. */
+interface Patch {
+  readonly metadata?: V1ObjectMeta;
+  readonly spec?: Partial<V1PodSpec>;
+}
+
+interface TrainJob extends KubernetesObject {
+  readonly spec?: {
+    readonly suspend?: boolean;
+    readonly trainer?: { readonly numNodes?: number; readonly resourcesPerNode?: V1ResourceRequirements };
+    /** Their names over the versions: 2.0, 2.1, and later. */
+    readonly podSpecOverrides?: readonly Partial<V1PodSpec>[];
+    readonly podTemplateOverrides?: readonly Patch[];
+    readonly runtimePatches?: readonly RuntimePatch[];
+  };
+  readonly status?: { readonly conditions?: readonly Condition[] };
+}
+
+interface RuntimePatch {
+  readonly trainingRuntimeSpec?: {
+    readonly template?: { readonly spec?: { readonly replicatedJobs?: readonly { readonly template?: { readonly spec?: { readonly template?: Patch } } }[] } };
+  };
+}
+
+function view(object: KubernetesObject, taint: QuarantineTaint): JobView {
+  const job: TrainJob = object;
+  return viewOf(
+    object,
+    {
+      kind: 'TrainJob',
+      roles: roles(object),
+      podsExpected: nodesOf(job),
+      suspended: isSuspended(object),
+      canStopBy: queueOf(object) === undefined ? ['suspend'] : [],
+      failsWhenDeleted,
+      finished: finishedBy(job.status?.conditions, 'Complete', 'Failed'),
+    },
+    taint,
+  );
+}
+
+/** Its templates stand in the runtime that it names; the object itself has only the number of nodes, their resources, and what it changes. */
+function roles(object: KubernetesObject): readonly JobRole[] {
+  const job: TrainJob = object;
+  const { spec = {} } = job;
+  const replicas = nodesOf(job);
+  const restartPolicy = 'OnFailure';
+  const resources = spec.trainer?.resourcesPerNode;
+  const node = { spec: { containers: [{ name: 'node', ...(resources && { resources }) }] } };
+  const patches: readonly Patch[] = [
+    ...(spec.podSpecOverrides ?? []).map((pod) => ({ spec: pod })),
+    ...(spec.podTemplateOverrides ?? []),
+    ...(spec.runtimePatches ?? []).flatMap(templatesOf),
+  ];
+  return [{ replicas, restartPolicy, template: node }, ...patches.map((patch) => ({ replicas: 0, restartPolicy, template: templateOf(patch) }) as const)];
+}
+
+const nodesOf = ({ spec }: TrainJob): number => spec?.trainer?.numNodes ?? 1;
+
+const templatesOf = ({ trainingRuntimeSpec }: RuntimePatch): Patch[] =>
+  (trainingRuntimeSpec?.template?.spec?.replicatedJobs ?? []).flatMap((each) => each.template?.spec?.template ?? []);
+
+const templateOf = ({ metadata, spec }: Patch): V1PodTemplateSpec => ({ ...(metadata && { metadata }), spec: { containers: [], ...spec } });
+
+function isSuspended(object: KubernetesObject): boolean {
+  const job: TrainJob = object;
+  return job.spec?.suspend === true;
+}
+
+export const trainJob: JobKindEntry = {
+  kind: 'TrainJob',
+  apiVersion: 'trainer.kubeflow.org/v1alpha1',
+  group: 'trainer.kubeflow.org',
+  version: 'v1alpha1',
+  plural: 'trainjobs',
+  podsOfKind: podsOfSets,
+  podSelector: selectorOfSet,
+  owns: (job, pod) => isOfSet(job.name, pod),
+  makes: 'JobSet',
+  view,
+  suspend: (suspended) => ({ suspend: suspended }),
+  isSuspended,
+  keepsEndedPods: true,
+  roleOf: jobSet.roleOf,
+  succeedsWith: () => undefined,
+  roles,
+};

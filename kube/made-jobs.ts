@@ -1,0 +1,24 @@
+/** Jobs that other jobs made, and back: a TrainJob makes a JobSet, a JobSet makes batch Jobs, and they have the pods. */
+
+import type { JobRef } from '../contract/jobs.ts';
+import type { Kube } from './connection.ts';
+import { isMade, jobKinds, jobPath, makerOf } from './job-kinds/index.ts';
+import { readObject } from './requests.ts';
+
+const read = (kube: Kube, job: JobRef) => readObject(kube, jobPath(job), `read ${jobKinds[job.kind].plural}/${job.name} in ${job.namespace}`);
+
+/** The job that can be stopped: the one that made this one, or its maker; itself where it stands alone, or is gone. One GET for each step. */
+export async function topJob(kube: Kube, job: JobRef): Promise<JobRef> {
+  const object = isMade(job.kind) ? await read(kube, job) : undefined;
+  const maker = object?.metadata?.uid === job.uid ? makerOf(object.metadata) : undefined;
+  return maker ? topJob(kube, maker) : job;
+}
+
+/** The job whose pods are those of this one: what it made under its own name, or itself. Undefined where that is not there, or is not of its making. */
+export async function jobWithPods(kube: Kube, job: JobRef): Promise<JobRef | undefined> {
+  const { makes } = jobKinds[job.kind];
+  if (makes === undefined) return job;
+  const made: JobRef = { ...job, kind: makes };
+  const metadata = (await read(kube, made))?.metadata;
+  return metadata && makerOf(metadata)?.uid === job.uid ? { ...made, uid: metadata.uid ?? '' } : undefined;
+}

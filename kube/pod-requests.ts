@@ -1,0 +1,59 @@
+/** What a pod asks its node for, as the scheduler counts it. */
+
+import type { V1Container, V1PodSpec } from '@kubernetes/client-node';
+import type { Amounts } from '../contract/placement.ts';
+
+type Quantities = Readonly<Record<string, string>>;
+
+/** The containers together, or whatever comes before them if that is more, and what the runtime needs beside them. Every pod is one of `pods`. */
+export function requestsOf(spec: Pick<V1PodSpec, 'containers' | 'initContainers' | 'overhead' | 'resources'> | undefined): Amounts {
+  let beside: Amounts = {};
+  let before: Amounts = {};
+  for (const container of spec?.initContainers ?? []) {
+    // A sidecar starts among the init containers and stays.
+    if (container.restartPolicy === 'Always') beside = added(beside, ofContainer(container));
+    else before = larger(before, added(beside, ofContainer(container)));
+  }
+  const together = (spec?.containers ?? []).reduce((sum, container) => added(sum, ofContainer(container)), beside);
+  const ofPod = amountsOf(withLimits(spec?.resources));
+  return { ...added({ ...larger(together, before), ...ofPod }, amountsOf(spec?.overhead)), pods: 1 };
+}
+
+const ofContainer = ({ resources }: V1Container): Amounts => amountsOf(withLimits(resources));
+
+/** Who names a limit only asks for as much. */
+const withLimits = (resources: V1Container['resources']): Quantities => ({ ...resources?.limits, ...resources?.requests });
+
+export const amountsOf = (quantities: Quantities | undefined): Amounts =>
+  Object.fromEntries(Object.entries(quantities ?? {}).map(([name, quantity]) => [name, amountOf(name, quantity)]));
+
+const suffixes: Readonly<Record<string, number>> = {
+  n: 1e-9,
+  u: 1e-6,
+  m: 1e-3,
+  k: 1e3,
+  M: 1e6,
+  G: 1e9,
+  T: 1e12,
+  P: 1e15,
+  E: 1e18,
+  Ki: 2 ** 10,
+  Mi: 2 ** 20,
+  Gi: 2 ** 30,
+  Ti: 2 ** 40,
+  Pi: 2 ** 50,
+  Ei: 2 ** 60,
+};
+
+/** Source: the scheduler, which counts cores in thousandths and all else in whole units, and rounds up. What is no quantity is 0. */
+function amountOf(resource: string, quantity: string): number {
+  const [, digits, suffix = ''] = /^([+-]?[\d.]+(?:[eE][+-]?\d+)?)([a-zA-Z]*)$/.exec(String(quantity)) ?? [];
+  const factor = suffix === '' ? 1 : (suffixes[suffix] ?? 0);
+  const amount = Number(digits ?? 0) * factor * (resource === 'cpu' ? 1000 : 1);
+  // 0.1 * 1000 * 1e-3 and the like are a little beside what is meant.
+  return Math.ceil(Number(amount.toPrecision(15)));
+}
+
+const names = (a: Amounts, b: Amounts): string[] => Object.keys({ ...a, ...b });
+const larger = (a: Amounts, b: Amounts): Amounts => Object.fromEntries(names(a, b).map((name) => [name, Math.max(a[name] ?? 0, b[name] ?? 0)]));
+export const added = (a: Amounts, b: Amounts): Amounts => Object.fromEntries(names(a, b).map((name) => [name, (a[name] ?? 0) + (b[name] ?? 0)]));

@@ -1,0 +1,23 @@
+/** Stand-by nodes: a taint keeps pods off them until a recovery takes it away. */
+
+import type { V1Node } from '@kubernetes/client-node';
+import { annotations } from '../contract/ids.ts';
+import type { QuarantineTaint } from './job-kinds/index.ts';
+import { type NodeEdit, quarantineTaint, readinessOf } from './nodes.ts';
+
+export interface SpareWish {
+  readonly incident: string;
+  /** Key of the taint of stand-by nodes. */
+  readonly spare: string;
+  readonly quarantine: QuarantineTaint;
+}
+
+/** Pure. Taken before by this incident, it has nothing to write; one that somebody has put back to stand by since is left there. */
+export function spareEdit(node: V1Node, { incident, spare, quarantine }: SpareWish): { readonly taken: boolean; readonly change?: NodeEdit } {
+  const taints = node.spec?.taints ?? [];
+  const standsBy = taints.some(({ key }) => key === spare);
+  const isOurs = node.metadata?.annotations?.[annotations.spareTaken] === incident;
+  if (isOurs || !standsBy) return { taken: isOurs && !standsBy };
+  if (!readinessOf(node).ready || node.spec?.unschedulable || quarantineTaint(node, quarantine)) return { taken: false };
+  return { taken: true, change: { taints: taints.filter(({ key }) => key !== spare), annotations: { [annotations.spareTaken]: incident } } };
+}

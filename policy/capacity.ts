@@ -1,0 +1,55 @@
+import type { CapacityRequest } from '../contract/activities.ts';
+import type { CapacityDecision } from '../contract/recovery-plan.ts';
+import type { WorkerSettings } from '../contract/settings.schema.ts';
+import type { Undated } from './decision.ts';
+
+type Decision = Undated<CapacityDecision>;
+
+/** Somebody elsewhere may end at any time; doubles while it lasts. */
+const lookAgainMs = 5000;
+
+/** Whether the next attempt finds room, and what is done when it does not. A choice that does not help is no reason to stop what could not start again: it holds. */
+export function decideCapacity(request: CapacityRequest, settings: WorkerSettings): Decision {
+  const { facts, plan, approved } = request;
+  if (facts.fit >= facts.needed) return { kind: 'go', because: `room for ${podsOf(facts.needed)}` };
+  const short = `room for ${facts.fit} of ${podsOf(facts.needed)} (${facts.because})`;
+  switch (plan.choice) {
+    case 'restart':
+      return { kind: 'go', because: `${short}; the others will wait for the scheduler` };
+    case 'spare':
+      return takeSpares(request, short);
+    case 'shrink':
+      return shrink(request, short);
+    case 'hold':
+      return hold(short, 'free or add nodes (kcover node list), or allow another choice: recovery.capacity');
+    case 'ask':
+      if (approved) return { kind: 'go', because: `${short}; a person agreed that the others wait for the scheduler` };
+      return { kind: 'ask', because: short, withinMs: settings.recovery.approval.within, otherwise: settings.recovery.approval.otherwise };
+  }
+}
+
+const podsOf = (count: number): string => `${count} ${count === 1 ? 'pod' : 'pods'}`;
+const hold = (because: string, advice: string): Decision => ({ kind: 'hold', because, try: advice, lookAgainMs });
+
+function takeSpares({ facts, sparesTaken }: CapacityRequest, short: string): Decision {
+  const advice = 'free or add nodes, or give others the taint of a stand-by node';
+  if (sparesTaken) return hold(`${short}, after stand-by nodes were taken`, advice);
+  if (facts.fitWithSpares < facts.needed) return hold(`${short}, and for ${facts.fitWithSpares} with stand-by nodes`, advice);
+  return { kind: 'spare', nodes: facts.spares, because: `${short}, and for all with ${facts.spares.join(', ')} from stand-by` };
+}
+
+/** The largest size that finds room, among those that job, kind and operator allow. */
+function shrink({ facts, plan, by }: CapacityRequest, short: string): Decision {
+  if (by !== 'suspend') return hold(`${short}, and only a job that is suspended can be made smaller`, 'set recovery.stop to suspend, or allow another choice');
+  if (!facts.sizes) return hold(`${short}, and this job cannot be made smaller`, 'free or add nodes, or allow another choice');
+  const { now } = facts.sizes;
+  const least = Math.max(plan.least, facts.sizes.least);
+  const most = Math.min(facts.fit, now - 1);
+  const allowed = plan.shapes ? plan.shapes.filter((size) => size >= least && size <= most) : most >= least ? [most] : [];
+  if (allowed.length > 0) {
+    const pods = Math.max(...allowed);
+    return { kind: 'shrink', pods, because: `${short}; it goes on with ${pods} instead of ${now}` };
+  }
+  const shapes = plan.shapes ? `, in sizes of ${plan.shapes.join(', ')}` : '';
+  return hold(`${short}, and it needs at least ${least}${shapes}`, 'free or add nodes, or lower kcover.io/min-replicas on the job');
+}

@@ -1,0 +1,192 @@
+import type { Amounts, Labels, NodeRoom, PlacementTaint, PlacementToleration, PodShape, Requirement, Room } from '../contract/placement.ts';
+import type { CapacityFacts } from '../contract/recovery-plan.ts';
+
+/** What `decideCapacity` looks at. `spare` is the key of the taint of stand-by nodes. */
+export function capacityOf({ nodes, shapes, sizes }: Room, spare: string): CapacityFacts {
+  const { fixedFit, ...placement } = findRoom(nodes, shapes, spare);
+  // A smaller job needs what does not fit as much as a whole one.
+  return { ...placement, ...(sizes && fixedFit && { sizes }) };
+}
+
+export interface Placement extends Omit<CapacityFacts, 'sizes'> {
+  /** All pods that every size of the job has are among those that fit. */
+  readonly fixedFit: boolean;
+}
+
+/**
+ * Puts pods on nodes as the scheduler could: taints, cordons, readiness, labels and free resources are what it filters by too.
+ * Best fit, and so the same answer for the same facts. A stand-by node carries a taint of the key `spare`; it takes pods after all others.
+ */
+export function findRoom(nodes: readonly NodeRoom[], shapes: readonly PodShape[], spare: string): Placement {
+  const inOrder = shapes.toSorted((a, b) => Number(b.fixed) - Number(a.fixed));
+  const plain = fill(nodes, inOrder, new Set());
+  const onStandBy = new Map(nodes.filter((node) => isSpare(node, spare)).map((node) => [node.name, withoutTaint(node, spare)]));
+  const all =
+    onStandBy.size === 0
+      ? plain
+      : fill(
+          nodes.map((node) => onStandBy.get(node.name) ?? node),
+          inOrder,
+          new Set(onStandBy.keys()),
+        );
+  return {
+    needed: sum(shapes.map(({ count }) => count)),
+    fit: plain.fit,
+    fixedFit: inOrder.every((shape) => !shape.fixed || plain.isWhole(shape)),
+    fitWithSpares: all.fit,
+    spares: [...all.used].filter((name) => onStandBy.has(name)).toSorted(),
+    because: obstacles(nodes, inOrder, plain),
+  };
+}
+
+const isSpare = ({ taints }: NodeRoom, key: string): boolean => taints.some((taint) => taint.key === key);
+const withoutTaint = (node: NodeRoom, key: string): NodeRoom => ({ ...node, taints: node.taints.filter((taint) => taint.key !== key) });
+const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
+
+/** How far it got. */
+interface Filled {
+  readonly fit: number;
+  /** Names of nodes that took pods. */
+  readonly used: ReadonlySet<string>;
+  readonly isWhole: (shape: PodShape) => boolean;
+}
+
+/** What was put on a node: resources and labels of the pods. */
+interface Load {
+  readonly used: Amounts;
+  readonly labels: readonly Labels[];
+}
+
+const presentLoad = ({ used, podLabels = [] }: NodeRoom): Load => ({ used, labels: podLabels });
+
+function fill(nodes: readonly NodeRoom[], shapes: readonly PodShape[], last: ReadonlySet<string>): Filled {
+  const loads = new Map<string, Load>();
+  const loadOf = (node: NodeRoom): Load => loads.get(node.name) ?? presentLoad(node);
+  const placed = new Map(shapes.map((shape) => [shape, place(nodes, shape, { loadOf, last, put })]));
+
+  function put(node: NodeRoom, shape: PodShape, count: number): void {
+    const { used, labels } = loadOf(node);
+    const more = Object.entries(shape.requests).map(([name, amount]) => [name, (used[name] ?? 0) + amount * count]);
+    loads.set(node.name, { used: { ...used, ...Object.fromEntries(more) }, labels: [...labels, shape.labels] });
+  }
+
+  return {
+    fit: sum([...placed.values()]),
+    used: new Set(loads.keys()),
+    isWhole: (shape) => placed.get(shape) === shape.count,
+  };
+}
+
+interface Placing {
+  readonly loadOf: (node: NodeRoom) => Load;
+  /** Nodes that are taken only when no other is left, as few as possible. */
+  readonly last: ReadonlySet<string>;
+  readonly put: (node: NodeRoom, shape: PodShape, count: number) => void;
+}
+
+/** The fullest nodes first; those whose scarce resources the pods would leave idle after the others. Returns how many pods found room. */
+function place(nodes: readonly NodeRoom[], shape: PodShape, { loadOf, last, put }: Placing): number {
+  const candidates = nodes.flatMap((node) => {
+    const load = loadOf(node);
+    if (whyNot(node, shape, load) !== undefined) return [];
+    return [{ node, room: roomFor(node, shape, load), idle: idleBeside(node, shape, load), last: last.has(node.name) }];
+  });
+  candidates.sort((a, b) =>
+    a.last === b.last
+      ? a.idle - b.idle || (a.last ? b.room - a.room : a.room - b.room) || (a.node.name < b.node.name ? -1 : 1)
+      : Number(a.last) - Number(b.last),
+  );
+  let left = shape.count;
+  for (const { node, room } of candidates) {
+    if (left === 0) break;
+    const count = Math.min(room, left);
+    put(node, shape, count);
+    left -= count;
+  }
+  return shape.count - left;
+}
+
+const free = (node: NodeRoom, load: Load, resource: string): number => (node.allocatable[resource] ?? 0) - (load.used[resource] ?? 0);
+
+/** How many more pods of the shape the node takes. */
+function roomFor(node: NodeRoom, { requests, apart, labels }: PodShape, load: Load): number {
+  const most = apart.some((selector) => fits(selector, labels)) ? 1 : Infinity;
+  return Math.min(most, ...Object.entries(requests).map(([name, amount]) => (amount > 0 ? Math.floor(free(node, load, name) / amount) : Infinity)));
+}
+
+/** Accelerators and the like that the pods do not ask for: their names have a domain. */
+const idleBeside = (node: NodeRoom, { requests }: PodShape, load: Load): number =>
+  sum(Object.keys(node.allocatable).map((name) => (name.includes('/') && !requests[name] ? Math.max(0, free(node, load, name)) : 0)));
+
+/** Why the node takes no pod of the shape; undefined when it takes one. */
+function whyNot(node: NodeRoom, shape: PodShape, load: Load): string | undefined {
+  if (!node.ready) return 'not ready';
+  if (node.unschedulable && !isTolerated(cordon, shape.tolerations)) return 'cordoned';
+  const taint = node.taints.find((each) => keepsOff(each) && !isTolerated(each, shape.tolerations));
+  if (taint) return `taint ${taint.key}${taint.value ? `=${taint.value}` : ''}`;
+  if (shape.nodes.length > 0 && !shape.nodes.some((term) => fits(term, node.labels))) return 'labels that do not match';
+  const short = Object.entries(shape.requests).find(([name, amount]) => amount > free(node, load, name));
+  if (short) return shortage(node, short, load);
+  if (load.labels.some((labels) => shape.apart.some((selector) => fits(selector, labels)))) return 'a pod that these keep away from';
+  return undefined;
+}
+
+/** What the node controller makes of `spec.unschedulable`. */
+const cordon: PlacementTaint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
+
+const keepsOff = ({ effect }: PlacementTaint): boolean => effect === 'NoSchedule' || effect === 'NoExecute';
+
+const isTolerated = (taint: PlacementTaint, tolerations: readonly PlacementToleration[]): boolean =>
+  tolerations.some(({ key, operator, value, effect }) => {
+    if (effect && effect !== taint.effect) return false;
+    if (operator === 'Exists') return !key || key === taint.key;
+    return key === taint.key && (value ?? '') === (taint.value ?? '');
+  });
+
+const fits = (requirements: readonly Requirement[], labels: Labels): boolean => requirements.every((one) => fitsOne(one, labels[one.key]));
+
+function fitsOne({ operator, values = [] }: Requirement, value: string | undefined): boolean {
+  switch (operator) {
+    case 'In':
+      return value !== undefined && values.includes(value);
+    case 'NotIn':
+      return value === undefined || !values.includes(value);
+    case 'Exists':
+      return value !== undefined;
+    case 'DoesNotExist':
+      return value === undefined;
+    case 'Gt':
+      return Number(value) > Number(values[0]);
+    case 'Lt':
+      return Number(value) < Number(values[0]);
+    default:
+      return false;
+  }
+}
+
+/** Amounts are told of what is counted in pieces: of cores and bytes every node has another number left. */
+function shortage(node: NodeRoom, [resource, amount]: readonly [string, number], load: Load): string {
+  const whole = node.allocatable[resource] ?? 0;
+  if (whole === 0) return `no ${resource}`;
+  if (!resource.includes('/')) return resource === 'pods' ? 'no place for another pod' : `too little ${resource}`;
+  return whole < amount ? `only ${whole} ${resource}` : `${Math.max(0, free(node, load, resource))} of ${whole} ${resource} free`;
+}
+
+const mostReasons = 5;
+
+/** Of the first pods that find no room, or the first of all; nodes that could take one, but for others of the job, have none. */
+function obstacles(nodes: readonly NodeRoom[], shapes: readonly PodShape[], { isWhole }: Filled): string {
+  const shape = shapes.find((one) => !isWhole(one)) ?? shapes[0];
+  if (!shape) return 'no pods';
+  const counts = new Map<string, number>();
+  for (const node of nodes) {
+    const reason = whyNot(node, shape, presentLoad(node));
+    if (reason !== undefined) counts.set(reason, (counts.get(reason) ?? 0) + 1);
+  }
+  const sorted = [...counts].toSorted(([a, one], [b, other]) => other - one || (a < b ? -1 : 1));
+  const rest = sum(sorted.slice(mostReasons).map(([, count]) => count));
+  const told = sorted.slice(0, mostReasons).map(([reason, count]) => `${nodesOf(count)}: ${reason}`);
+  return [...told, ...(rest > 0 ? [`${nodesOf(rest)}: other reasons`] : [])].join('; ') || 'no other nodes';
+}
+
+const nodesOf = (count: number): string => `${count} ${count === 1 ? 'node' : 'nodes'}`;

@@ -1,0 +1,124 @@
+import { formatDuration } from '../contract/duration.ts';
+import type { Fault } from '../contract/faults.ts';
+import type { AttemptPod, JobView } from '../contract/jobs.ts';
+import type { Approval, CapacityPlan, CheckpointPlan, Level, RecoveryPlan, Severity } from '../contract/recovery-plan.ts';
+import type { RecoveryFacts } from '../contract/recovery.ts';
+import type { WorkerSettings } from '../contract/settings.schema.ts';
+import { type JobPolicy, jobPolicy } from './job-policy.ts';
+import { severityOf } from './severity.ts';
+import { chooseTiming } from './timing.ts';
+
+type Recovery = WorkerSettings['recovery'];
+
+/** What planning looks at: the facts of the recovery, with a job that is there. */
+interface Planning {
+  readonly facts: RecoveryFacts;
+  readonly job: JobView;
+  readonly policy: JobPolicy;
+  readonly settings: Recovery;
+  readonly severity: Severity;
+}
+
+/** Training is asked to go on by itself before anything is stopped. */
+export interface InProcess {
+  readonly beyond: number;
+  readonly withinMs: number;
+  readonly because: string;
+}
+
+/** All that comes before and after one stop, or the try that needs none. */
+export function planStop(facts: RecoveryFacts, job: JobView, settings: Recovery): { readonly plan: RecoveryPlan; readonly inProcess?: InProcess } {
+  const policy = jobPolicy(job.wishes, settings);
+  const { severity } = severityOf([...facts.fresh, ...facts.answered], facts.attempt);
+  const planning = { facts, job, policy, settings, severity };
+  const inProcess = tryProcesses(planning);
+  const approval = askFirst(planning);
+  const capacity = roomFor(planning);
+  return {
+    plan: {
+      severity,
+      level: levelOf(planning),
+      ...(policy.mode === 'force' && { force: true as const }),
+      ...(approval && { approval }),
+      checkpoint: saveFirst(planning),
+      ...(capacity && { capacity }),
+      ...(settings.capacity.priorityClass !== undefined && { priorityClass: settings.capacity.priorityClass }),
+      ignored: policy.ignored,
+    },
+    ...(inProcess && { inProcess }),
+  };
+}
+
+const isTried = ({ facts }: Planning, level: 'process' | 'pod'): boolean => facts.stops > 0 || (facts.tried ?? []).some((one) => one.level === level);
+
+/** Only where no node is to blame, for a bad one has to be left, and where it can be seen that training goes on. */
+function tryProcesses(planning: Planning): InProcess | undefined {
+  const { facts, job, policy, settings } = planning;
+  if (policy.level !== 'process' || facts.asked || isTried(planning, 'process') || job.progress === undefined) return undefined;
+  if (facts.fresh.some(blamesNode)) return undefined;
+  const withinMs = settings.levels.process;
+  return { beyond: job.progress.step, withinMs, because: `its processes have ${formatDuration(withinMs)} to pass step ${job.progress.step} by themselves` };
+}
+
+const blamesNode = ({ source, node }: Fault): boolean => node !== undefined && source !== 'pod';
+
+/** Source: Ascend's Volcano plugin and ModelArts, which both restart the broken pods alone first, and the whole job at once when rank 0 is among them. */
+function levelOf(planning: Planning): Level {
+  const { facts, job, policy, settings } = planning;
+  const whole = (because: string): Level => ({ name: 'job', because });
+  const before = facts.tried?.at(-1);
+  if (policy.level === 'job') return whole('all pods restart together');
+  if (isTried(planning, 'pod')) return whole(before?.because ?? 'the pods alone were tried');
+  if (facts.asked) return whole('a person asked for the whole job');
+  if (!job.canStopBy.includes('delete-collection')) return whole(`the controller of ${job.ref.kind} does not replace single pods`);
+  const { pods } = facts.attempt;
+  const broken = brokenPods(facts);
+  if (broken.length === 0) return whole('no single pod is to blame');
+  if (pods[0] && broken.includes(pods[0])) return whole(`${pods[0].name} leads the others`);
+  if (broken.length * 2 > pods.length) return whole(`${broken.length} of ${pods.length} pods are broken`);
+  const names = broken.map(({ name }) => name).join(', ');
+  return { name: 'pod', pods: broken.map(({ uid }) => uid), withinMs: settings.levels.pod, because: `${names} first, the whole job when that does not help` };
+}
+
+/** Those that failed, and those on nodes that are to blame. */
+function brokenPods({ attempt, fresh }: RecoveryFacts): AttemptPod[] {
+  const nodes = new Set(fresh.filter(blamesNode).map(({ node }) => node));
+  const uids = new Set(fresh.map(({ pod }) => pod?.uid));
+  return attempt.pods.filter(({ uid, node }) => uids.has(uid) || (node !== undefined && nodes.has(node)));
+}
+
+/** A person who asked for a recovery has approved it. */
+function askFirst({ facts, job, settings, severity }: Planning): Approval | undefined {
+  const from = settings.approval[severity];
+  const gpus = job.gpus ?? 0;
+  if (from === undefined || facts.asked || gpus < from) return undefined;
+  const { within, otherwise } = settings.approval;
+  return { because: `the job is ${severity} and holds ${gpus} GPUs: from ${from} on a person decides`, withinMs: within, otherwise };
+}
+
+function saveFirst({ facts, job, policy, settings, severity }: Planning): CheckpointPlan {
+  const none = (because: string): CheckpointPlan => ({ strategy: 'none', because });
+  const { progress } = job;
+  if (policy.checkpoint === 'none') return none('no checkpoint is awaited: strategy none');
+  if (facts.asked) return none('a person asked for it now');
+  if (facts.stops > 0) return none('the attempt has not proved that it trains');
+  if (severity === 'dead') return none('it no longer trains: nobody would save anything');
+  if (progress === undefined) return none('its progress is not known');
+  if (policy.checkpoint === 'dying-gasp') {
+    const withinMs = settings.checkpoint.acknowledged;
+    return { strategy: 'dying-gasp', atLeast: progress.step, withinMs, because: `it saves step ${progress.step} when it is told to end` };
+  }
+  const gpus = job.gpus ?? facts.attempt.pods.length;
+  const { choice, ...chosen } = chooseTiming({ severity, progress, gpus, now: facts.now ?? 0 }, settings.checkpoint);
+  const { timing, because, withinMs, stallMs } = chosen;
+  if (choice === 'now') return { strategy: 'none', because, ...(timing.nextInMs > 0 && { timing }) };
+  return { strategy: 'fresh', beyond: progress.checkpointStep ?? progress.step, withinMs, stallMs, because, timing };
+}
+
+/** Without a word of the job on how small it may become, it stays as it is. */
+function roomFor({ job, policy, settings, severity }: Planning): CapacityPlan | undefined {
+  if (!settings.capacity.check) return undefined;
+  const { minReplicas, shapes } = job.wishes ?? {};
+  const least = minReplicas ?? shapes?.at(-1) ?? job.podsExpected;
+  return { choice: severity === 'dead' ? policy.dead : policy.short, least, ...(shapes && { shapes }) };
+}

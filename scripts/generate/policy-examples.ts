@@ -1,0 +1,191 @@
+/** Examples of everything that decides a recovery, for the reference page. A test reads each of them as kcover would. */
+
+import {
+  capacityChoices,
+  checkpointStrategies,
+  hangResponses,
+  wishAnnotations as ours,
+  recoveryModes,
+  restartLevels,
+  referenceWishes as theirs,
+} from '../../contract/job-wishes.ts';
+import { jobKinds } from '../../contract/jobs.ts';
+
+/** A value as the settings file has it, in YAML on one line, and what it does there. */
+export type SettingExample = readonly [value: string, does: string];
+
+/** By the path below `recovery`. */
+export const settingExamples: Readonly<Record<string, SettingExample>> = {
+  correlation: ['2s', 'a pod that fails waits 2 s for a line of its node, and both become one incident'],
+  blind: ['5m', 'a pod that fails on a node with a silent agent waits up to 5 min for it'],
+  attempts: ['2', 'after the second stop of one incident a person is asked'],
+  mode: ['force', 'pods are deleted without grace; a dying gasp is never awaited'],
+  overtime: ['person', 'pods that are left after `deadlines.stop` are named, and the incident is handed over'],
+
+  'budget.recoveries': ['3', 'the fourth for user code in `window` is refused, until one has slid out or a person asks; the same for those that blame nobody'],
+  'budget.hardware': ['10', 'the eleventh in `window` for broken hardware is refused'],
+  'budget.platform': ['10', 'the same for evictions, preemption and nodes that are not ready'],
+  'budget.user': ['2', 'user code has two; what nobody is blamed for keeps `recoveries`'],
+  'budget.unknown': ['2', 'what nobody is blamed for has two; user code keeps `recoveries`'],
+  'budget.crashLoop': ['2', 'when it crashes a third time without a newer checkpoint, a person must ask'],
+  'budget.window': ['24h', 'recoveries are counted over a day'],
+  'budget.backoff.first': ['1m', 'a minute passes between the end of the first recovery and the second'],
+  'budget.backoff.most': ['30m', 'the pauses grow: 30 s, 1 min, 2 min, up to half an hour'],
+
+  'approval.dead': ['256', 'a person is asked before a job of 256 GPUs or more is stopped, even when it is dead'],
+  'approval.degrading': ['64', 'the same from 64 GPUs on while it still runs on a node that may fail'],
+  'approval.slow': ['0', 'a person is asked before any slow job is stopped'],
+  'approval.within': ['2h', 'the question stands for two hours'],
+  'approval.otherwise': ['approve', 'silence lets the recovery go on'],
+
+  'checkpoint.strategy': ['dying-gasp', 'the job is stopped with grace, and the checkpoint that it saves then is awaited'],
+  'checkpoint.most': ['30m', 'a checkpoint that is more than half an hour away is not waited for'],
+  'checkpoint.acknowledged': ['3m', 'the next attempt waits up to 3 min for the word that the last step was saved'],
+  'checkpoint.mtbf': ['20m', 'a degrading node is expected to end the job in 20 min, so that waiting is rarely worth it'],
+  'checkpoint.slowdown': ['0.5', 'a slow node is expected to cost half of the speed, so that waiting costs more'],
+
+  'capacity.check': ['false', 'nobody looks for room: the pods wait for the scheduler'],
+  'capacity.short': ['shrink', 'a job that still runs goes on with fewer pods, where it says how few'],
+  'capacity.dead': ['spare', 'a dead job gets stand-by nodes where all its pods find room with them, and waits otherwise'],
+  'capacity.spare': ['example.com/reserve', 'nodes with this taint stand by'],
+  'capacity.priorityClass': ['recovered', 'the pods of a job that was suspended and let go on have this class'],
+
+  'levels.first': ['pod', 'the broken pods alone are restarted first, where the kind of job allows it'],
+  'levels.process': ['90s', 'processes have 90 s to pass the last step by themselves'],
+  'levels.pod': ['3m', 'when the broken pods do not run again in 3 min, the whole job is restarted'],
+
+  'hang.response': ['recover', 'training that stands still is a fault like any other'],
+
+  'jobMay.mode': ['[grace, off]', 'a job may be left alone, and is never killed at its own wish'],
+  'jobMay.checkpoint': ['[fresh, dying-gasp]', 'no job may ask for a stop without a checkpoint'],
+  'jobMay.capacity': ['[hold, shrink]', 'stand-by nodes are for the operator to give'],
+  'jobMay.level': ['[job]', 'the whole job is restarted, whatever it asks for'],
+  'jobMay.hang': ['[ignore, notify]', 'no job may ask to be restarted when it hangs'],
+  'jobMay.retries': ['5', 'a job that asks for 50 gets 5, and the incident says so'],
+
+  ...Object.fromEntries(jobKinds.map((kind) => [`stop.${kind}`, ['delete-collection', 'its pods are deleted, where its controller survives that']])),
+
+  'deadNode.force': ['false', 'pods on dead nodes stay Terminating until a person looks'],
+  'deadNode.after': ['2m', 'a node must have been silent for 2 min before its pods are given up'],
+  'deadNode.grace': ['1m', 'pods on dead nodes get a minute of their grace period'],
+
+  'evidence.within': ['0s', 'nothing is kept, and no stop waits for it'],
+  'evidence.directory': ['/mnt/evidence', 'a volume that all workers share'],
+  'evidence.keep': ['720h', 'evidence is kept for 30 days'],
+  'evidence.redact': ["['acme-[0-9a-f]{32}']", 'keys of this form are blacked out too'],
+
+  'verify.first': ['30m', 'loading a large model may take half an hour'],
+  'verify.stall': ['20m', 'twenty minutes without a step are a stall'],
+  'verify.most': ['4h', 'a job may need four hours to get back to where it was'],
+
+  'deadlines.hold': ['4h', 'what is paused, held or without room is handed to a person after four hours'],
+  'deadlines.stop': ['20m', 'pods with a grace period of 15 min have their time'],
+  'deadlines.restart': ['20m', 'large images may take 20 min to pull'],
+  'deadlines.placement': ['2h', 'without room for two hours a person is asked'],
+};
+
+/** What a job can write on itself. */
+export interface WishExample {
+  /** Where it is written, and what may stand there. */
+  readonly values: string;
+  readonly means: string;
+  /** The setting that limits it. */
+  readonly limit?: string;
+  /** Labels or annotations, and what kcover makes of them. */
+  readonly example: Readonly<Record<string, string>>;
+  readonly does: string;
+}
+
+export const ourWishes: Readonly<Record<keyof typeof ours, WishExample>> = {
+  mode: {
+    values: recoveryModes.join(', '),
+    means: 'how its pods are stopped. off: nothing is done unless a person asks; the incident says what would have been',
+    limit: 'recovery.jobMay.mode',
+    example: { [ours.mode]: 'force' },
+    does: 'its pods go at once, with nothing to save',
+  },
+  checkpoint: {
+    values: checkpointStrategies.join(', '),
+    means: 'what is saved before a stop',
+    limit: 'recovery.jobMay.checkpoint',
+    example: { [ours.checkpoint]: 'dying-gasp' },
+    does: 'its trainer saves on SIGTERM, and that is awaited',
+  },
+  capacity: {
+    values: capacityChoices.join(', '),
+    means: 'what is done where there is no room for a whole attempt, whether it still runs or not',
+    limit: 'recovery.jobMay.capacity',
+    example: { [ours.capacity]: 'shrink', [ours.minReplicas]: '4' },
+    does: 'without room it goes on with as many pods as find some, but 4',
+  },
+  minReplicas: {
+    values: 'a whole number from 1',
+    means: 'pods of the whole job that it needs at least',
+    example: { [ours.minReplicas]: '4' },
+    does: 'it is never made smaller than 4 pods',
+  },
+  shapes: {
+    values: 'numbers of pods with commas, at most 50',
+    means: 'sizes of the whole job with which it can run',
+    example: { [ours.shapes]: '8,4,2' },
+    does: 'with room for 7 it goes on with 4',
+  },
+  level: {
+    values: restartLevels.join(', '),
+    means: 'the gentlest restart that is tried',
+    limit: 'recovery.jobMay.level',
+    example: { [ours.level]: 'pod' },
+    does: 'a broken worker is replaced first, the whole job when that does not help',
+  },
+  hang: {
+    values: hangResponses.join(', '),
+    means: 'what it leads to when training stands still',
+    limit: 'recovery.jobMay.hang',
+    example: { [ours.hang]: 'recover' },
+    does: 'it is restarted when it hangs',
+  },
+  retries: {
+    values: 'a whole number from 0 to 100',
+    means: 'recoveries in `recovery.budget.window` that its own code may cause; broken hardware never counts',
+    limit: 'recovery.jobMay.retries',
+    example: { [ours.retries]: '0' },
+    does: 'its own crashes are left to its owner',
+  },
+};
+
+export const theirWishes: Readonly<Record<keyof typeof theirs, WishExample>> = {
+  mode: {
+    values: recoveryModes.join(', '),
+    means: `as \`${ours.mode}\`. \`external-grace\` and \`external-force\` are not supported, and are told as ignored`,
+    limit: 'recovery.jobMay.mode',
+    example: { [theirs.mode]: 'grace' },
+    does: 'its pods get their grace period, also where the operator says force',
+  },
+  elastic: {
+    values: 'on, off',
+    means: `on: as \`${ours.capacity}: shrink\`; off asks for nothing`,
+    limit: 'recovery.jobMay.capacity',
+    example: { [theirs.elastic]: 'on', [theirs.minReplicas]: '2' },
+    does: 'without room it goes on with fewer pods, but 2',
+  },
+  retries: {
+    values: 'a whole number from 0 to 100',
+    means: `as \`${ours.retries}\``,
+    limit: 'recovery.jobMay.retries',
+    example: { [theirs.retries]: '3' },
+    does: 'its own code may cause three recoveries in the window',
+  },
+  podLevel: {
+    values: 'on, off',
+    means: `on: as \`${ours.level}: pod\`; off asks for nothing`,
+    limit: 'recovery.jobMay.level',
+    example: { [theirs.podLevel]: 'on' },
+    does: 'a broken worker is replaced first',
+  },
+  minReplicas: {
+    values: 'a whole number from 1',
+    means: `as \`${ours.minReplicas}\``,
+    example: { [theirs.minReplicas]: '2' },
+    does: 'it is never made smaller than 2 pods',
+  },
+};

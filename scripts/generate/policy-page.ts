@@ -1,0 +1,85 @@
+import { type Field, fieldsOf, peel, type Schema, shapeOf, written } from '../../cli/settings-fields.ts';
+import { labels } from '../../contract/ids.ts';
+import { referenceWishes, wishAnnotations } from '../../contract/job-wishes.ts';
+import { recoverySettings } from '../../contract/recovery.schema.ts';
+import { generated, markdownTable } from './markdown.ts';
+import { ourWishes, settingExamples, theirWishes, type WishExample } from './policy-examples.ts';
+
+/** Everything that decides a recovery: the operator's settings, and what a job may write on itself. */
+export const policyPage = (): string =>
+  [
+    generated('contract/recovery.schema.ts, contract/job-wishes.ts and scripts/generate/policy-examples.ts'),
+    '# Policy of a recovery',
+    "What decides how a job is recovered: `recovery` in the worker's [settings](settings.md), and what the job asks for by its annotations, as far as the operator lets it. What each step does with it: [recovery](../recovery.md). `kcover plan JOB` says what would be done now, and `kcover config check worker FILE` what a file leads to.",
+    'Not here, but part of it: `mode` (observe or act), `faults.responses` and `faults.codes` (which faults lead to anything at all) and `preflight.slow` of the worker, and `progress.hang` of the controller (when training stands still).',
+    '## What the operator says',
+    'Each example is a whole file: one setting, and the default of all others.',
+    ...groups().flatMap(([name, describe, fields]) => [
+      `### ${name}`,
+      ...(describe === undefined ? [] : [`${describe}.`]),
+      markdownTable(
+        ['setting', 'value', 'default', 'meaning', 'example', 'what it does'],
+        fields.map((field) => settingRow(field, describe)),
+      ),
+    ]),
+    '## What a job asks for',
+    `Annotations of the job object; those of its pod template do not count. The job opts in by the label \`${labels.cascadingRecovery}: "true"\` ([concepts](../concepts.md)); without it nothing here means anything.`,
+    wishTable(ourWishes, wishAnnotations),
+    '### In the words of the reference systems',
+    'Labels of the job object, or annotations where there is no such label.',
+    wishTable(theirWishes, referenceWishes),
+    '### What counts',
+    [
+      '1. A wish beyond its limit does not count; the setting of the operator holds. A number above the limit counts as the limit.',
+      '2. Where an annotation of kcover and a word of a reference system say different things, the annotation counts.',
+      '3. A value that is not understood does not count.',
+      `4. \`${wishAnnotations.capacity}: shrink\` without \`${wishAnnotations.minReplicas}\` or \`${wishAnnotations.shapes}\` does not count. Shapes below the least number do not count.`,
+      `5. \`${wishAnnotations.checkpoint}: dying-gasp\` beside \`${wishAnnotations.mode}: force\` does not count: there is no time to save.`,
+      `6. \`${wishAnnotations.hang}: ignore\` is heard by the controller too, which then judges nobody, whatever \`recovery.jobMay.hang\` says.`,
+    ].join('\n'),
+    'Every wish that does not count is told by a sentence in the plan of the incident (`ignored`), for example `kcover.io/mode "gentle" is none of grace, force, off`.',
+    'A person is never limited by any of this: `kcover recover` restarts the whole job now, also in mode off and beyond the budget, and waits for no checkpoint. Only a pause holds it.',
+  ]
+    .join('\n\n')
+    .trimEnd() + '\n';
+
+/** Settings that stand alone first, then each group in the order of the schema. */
+function groups(): readonly (readonly [name: string, describe: string | undefined, fields: readonly Field[]])[] {
+  const fields = fieldsOf(recoverySettings);
+  const shape = shapeOf(recoverySettings) ?? {};
+  const named = Object.entries(shape).filter(([, schema]) => shapeOf(schema) !== undefined);
+  return [
+    ['recovery', undefined, fields.filter(({ path }) => path.length === 1)],
+    ...named.map(([name, schema]) => [`recovery.${name}`, describeOf(schema), fields.filter(({ path }) => path.length > 1 && path[0] === name)] as const),
+  ];
+}
+
+const describeOf = (schema: Schema): string | undefined => peel(schema).describe;
+
+function settingRow({ path, type, byDefault, describe }: Field, ofGroup: string | undefined): readonly string[] {
+  const example = settingExamples[path.join('.')];
+  if (!example) throw new Error(`recovery.${path.join('.')} has no example in scripts/generate/policy-examples.ts`);
+  const [value, does] = example;
+  return [
+    `\`${path.join('.')}\``,
+    type,
+    byDefault === undefined ? '' : `\`${written(byDefault)}\``,
+    describe === ofGroup ? '' : (describe ?? ''),
+    `\`${settingExample(path, value)}\``,
+    does,
+  ];
+}
+
+/** A whole settings file on one line. */
+export const settingExample = (path: readonly string[], value: string): string =>
+  `recovery: ${path.reduceRight((inner, key) => `{ ${key}: ${inner} }`, value)}`;
+
+const wishTable = <K extends string>(wishes: Readonly<Record<K, WishExample>>, names: Readonly<Record<K, string>>): string =>
+  markdownTable(
+    ['name', 'value', 'meaning', 'limited by', 'example', 'what it does'],
+    (Object.keys(wishes) as K[]).map((wish) => {
+      const { values, means, limit, example, does } = wishes[wish];
+      const said = Object.entries(example).map(([key, value]) => `\`${key}: "${value}"\``);
+      return [`\`${names[wish]}\``, values, means, limit === undefined ? '' : `\`${limit}\``, said.join(', '), does];
+    }),
+  );

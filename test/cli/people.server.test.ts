@@ -1,0 +1,154 @@
+/** People and recoveries: pause, plan, approve and deny, typed against real servers; the cluster behind the worker is imagined. */
+
+import { randomUUID } from 'node:crypto';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { WorkflowHandle } from '@temporalio/client';
+import { startWorkflow } from '../../cli/start-workflow.ts';
+import type { PlanFacts } from '../../cli/plan/facts.ts';
+import type { Plan } from '../../cli/plan/plan.ts';
+import { labels } from '../../contract/ids.ts';
+import { type JobRef, jobTitle } from '../../contract/jobs.ts';
+import type { RecoveryStatus } from '../../contract/recovery.ts';
+import { jobStart } from '../../contract/starts.ts';
+import type { JobStatus } from '../../contract/training-job.ts';
+import { connect } from '../../testbed/api.ts';
+import { batchJob } from '../../testbed/job-manifests.ts';
+import { awaitRunning, createJob, placeOf, type RunningJob } from '../../testbed/jobs.ts';
+import { jobView, kernelFault, settings } from '../support/builders.ts';
+import { eventually, testServers, type TestServers } from '../support/rig.ts';
+import { kcover } from './kcover.ts';
+import { answerOf, type ImaginedWorld, imaginedWorld, surroundings } from './live.ts';
+
+const api = () => connect(testServers<TestServers & { readonly kubeconfig: string }>().kubeconfig);
+const patience = 60_000;
+
+let world: ImaginedWorld;
+let running: RunningJob;
+let node: string;
+let directory: string;
+let handle: WorkflowHandle;
+
+const ask = (...args: readonly string[]) => kcover(args, '', surroundings());
+const ofJob = () => [jobTitle(running), '-n', running.namespace];
+const plan = async (...more: readonly string[]) => (await answerOf<Plan & { readonly facts: PlanFacts }>(['plan', ...ofJob(), ...more])).data;
+const status = () => handle.query<JobStatus>('status');
+const fault = (sequence: number) => kernelFault({ id: `kernel/boot-1/${sequence}`, node: `gpu-${sequence}`, kernel: { bootId: 'boot-1', sequence } });
+const tell = (sequence: number) => handle.signal('faultsObserved', { faults: [world.cluster.quarantined(fault(sequence))] });
+
+/** The recovery that asks. */
+async function asking(): Promise<string> {
+  const { incident = '' } = await eventually(status, (seen) => seen.incident !== undefined, patience);
+  const recovery = world.rig.client.workflow.getHandle(incident);
+  await eventually(
+    () => recovery.query<RecoveryStatus>('status'),
+    ({ phase }) => phase === 'waiting for approval',
+    patience,
+  );
+  return incident;
+}
+
+const lastOutcome = (incident: string) => eventually(status, ({ last }) => last?.incident === incident, patience).then(({ last }) => last?.outcome);
+
+beforeAll(async () => {
+  world = await imaginedWorld();
+  const { cluster, rig } = world;
+  directory = mkdtempSync(join(tmpdir(), 'kcover-people-'));
+  writeFileSync(join(directory, 'act.yaml'), 'mode: act\n');
+  running = await createJob(api(), batchJob({ name: `people-${randomUUID().slice(0, 8)}`, pods: 2, gpus: 0, labels: { [labels.cascadingRecovery]: 'true' } }));
+  const [pod] = await awaitRunning(api(), running);
+  node = pod?.spec?.nodeName ?? '';
+  const { kind, namespace, name, uid } = running;
+  const job: JobRef = { kind, namespace, name, uid };
+  cluster.view = jobView({ ref: job, gpus: 8 });
+  cluster.settings = settings({ mode: 'act', recovery: { approval: { dead: 8, degrading: 8, slow: 8 }, budget: { backoff: { first: '1ms' } } } });
+  handle = rig.client.workflow.getHandle(await startWorkflow(rig.client, jobStart(job, rig.taskQueue)));
+}, 120_000);
+
+afterAll(async () => {
+  if (!world) return;
+  world.cluster.view = null;
+  await handle?.signal('jobObserved', { change: 'gone' });
+  if (running) await api().custom.deleteNamespacedCustomObject({ ...placeOf(running), propagationPolicy: 'Background' });
+  await world.close();
+  rmSync(directory, { recursive: true });
+}, patience);
+
+describe('people and a recovery', () => {
+  it('cannot answer where nobody asks', async () => {
+    const { code, stderr } = await ask('approve', ...ofJob(), '--reason', 'why not');
+    expect({ code, stderr }).toEqual({ code: 4, stderr: expect.stringContaining(`no recovery of ${jobTitle(running)} in ${running.namespace} is open`) });
+  }, 120_000);
+
+  it('are told by the plan what a fault of a node would lead to, without doing any of it', async () => {
+    const made = await plan('--fault', 'xid/79', '--node', node, '--config', join(directory, 'act.yaml'));
+    expect(made).toMatchObject({ does: 'stops', decisions: { node: { kind: 'quarantine' }, incident: { kind: 'open' }, capacity: { kind: 'go' } } });
+    expect(made.facts.capacity).toMatchObject({ needed: 2 });
+    const [observed, unreachable] = [await plan('--fault', 'operator/recover'), await ask('plan', ...ofJob(), '--fault', 'xid/79')];
+    expect(observed).toMatchObject({ does: 'stops', facts: { unseen: [] } });
+    expect(unreachable).toMatchObject({ code: 2, stderr: expect.stringContaining('xid/79 needs --node') });
+    expect((await status()).phase).toBe('watching');
+  }, 120_000);
+
+  it('are told by the plan what nobody could say without Temporal', async () => {
+    const { code, data } = await answerOf<Plan & { readonly facts: PlanFacts }>(['plan', ...ofJob()], surroundings({ TEMPORAL_ADDRESS: '127.0.0.1:1' }));
+    expect({ code, does: data.does }).toEqual({ code: 0, does: 'nothing' });
+    expect(data.facts.unseen).toEqual([expect.stringContaining('faults that wait'), expect.stringContaining('whether kcover is paused')]);
+  }, 120_000);
+
+  it('pause a job, see what waits, resume it and approve what asks then', async () => {
+    const paused = await answerOf(['pause', ...ofJob(), '--reason', 'by hand']);
+    expect(paused.data).toMatchObject({ paused: { by: 'ada', reason: 'by hand' } });
+    await tell(1);
+    await eventually(status, ({ phase }) => phase === 'paused', patience);
+    expect(await plan()).toMatchObject({
+      does: 'holds',
+      because: expect.stringContaining('paused by ada: by hand'),
+      facts: { known: { fresh: [{ id: fault(1).id }] } },
+    });
+
+    expect((await answerOf(['resume', ...ofJob()])).data).toMatchObject({ wasPaused: true });
+    const incident = await asking();
+    expect((await ask('status', ...ofJob())).stdout).toContain(`kcover approve ${ofJob().join(' ')} --reason`);
+    // Visibility is written a moment after the history.
+    await eventually(
+      () => ask('list', '-n', running.namespace),
+      ({ stdout }) => stdout.split('\n').some((line) => line.includes(incident) && line.includes('recovering: waiting for approval')),
+      patience,
+    );
+    expect((await plan()).facts.known.open).toEqual({ incident, stops: 0, attempts: 3, asked: false });
+
+    const { data } = await answerOf(['approve', ...ofJob(), '--reason', 'agreed']);
+    expect(data).toEqual({ incident, approved: true, by: 'ada', reason: 'agreed' });
+    expect(await lastOutcome(incident)).toBe('restarted');
+    expect((await plan()).facts.known).toMatchObject({ fresh: [], spent: [{ incident, blame: 'hardware' }] });
+  }, 300_000);
+
+  it('deny what asks, and nothing is stopped', async () => {
+    const stopped = world.cluster.stopped.length;
+    await tell(2);
+    const incident = await asking();
+    expect((await answerOf(['deny', incident, '--reason', 'not now'])).data).toMatchObject({ incident, approved: false });
+    expect(await lastOutcome(incident)).toBe('refused');
+    expect(world.cluster.stopped).toHaveLength(stopped);
+    expect(await ask('approve', incident, '--reason', 'too late')).toMatchObject({
+      code: 4,
+      stderr: expect.stringContaining(`no recovery ${incident} is open`),
+    });
+  }, 300_000);
+
+  it('cannot answer a recovery that asks nothing', async () => {
+    world.cluster.blind = 'the network is down';
+    const { data } = await answerOf<{ readonly incident: string }>(['recover', ...ofJob(), '--reason', 'hangs']);
+    const refused = await eventually(
+      () => ask('deny', data.incident, '--reason', 'no'),
+      ({ code }) => code === 3,
+      patience,
+    );
+    expect(refused.stderr).toContain('error[refused]: nobody waits for this answer\n  because: nothing is asked');
+    world.cluster.blind = undefined;
+    await lastOutcome(data.incident);
+  }, 300_000);
+});

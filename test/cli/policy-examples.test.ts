@@ -1,0 +1,53 @@
+import { describe, expect, it } from '@jest/globals';
+import { parse } from 'yaml';
+import { fieldsOf } from '../../cli/settings-fields.ts';
+import { recoverySettings } from '../../contract/recovery.schema.ts';
+import { workerSettings } from '../../contract/settings.schema.ts';
+import { wishesOf } from '../../kube/job-wishes.ts';
+import { jobPolicy } from '../../policy/job-policy.ts';
+import { ourWishes, settingExamples, theirWishes, type WishExample } from '../../scripts/generate/policy-examples.ts';
+import { settingExample } from '../../scripts/generate/policy-page.ts';
+
+const fields = fieldsOf(recoverySettings).map(({ path }) => path);
+const byDefault = workerSettings.parse({}).recovery;
+
+const at = (value: unknown, path: readonly string[]): unknown =>
+  path.reduce<unknown>((inner, key) => (typeof inner === 'object' && inner !== null ? (inner as Record<string, unknown>)[key] : undefined), value);
+
+describe('the examples of the policy page', () => {
+  it('are one for every setting of a recovery, and no other', () => {
+    expect(Object.keys(settingExamples).toSorted()).toEqual(fields.map((path) => path.join('.')).toSorted());
+  });
+
+  it.each(fields.map((path) => [path.join('.'), path] as const))('set recovery.%s to something else than its default, and nothing beside it', (name, path) => {
+    const [value = ''] = settingExamples[name] ?? [];
+    const { recovery } = workerSettings.parse(parse(settingExample(path, value)));
+    expect(at(recovery, path)).not.toEqual(at(byDefault, path));
+    const others = fields.filter((other) => other !== path);
+    expect(others.map((other) => at(recovery, other))).toEqual(others.map((other) => at(byDefault, other)));
+  });
+
+  const asAnnotations = Object.entries(ourWishes).map(([wish, { example }]) => ({ wish, example, places: [{ annotations: example }] }));
+  const asLabels = Object.entries(theirWishes).map(([wish, { example }]) => ({ wish, example, places: [{ labels: example }, { annotations: example }] }));
+  it.each([...asAnnotations, ...asLabels].map(({ wish, example, places }) => [Object.keys(example)[0] ?? '', wish, places] as const))(
+    'have %s understood and granted',
+    (_key, wish, places) => {
+      for (const metadata of places) {
+        const asked = wishesOf(metadata);
+        expect(asked).toMatchObject({ ignored: [] });
+        expect(Object.keys(asked ?? {})).toContain(meaningOf(wish));
+        expect(jobPolicy(asked, byDefault).ignored).toEqual([]);
+      }
+    },
+  );
+
+  it('name for every wish the setting that limits it, where there is one', () => {
+    const limits = (table: Readonly<Record<string, WishExample>>) => Object.values(table).flatMap(({ limit }) => limit ?? []);
+    const known = fields.filter(([group]) => group === 'jobMay').map((path) => ['recovery', ...path].join('.'));
+    expect(limits(ourWishes).toSorted()).toEqual(known.toSorted());
+    expect(known).toEqual(expect.arrayContaining(limits(theirWishes)));
+  });
+});
+
+/** The word of a reference system for one of ours. */
+const meaningOf = (wish: string): string => ({ elastic: 'capacity', podLevel: 'level' })[wish] ?? wish;

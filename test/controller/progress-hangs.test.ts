@@ -1,0 +1,156 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { JobWishes } from '../../contract/job-wishes.ts';
+import type { JobProgress } from '../../contract/progress.ts';
+import { type HangOptions, type Hangs, watchHangs } from '../../controller/progress/hangs.ts';
+import { countWorkers } from '../../controller/progress/workers.ts';
+import type { TrainingPod } from '../../kube/training-pods.ts';
+
+const pod: TrainingPod = {
+  uid: 'pod',
+  job: { kind: 'PyTorchJob', namespace: 'train', name: 'llm', uid: 'job' },
+  workload: 'llm',
+  place: { rank: 0 },
+  node: 'gpu-1',
+  startedAt: '2026-11-21T07:00:00Z',
+  present: true,
+};
+const step = (number: number, more: Partial<JobProgress> = {}): JobProgress => ({
+  step: number,
+  at: '2026-11-21T07:00:00Z',
+  pace: { msPerStep: 1000 },
+  ...more,
+});
+
+type Job = NonNullable<ReturnType<HangOptions['job']>>;
+let now: number;
+let world: { job: Job | undefined; pod: TrainingPod | undefined; working: number; hears: boolean };
+let raised: string[];
+let lose: (() => void) | undefined;
+let hangs: Hangs;
+
+beforeEach(() => {
+  now = 0;
+  raised = [];
+  world = { job: { optedIn: true, podsExpected: 4 }, pod, working: 4, hears: true };
+  hangs = watchHangs({
+    settings: { times: 20, leastMs: 60_000 },
+    job: () => world.job,
+    pod: () => world.pod,
+    working: () => world.working,
+    hears: () => world.hears,
+    raise(_job, { message }, onLost) {
+      raised.push(`${now / 1000} ${message.split(';')[0]}`);
+      lose = onLost;
+    },
+    now: () => now,
+  });
+});
+
+/** Lets time pass, and looks every second. */
+function pass(seconds: number): void {
+  for (let second = 0; second < seconds; second++) {
+    now += 1000;
+    hangs.look();
+  }
+}
+
+describe('training that stands still', () => {
+  it('is told once, and again when it stands at a later step', () => {
+    hangs.hear(pod, step(7));
+    pass(300);
+    hangs.hear(pod, step(8));
+    pass(300);
+    expect(raised).toEqual(['60 no step for 1m after step 7', '360 no step for 1m after step 8']);
+  });
+
+  it('is told again when nobody was told', () => {
+    hangs.hear(pod, step(7));
+    pass(60);
+    lose?.();
+    pass(10);
+    expect(raised).toHaveLength(2);
+  });
+
+  it('is not told while steps are made, and not by a job that never told one', () => {
+    for (let second = 0; second < 100; second++) {
+      hangs.hear(pod, step(second));
+      pass(30);
+    }
+    hangs.forget('job');
+    pass(1000);
+    expect(raised).toEqual([]);
+  });
+
+  it('is not told while the trainer says for long that it does something else, and is given its time when that ends', () => {
+    hangs.hear(pod, step(7));
+    pass(50);
+    hangs.hear(pod, step(7, { phase: 'evaluating' }));
+    pass(200);
+    hangs.hear(pod, step(7, { phase: 'training' }));
+    pass(59);
+    expect(raised).toEqual([]);
+    pass(1);
+    expect(raised).toEqual(['310 no step for 5m 10s after step 7']);
+  });
+
+  const wishes = (hang: JobWishes['hang']): JobWishes => ({ ignored: [], ...(hang && { hang }) });
+  it.each<[sentence: string, change: () => void]>([
+    ['is gone', () => (world.job = undefined)],
+    ['is opted out', () => (world.job = { optedIn: false, podsExpected: 4 })],
+    ['has finished', () => (world.job = { optedIn: true, podsExpected: 4, finished: { as: 'succeeded', because: 'x' } })],
+    ['is suspended', () => (world.job = { optedIn: true, podsExpected: 4, suspension: { by: 'owner' } })],
+    ['does not want to hear of it', () => (world.job = { optedIn: true, podsExpected: 4, wishes: wishes('ignore') })],
+    ['lacks a pod', () => (world.working = 3)],
+    ['has lost the pod that told', () => (world.pod = undefined)],
+    ['is told to go', () => (world.pod = { ...pod, present: false })],
+    ['has started its containers again', () => (world.pod = { ...pod, startedAt: '2026-11-21T08:00:00Z' })],
+    ['cannot be heard', () => (world.hears = false)],
+  ])('is not told of a job that %s, and is judged anew from the moment at which that ends', (_sentence, change) => {
+    const before = { ...world };
+    hangs.hear(pod, step(7));
+    change();
+    pass(500);
+    expect(raised).toEqual([]);
+    Object.assign(world, before);
+    pass(59);
+    expect(raised).toEqual([]);
+    pass(1);
+    expect(raised).toEqual(['560 no step for 9m 20s after step 7']);
+  });
+
+  it('is told of a job that wants to hear of it', () => {
+    world.job = { optedIn: true, podsExpected: 4, wishes: wishes('notify') };
+    hangs.hear(pod, step(7));
+    pass(60);
+    expect(raised).toHaveLength(1);
+  });
+
+  it('is not told when it was the controller that stood still', () => {
+    hangs.hear(pod, step(7));
+    now += 3600_000;
+    hangs.look();
+    pass(59);
+    expect(raised).toEqual([]);
+    pass(1);
+    expect(raised).toHaveLength(1);
+  });
+});
+
+describe('the pods that work', () => {
+  it('are counted for the job that made the one that controls them, once that is known', () => {
+    const tops = new Map<string, string>();
+    const workers = countWorkers((owner) => tops.get(owner) ?? owner);
+    workers.put('made', 'a', true);
+    workers.put('alone', 'x', true);
+    tops.set('made', 'set').set('other', 'set');
+    workers.lookAgain('made');
+    workers.lookAgain('alone');
+    workers.put('made', 'a', true);
+    workers.put('made', 'b', true);
+    workers.put('other', 'c', true);
+    expect(['made', 'set', 'alone'].map(workers.of)).toEqual([0, 3, 1]);
+    for (const gone of ['a', 'b', 'never']) workers.put('made', gone, false);
+    workers.put('other', 'c', false);
+    expect(workers.of('set')).toBe(0);
+  });
+});

@@ -1,0 +1,86 @@
+import { beforeEach, describe, expect, it } from '@jest/globals';
+import { openTrainingPods, type TrainingPods } from '../../controller/progress/pod-table.ts';
+import type { TrainingPod } from '../../kube/training-pods.ts';
+
+const pod = (uid: string, more: Partial<TrainingPod> = {}): TrainingPod => ({
+  uid,
+  job: { kind: 'PyTorchJob', namespace: 'train', name: 'llm', uid: 'job' },
+  workload: 'llm',
+  place: { rank: 0 },
+  node: 'gpu-1',
+  startedAt: '2026-11-21T07:00:00Z',
+  present: true,
+  ...more,
+});
+const pending = (uid: string): TrainingPod => {
+  const { startedAt: _, ...rest } = pod(uid);
+  return rest;
+};
+
+let now: number;
+let pods: TrainingPods;
+const writers = () => pods.writersOn('gpu-1').map(({ uid }) => uid);
+
+beforeEach(() => {
+  now = 0;
+  pods = openTrainingPods(() => now);
+  pods.put(pod('a'));
+});
+
+describe('the pods that may report', () => {
+  it('are those that are present, and those that go for as long as they take', () => {
+    pods.put(pod('a', { present: false }));
+    now = 3600_000;
+    expect(writers()).toEqual(['a']);
+    expect(pods.isLatest('a')).toBe(true);
+  });
+
+  it('are those that have ended or are gone, for a minute', () => {
+    pods.put(pod('b', { present: false, ended: true }));
+    now = 1000;
+    pods.remove('a');
+    now = 60_000;
+    expect(writers()).toEqual(['a', 'b']);
+    now = 60_001;
+    expect(writers()).toEqual(['a']);
+    now = 61_001;
+    expect(writers()).toEqual([]);
+    expect(pods.isLatest('a')).toBe(false);
+  });
+
+  it('are gone a minute after their end, and not after they are deleted', () => {
+    pods.put(pod('a', { present: false, ended: true }));
+    now = 59_000;
+    pods.remove('a');
+    now = 61_000;
+    expect(writers()).toEqual([]);
+  });
+
+  it('are no longer those that go when a pod that came after them has begun', () => {
+    pods.put(pod('a', { present: false }));
+    pods.put(pending('b'));
+    expect(writers()).toEqual(['a', 'b']);
+    pods.put(pod('b'));
+    expect(writers()).toEqual(['b']);
+    pods.remove('b');
+    expect(writers()).toEqual(['b']);
+  });
+
+  it('are not told by pods of the same attempt, or of another job, that begin late', () => {
+    pods.put({ ...pending('b'), node: 'gpu-2' });
+    pods.put(pod('a', { present: false }));
+    pods.put(pod('b', { node: 'gpu-2' }));
+    pods.put(pod('c', { node: 'gpu-2', job: { ...pod('c').job, uid: 'other' } }));
+    expect(writers()).toEqual(['a']);
+  });
+
+  it('are forgotten when they went long ago', () => {
+    pods.remove('a');
+    expect(pods.jobsOn('gpu-1')).toHaveLength(1);
+    now = 61_000;
+    pods.put(pod('b', { node: 'gpu-2' }));
+    pods.remove('b');
+    expect([pods.get('a'), pods.jobsOn('gpu-1')]).toEqual([undefined, []]);
+    expect(pods.get('b')).toMatchObject({ present: false });
+  });
+});

@@ -1,0 +1,86 @@
+/** Steps of a careful recovery as an onlooker sees them: in what Temporal says of the incident without its worker, and in the cluster. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { annotations, jobWorkflowId, searchAttributes } from '../../contract/ids.ts';
+import type { RecoveryPhase } from '../../contract/recovery.ts';
+import { readJob } from '../../testbed/jobs.ts';
+import type { SimulatedNode } from '../../testbed/nodes.ts';
+import type { LiveJob, LiveKcover } from '../support/live-kcover.ts';
+import { type CarefulStep, type Course, courseOf } from './courses.ts';
+
+export interface Onlooker {
+  /** Resolves when the step is seen; or a later one, where it was over too soon to be seen. */
+  reached(step: CarefulStep): Promise<void>;
+  /** Of the incident, once there is one. */
+  readonly incident: string | undefined;
+  stop(): void;
+}
+
+const withinMs = 240_000;
+const lookEveryMs = 15;
+
+export function watchSteps(live: LiveKcover, job: LiveJob, course: Course, broken: SimulatedNode): Onlooker {
+  const { steps } = courseOf(course);
+  const phases = new Set<string>();
+  const before = live.records(job).length;
+  const victims = new Set(job.first.filter(({ spec }) => spec?.nodeName === broken.name).map(({ metadata }) => metadata?.uid ?? ''));
+  let incident: string | undefined;
+  let resized = false;
+  let over = false;
+
+  const inPhase = (phase: RecoveryPhase) => () => phases.has(phase);
+  const isSo = {
+    'waiting for approval': inPhase('waiting for approval'),
+    'capturing evidence': inPhase('capturing evidence'),
+    'waiting for a checkpoint': inPhase('waiting for a checkpoint'),
+    'checking capacity': inPhase('checking capacity'),
+    'broken pod going': () => live.chronicle.podsOf(job).some(({ uid, ready, gone }) => victims.has(uid) && (!ready || gone !== undefined)),
+    'dying gasp': inPhase('waiting for a checkpoint'),
+    shrinking: () => resized,
+    verifying: inPhase('verifying'),
+  } as const satisfies Record<CarefulStep, () => boolean>;
+
+  async function look(): Promise<void> {
+    incident ??= await childOf(live, job);
+    if (incident !== undefined) phases.add((await phaseOf(live, incident)) ?? '');
+    if (steps.includes('shrinking') && phases.has('waiting for a checkpoint') && !resized) resized = await isResized(live, job);
+  }
+
+  async function watch(): Promise<void> {
+    while (!over) {
+      await look().catch(() => undefined);
+      await sleep(lookEveryMs);
+    }
+  }
+  void watch();
+
+  const isOver = (): boolean => phases.has('recording') || phases.has('ended') || live.records(job).length > before;
+  return {
+    get incident() {
+      return incident;
+    },
+    async reached(step) {
+      const deadline = Date.now() + withinMs;
+      const from = steps.slice(steps.indexOf(step));
+      while (!from.some((each) => isSo[each]()) && !isOver()) {
+        if (over || Date.now() > deadline) throw new Error(`${step} of ${job.name} was not seen; phases: ${[...phases].join(', ') || 'none'}`);
+        await sleep(10);
+      }
+    },
+    stop: () => void (over = true),
+  };
+}
+
+const isResized = async ({ world }: LiveKcover, job: LiveJob): Promise<boolean> =>
+  (await readJob(world.api, job)).metadata.annotations?.[annotations.podsBefore] !== undefined;
+
+async function childOf({ temporal }: LiveKcover, job: LiveJob): Promise<string | undefined> {
+  const { raw } = await temporal.withDeadline(Date.now() + 3000, () => temporal.workflow.getHandle(jobWorkflowId(job)).describe());
+  return raw.pendingChildren?.[0]?.workflowId ?? undefined;
+}
+
+async function phaseOf({ temporal }: LiveKcover, incident: string): Promise<string | undefined> {
+  const phase = { name: 'KcoverPhase', type: searchAttributes.KcoverPhase } as const;
+  const { typedSearchAttributes } = await temporal.withDeadline(Date.now() + 3000, () => temporal.workflow.getHandle(incident).describe());
+  return typedSearchAttributes.get(phase);
+}

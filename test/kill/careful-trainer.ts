@@ -1,0 +1,65 @@
+/** Plays the trainer of a job whose checkpoints come when the story wants them. */
+
+import type { SimulatedNode } from '../../testbed/nodes.ts';
+import { tell } from '../../testbed/trainer.ts';
+import type { LiveJob, LiveKcover } from '../support/live-kcover.ts';
+
+export interface CarefulTrainer {
+  /** Where rank 0 runs, or last ran. */
+  readonly node: SimulatedNode | undefined;
+  /** No checkpoint any more until `save`, or the end. */
+  holdBack(): void;
+  /** A checkpoint of the present step, and then as usual again. */
+  save(): void;
+  stop(): void;
+}
+
+const everyMs = 250;
+const stepsEach = 5;
+const stepsPerCheckpoint = 60;
+
+/** Goes on while all pods run, and begins every attempt with the last checkpoint. A job of one pod is none of its. */
+export function trainCarefully(live: LiveKcover, job: LiveJob, { savesAtEnd }: { readonly savesAtEnd: boolean }): CarefulTrainer {
+  let [step, saved] = [0, 0];
+  let [held, wanted] = [false, false];
+  let attempt: string | undefined;
+  let node: SimulatedNode | undefined;
+
+  function turn(): void {
+    const pods = live.chronicle.podsOf(job).filter(({ gone }) => gone === undefined);
+    const whole = pods.length > 1 && !live.chronicle.isSuspended(job) && pods.every(({ ready }) => ready);
+    if (!whole) {
+      if (attempt !== undefined && savesAtEnd) gasp();
+      attempt = undefined;
+      return;
+    }
+    const id = pods.map(({ uid }) => uid).join(' ');
+    step = id === attempt ? step + stepsEach : saved;
+    attempt = id;
+    const master = pods.find(({ name }) => name.endsWith('-master-0'));
+    node = live.world.nodes.find(({ name }) => name === master?.node);
+    if (wanted || (!held && step - saved >= stepsPerCheckpoint)) saved = step;
+    wanted = false;
+    write();
+  }
+
+  /** Its last checkpoint, and its last words. */
+  function gasp(): void {
+    saved = step;
+    write();
+  }
+
+  function write(): void {
+    if (node) void tell(node, job, { step, checkpointStep: saved, at: new Date().toISOString(), phase: 'training' }).catch(() => undefined);
+  }
+
+  const timer = setInterval(turn, everyMs);
+  return {
+    get node() {
+      return node;
+    },
+    holdBack: () => void (held = true),
+    save: () => void ([held, wanted] = [false, true]),
+    stop: () => clearInterval(timer),
+  };
+}

@@ -1,0 +1,69 @@
+/** A GPU breaks so that the job is dead at once. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { breakGpu, failContainer } from '../../testbed/failures.ts';
+import type { SimulatedNode } from '../../testbed/nodes.ts';
+import { type LiveJob, type LiveKcover, xid79 } from '../support/live-kcover.ts';
+import { newJob } from './new-job.ts';
+import { allReady, killAndStart, processOf, type Stage, surely } from './processes.ts';
+import { quarantinesOf } from './quarantines.ts';
+import { lookout, type Step } from './steps.ts';
+import { type Acted, type Plan, type Telling } from './story.ts';
+
+export const orders = ['Xid before the pod failure', 'Xid after the pod failure'] as const;
+export type Order = (typeof orders)[number];
+
+/** Another story may break a node of this one just before: one breaks and kills at a time. */
+export async function actSuddenly({ stage, plan, turn, begun }: Telling, order: Order): Promise<Acted> {
+  const { live, common } = stage;
+  const created = await newJob(live, common ? { nodeSelector: common } : {});
+  begun(created);
+  return turn(async () => {
+    await surely('all servers', () => allReady(stage));
+    const job = await live.standing(created);
+    begun(job);
+    return breakAndKill(stage, job, plan, order);
+  });
+}
+
+async function breakAndKill(stage: Stage, job: LiveJob, { kills, weather }: Plan, order: Order): Promise<Acted> {
+  const { live, proxy } = stage;
+  const node = job.nodes.at(-1);
+  if (!node) throw new Error(`${job.name} runs nowhere`);
+  const before = { incidents: live.records(job).length, quarantines: quarantinesOf(live, node.name) };
+  const reached = await lookout(live, job, node);
+  proxy?.setWeather(weather ?? {});
+  const seen = kills.map(({ step }) => reached(step as Step));
+  for (const each of seen) each.catch(() => undefined);
+  await breakDown(live, job, node, order);
+  await Promise.all(
+    kills.map(async ({ victim, pauseMs }, index) => {
+      await seen[index];
+      await killAndStart(stage, processOf(stage, victim, node), pauseMs);
+    }),
+  );
+  return { job, node: node.name, incidents: before.incidents + 1, quarantines: before.quarantines + 1, wrongEnd: () => wrongEnd(live, job) };
+}
+
+async function breakDown({ world }: LiveKcover, job: LiveJob, node: SimulatedNode, order: Order): Promise<void> {
+  const pod = job.first.at(-1);
+  if (!pod) throw new Error(`${job.name} has no pod`);
+  // As under a kubelet with restart policy OnFailure: the container starts again in the same pod, and the pod keeps telling of the death.
+  const fail = () => failContainer(world.api, pod, { exitCode: 1, restart: true });
+  if (order === 'Xid after the pod failure') {
+    await fail();
+    await sleep(50);
+    await breakGpu(node, xid79);
+    return;
+  }
+  await breakGpu(node, xid79);
+  // Where the line alone was enough, the pod is gone before it could fail.
+  await fail().catch(() => undefined);
+}
+
+function wrongEnd(live: LiveKcover, job: LiveJob): string[] {
+  return live
+    .records(job)
+    .filter(({ outcome }) => outcome !== 'restarted' && outcome !== 'cancelled')
+    .map(({ incident, outcome, because }) => `${incident} ended ${outcome}: ${because}`);
+}

@@ -1,0 +1,148 @@
+import { describe, expect, it } from '@jest/globals';
+import type { KubernetesObject, V1Container, V1Node, V1PodSpec } from '@kubernetes/client-node';
+import type { JobRef } from '../../contract/jobs.ts';
+import { nodeRoom, shapesOf, shapesOfPods } from '../../kube/capacity.ts';
+import { jobKinds } from '../../kube/job-kinds/index.ts';
+import { requestsOf } from '../../kube/pod-requests.ts';
+import { spareEdit } from '../../kube/spares.ts';
+import { kubeflowJob } from '../../testbed/job-manifests.ts';
+
+const container = (requests: Record<string, string>, more: Partial<V1Container> = {}): V1Container => ({ name: 'c', resources: { requests }, ...more });
+const spec = (more: Partial<V1PodSpec>): V1PodSpec => ({ containers: [], ...more });
+
+describe('what a pod asks for', () => {
+  it.each<[sentence: string, given: V1PodSpec, expected: Record<string, number>]>([
+    [
+      'is what its containers ask for together',
+      spec({ containers: [container({ cpu: '500m' }), container({ cpu: '1.5', memory: '1Gi' })] }),
+      { cpu: 2000, memory: 2 ** 30 },
+    ],
+    [
+      'is its limit where it names no request',
+      spec({ containers: [{ name: 'c', resources: { limits: { 'nvidia.com/gpu': '8' } } }] }),
+      { 'nvidia.com/gpu': 8 },
+    ],
+    [
+      'is more where an init container asks for more',
+      spec({ containers: [container({ cpu: '1' })], initContainers: [container({ cpu: '4' })] }),
+      { cpu: 4000 },
+    ],
+    [
+      'is that of sidecars too',
+      spec({ containers: [container({ cpu: '1' })], initContainers: [container({ cpu: '2' }, { restartPolicy: 'Always' }), container({ cpu: '2' })] }),
+      { cpu: 4000 },
+    ],
+    ['is what is said for the whole pod', spec({ containers: [container({ cpu: '1' })], resources: { requests: { cpu: '3' } } }), { cpu: 3000 }],
+    ['is what its runtime needs beside', spec({ containers: [container({ memory: '1Mi' })], overhead: { memory: '1k' } }), { memory: 2 ** 20 + 1000 }],
+    ['is rounded up to thousandths of a core', spec({ containers: [container({ cpu: '100u' })] }), { cpu: 1 }],
+    ['may be written with an exponent', spec({ containers: [container({ memory: '1e3', cpu: '1E2' })] }), { memory: 1000, cpu: 100_000 }],
+    ['is nothing where it is no quantity', spec({ containers: [container({ cpu: 'much' })] }), { cpu: 0 }],
+    ['is a place among the pods', spec({}), {}],
+  ])('%s', (_, given, expected) => {
+    expect(requestsOf(given)).toEqual({ ...expected, pods: 1 });
+  });
+});
+
+describe('what the next attempt needs', () => {
+  const job: JobRef = { kind: 'PyTorchJob', namespace: 'train', name: 'llm', uid: 'u' };
+  const shapes = (more: Partial<V1PodSpec> = {}) => {
+    const object = kubeflowJob('PyTorchJob', { name: 'llm', roles: { Master: 1, Worker: 3 }, podLabels: { team: 'a' } });
+    const { pytorchReplicaSpecs } = object.spec as { pytorchReplicaSpecs: Record<string, { template: { spec: V1PodSpec } }> };
+    for (const { template } of Object.values(pytorchReplicaSpecs)) Object.assign(template.spec, more);
+    return shapesOf(job, object as unknown as KubernetesObject);
+  };
+
+  it('is a shape for each role, and workers are what another size has fewer of', () => {
+    expect(shapes()).toMatchObject([
+      { count: 1, fixed: true, requests: { 'nvidia.com/gpu': 8, pods: 1 } },
+      { count: 3, fixed: false, requests: { 'nvidia.com/gpu': 8, pods: 1 } },
+    ]);
+  });
+
+  it('goes where selector and affinity both say', () => {
+    const [master] = shapes({
+      nodeSelector: { pool: 'a' },
+      affinity: {
+        nodeAffinity: {
+          requiredDuringSchedulingIgnoredDuringExecution: {
+            nodeSelectorTerms: [
+              { matchExpressions: [{ key: 'zone', operator: 'In', values: ['x'] }] },
+              { matchExpressions: [{ key: 'big', operator: 'Exists' }] },
+            ],
+          },
+        },
+      },
+    });
+    const pool = { key: 'pool', operator: 'In', values: ['a'] };
+    expect(master?.nodes).toEqual([
+      [pool, { key: 'zone', operator: 'In', values: ['x'] }],
+      [pool, { key: 'big', operator: 'Exists' }],
+    ]);
+  });
+
+  it('keeps apart by the labels that the operator adds, on single nodes only', () => {
+    const labelSelector = { matchLabels: { 'training.kubeflow.org/job-name': 'llm' } };
+    const terms = ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map((topologyKey) => ({ topologyKey, labelSelector }));
+    const [master] = shapes({ affinity: { podAntiAffinity: { requiredDuringSchedulingIgnoredDuringExecution: terms } } });
+    expect(master?.labels).toMatchObject({ team: 'a', 'training.kubeflow.org/job-name': 'llm' });
+    expect(master?.apart).toEqual([[{ key: 'training.kubeflow.org/job-name', operator: 'In', values: ['llm'] }]]);
+  });
+
+  it('is what single pods had, counted together where they are alike', () => {
+    const pod = (uid: string, more: Partial<V1PodSpec> = {}) => ({
+      metadata: { uid, labels: { index: uid } },
+      spec: spec({ containers: [container({ cpu: '1' })], ...more }),
+    });
+    const pods = [pod('a'), pod('b'), pod('c', { nodeSelector: { pool: 'x' } }), pod('d')];
+    const found = shapesOfPods(job, pods, new Set(['a', 'b', 'c']));
+    expect(found.map(({ count, nodes }) => [count, nodes.length])).toEqual([
+      [2, 0],
+      [1, 1],
+    ]);
+  });
+
+  it('is told in accelerators too', () => {
+    const taint = { key: 'kcover.io/quarantine', effect: 'NoSchedule' } as const;
+    const gpus = (each: number) =>
+      jobKinds.MPIJob.view(kubeflowJob('MPIJob', { name: 'llm', gpus: each, roles: { Launcher: 1, Worker: 3 } }) as unknown as KubernetesObject, taint).gpus;
+    expect([gpus(8), gpus(0)]).toEqual([24, undefined]);
+  });
+});
+
+describe('a node', () => {
+  const node = (more: Partial<V1Node> = {}): V1Node => ({
+    metadata: { name: 'gpu-0', uid: 'n' },
+    spec: {
+      taints: [
+        { key: 'kcover.io/spare', effect: 'NoSchedule' },
+        { key: 'pool', value: 'a', effect: 'NoSchedule' },
+      ],
+    },
+    status: { allocatable: { cpu: '191500m', 'nvidia.com/gpu': '8' }, conditions: [{ type: 'Ready', status: 'True' }] },
+    ...more,
+  });
+  const wish = { incident: 'i1', spare: 'kcover.io/spare', quarantine: { key: 'kcover.io/quarantine', effect: 'NoSchedule' } } as const;
+
+  it('has what its kubelet can give', () => {
+    expect(nodeRoom(node())).toMatchObject({ name: 'gpu-0', ready: true, unschedulable: false, allocatable: { cpu: 191_500, 'nvidia.com/gpu': 8 } });
+  });
+
+  it('that stands by loses that taint, and no other', () => {
+    expect(spareEdit(node(), wish)).toEqual({
+      taken: true,
+      change: { taints: [{ key: 'pool', value: 'a', effect: 'NoSchedule' }], annotations: { 'kcover.io/spare-taken': 'i1' } },
+    });
+  });
+
+  const taken = { name: 'gpu-0', annotations: { 'kcover.io/spare-taken': 'i1' } };
+  it.each<[sentence: string, more: Partial<V1Node>, taken: boolean]>([
+    ['that was taken before is found so', { metadata: taken, spec: {} }, true],
+    ['that somebody has put back stays there', { metadata: taken }, false],
+    ['that stands by no longer is not taken', { spec: {} }, false],
+    ['that is cordoned is not taken', { spec: { ...node().spec, unschedulable: true } }, false],
+    ['that is not ready is not taken', { status: {} }, false],
+    ['that is quarantined is not taken', { spec: { taints: [...(node().spec?.taints ?? []), { key: 'kcover.io/quarantine', effect: 'NoSchedule' }] } }, false],
+  ])('%s', (_, more, expected) => {
+    expect(spareEdit(node(more), wish)).toEqual({ taken: expected });
+  });
+});

@@ -1,0 +1,97 @@
+import { describe, expect, it } from '@jest/globals';
+import type { CapacityRequest } from '../../contract/activities.ts';
+import type { CapacityFacts, CapacityPlan } from '../../contract/recovery-plan.ts';
+import { decideCapacity } from '../../policy/capacity.ts';
+import { settings } from '../support/builders.ts';
+
+const facts = (more: Partial<CapacityFacts> = {}): CapacityFacts => ({
+  needed: 8,
+  fit: 6,
+  fitWithSpares: 6,
+  spares: [],
+  because: '3 nodes: taint maintenance=true',
+  sizes: { now: 8, least: 2 },
+  ...more,
+});
+const short = 'room for 6 of 8 pods (3 nodes: taint maintenance=true)';
+
+const decide = (plan: Partial<CapacityPlan>, more: Partial<CapacityFacts> = {}, request: Partial<CapacityRequest> = {}, given: object = {}) =>
+  decideCapacity({ facts: facts(more), plan: { choice: 'hold', least: 8, ...plan }, severity: 'degrading', by: 'suspend', ...request }, settings(given));
+
+describe('room for all', () => {
+  it.each(['hold', 'spare', 'shrink', 'ask', 'restart'] as const)('lets it go on, whatever the choice: %s', (choice) => {
+    expect(decide({ choice }, { fit: 8 })).toEqual({ kind: 'go', because: 'room for 8 pods' });
+  });
+});
+
+describe('without room', () => {
+  it('it holds, and says what keeps pods off the nodes', () => {
+    expect(decide({ choice: 'hold' })).toMatchObject({ kind: 'hold', because: short, lookAgainMs: 5000 });
+  });
+
+  it('it stops all the same where that is the choice, and says who will wait', () => {
+    expect(decide({ choice: 'restart' })).toEqual({ kind: 'go', because: `${short}; the others will wait for the scheduler` });
+  });
+
+  it('a person is asked, for so long and with such a default as settings say', () => {
+    const approval = { recovery: { approval: { within: '5m', otherwise: 'approve' } } };
+    expect(decide({ choice: 'ask' }, {}, {}, approval)).toEqual({ kind: 'ask', because: short, withinMs: 300_000, otherwise: 'approve' });
+  });
+
+  it('nobody is asked twice', () => {
+    expect(decide({ choice: 'ask' }, {}, { approved: true })).toMatchObject({ kind: 'go' });
+  });
+});
+
+describe('stand-by nodes', () => {
+  const enough = { fitWithSpares: 8, spares: ['s-0', 's-1'] };
+  it('are taken when all find room with them', () => {
+    expect(decide({ choice: 'spare' }, enough)).toEqual({ kind: 'spare', nodes: ['s-0', 's-1'], because: `${short}, and for all with s-0, s-1 from stand-by` });
+  });
+
+  it('are left alone when they are too few', () => {
+    expect(decide({ choice: 'spare' }, { fitWithSpares: 7, spares: ['s-0'] })).toMatchObject({
+      kind: 'hold',
+      because: `${short}, and for 7 with stand-by nodes`,
+    });
+  });
+
+  it('are taken once', () => {
+    expect(decide({ choice: 'spare' }, enough, { sparesTaken: true })).toMatchObject({ kind: 'hold', because: `${short}, after stand-by nodes were taken` });
+  });
+
+  it('are nobody else`s choice', () => {
+    expect(decide({ choice: 'hold' }, enough).kind).toBe('hold');
+  });
+});
+
+describe('a smaller job', () => {
+  it.each<[sentence: string, plan: Partial<CapacityPlan>, more: Partial<CapacityFacts>, pods: number]>([
+    ['is as large as there is room', { least: 4 }, {}, 6],
+    ['has the largest shape that finds room', { least: 2, shapes: [8, 4, 2] }, {}, 4],
+    ['may be as small as it says', { least: 6 }, {}, 6],
+    ['is smaller, not the same, when its last pod has no room', { least: 1 }, { fit: 7 }, 7],
+  ])('%s', (_, plan, more, pods) => {
+    expect(decide({ choice: 'shrink', ...plan }, more)).toMatchObject({ kind: 'shrink', pods });
+  });
+
+  it('says what it goes on with', () => {
+    expect(decide({ choice: 'shrink', least: 4 })).toEqual({ kind: 'shrink', pods: 6, because: `${short}; it goes on with 6 instead of 8` });
+  });
+
+  it.each<[sentence: string, plan: Partial<CapacityPlan>, more: Partial<CapacityFacts>, request: Partial<CapacityRequest>, because: string]>([
+    ['is none below what the job needs', { least: 7 }, {}, {}, `${short}, and it needs at least 7`],
+    ['is none below what its kind needs', { least: 1 }, { sizes: { now: 8, least: 7 } }, {}, `${short}, and it needs at least 7`],
+    ['is none when no shape finds room', { least: 2, shapes: [8, 7] }, {}, {}, `${short}, and it needs at least 2, in sizes of 8, 7`],
+    ['is none when it is not suspended', { least: 1 }, {}, { by: 'delete-collection' }, `${short}, and only a job that is suspended can be made smaller`],
+    ['is none when single pods are replaced', { least: 1 }, {}, { by: 'pods' }, `${short}, and only a job that is suspended can be made smaller`],
+  ])('%s: it holds', (_, plan, more, request, because) => {
+    expect(decide({ choice: 'shrink', ...plan }, more, request)).toMatchObject({ kind: 'hold', because, lookAgainMs: 5000 });
+  });
+
+  it('is none where the kind has one size', () => {
+    const { sizes: _, ...without } = facts();
+    const request = { facts: without, plan: { choice: 'shrink', least: 1 }, severity: 'dead', by: 'suspend' } as const;
+    expect(decideCapacity(request, settings())).toMatchObject({ kind: 'hold', because: `${short}, and this job cannot be made smaller` });
+  });
+});

@@ -1,0 +1,68 @@
+import { describe, expect, it } from '@jest/globals';
+import type { JobWishes } from '../../contract/job-wishes.ts';
+import { jobPolicy } from '../../policy/job-policy.ts';
+import { settings } from '../support/builders.ts';
+
+const wishes = (more: Partial<JobWishes>): JobWishes => ({ ignored: [], ...more });
+const { recovery } = settings();
+
+describe('what holds for one job', () => {
+  it("is the operator's word where the job says nothing", () => {
+    expect(jobPolicy(undefined, recovery)).toEqual({
+      mode: 'grace',
+      checkpoint: 'fresh',
+      short: 'hold',
+      dead: 'restart',
+      level: 'job',
+      hang: 'notify',
+      ignored: [],
+    });
+  });
+
+  it('is what the job asks for', () => {
+    const asked = wishes({ mode: 'off', checkpoint: 'dying-gasp', capacity: 'shrink', minReplicas: 2, level: 'pod', hang: 'recover', retries: 3 });
+    expect(jobPolicy(asked, recovery)).toEqual({
+      mode: 'off',
+      checkpoint: 'dying-gasp',
+      short: 'shrink',
+      dead: 'shrink',
+      level: 'pod',
+      hang: 'recover',
+      retries: 3,
+      ignored: [],
+    });
+  });
+
+  it('is never more than the operator allows, and says what was not granted', () => {
+    const strict = settings({ recovery: { jobMay: { mode: ['grace', 'off'], capacity: ['hold'], hang: ['notify'], retries: 5 } } }).recovery;
+    const policy = jobPolicy(wishes({ mode: 'force', capacity: 'spare', hang: 'recover', retries: 50, ignored: ['level fast is not known'] }), strict);
+    expect(policy).toMatchObject({ mode: 'grace', short: 'hold', dead: 'restart', hang: 'notify', retries: 5 });
+    expect(policy.ignored).toHaveLength(5);
+    expect(policy.ignored).toEqual(
+      expect.arrayContaining([
+        'level fast is not known',
+        "retries 50 is above the operator's 5, which holds",
+        'mode force is not allowed by the operator: grace holds',
+        'capacity spare is not allowed by the operator: hold holds',
+        'hang recover is not allowed by the operator: notify holds',
+      ]),
+    );
+  });
+
+  it('does not shrink a job that says not how small it may become', () => {
+    expect(jobPolicy(wishes({ capacity: 'shrink' }), recovery)).toMatchObject({
+      short: 'hold',
+      dead: 'restart',
+      ignored: [expect.stringContaining('min-replicas')],
+    });
+    expect(jobPolicy(wishes({ capacity: 'shrink', shapes: [4, 2] }), recovery)).toMatchObject({ short: 'shrink', ignored: [] });
+  });
+
+  it('awaits no dying gasp where pods get no time to end', () => {
+    expect(jobPolicy(wishes({ mode: 'force', checkpoint: 'dying-gasp' }), recovery)).toMatchObject({
+      mode: 'force',
+      checkpoint: 'none',
+      ignored: [expect.stringContaining('leaves no time')],
+    });
+  });
+});

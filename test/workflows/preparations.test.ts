@@ -1,0 +1,284 @@
+import { describe, expect, it } from '@jest/globals';
+import type { WorkflowHandle } from '@temporalio/client';
+import type { Fault } from '../../contract/faults.ts';
+import type { JobWishes } from '../../contract/job-wishes.ts';
+import type { CheckpointResult } from '../../contract/recovery-plan.ts';
+import type { RecoveryStatus } from '../../contract/recovery.ts';
+import { kernelFault, podFault, settings } from '../support/builders.ts';
+import { type JobRig, useJobRig } from '../support/job-rig.ts';
+import { eventually } from '../support/rig.ts';
+
+const quick = { correlation: '0s', budget: { backoff: { first: '1ms', most: '1ms' } } };
+const ada = { by: 'ada', reason: 'looked at it' };
+
+/** Its memory is about to be remapped: training goes on for a while. */
+const degrading = (more: Partial<Fault> = {}): Fault => kernelFault({ code: 'xid/63', message: 'row remapping is pending', action: 'reset-gpu', ...more });
+
+const trains = (story: JobRig, wishes: Partial<JobWishes> = {}): void => {
+  const progress = { step: 1290, checkpointStep: 1200, at: new Date().toISOString(), pace: { msPerStep: 6000, stepsPerCheckpoint: 100 } };
+  if (story.cluster.view) story.cluster.view = { ...story.cluster.view, gpus: 32, progress, wishes: { ignored: [], ...wishes } };
+};
+
+async function recovering(story: JobRig, handle: WorkflowHandle, phase: RecoveryStatus['phase']): Promise<WorkflowHandle> {
+  const { incident = '' } = await eventually(
+    () => story.status(handle),
+    (seen) => seen.incident !== undefined && seen.phase === 'recovering',
+  );
+  const recovery = story.rig.client.workflow.getHandle(incident);
+  await eventually(
+    () => recovery.query<RecoveryStatus>('status'),
+    (seen) => seen.phase === phase,
+  );
+  return recovery;
+}
+
+const ends = async (story: JobRig, handle: WorkflowHandle, outcome: string): Promise<string> => {
+  const { last } = await eventually(
+    () => story.status(handle),
+    (seen) => seen.last?.outcome === outcome && seen.incident === undefined,
+  );
+  await story.rig.replay(last?.incident ?? '');
+  return last?.because ?? '';
+};
+
+describe('before a stop', () => {
+  const story = useJobRig();
+  const set = (recovery: object) => {
+    story.cluster.settings = settings({ mode: 'act', recovery: { ...quick, ...recovery } });
+  };
+  const tell = (handle: WorkflowHandle, fault = degrading()) => handle.signal('faultsObserved', { faults: [story.cluster.quarantined(fault)] });
+
+  it('a person is asked where policy wants that, and nothing is stopped before the answer', async () => {
+    set({ approval: { degrading: 1 }, checkpoint: { strategy: 'none' } });
+    trains(story);
+    const handle = await story.start();
+    await tell(handle);
+    const recovery = await recovering(story, handle, 'waiting for approval');
+    expect(story.cluster.stopped).toEqual([]);
+    await expect(recovery.executeUpdate('approve', { args: [{ by: '', reason: '' }] })).rejects.toThrow();
+    expect(await recovery.executeUpdate('approve', { args: [ada] })).toMatchObject({ approved: true });
+    await ends(story, handle, 'recovered');
+    expect(story.cluster.records[0]).toMatchObject({ approvals: [{ approved: true, by: 'ada' }], stops: [{ attempt: 1 }] });
+    await story.ended(handle);
+  });
+
+  it('a no ends the incident, and the same fault opens no other', async () => {
+    set({ approval: { degrading: 1 } });
+    trains(story);
+    const handle = await story.start();
+    await tell(handle);
+    const recovery = await recovering(story, handle, 'waiting for approval');
+    await recovery.executeUpdate('deny', { args: [ada] });
+    expect(await ends(story, handle, 'refused')).toContain('denied by ada: looked at it');
+    await tell(handle);
+    await story.ended(handle);
+    expect([story.cluster.stopped, story.cluster.records.length]).toEqual([[], 1]);
+  });
+
+  it.each([
+    ['deny', 'refused'],
+    ['approve', 'recovered'],
+  ] as const)('silence means %s where the settings say so', async (otherwise, outcome) => {
+    set({ approval: { degrading: 1, within: '1s', otherwise }, checkpoint: { strategy: 'none' } });
+    trains(story);
+    const handle = await story.start();
+    await tell(handle);
+    await ends(story, handle, outcome);
+    expect(story.cluster.records[0]?.approvals).toMatchObject([{ by: 'kcover', reason: expect.stringContaining(`means ${otherwise}`) }]);
+    await story.ended(handle);
+  });
+
+  it('the next checkpoint is awaited while the job trains on, and the sum stands in the record', async () => {
+    set({});
+    trains(story);
+    const handle = await story.start();
+    await tell(handle);
+    await ends(story, handle, 'recovered');
+    const [record] = story.cluster.records;
+    expect(record?.checkpoints).toMatchObject([{ kind: 'saved', checkpointStep: 1201, attempt: 1 }]);
+    expect(record?.decisions[0]).toMatchObject({ plan: { checkpoint: { strategy: 'fresh', timing: { now: expect.any(Number) } } } });
+    expect(story.cluster.captured).toEqual([1]);
+    await story.ended(handle);
+  });
+
+  it('a job that fails while its checkpoint is awaited is stopped without it', async () => {
+    set({});
+    trains(story);
+    const waiting = Promise.withResolvers<CheckpointResult>();
+    story.cluster.checkpoint = () => waiting.promise;
+    const handle = await story.start();
+    await tell(handle);
+    await recovering(story, handle, 'waiting for a checkpoint');
+    const { name, uid } = story.cluster.pods[1] ?? { name: '', uid: '' };
+    await handle.signal('faultsObserved', {
+      faults: [podFault({ pod: { name, uid, createdAt: new Date().toISOString() }, seenAt: new Date().toISOString() })],
+    });
+    await ends(story, handle, 'recovered');
+    expect(story.cluster.records[0]?.checkpoints).toBeUndefined();
+    expect(story.cluster.stopped).toHaveLength(1);
+    // A worker ends when its activities have.
+    waiting.resolve({ kind: 'missed', waitedMs: 1, because: 'nobody waits any more' });
+    await story.ended(handle);
+  });
+
+  it('a dying gasp is awaited between the stop and the next attempt', async () => {
+    set({});
+    trains(story, { checkpoint: 'dying-gasp' });
+    let stopsBefore = 0;
+    story.cluster.checkpoint = ({ atLeast }) => {
+      stopsBefore = story.cluster.stopped.length;
+      return { kind: 'saved', checkpointStep: atLeast, waitedMs: 5, because: 'saved' };
+    };
+    const handle = await story.start();
+    await tell(handle);
+    await ends(story, handle, 'recovered');
+    expect([stopsBefore, story.cluster.resumes]).toEqual([1, 1]);
+    expect(story.cluster.records[0]?.checkpoints).toMatchObject([{ kind: 'saved', checkpointStep: 1290 }]);
+    await story.ended(handle);
+  });
+
+  it('nothing is stopped while there is no room, and it goes on when there is', async () => {
+    set({ checkpoint: { strategy: 'none' } });
+    trains(story);
+    story.cluster.room = { fit: 3, because: '1 node: taint maintenance=true' };
+    const handle = await story.start();
+    await tell(handle);
+    const recovery = await recovering(story, handle, 'held');
+    expect(story.cluster.stopped).toEqual([]);
+    expect((await recovery.query<RecoveryStatus>('status')).because).toContain('room for 3 of 4 pods (1 node: taint maintenance=true)');
+    story.cluster.room = {};
+    await recovery.signal('permissionChanged');
+    await ends(story, handle, 'recovered');
+    expect(story.cluster.records[0]?.capacity?.map(({ kind }) => kind)).toEqual(['hold', 'go']);
+    await story.ended(handle);
+  });
+
+  it('stand-by nodes are taken once, and a job that may is made smaller while nothing runs', async () => {
+    set({ checkpoint: { strategy: 'none' }, capacity: { short: 'spare' } });
+    trains(story);
+    story.cluster.room = { fit: 3, fitWithSpares: 4, spares: ['gpu-9'] };
+    const handle = await story.start();
+    await tell(handle);
+    await ends(story, handle, 'recovered');
+    expect(story.cluster.sparesTaken).toEqual(['gpu-9']);
+
+    trains(story, { capacity: 'shrink', minReplicas: 2 });
+    story.cluster.room = { fit: 3 };
+    await tell(handle, degrading({ id: 'kernel/boot-1/200', node: story.cluster.pods[0]?.node ?? '' }));
+    await eventually(
+      () => story.cluster.records.length,
+      (count) => count === 2,
+    );
+    expect(story.cluster.reshaped).toMatchObject([{ pods: 3 }]);
+    expect(story.cluster.records[1]).toMatchObject({ pods: { before: 4, after: 3 }, outcome: 'recovered' });
+    await story.ended(handle);
+  });
+});
+
+describe('levels and modes', () => {
+  const story = useJobRig();
+  const set = (recovery: object = {}) => {
+    story.cluster.settings = settings({ mode: 'act', recovery: { ...quick, ...recovery } });
+  };
+  const crash = (index = 2): Fault => {
+    const { name, uid, node } = story.cluster.pods[index] ?? { name: '', uid: '', node: '' };
+    const at = new Date().toISOString();
+    return podFault({ id: `pod/${uid}`, ...(node === undefined ? {} : { node }), seenAt: at, pod: { name, uid, createdAt: at } });
+  };
+
+  it('the broken pod goes first, and the whole job when that does not bring training back', async () => {
+    set();
+    trains(story, { level: 'pod' });
+    let looks = 0;
+    story.cluster.verified = (beyond) =>
+      ++looks === 1
+        ? { kind: 'unverified', because: 'no step' }
+        : { kind: 'verified', progress: { step: beyond + 1, at: new Date().toISOString() }, because: 'it moves' };
+    const handle = await story.start();
+    await handle.signal('faultsObserved', { faults: [crash()] });
+    await ends(story, handle, 'recovered');
+    expect(story.cluster.stopped.map(({ uids }) => uids.length)).toEqual([1, 4]);
+    expect(story.cluster.records[0]?.stops.map(({ by }) => by)).toEqual(['pods', 'suspend']);
+    expect(story.cluster.resumes).toBe(1);
+    await story.ended(handle);
+  });
+
+  it('nothing is stopped when the processes go on by themselves', async () => {
+    set();
+    trains(story, { level: 'process' });
+    const handle = await story.start();
+    await handle.signal('faultsObserved', { faults: [crash()] });
+    expect(await ends(story, handle, 'recovered')).toContain('by themselves');
+    expect([story.cluster.asked, story.cluster.stopped.length]).toEqual([1, 0]);
+    await story.ended(handle);
+  });
+
+  it('pods go by force where the job says so, or when their time to end is over', async () => {
+    set();
+    trains(story, { mode: 'force' });
+    const handle = await story.start();
+    await handle.signal('faultsObserved', { faults: [crash()] });
+    expect(await ends(story, handle, 'recovered')).toContain('not proven dead');
+    expect(story.cluster.stopped).toHaveLength(1);
+
+    trains(story);
+    story.cluster.lingers = true;
+    await handle.signal('faultsObserved', { faults: [crash()] });
+    await eventually(
+      () => story.cluster.records.length,
+      (count) => count === 2,
+    );
+    expect(story.cluster.records[1]).toMatchObject({ outcome: 'recovered', stops: [{ forced: expect.any(Array) }] });
+    await story.ended(handle);
+  });
+
+  it('a paused job begins nothing, an open recovery of it holds, and both go on when it is resumed', async () => {
+    set();
+    const handle = await story.start();
+    expect(
+      await eventually(
+        () => handle.executeUpdate('pause', { args: [ada] }),
+        () => true,
+      ),
+    ).toMatchObject({ by: 'ada' });
+    await handle.signal('faultsObserved', { faults: [crash()] });
+    await eventually(
+      () => story.status(handle),
+      (seen) => seen.phase === 'paused' && seen.paused?.by === 'ada',
+    );
+    expect(story.cluster.stopped).toEqual([]);
+    expect(await handle.executeUpdate('resume', { args: [ada] })).toEqual({ wasPaused: true });
+    await ends(story, handle, 'restarted');
+
+    set({ approval: { dead: 0 } });
+    await handle.signal('faultsObserved', { faults: [crash()] });
+    const recovery = await recovering(story, handle, 'waiting for approval');
+    await handle.executeUpdate('pause', { args: [ada] });
+    await eventually(
+      () => recovery.query<RecoveryStatus>('status'),
+      (seen) => seen.phase === 'held' && seen.because.includes('paused by ada'),
+    );
+    await handle.executeUpdate('resume', { args: [ada] });
+    await recovering(story, handle, 'waiting for approval');
+    await recovery.executeUpdate('approve', { args: [ada] });
+    await eventually(
+      () => story.cluster.records.length,
+      (count) => count === 2,
+    );
+    await story.ended(handle);
+  });
+
+  it('mode observe tells the whole plan and does nothing', async () => {
+    story.cluster.settings = settings({ recovery: quick });
+    trains(story);
+    const handle = await story.start();
+    await handle.signal('faultsObserved', { faults: [story.cluster.quarantined(degrading())] });
+    await ends(story, handle, 'refused');
+    const [record] = story.cluster.records;
+    expect(record?.timeline.map(({ what }) => what)).toEqual(
+      expect.arrayContaining(['would await a checkpoint (fresh)', 'would look for room', 'would restart the job']),
+    );
+    expect([story.cluster.stopped, story.cluster.captured]).toEqual([[], []]);
+    await story.ended(handle);
+  });
+});

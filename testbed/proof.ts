@@ -1,0 +1,109 @@
+/** Why a recovery may be trusted: what its record, the evidence that was kept and the budget of the job say. */
+
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import type { V1Pod } from '@kubernetes/client-node';
+import { Client, Connection } from '@temporalio/client';
+import { formatDuration } from '../contract/duration.ts';
+import type { Evidence, EvidenceFile } from '../contract/evidence.ts';
+import { jobWorkflowId } from '../contract/ids.ts';
+import { statusQuery } from '../contract/messages.ts';
+import type { IncidentRecord } from '../contract/recovery.ts';
+import type { JobStatus } from '../contract/training-job.ts';
+import { readRecord } from './incident.ts';
+import type { RunningJob } from './jobs.ts';
+import type { Scene } from './scene.ts';
+import type { Told } from './story.ts';
+import { rankIn } from './trainer.ts';
+import { until } from './until.ts';
+import type { World } from './world.ts';
+
+/** What is kept of one rank, a file each. */
+export interface EvidenceSeen {
+  readonly rank: number;
+  readonly file: string;
+  readonly bytes: number;
+}
+
+/** Null: nobody told. */
+export interface Proof {
+  /** Training passed the last step before the stop. */
+  readonly verified: boolean;
+  readonly stepBefore: number | null;
+  /** Of the checkpoint with which training went on. */
+  readonly checkpointStep: number | null;
+  readonly stepAfter: number | null;
+  readonly waitedForCheckpointMs: number;
+  readonly evidence: readonly EvidenceSeen[];
+  /** Recoveries of this job in the last hour, and those of them that blame somebody. */
+  readonly budget: Pick<JobStatus, 'spentThisHour' | 'ledgers'>;
+  readonly replicasBefore: number;
+  readonly replicasAfter: number;
+  /** What was found when somebody looked for room, and what was done about it. */
+  readonly room: string | null;
+}
+
+/** Of the incident that has just ended. `before`: the pods of the stopped attempt. */
+export async function proofOf({ world, kcover, job }: Scene, before: readonly V1Pod[]): Promise<Proof> {
+  const record = await until('the record of the incident', 10_000, () => readRecord(kcover, job));
+  const { outcome, progress, checkpoints = [], evidence = [], pods, capacity } = record;
+  const saved = checkpoints.findLast((each) => each.kind === 'saved');
+  return {
+    verified: outcome === 'recovered',
+    stepBefore: progress?.before?.step ?? null,
+    checkpointStep: saved?.checkpointStep ?? progress?.before?.checkpointStep ?? null,
+    stepAfter: progress?.after?.step ?? null,
+    waitedForCheckpointMs: checkpoints.reduce((sum, each) => sum + (each.kind === 'ended' ? 0 : each.waitedMs), 0),
+    evidence: (await Promise.all(evidence.map((each) => filesOf(each, before)))).flat(),
+    budget: await budgetOf(world, job, record),
+    replicasBefore: pods?.before ?? before.length,
+    replicasAfter: pods?.after ?? record.runningPods.length,
+    room: capacity?.at(-1)?.because ?? null,
+  };
+}
+
+/** Whether training had really come so far when that was said: `reached` is the step of the new attempt, as its trainer knows it. */
+export const isTrue = ({ verified, stepBefore, stepAfter }: Proof, reached: number): boolean =>
+  verified && stepBefore !== null && stepAfter !== null && stepBefore < stepAfter && stepAfter <= reached;
+
+/** The same for people. */
+export function proofLines(proof: Proof): Told['lines'] {
+  const { verified, stepBefore, checkpointStep, stepAfter, waitedForCheckpointMs, evidence, budget, room } = proof;
+  const bytes = evidence.reduce((sum, each) => sum + each.bytes, 0);
+  const ranks = new Set(evidence.map(({ rank }) => rank)).size;
+  const charged = Object.entries(budget.ledgers ?? {}).flatMap(([blame, count]) => (count > 0 ? [`${count} charged to ${blame}`] : []));
+  return [
+    ['training', `step ${stepBefore} before the stop, step ${stepAfter} after it: ${verified ? 'verified' : 'not verified'}`],
+    [
+      'checkpoint',
+      `step ${checkpointStep}, ${waitedForCheckpointMs > 0 ? `after ${formatDuration(waitedForCheckpointMs)} of waiting for it` : 'the last one before the fault'}`,
+    ],
+    ['room', room ?? 'nobody looked'],
+    ['evidence', `${evidence.length} files of ${ranks} ranks, ${bytes} bytes`],
+    ['budget', [`recoveries in the last hour: ${budget.spentThisHour}`, ...charged].join(', ')],
+  ];
+}
+
+/** What is of no rank, such as the lines of a kernel, is left out. */
+async function filesOf({ address }: Evidence, pods: readonly V1Pod[]): Promise<EvidenceSeen[]> {
+  const index = JSON.parse(await readFile(join(address, 'index.json'), 'utf8')) as readonly EvidenceFile[];
+  const kept = index.flatMap(({ file, pod: name, bytes }) => {
+    const pod = pods.find(({ metadata }) => metadata?.name === name);
+    return pod ? [{ rank: rankIn(pods, pod), file, bytes }] : [];
+  });
+  return kept.toSorted((a, b) => a.rank - b.rank);
+}
+
+/** As the workflow of the job answers, once it has heard how the incident ended. */
+async function budgetOf({ temporal }: Pick<World, 'temporal'>, job: RunningJob, { incident }: IncidentRecord): Promise<Proof['budget']> {
+  const connection = await Connection.connect({ address: temporal.address });
+  try {
+    const handle = new Client({ connection, namespace: temporal.namespace }).workflow.getHandle(jobWorkflowId(job));
+    return await until('the job back from its recovery', 30_000, async () => {
+      const { last, spentThisHour, ledgers } = await handle.query<JobStatus>(statusQuery);
+      return last?.incident === incident ? { found: { spentThisHour, ...(ledgers && { ledgers }) } } : { missing: `last incident ${last?.incident ?? 'none'}` };
+    });
+  } finally {
+    await connection.close();
+  }
+}

@@ -1,0 +1,114 @@
+/** Plays the trainer of a job: makes steps while all its pods run, tells of them on the node of rank 0, and begins every attempt with the last checkpoint. */
+
+import { mkdir, rename, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { V1Pod } from '@kubernetes/client-node';
+import { type JobProgress, type Progress, progressDirectory } from '../contract/progress.ts';
+import { progressOf } from '../kube/job-progress.ts';
+import { memberOf, rankOf } from '../kube/pod-ranks.ts';
+import type { Api } from './api.ts';
+import { isRunning, podsOf, readJob, type RunningJob, sizeOf } from './jobs.ts';
+import type { SimulatedNode } from './nodes.ts';
+import { until } from './until.ts';
+
+export interface Training {
+  readonly msPerStep: number;
+  readonly stepsPerCheckpoint: number;
+  /** The step of the checkpoint with which it begins. */
+  readonly from: number;
+}
+
+export interface Trainer {
+  /** Steps that are done in the present attempt. */
+  readonly step: number;
+  /** The last of them that is saved, in whatever attempt. */
+  readonly checkpointStep: number;
+  /** No step is made, and no file written, once this has resolved. */
+  stop(): Promise<void>;
+}
+
+/** Trains until it is stopped, or the world ends. Who cannot see the pods makes no step. */
+export function startTrainer(world: { readonly api: Api; readonly nodes: readonly SimulatedNode[] }, job: RunningJob, training: Training): Trainer {
+  const ending = new AbortController();
+  let step = training.from;
+  let checkpoint: Required<Pick<Progress, 'checkpointStep' | 'checkpointAt'>> = { checkpointStep: step, checkpointAt: new Date().toISOString() };
+  let attempt: string | undefined;
+
+  async function makeStep(): Promise<void> {
+    const seen = await wholeAttempt(world.api, job);
+    if (seen === undefined || ending.signal.aborted) return;
+    // Whoever begins tells what was loaded.
+    step = seen.id === attempt ? step + 1 : checkpoint.checkpointStep;
+    attempt = seen.id;
+    const at = new Date().toISOString();
+    if (step > checkpoint.checkpointStep && step % training.stepsPerCheckpoint === 0) checkpoint = { checkpointStep: step, checkpointAt: at };
+    const node = world.nodes.find(({ name }) => name === seen.node);
+    if (node) await tell(node, job, { step, ...checkpoint, at, phase: 'training' });
+  }
+
+  async function train(): Promise<void> {
+    for (let next = Date.now(); !ending.signal.aborted; next = Math.max(next + training.msPerStep, Date.now())) {
+      await sleep(Math.max(0, next - Date.now()), undefined, { signal: ending.signal }).catch(() => undefined);
+      if (!ending.signal.aborted) await makeStep().catch(() => undefined);
+    }
+  }
+
+  const trained = train();
+  return {
+    get step() {
+      return step;
+    },
+    get checkpointStep() {
+      return checkpoint.checkpointStep;
+    },
+    stop: () => {
+      ending.abort();
+      return trained;
+    },
+  };
+}
+
+/** All pods that the job shall have, as far as all of them run: which they are, and where rank 0 is. */
+async function wholeAttempt(api: Api, job: RunningJob): Promise<{ readonly id: string; readonly node: string } | undefined> {
+  const [object, pods] = await Promise.all([readJob(api, job), podsOf(api, job)]);
+  const [first] = pods.toSorted((a, b) => rankIn(pods, a) - rankIn(pods, b));
+  const node = first?.spec?.nodeName;
+  if (node === undefined || pods.length !== sizeOf(job, object) || !pods.every(isRunning)) return undefined;
+  return { id: pods.map(({ metadata }) => metadata?.uid).join(' '), node };
+}
+
+/** Rank of a pod among all of its job; those without a rank come last. */
+export function rankIn(pods: readonly V1Pod[], pod: V1Pod): number {
+  const led = pods.some((each) => {
+    const place = memberOf(each)?.place;
+    return place !== undefined && 'rank' in place;
+  });
+  return rankOf(memberOf(pod)?.place, led) ?? Infinity;
+}
+
+/** Its processes need a moment to end: the last step of an attempt is then clearly older than the next attempt. */
+export const endsSlowly = { terminationSeconds: 2 } as const;
+
+/** For training that takes seconds: what it tells stands on the job a second later. */
+export const shortReports = { agentSettings: { progress: { every: '500ms' } }, controllerSettings: { progress: { every: '1s' } } } as const;
+
+/** Waits until the job says what is looked for, and returns that. */
+export const awaitProgress = <T>(api: Api, job: RunningJob, look: (progress: JobProgress) => T | false | undefined): Promise<T> =>
+  until(`progress of ${job.name}`, 60_000, async () => {
+    const { metadata } = await readJob(api, job);
+    const progress = progressOf(metadata);
+    const found = progress && look(progress);
+    return found === undefined || found === false ? { missing: `the job says ${JSON.stringify(progress)}` } : { found };
+  });
+
+/** Whole or not at all, as docs/progress.md asks. Below a node that is gone nothing is made anew. */
+export async function tell({ hostRoot }: Pick<SimulatedNode, 'hostRoot'>, { namespace, name }: RunningJob, progress: Progress): Promise<void> {
+  const directory = join(hostRoot, progressDirectory, namespace);
+  await mkdir(directory).catch((error: { readonly code?: string }) => {
+    if (error.code !== 'EEXIST') throw error;
+  });
+  const file = join(directory, `${name}-0.json`);
+  await writeFile(`${file}.part`, JSON.stringify(progress));
+  await rename(`${file}.part`, file);
+}

@@ -1,0 +1,75 @@
+/** A question to a person: asked once, answered by an update, or by silence. */
+
+import { condition, defineUpdate, setHandler } from '@temporalio/workflow';
+import { type OperatorWish, updates } from '../contract/messages.ts';
+import type { Answer, Approval } from '../contract/recovery-plan.ts';
+import { formatDuration } from '../contract/duration.ts';
+import { iso } from './attributes.ts';
+import { short } from './proxies.ts';
+import { requireWish } from './wishes.ts';
+
+/** Answer of the updates `approve` and `deny`. */
+interface Answered {
+  readonly incident: string;
+  readonly approved: boolean;
+}
+
+interface Question {
+  readonly until: number;
+  answer?: Answer;
+}
+
+/** The questions of one recovery, each by its name; the same question asked again goes on with its first deadline. */
+export class Approvals {
+  private readonly questions = new Map<string, Question>();
+  private open: Question | undefined;
+
+  /** Sets the handlers: to be called before the first await. */
+  constructor(incident: string) {
+    const answer =
+      (approved: boolean) =>
+      ({ by, reason }: OperatorWish): Answered => {
+        if (this.open) this.open.answer = { approved, by, reason, at: iso(Date.now()) };
+        return { incident, approved };
+      };
+    const validator = (wish: OperatorWish): void => {
+      requireWish(wish);
+      if (!this.open) throw new Error('nothing is asked: this recovery waits for no approval');
+      if (this.open.answer) throw new Error(`${this.open.answer.by} has answered already`);
+    };
+    setHandler(defineUpdate<Answered, [OperatorWish]>(updates.approve), answer(true), { description: 'Lets the recovery go on', validator });
+    setHandler(defineUpdate<Answered, [OperatorWish]>(updates.deny), answer(false), { description: 'Ends the recovery; nothing is stopped', validator });
+  }
+
+  /** What was said, the first first. */
+  given = (): Answer[] => [...this.questions.values()].flatMap(({ answer }) => answer ?? []);
+
+  answerOf = (name: string): Answer | undefined => this.questions.get(name)?.answer;
+
+  /** When silence becomes an answer, ms; `asked` is called the first time. */
+  ask(name: string, { withinMs }: Approval, asked: () => void): number {
+    const known = this.questions.get(name);
+    if (known) return known.until;
+    const until = Date.now() + withinMs;
+    this.questions.set(name, { until });
+    asked();
+    return until;
+  }
+
+  /** Undefined when there is news first: the question stays. */
+  async wait(name: string, { because, withinMs, otherwise }: Approval, isNews: () => boolean): Promise<Answer | undefined> {
+    const question = this.questions.get(name);
+    if (!question) throw new Error(`nobody was asked for ${name}`);
+    this.open = question;
+    try {
+      await condition(() => question.answer !== undefined || isNews(), Math.max(1, question.until - Date.now()), { summary: short(`approval: ${because}`) });
+    } finally {
+      this.open = undefined;
+    }
+    if (!question.answer && Date.now() >= question.until) {
+      const reason = `nobody answered within ${formatDuration(withinMs)}: that means ${otherwise}`;
+      question.answer = { approved: otherwise === 'approve', by: 'kcover', reason, at: iso(Date.now()) };
+    }
+    return question.answer;
+  }
+}
