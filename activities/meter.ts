@@ -10,7 +10,7 @@ type Answer<N extends Name> = Awaited<ReturnType<Activities[N]>>;
 
 /** Port: where it is counted. */
 export interface Meter {
-  decided(about: 'node' | 'incident' | 'recovery' | 'opt-in', kind: string): void;
+  decided(about: 'node' | 'incident' | 'recovery' | 'capacity' | 'opt-in', kind: string): void;
   held(what: 'quarantine' | 'recovery'): void;
   quarantined(taint: string): void;
   released(): void;
@@ -27,6 +27,10 @@ const observers = (meter: Meter): Observers => ({
   decideOptIn: ({ kind }) => meter.decided('opt-in', kind),
   decideRecovery({ kind }) {
     meter.decided('recovery', kind);
+    if (kind === 'hold') meter.held('recovery');
+  },
+  decideCapacity({ kind }) {
+    meter.decided('capacity', kind);
     if (kind === 'hold') meter.held('recovery');
   },
   reserveQuarantine: ({ granted }) => void (granted || meter.held('quarantine')),

@@ -44,7 +44,7 @@ export const checkpoint: Story = {
       seen,
       since,
       facts: { node: node.name, ...proof },
-      lines: [...proofLines(proof), ['lost', `${again} steps are done again; stopped at the fault, it would be ${step - checkpointStep}`]],
+      lines: [...proofLines(proof), ['lost', `steps to do again: ${again}; stopped at the fault, it would be ${step - checkpointStep}`]],
       commands: [`npx kcover report ${seen.incident}`],
       ok: isTrue(proof, reached) && proof.waitedForCheckpointMs > 0 && (proof.checkpointStep ?? 0) > checkpointStep,
     };

@@ -5,7 +5,8 @@ import { type OperatorWish, updates } from '../contract/messages.ts';
 import type { Answer, Approval } from '../contract/recovery-plan.ts';
 import { formatDuration } from '../contract/duration.ts';
 import { iso } from './attributes.ts';
-import { short } from './proxies.ts';
+import type { Prepared, Preparing, Step } from './preparing.ts';
+import { announce, short } from './proxies.ts';
 import { requireWish } from './wishes.ts';
 
 /** Answer of the updates `approve` and `deny`. */
@@ -72,4 +73,24 @@ export class Approvals {
     }
     return question.answer;
   }
+}
+
+export const approve: Step = async (preparing, { approval }) => (approval ? askPerson(preparing, 'stop', approval) : 'ready');
+
+/** Asks once for each `name`; a refusal ends the incident. */
+export async function askPerson({ input, approvals, story, event, isNews }: Preparing, name: string, approval: Approval): Promise<Prepared> {
+  if (approvals.answerOf(name)?.approved) return 'ready';
+  const { because, otherwise } = approval;
+  const waitingFor = `kcover approve ${input.incident} --reason "...", or kcover deny; silence means ${otherwise}`;
+  const until = approvals.ask(name, approval, () => {
+    story.happened('approval asked', because);
+    void announce(event('Warning', 'approvalAsked', `${because}; ${waitingFor}`));
+  });
+  story.now('waiting for approval', { because, waitingFor, until });
+  const answer = await approvals.wait(name, approval, isNews);
+  if (!answer) return 'look again';
+  const said = `${answer.by}: ${answer.reason}`;
+  story.happened(answer.approved ? 'approved' : 'denied', said);
+  void announce(event(answer.approved ? 'Normal' : 'Warning', 'approvalGiven', `${answer.approved ? 'approved' : 'denied'} by ${said}`));
+  return answer.approved ? 'look again' : { outcome: 'refused', because: `denied by ${said}` };
 }

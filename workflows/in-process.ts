@@ -4,7 +4,7 @@ import type { RecoveryDecision } from '../contract/recovery.ts';
 import { iso } from './attributes.ts';
 import { unlessNews } from './news.ts';
 import type { End } from './next-attempt.ts';
-import type { Preparing } from './preparations.ts';
+import type { Preparing } from './preparing.ts';
 import { perform, tolerate } from './proxies.ts';
 
 type Held = Extract<RecoveryDecision, { kind: 'hold' }>;

@@ -21,8 +21,8 @@ export class JobMemory {
   waitingSince: number | undefined;
   /** A person has paused this job. */
   paused: Held | undefined;
-  /** The open recovery has not heard of it yet. */
-  pauseIsNews = false;
+  /** What people and the open recovery have not heard of yet. */
+  readonly pauseNews: (Held & { readonly what: 'paused' | 'resumed' })[] = [];
   asks: CarriedJob['asks'];
   private readonly seen: Set<string>;
   private readonly sent = new Set<string>();
@@ -53,16 +53,16 @@ export class JobMemory {
 
   pause(held: Held): Held {
     this.paused = held;
-    this.pauseIsNews = true;
+    this.pauseNews.push({ ...held, what: 'paused' });
     this.arrivals += 1;
     return held;
   }
 
-  goOn(): boolean {
+  goOn({ by, reason }: Held): boolean {
     const wasPaused = this.paused !== undefined;
     this.paused = undefined;
     this.waitsForPause = false;
-    this.pauseIsNews = wasPaused;
+    if (wasPaused) this.pauseNews.push({ by, reason, what: 'resumed' });
     this.arrivals += 1;
     return wasPaused;
   }

@@ -2,13 +2,14 @@
 
 import { condition } from '@temporalio/workflow';
 import type { CapacityDecision, RecoveryPlan } from '../contract/recovery-plan.ts';
-import { askPerson, type Prepared, type Preparing } from './preparations.ts';
+import { askPerson } from './approval.ts';
+import type { Prepared, Preparing, Step } from './preparing.ts';
 import { announce, decideCapacity, perform, short, tolerate } from './proxies.ts';
 
 /** Doubles from what the decision says, up to that, ms. */
 const mostPauseMs = 60_000;
 
-export async function findRoom(preparing: Preparing, plan: RecoveryPlan): Promise<Prepared> {
+export const findRoom: Step = async (preparing, plan) => {
   const { memory, story } = preparing;
   if (!plan.capacity || memory.hasRoom) return 'ready';
   story.now('checking capacity', { because: 'a whole attempt needs room at once', waitingFor: 'a look at all nodes and pods' });
@@ -35,10 +36,10 @@ export async function findRoom(preparing: Preparing, plan: RecoveryPlan): Promis
     case 'hold':
       return waitForRoom(preparing, decision);
   }
-}
+};
 
 /** Undefined when nobody could look. */
-export async function judgeRoom({ input: { job }, memory, approvals, decision }: Preparing, plan: RecoveryPlan): Promise<CapacityDecision | undefined> {
+async function judgeRoom({ input: { job }, memory, approvals, decision }: Preparing, plan: RecoveryPlan): Promise<CapacityDecision | undefined> {
   const { capacity, level, severity } = plan;
   if (!capacity) return undefined;
   const pods = level.name === 'pod' ? { pods: level.pods } : {};

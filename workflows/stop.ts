@@ -2,7 +2,8 @@
 
 import type { RecoveryPlan } from '../contract/recovery-plan.ts';
 import { counted, type IncidentMemory, notProvenDead } from './incident-memory.ts';
-import { awaitDyingGasp, type Preparing } from './preparations.ts';
+import { awaitDyingGasp } from './checkpoint.ts';
+import type { Preparing } from './preparing.ts';
 import { announce, perform, tolerate } from './proxies.ts';
 import { stopAttempt } from './stop-attempt.ts';
 

@@ -60,7 +60,7 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
     description: 'Nothing disruptive begins for this job until it is resumed',
     validator: requireWish,
   });
-  setHandler(defineUpdate<{ wasPaused: boolean }, [OperatorWish]>(updates.resume), () => ({ wasPaused: memory.goOn() }), {
+  setHandler(defineUpdate<{ wasPaused: boolean }, [OperatorWish]>(updates.resume), (wish) => ({ wasPaused: memory.goOn(wish) }), {
     description: 'Ends a pause of this job; what waits is judged anew',
     validator: requireWish,
   });
@@ -80,7 +80,7 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
 
     const until = await turn();
     if (until === 'again') continue;
-    if (workflowInfo().continueAsNewSuggested) return continueAsNew<typeof trainingJob>({ job, carried: memory.carry() });
+    if (workflowInfo().continueAsNewSuggested && memory.pauseNews.length === 0) return continueAsNew<typeof trainingJob>({ job, carried: memory.carry() });
 
     const news = () => changed || memory.mark() !== mark || workflowInfo().continueAsNewSuggested;
     if (until === undefined) await condition(news);
@@ -90,6 +90,7 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
 
   /** One turn: pass on, judge, or just wait. Answers when to turn again without news. */
   async function turn(): Promise<number | undefined | 'again'> {
+    await passPauseOn();
     const { incident } = memory;
     if (incident?.started) {
       tell(
@@ -98,10 +99,6 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
         `the outcome of ${incident.incident}`,
       );
       while (memory.incident?.started && memory.toForward().length > 0) await forward(incident.incident);
-      if (memory.incident?.started && memory.pauseIsNews) {
-        memory.pauseIsNews = false;
-        await tellPause(incident.incident, memory.paused);
-      }
       return memory.incident ? Date.now() + lookAfterMs : 'again';
     }
     if (incident || (memory.hasWork() && !ended)) return (await consider()) ?? 'again';
@@ -112,6 +109,15 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
     }
     tell('watching', memory.last ? `last incident ${memory.last.outcome}` : 'no fault', 'a fault');
     return undefined;
+  }
+
+  /** Of a pause, and of its end, people hear, and an open recovery. */
+  async function passPauseOn(): Promise<void> {
+    for (let news = memory.pauseNews.shift(); news; news = memory.pauseNews.shift()) {
+      if (memory.incident?.started) await tellPause(memory.incident.incident, memory.paused);
+      const message = `${news.what} by ${news.by}: ${news.reason}`;
+      await announce({ about: { kind: 'job', job }, type: 'Normal', reason: eventReasons.jobPaused, message, key: `${job.uid}/${iso(Date.now())}` });
+    }
   }
 
   /** Reads the job, tells an open recovery to look too, and resumes what a lost recovery left suspended. */

@@ -3,7 +3,7 @@
 import type { WorkerSettings } from '../../contract/settings.schema.ts';
 import type { Kube } from '../../kube/connection.ts';
 import { readRoom } from '../../kube/capacity.ts';
-import { findRoom } from '../../policy/placement.ts';
+import { capacityOf } from '../../policy/placement.ts';
 import type { PlanFacts } from './facts.ts';
 import { judgeImagined } from './imagined-node.ts';
 import { planOf } from './plan.ts';
@@ -17,6 +17,5 @@ export async function withRoom(kube: Kube, facts: PlanFacts, settings: WorkerSet
   if (!room) return facts;
   const out = new Set(judgeImagined(facts, settings).facts.attempt.nodes.flatMap(({ name, ready, taint }) => (ready && !taint ? [] : [name])));
   const nodes = room.nodes.map((node) => (out.has(node.name) ? { ...node, ready: false } : node));
-  const { fixedFit, ...placement } = findRoom(nodes, room.shapes, settings.recovery.capacity.spare);
-  return { ...facts, capacity: { ...placement, ...(room.sizes && fixedFit && { sizes: room.sizes }) } };
+  return { ...facts, capacity: capacityOf({ ...room, nodes }, settings.recovery.capacity.spare) };
 }

@@ -3,17 +3,15 @@
 import { randomUUID } from 'node:crypto';
 import type { WorkflowHandle } from '@temporalio/client';
 import type { Fault } from '../../contract/faults.ts';
-import { jobWorkflowId, nodeWorkflowId } from '../../contract/ids.ts';
+import { nodeWorkflowId } from '../../contract/ids.ts';
 import type { NodeStatus } from '../../contract/nodes.ts';
-import type { RecoveryStatus } from '../../contract/recovery.ts';
-import type { JobStatus } from '../../contract/training-job.ts';
 import { kernelFault, nodeView, podFault, settings } from '../support/builders.ts';
 import type { FakeCluster } from '../support/fake-cluster.ts';
 import { eventually } from '../support/rig.ts';
+import { gone, outcome, recoveryIs, statusOf, tell, train, watch, wish } from './acts.ts';
 import { preflightStories } from './preflight-stories.ts';
+import { trustStories } from './trust-stories.ts';
 import type { Scene, Story } from './story.ts';
-
-const wish = { by: 'ada', reason: 'replaced the card' };
 
 export const stories: readonly Story[] = [
   async (scene) => {
@@ -214,42 +212,8 @@ export const stories: readonly Story[] = [
     const incident = await outcome(job, 'handed over');
     return { 'recovery/no-evidence-and-not-verified': incident, 'trainingJob/not-verified-then-gone': await gone(scene, job) };
   },
+  ...trustStories,
 ];
-
-const statusOf = (job: WorkflowHandle) => job.query<JobStatus>('status');
-
-function watch({ rig, cluster }: Scene): Promise<WorkflowHandle> {
-  return rig.client.workflow.start('trainingJob', { workflowId: jobWorkflowId(cluster.job), taskQueue: rig.taskQueue, args: [{ job: cluster.job }] });
-}
-
-const tell = (job: WorkflowHandle, ...faults: Fault[]): Promise<void> => job.signal('faultsObserved', { faults });
-
-/** The id of the incident that ended so. */
-async function outcome(job: WorkflowHandle, wanted: string): Promise<string> {
-  const { last } = await eventually(
-    () => statusOf(job),
-    (seen) => seen.last?.outcome === wanted,
-  );
-  return last?.incident ?? '';
-}
-
-async function gone({ cluster }: Scene, job: WorkflowHandle): Promise<string> {
-  cluster.view = null;
-  await job.signal('jobObserved', { change: 'gone' });
-  await job.result();
-  return job.workflowId;
-}
-
-async function recoveryIs({ rig }: Scene, job: WorkflowHandle, phase: string): Promise<void> {
-  const { incident = '' } = await eventually(
-    () => statusOf(job),
-    (seen) => seen.incident !== undefined,
-  );
-  await eventually(
-    () => rig.client.workflow.getHandle(incident).query<RecoveryStatus>('status'),
-    (seen) => seen.phase === phase,
-  );
-}
 
 /** Keeps the next attempt from becoming ready until the answer is called. */
 function hold(cluster: FakeCluster): () => void {
@@ -286,8 +250,4 @@ async function release(node: WorkflowHandle): Promise<string> {
   await node.executeUpdate('release', { args: [wish] });
   await node.result();
   return node.workflowId;
-}
-
-function train({ cluster }: Scene, step: number): void {
-  if (cluster.view) cluster.view = { ...cluster.view, progress: { step, at: new Date().toISOString() } };
 }

@@ -70,7 +70,7 @@ export class FakeCluster {
     waitedMs: 1,
     because: `step ${atLeast} is saved`,
   });
-  room: Partial<CapacityFacts> = {};
+  room: Partial<CapacityFacts> | 'unseen' = {};
   reshaped: ReshapeRequest[] = [];
   readonly sparesTaken: string[] = [];
   asked = 0;
@@ -164,12 +164,13 @@ export class FakeCluster {
       decideCapacity: (request) => digest(decideCapacity(request, this.settings)),
       awaitCheckpoint: async (request) => this.checkpoint(request),
       observeCapacity: async () => {
+        if (this.room === 'unseen') throw toFailure(new KcoverError('kube.invalid', 'the nodes cannot be listed'));
         const needed = this.view?.podsExpected ?? 0;
         return { needed, fit: needed, fitWithSpares: needed, spares: [], because: 'room everywhere', sizes: { now: needed, least: 1 }, ...this.room };
       },
       takeSpares: async ({ nodes }) => {
         this.sparesTaken.push(...nodes);
-        this.room = { ...this.room, fit: this.room.fitWithSpares ?? 0 };
+        if (this.room !== 'unseen') this.room = { ...this.room, fit: this.room.fitWithSpares ?? 0 };
         return { taken: nodes };
       },
       reshapeJob: async (request) => {

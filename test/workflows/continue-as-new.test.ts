@@ -117,6 +117,35 @@ describe('continue-as-new', () => {
     await handle.terminate();
   });
 
+  it('keeps a job paused, and what waits for it', async () => {
+    cluster.settings = settings({ mode: 'act', recovery: { correlation: '1ms' } });
+    const workflowId = jobWorkflowId(cluster.job);
+    const handle = await rig.client.workflow.start('trainingJob', { workflowId, taskQueue: rig.taskQueue, args: [{ job: cluster.job }] });
+    await handle.executeUpdate('pause', { args: [{ by: 'ada', reason: 'profiling' }] });
+    for (let round = 0; round < 8; round++) {
+      await handle.signal('faultsObserved', {
+        faults: [podFault({ id: `pod/${round}`, pod: { name: 'llm-0', uid: 'u', createdAt: '2099-01-01T00:00:00Z' } })],
+      });
+      await eventually(
+        () => status(handle),
+        (seen) => seen.phase === 'paused',
+      );
+    }
+    await eventually(
+      () => runs(workflowId),
+      (count) => count > 1,
+    );
+    expect(await status(handle)).toMatchObject({ phase: 'paused', paused: { by: 'ada', reason: 'profiling' } });
+    expect(cluster.stopped).toEqual([]);
+    await handle.executeUpdate('resume', { args: [{ by: 'ada', reason: 'done' }] });
+    await eventually(
+      () => cluster.records[0]?.faults.length,
+      (faults) => faults === 8,
+    );
+    expect(cluster.reasons().filter((reason) => reason === 'JobPaused')).toHaveLength(2);
+    await handle.terminate();
+  });
+
   it('keeps a node quarantined', async () => {
     const node = 'gpu-without-jobs';
     cluster.nodes.set(node, nodeView({ name: node, uid: 'uid', systemUuid: 'machine' }));

@@ -153,6 +153,53 @@ describe('before a stop', () => {
     await story.ended(handle);
   });
 
+  it('a person gets the incident when there is no room until the deadline, and a look that fails stops nothing', async () => {
+    set({ checkpoint: { strategy: 'none' }, deadlines: { hold: '1s' } });
+    trains(story);
+    story.cluster.room = { fit: 3, because: '1 node: cordoned' };
+    const handle = await story.start();
+    await tell(handle);
+    expect(await ends(story, handle, 'handed over')).toContain('still no room after its deadline: room for 3 of 4 pods');
+    expect(story.cluster.stopped).toEqual([]);
+    story.cluster.room = 'unseen';
+    await tell(handle, degrading({ id: 'kernel/boot-1/300' }));
+    await ends(story, handle, 'recovered');
+    expect(story.cluster.records[1]?.timeline.map(({ what }) => what)).toContain('room unknown');
+    await story.ended(handle);
+  });
+
+  it('a pause of everything that comes while a checkpoint is awaited is kept', async () => {
+    set({});
+    trains(story);
+    const waiting = Promise.withResolvers<CheckpointResult>();
+    story.cluster.checkpoint = () => waiting.promise;
+    const handle = await story.start();
+    await tell(handle);
+    const recovery = await recovering(story, handle, 'waiting for a checkpoint');
+    story.cluster.paused = { by: 'bob', reason: 'maintenance' };
+    waiting.resolve({ kind: 'saved', checkpointStep: 1300, waitedMs: 1, because: 'step 1300 is saved' });
+    await eventually(
+      () => recovery.query<RecoveryStatus>('status'),
+      (seen) => seen.phase === 'held',
+    );
+    expect(story.cluster.stopped).toEqual([]);
+    story.cluster.paused = undefined;
+    await recovery.signal('permissionChanged');
+    await ends(story, handle, 'recovered');
+    await story.ended(handle);
+  });
+
+  it('a dying gasp that nobody acknowledges keeps the next attempt no longer than its deadline', async () => {
+    set({});
+    trains(story, { checkpoint: 'dying-gasp' });
+    story.cluster.checkpoint = () => ({ kind: 'missed', waitedMs: 60_000, because: 'no checkpoint of step 1290 within 1m' });
+    const handle = await story.start();
+    await tell(handle);
+    await ends(story, handle, 'recovered');
+    expect(story.cluster.records[0]?.timeline.map(({ what }) => what)).toContain('no checkpoint acknowledged');
+    await story.ended(handle);
+  });
+
   it('stand-by nodes are taken once, and a job that may is made smaller while nothing runs', async () => {
     set({ checkpoint: { strategy: 'none' }, capacity: { short: 'spare' } });
     trains(story);

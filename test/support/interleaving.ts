@@ -1,0 +1,333 @@
+/** One seeded story of a job: what it wishes, what goes wrong, and during which step of its recovery. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Context } from '@temporalio/activity';
+import type { Client, WorkflowHandle } from '@temporalio/client';
+import type { Activities } from '../../contract/activities.ts';
+import { type Fault, nodeNotReady, trainingHangs } from '../../contract/faults.ts';
+import { jobWorkflowId } from '../../contract/ids.ts';
+import type { AttemptPod } from '../../contract/jobs.ts';
+import { seeded } from '../kill/seeded.ts';
+import { kernelFault, podFault } from './builders.ts';
+import { SeededCluster } from './seeded-cluster.ts';
+import { dress, type Dice } from './seeded-wishes.ts';
+
+/** When something happens: while one of these activities is under way, or while a person or a change is waited for. */
+const moments = [
+  'decideIncident',
+  'observeAttempt',
+  'decideRecovery',
+  'captureEvidence',
+  'awaitCheckpoint',
+  'observeCapacity',
+  'stopAttempt',
+  'resumeJob',
+  'awaitAttempt',
+  'verifyProgress',
+  'recordIncident',
+  'waiting for approval',
+  'held',
+] as const;
+type Moment = (typeof moments)[number];
+
+/** Every recovery that stops anything comes here. */
+const late = ['stopAttempt', 'resumeJob', 'awaitAttempt', 'verifyProgress'] as const satisfies readonly Moment[];
+
+interface Happening {
+  readonly what: string;
+  readonly during: Moment;
+  /** After the effect of the activity, and before its completion. */
+  readonly after: boolean;
+  readonly act: (during: string) => Promise<void> | void;
+}
+
+/** The recovery does nothing else meanwhile, so that what it hears comes before its next step. */
+const blocking: readonly string[] = ['observeAttempt', 'captureEvidence', 'observeCapacity'] satisfies readonly Moment[];
+
+const ada = { by: 'ada', reason: 'a seeded wish' };
+
+/** How long a story may take until it is at rest, ms; a slow machine needs a small part of it. */
+const mostMs = 150_000;
+
+export class Interleaving implements Dice {
+  readonly seed: number;
+  readonly cluster: SeededCluster;
+  readonly faults: Fault[] = [];
+  readonly log: string[] = [];
+  private readonly random: () => number;
+  private happenings: Happening[] = [];
+  private busy = 0;
+  private readonly wishes: Promise<unknown>[] = [];
+  private client: Client | undefined;
+  /** The last one that was seen at work. */
+  private recovery: WorkflowHandle | undefined;
+  private isPaused = false;
+  private wasPaused = false;
+
+  constructor(seed: number) {
+    this.seed = seed;
+    this.random = seeded(seed);
+    this.cluster = new SeededCluster(seeded(seed + 1), (name, request, work) => this.meet(name, request, work));
+    this.log.push(dress(this.cluster, this));
+    const { podFails, nodeIsBad, nodeLeaves, hang } = this.kinds;
+    this.pick([podFails, nodeIsBad, nodeLeaves, hang])();
+    const others = Math.floor(this.random() * 6);
+    for (let index = 0; index < others; index++) this.pick([podFails, nodeIsBad, ...Object.values(this.kinds)])();
+  }
+
+  get workflowId(): string {
+    return jobWorkflowId(this.cluster.job);
+  }
+
+  readonly chance = (part: number): boolean => this.random() < part;
+  readonly pick = <T>(list: readonly T[]): T => {
+    const one = list[Math.floor(this.random() * list.length)];
+    if (one === undefined) throw new Error('nothing to pick from');
+    return one;
+  };
+
+  private readonly kinds = {
+    podFails: () => this.plan('a pod fails', () => this.podFails()),
+    nodeIsBad: () => this.plan('a node is quarantined', () => this.withNode((node) => this.tell(this.quarantine(this.kernel(node))))),
+    nodeIsHeld: () => this.later(),
+    nodeLeaves: () => this.leaves(),
+    again: () => this.plan('a fault is told again', () => (this.faults.length > 0 ? this.tell(this.pick(this.faults), true) : this.podFails())),
+    hang: () => this.plan('training stands still', () => this.hangs()),
+    wish: () => this.plan('ada asks for a recovery', () => this.signal('recover', ada)),
+    pause: () => this.pauses(),
+  };
+
+  private plan(what: string, act: Happening['act']): void {
+    this.happenings.push({ what, during: this.pick([...moments, ...late, ...late]), after: this.chance(0.5), act });
+  }
+
+  private podFails(): Promise<void> | undefined {
+    const pod = this.somePod();
+    if (!pod) return undefined;
+    const { name, uid, node } = pod;
+    const at = { seenAt: new Date().toISOString(), pod: { name, uid, createdAt: this.cluster.createdAt.get(uid) ?? '' } };
+    return this.tell(podFault({ id: `pod/${uid}`, node: node ?? 'none', message: `${name} failed`, ...at }));
+  }
+
+  private kernel(node: string): Fault {
+    const dead = this.chance(0.5);
+    const what = dead ? { code: 'xid/79', message: 'GPU has fallen off the bus' } : { code: 'xid/63', message: 'row remapping is pending' };
+    return kernelFault({ ...what, id: `kernel/${node}/${this.faults.length}`, node, seenAt: new Date().toISOString() });
+  }
+
+  private quarantine(fault: Fault): Fault {
+    return this.cluster.quarantined(fault);
+  }
+
+  /** Refused first: the node still takes pods. */
+  private later(): void {
+    let held: Fault | undefined;
+    this.plan('a node may not be quarantined', () =>
+      this.withNode((node) => {
+        held = { ...this.kernel(node), hold: { state: 'held', because: 'the limit' } };
+        return this.tell(held);
+      }),
+    );
+    this.plan('that node is quarantined', () => held && this.tell(this.quarantine(held), true));
+  }
+
+  private leaves(): void {
+    let gone: string | undefined;
+    this.plan('a node is not ready', () =>
+      this.withNode((node) => {
+        gone = node;
+        this.cluster.change(node, { ready: false });
+        const hold = { state: 'not-ready', because: 'its kubelet is silent' } as const;
+        const at = { id: `not-ready/${node}/${this.faults.length}`, seenAt: new Date().toISOString() };
+        return this.tell({ source: 'node', code: nodeNotReady, message: 'its kubelet is silent', node, hold, ...at });
+      }),
+    );
+    this.plan('that node is back', () => {
+      if (gone !== undefined) this.cluster.change(gone, { ready: true });
+    });
+  }
+
+  private hangs(): Promise<void> {
+    const { uid } = this.cluster.job;
+    const id = `hang/${uid}/${this.faults.length}`;
+    return this.tell({ id, source: 'progress', code: trainingHangs, message: 'no step for 1 h', seenAt: new Date().toISOString(), job: uid });
+  }
+
+  private pauses(): void {
+    this.plan('ada pauses the job', async (during) => {
+      const isFirst = !this.wasPaused;
+      [this.isPaused, this.wasPaused] = [true, true];
+      this.update('pause');
+      if (isFirst && blocking.includes(during)) await this.pauseIsHeard();
+    });
+    this.plan('ada resumes the job', () => this.resumes());
+  }
+
+  private resumes(): void {
+    this.cluster.pauseHeard = false;
+    this.isPaused = false;
+    this.update('resume');
+  }
+
+  /** Answers when the recovery has it in its history: it may begin no stop from here on. */
+  private async pauseIsHeard(): Promise<void> {
+    const incident = inRecovery();
+    if (incident === undefined || !this.client) return;
+    for (let looks = 0; looks < 20; looks++) {
+      const { events } = await this.client.workflow.getHandle(incident).fetchHistory();
+      const heard = events?.some(({ workflowExecutionSignaledEventAttributes: signal }) => signal?.signalName === 'jobPaused');
+      if (heard) {
+        this.cluster.pauseHeard = true;
+        return;
+      }
+      await sleep(50);
+    }
+  }
+
+  private somePod = (): AttemptPod | undefined => (this.cluster.pods.length === 0 ? undefined : this.pick(this.cluster.pods));
+
+  /** One under a pod, or one that was just left. */
+  private withNode(act: (node: string) => Promise<void>): Promise<void> | undefined {
+    const { left, pods, nodes } = this.cluster;
+    const node = left.length > 0 && (pods.length === 0 || this.chance(0.3)) ? this.pick(left) : this.somePod()?.node;
+    return node === undefined || nodes.get(node)?.taint ? undefined : act(node);
+  }
+
+  private async tell(fault: Fault, again = false): Promise<void> {
+    this.log.push(`  told: ${fault.id} ${fault.hold?.state ?? ''}`);
+    if (!again) this.faults.push(fault);
+    await this.signal('faultsObserved', { faults: [fault] });
+  }
+
+  private async signal(name: string, payload: object): Promise<void> {
+    await this.client?.workflow.getHandle(this.workflowId).signal(name, payload);
+  }
+
+  /** Not awaited: the workflow that is to answer may wait for what is under way here. */
+  private update(name: 'pause' | 'resume'): void {
+    const answer = this.client?.workflow.getHandle(this.workflowId).executeUpdate(name, { args: [ada] });
+    this.wishes.push(answer?.catch((error: unknown) => this.cluster.wrong.push(`${name} failed: ${String(error)}`)) ?? Promise.resolve());
+  }
+
+  /** Every activity passes here: what is to happen during it does, and it takes its time. */
+  private async meet(name: keyof Activities, request: unknown, work: () => Promise<unknown>): Promise<unknown> {
+    const { info } = Context.current();
+    const { workflowId = '' } = info.workflowExecution ?? {};
+    if (workflowId.startsWith('recovery/') && this.recovery?.workflowId !== workflowId) this.recovery = this.client?.workflow.getHandle(workflowId);
+    const isWait = name === 'awaitAttempt' || name === 'awaitCheckpoint' || name === 'verifyProgress';
+    const beats = setInterval(() => info.heartbeatTimeoutMs && Context.current().heartbeat(), 500);
+    if (!isWait) this.busy += 1;
+    try {
+      if (name === 'stopAttempt' || name === 'recordIncident') this.log.push(`${name} ${JSON.stringify(brief(request))}`);
+      await this.happen(name, false);
+      const result = await work();
+      await this.happen(name, true);
+      if (!name.startsWith('decide')) await sleep(this.random() * 30);
+      return result;
+    } finally {
+      clearInterval(beats);
+      if (!isWait) this.busy -= 1;
+    }
+  }
+
+  private async happen(during: string, after: boolean): Promise<boolean> {
+    const [now] = this.happenings.filter((one) => one.during === during && one.after === after);
+    if (!now) return false;
+    await this.deliver(now);
+    // Long enough, most of the time, for a recovery to hear of it before the activity goes on.
+    if (!during.startsWith('decide')) await sleep(this.pick([0, 40, 150]));
+    return true;
+  }
+
+  private async deliver(one: Happening): Promise<void> {
+    this.happenings = this.happenings.filter((other) => other !== one);
+    this.log.push(`${one.after ? 'at the end of' : 'during'} ${one.during}: ${one.what}`);
+    await one.act(one.during);
+  }
+
+  /** Until everything has happened and the job is watched in peace. Answers ids of the recoveries. */
+  async play(client: Client, taskQueue: string): Promise<void> {
+    this.client = client;
+    this.cluster.client = client;
+    const handle = await client.workflow.start('trainingJob', { workflowId: this.workflowId, taskQueue, args: [{ job: this.cluster.job }] });
+    const deadline = Date.now() + mostMs;
+    let same = 0;
+    let before = '';
+    while (Date.now() < deadline) {
+      const place = await this.place(handle);
+      same = place === before ? same + 1 : 0;
+      before = place;
+      if (place === 'at rest' && same >= 3) {
+        const [next] = this.happenings;
+        if (!next) return await this.end(handle);
+        await this.deliver(next);
+        same = 0;
+      }
+      if ((place === 'held' || place === 'waiting for approval' || place === 'paused') && same >= 2) {
+        if (!(await this.happen(place, false)) && !(await this.happen(place, true))) await this.letGo(place);
+        same = 0;
+      }
+      await sleep(25);
+    }
+    this.cluster.wrong.push(`it did not come to rest: ${before}`);
+    await this.end(handle);
+  }
+
+  /** Read from what Temporal itself shows: a query could fall into a decision that is under way, and every one makes a workflow task. */
+  private async place(handle: WorkflowHandle): Promise<string> {
+    const phase = await phaseOf(handle);
+    if (phase === 'watching') return this.busy === 0 ? 'at rest' : 'busy';
+    return phase === 'recovering' && this.recovery ? phaseOf(this.recovery) : phase;
+  }
+
+  /** Whatever it waits for comes: the pause is over, nodes are quarantined, there is room, a person answers. */
+  private async letGo(place: string): Promise<void> {
+    if (place === 'waiting for approval') {
+      const answer = this.chance(0.75) ? 'approve' : 'deny';
+      this.log.push(`let go: ${answer}`);
+      await this.recovery?.executeUpdate(answer, { args: [ada] }).catch(() => undefined);
+      return;
+    }
+    this.log.push(`let go: ${place}`);
+    if (this.isPaused) this.resumes();
+    this.cluster.room = {};
+    for (const { node, id } of this.faults.filter(({ hold }) => hold?.state === 'held')) {
+      const held = this.faults.find((one) => one.id === id);
+      if (held && !this.cluster.nodes.get(node ?? '')?.taint) await this.tell(this.quarantine(held), true);
+    }
+    await this.recovery?.signal('permissionChanged').catch(() => undefined);
+  }
+
+  private async end(handle: WorkflowHandle): Promise<void> {
+    await Promise.all(this.wishes);
+    this.left = [...this.cluster.pods];
+    this.cluster.view = null;
+    await handle.signal('jobObserved', { change: 'gone' });
+    await handle.result();
+  }
+
+  /** Pods that were there in the end. */
+  left: readonly AttemptPod[] = [];
+}
+
+async function phaseOf(handle: WorkflowHandle): Promise<string> {
+  const { searchAttributes, raw, status } = await handle.describe();
+  if (status.name !== 'RUNNING') return 'over';
+  return raw.pendingWorkflowTask ? 'busy' : String(searchAttributes['KcoverPhase']?.[0] ?? 'busy');
+}
+
+/** Id of the recovery whose activity this is. */
+function inRecovery(): string | undefined {
+  try {
+    const { workflowId } = Context.current().info.workflowExecution ?? {};
+    return workflowId?.startsWith('recovery/') && !Context.current().info.isLocal ? workflowId : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+function brief(request: unknown): unknown {
+  const { incident, attempt, by, pods, force, outcome, because } = request as Record<string, unknown>;
+  const names = Array.isArray(pods) ? pods.map((pod: AttemptPod) => `${pod.name}@${pod.node ?? ''}`) : undefined;
+  return { incident: String(incident).slice(-24), attempt, by, pods: names, force: Array.isArray(force) ? force.length : undefined, outcome, because };
+}

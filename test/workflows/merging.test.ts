@@ -1,0 +1,58 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { Context } from '@temporalio/activity';
+import type { Activities } from '../../contract/activities.ts';
+import { FakeCluster } from '../support/fake-cluster.ts';
+import { Interleaving } from '../support/interleaving.ts';
+import { violations } from '../support/merging.ts';
+import { type Rig, startRig } from '../support/rig.ts';
+
+/** Set both to look for more: `MERGING_SEEDS=200 MERGING_FROM=1000`. */
+const count = Number(process.env['MERGING_SEEDS'] ?? 12);
+const from = Number(process.env['MERGING_FROM'] ?? 1);
+/** Stories at once in one worker. */
+const together = 4;
+
+/** Job and recovery carry the UID of the job in their ids. */
+const uidOf = (workflowId: string): string => workflowId.split('/')[3] ?? '';
+
+describe('faults that meet a recovery', () => {
+  const stories = new Map<string, Interleaving>();
+  let rig: Rig;
+  beforeAll(async () => {
+    const names = Object.keys(new FakeCluster().activities()) as (keyof Activities)[];
+    const activities = Object.fromEntries(
+      names.map((name) => [
+        name,
+        (request: never) => {
+          const { workflowId = '' } = Context.current().info.workflowExecution ?? {};
+          const story = stories.get(uidOf(workflowId));
+          if (!story) throw new Error(`${workflowId} belongs to no story`);
+          return (story.cluster.activities()[name] as (one: never) => unknown)(request);
+        },
+      ]),
+    );
+    rig = await startRig(activities as unknown as Activities);
+  });
+  afterAll(() => rig.close());
+
+  async function play(seed: number): Promise<string> {
+    const story = new Interleaving(seed);
+    stories.set(story.cluster.job.uid, story);
+    await story.play(rig.client, rig.taskQueue);
+    const wrong = violations(story);
+    for (const id of [story.workflowId, ...story.cluster.records.map(({ incident }) => incident)])
+      await rig.replay(id).catch((error: unknown) => wrong.push(`${id} does not replay: ${String(error)}`));
+    return wrong.length === 0 ? '' : [`seed ${seed}`, ...wrong.map((one) => `WRONG ${one}`), ...story.log].join('\n');
+  }
+
+  it('are answered once each, wherever they meet it', async () => {
+    const seeds = Array.from({ length: count }, (_, index) => from + index);
+    const wrong: string[] = [];
+    await Promise.all(
+      Array.from({ length: together }, async () => {
+        for (let seed = seeds.shift(); seed !== undefined; seed = seeds.shift()) wrong.push(await play(seed));
+      }),
+    );
+    expect(wrong.filter(Boolean).join('\n\n')).toBe('');
+  });
+});

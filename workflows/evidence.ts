@@ -1,0 +1,21 @@
+import { patched } from '@temporalio/workflow';
+import { counted } from './incident-memory.ts';
+import type { Prepared, Preparing } from './preparing.ts';
+import { perform, tolerate } from './proxies.ts';
+
+/** Once for each attempt, before anything of it is deleted. */
+export async function captureEvidence({ input: { incident, job, limits }, memory, story, facts: { pods } }: Preparing): Promise<Prepared> {
+  const attempt = memory.stops.length + 1;
+  const deadlineMs = limits.evidenceMs ?? 0;
+  if (deadlineMs === 0 || !memory.isFirst('evidence') || !patched('evidence')) return 'ready';
+  story.now('capturing evidence', { because: `${counted(pods)} are about to be stopped`, waitingFor: 'their logs', until: Date.now() + deadlineMs });
+  const kernel = memory.kernelLines();
+  const request = { incident, attempt, job, pods: memory.failingFirst(pods), nodes: memory.nodes(), ...(kernel.length > 0 && { kernel }), deadlineMs };
+  const kept = await tolerate(perform('captureEvidence', `keep the evidence of attempt ${attempt}`, request));
+  if (kept) memory.evidence.push(kept);
+  story.happened(
+    'evidence kept',
+    kept ? `${kept.ranks} of ${kept.of} ranks, ${kept.bytes} bytes in ${kept.address}${kept.because ? `: ${kept.because}` : ''}` : 'none: the store failed',
+  );
+  return 'look again';
+}

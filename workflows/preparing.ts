@@ -1,0 +1,28 @@
+/** What every step before a stop is given, and what it answers. */
+
+import type { Announcement } from '../contract/activities.ts';
+import type { eventReasons } from '../contract/ids.ts';
+import type { RecoveryPlan } from '../contract/recovery-plan.ts';
+import type { AttemptFacts, RecoveryDecision, RecoveryInput } from '../contract/recovery.ts';
+import type { Approvals } from './approval.ts';
+import type { IncidentMemory } from './incident-memory.ts';
+import type { End } from './next-attempt.ts';
+import type { Story } from './story.ts';
+
+/** One stop that is about to be. */
+export interface Preparing {
+  readonly input: RecoveryInput;
+  readonly memory: IncidentMemory;
+  readonly approvals: Approvals;
+  readonly story: Story;
+  readonly event: (type: Announcement['type'], reason: keyof typeof eventReasons, message: string) => Announcement;
+  readonly decision: Extract<RecoveryDecision, { kind: 'stop' }>;
+  readonly facts: AttemptFacts;
+  /** Something came that the decision has not seen. */
+  readonly isNews: () => boolean;
+}
+
+/** `look again`: it took its time, and a fault, a pause or a release may have come meanwhile. */
+export type Prepared = 'ready' | 'look again' | End;
+
+export type Step = (preparing: Preparing, plan: RecoveryPlan) => Promise<Prepared>;
