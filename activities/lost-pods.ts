@@ -62,16 +62,18 @@ export async function findLostPods({ kube, settings, log }: Dependencies, reques
  * outside the request is touched, and a UID that was already deleted by force, by an earlier try of this activity, is not asked again. A lost
  * one whose node is ready again is left to its kubelet.
  */
-export async function forcePods({ kube, settings, log }: Dependencies, request: StopRequest, wished: readonly AttemptPod[]): Promise<AttemptPod[]> {
-  const { job, incident, noGrace = false, by } = request;
+export async function forcePods(dependencies: Dependencies, request: StopRequest, wished: readonly AttemptPod[]): Promise<AttemptPod[]> {
+  const { kube, settings } = dependencies;
+  const { job, noGrace = false, overtime = false } = request;
   // The settings may have changed since it was decided.
   if (!noGrace && !settings.recovery.deadNode.force) return [];
   const known = wantedOf(request);
   const present = new Map((await listMatchingPods(kube, job)).map((pod) => [uidOf(pod), pod]));
-  const mayForce = async ({ node }: AttemptPod, seen: V1Pod): Promise<boolean> => {
-    // A controller that has not asked it to go has not seen the suspend yet, and would count it as failed.
-    if (noGrace) return by !== 'suspend' || isTerminating(seen);
-    return node !== undefined && isOut({ kube }, node);
+  const isOnDeadNode = async ({ node }: AttemptPod): Promise<boolean> => node !== undefined && isOut({ kube }, node);
+  const mayForce = async (pod: AttemptPod, seen: V1Pod): Promise<boolean> => {
+    if (!noGrace) return isOnDeadNode(pod);
+    // Those of dead nodes are found to be lost by the rules for them, or not at all.
+    return mayGoAtOnce(request, seen) && !(overtime && (await isOnDeadNode(pod)));
   };
   const own = wished.filter(({ uid }) => known.has(uid));
   const forced = await inParallel(own, async (pod) => {
@@ -79,11 +81,31 @@ export async function forcePods({ kube, settings, log }: Dependencies, request: 
     // Gone meanwhile: by whom cannot be known, so it stays in doubt.
     if (seen === undefined || seen.metadata?.deletionGracePeriodSeconds === 0) return [pod];
     if (!(await mayForce(pod, seen))) return [];
-    log.warn({ incident, job, pod: pod.name, uid: pod.uid, node: pod.node }, 'deleted by force: its process is not proven dead');
-    await deletePod(kube, job.namespace, pod, { force: true });
+    await forcePod(dependencies, request, pod);
     return [pod];
   });
   return forced.flat();
+}
+
+/** Without grace: ends by force whom `forced` does not name yet, among those that were asked to go since the first look, and adds them there. */
+export async function forceMore(dependencies: Dependencies, request: StopRequest, present: readonly V1Pod[], forced: AttemptPod[]): Promise<void> {
+  // Whoever has outlived its time was asked to go long since.
+  if (request.overtime) return;
+  const known = wantedOf(request);
+  const wished = new Set(request.force?.flatMap(({ uid }) => (known.has(uid) ? uid : [])));
+  for (const { uid } of forced) wished.delete(uid);
+  const going = present.filter((pod) => wished.has(uidOf(pod)) && mayGoAtOnce(request, pod)).map(attemptPod);
+  // Named before they are asked: what becomes of a request that fails is in doubt.
+  forced.push(...going);
+  await inParallel(going, (pod) => forcePod(dependencies, request, pod));
+}
+
+/** A controller that has not asked it to go has not seen the suspend yet, and would count it as failed. */
+const mayGoAtOnce = ({ by }: StopRequest, pod: V1Pod): boolean => by !== 'suspend' || isTerminating(pod);
+
+async function forcePod({ kube, log }: Dependencies, { incident, job }: StopRequest, pod: AttemptPod): Promise<void> {
+  log.warn({ incident, job, pod: pod.name, uid: pod.uid, node: pod.node }, 'deleted by force: its process is not proven dead');
+  await deletePod(kube, job.namespace, pod, { force: true });
 }
 
 async function isOut({ kube }: Pick<Dependencies, 'kube'>, name: string): Promise<boolean> {

@@ -12,7 +12,7 @@ import { inParallel } from '../kube/parallel.ts';
 import { attemptPod, belongsTo, deleteMatchingPods, deletePod, isTerminating, listMatchingPods, podsOfJob } from '../kube/pods.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withHeartbeats } from './heartbeats.ts';
-import { findLostPods, forcePods } from './lost-pods.ts';
+import { findLostPods, forceMore, forcePods } from './lost-pods.ts';
 
 /** What a later try of this activity must know. */
 interface Progress {
@@ -35,14 +35,15 @@ export async function stopAttempt(dependencies: Dependencies, request: StopReque
     async () => {
       const forced = await begin(dependencies, request, progress);
       if (!Array.isArray(forced)) return forced;
-      const doubt = forced.length > 0 ? { forced } : {};
       const deadline = info.scheduledTimestampMs + request.deadlineMs;
       const pods = [...request.pods, ...(request.leaving ?? [])];
       if (request.noGrace && !request.force) {
         const left = await awaitLeaving({ kube: dependencies.kube, job: request.job, deadline: now() + leavingMs, now, signal }, pods);
         if (left.length > 0) return { kind: 'lost', because: 'mode is force', pods: left };
       }
-      const seen = await goneOrLost(dependencies, { request, pods, forced, deadline, now, signal });
+      const waiting: Waiting = { request, pods, forced, deadline, now, signal };
+      const seen = await (request.noGrace ? goneByForce : goneOrLost)(dependencies, waiting);
+      const doubt = forced.length > 0 ? { forced } : {};
       if ('lost' in seen) return { kind: 'lost', because: becauseLost(seen.lost), pods: seen.lost, ...doubt };
       const { left } = seen;
       if (left.length > 0)
@@ -76,10 +77,18 @@ const leavingMs = 5000;
 interface Waiting {
   readonly request: StopRequest;
   readonly pods: readonly AttemptPod[];
-  readonly forced: readonly AttemptPod[];
+  /** Grows while none is given grace. */
+  readonly forced: AttemptPod[];
   readonly deadline: number;
   readonly now: () => number;
   readonly signal: AbortSignal;
+}
+
+/** Waits until all are gone or the deadline has passed; a controller of a large job takes its time to ask them to go, and each is forced when it has. */
+async function goneByForce(dependencies: Dependencies, { request, pods, forced, deadline, now, signal }: Waiting): Promise<{ left: readonly string[] }> {
+  const { kube } = dependencies;
+  const left = await awaitGone({ kube, job: request.job, deadline, now, signal }, pods, (present) => forceMore(dependencies, request, present, forced));
+  return { left };
 }
 
 /** Waits until all are gone or the deadline has passed, or until some are found whom nobody ends any more and who were not asked by force yet. */

@@ -22,12 +22,13 @@ export async function verifyProgress({ kube, settings, now }: Dependencies, requ
     const end = endOf(job);
     if (end) return { answer: end };
     const progress = job?.progress;
-    seen = seeProgress(seen, progress, request.since, now());
+    seen = seeProgress(seen, progress, request, now());
     const decision = judgeProgress({ request, progress, seen, startedAt, lateFrom: Math.max(lateFrom, lookedFrom) }, now());
     if (decision.kind === 'wait') return decision;
     const { because } = decision;
     if (decision.kind === 'verified' && seen) return { answer: { kind: 'verified', progress: seen.last, because } };
-    return { answer: { kind: 'unverified', ...(seen && { progress: seen.last }), because } };
+    const moves = decision.kind === 'unverified' && decision.moves === true && { moves: true as const };
+    return { answer: { kind: 'unverified', ...(seen && { progress: seen.last }), ...moves, because } };
   };
 
   return withHeartbeats(

@@ -35,6 +35,8 @@ export interface JobProgress {
   /** What the trainer does, where it says so. */
   readonly phase?: ProgressPhase;
   readonly pace?: Pace;
+  /** UID of the pod that told the step; absent where it was not kcover that wrote. */
+  readonly pod?: string;
 }
 
 /** How fast training goes, as the controller has seen it in this attempt or an earlier one: medians of the last reports. */
@@ -45,7 +47,7 @@ export interface Pace {
 }
 
 /** Value of the annotation `kcover.io/training`. */
-export type TrainingNote = Pick<JobProgress, 'phase' | 'pace'>;
+export type TrainingNote = Pick<JobProgress, 'phase' | 'pace' | 'pod'>;
 
 /** What agents send: `POST /v1/progress`. Only the newest counts, so nothing is acknowledged and nothing is spooled. */
 export const progressPath = '/v1/progress';
@@ -79,6 +81,8 @@ export interface VerifyRequest {
   readonly job: JobRef;
   /** RFC 3339: only progress after it is of the new attempt. */
   readonly since: string;
+  /** UIDs of pods that were stopped: what they tell is of an earlier attempt, whenever it was told. */
+  readonly stopped?: readonly string[];
   /** The last step that was seen before the stop: it must be passed. */
   readonly beyond: number;
   /** Until the first progress, ms. */

@@ -132,6 +132,8 @@ export interface StopRequest {
   readonly force?: readonly AttemptPod[];
   /** Everything is deleted by force, whether or not somebody would end it: `force` above holds all that is left. */
   readonly noGrace?: true;
+  /** Without grace because its time is over, which nobody asked for: pods of dead nodes keep what `deadNode` of the settings grants them. */
+  readonly overtime?: true;
   readonly because: string;
   readonly deadlineMs: number;
 }

@@ -16,7 +16,8 @@ import { beginRounds, type Rounds } from './rounds/polls.ts';
 import type { TestingPod } from './rounds/run.ts';
 import type { Workflows } from './temporal.ts';
 import { post } from './watchers/follow.ts';
-import { type KnownJob, watchJobs } from './watchers/jobs.ts';
+import { watchJobs } from './watchers/jobs.ts';
+import type { KnownJob } from './watchers/known-jobs.ts';
 import { type NodesWatch, watchNodes } from './watchers/nodes.ts';
 import { watchPods } from './watchers/pods.ts';
 import { type PreflightsWatch, watchPreflights } from './watchers/preflights.ts';
@@ -62,7 +63,7 @@ export function beginReign(options: ReignOptions): Reign {
       hears: (node) => pods.sees() && performance.now() - (heardAt(node) ?? -Infinity) < silentMs,
       raise: (job, fault, onLost) => post({ delivery, log, signal }, faultLetter({ kind: 'job', job }, fault), onLost),
     },
-    job: (uid) => jobs.get(uid),
+    job: (ref) => jobs.get(ref),
     metrics,
     log,
     signal,
@@ -89,19 +90,19 @@ export function beginReign(options: ReignOptions): Reign {
   const nodes = watchNodes({ ...watching, taint, readiness, workflows });
   const jobs = watchJobs({ ...watching, taint, workflows, onJob, onGone: ({ ref }) => progress.forget(ref) });
   function onJob(job: KnownJob): void {
-    progress.lookAgain(job.ref.uid);
-    pods.lookAgain(job.ref.uid);
+    progress.lookAgain(job.ref);
+    pods.lookAgain(job.ref);
     preflights.lookAgain(job);
   }
   const hearing = (): Hearing => ({ nodes: nodes.accelerated(), heardAt, ledSince: since, graceMs: silentMs });
   const pods = watchPods({
     ...watching,
-    job: (uid) => jobs.get(uid),
+    job: (ref) => jobs.get(ref),
     onPod: progress.see,
     heard: (node, from = since) => (heardAt(node) ?? -Infinity) >= from,
     silence: (node) => whySilent(node, hearing(), performance.now()),
   });
-  const preflights = watchPreflights({ ...watching, job: (uid) => jobs.get(uid), workflows });
+  const preflights = watchPreflights({ ...watching, job: (ref) => jobs.get(ref), workflows });
   const rounds = beginRounds({ settings, podOf: (uid) => testingPod(preflights.pods.get(uid)), signal, log });
   let sees = false;
   Promise.all([jobs.synced, pods.synced]).then(

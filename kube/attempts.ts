@@ -20,11 +20,16 @@ export interface Wait {
 /**
  * Waits until the pods are observed gone, and returns the names of those left at the deadline.
  * Where a kind keeps pods that ended, an ended one counts as gone: its processes are.
+ * After every change `meanwhile` is shown the pods that are there; no look comes before it is done.
  */
-export function awaitGone(wait: Wait, pods: readonly AttemptPod[]): Promise<readonly string[]> {
+export function awaitGone(wait: Wait, pods: readonly AttemptPod[], meanwhile?: (present: readonly V1Pod[]) => Promise<void>): Promise<readonly string[]> {
   return watching(wait, undefined, async (watches) => {
     const left = () => pods.filter((pod) => watches.present.has(pod.uid)).map((pod) => pod.name);
-    const gone = await watches.until(() => (left().length === 0 ? [] : undefined));
+    const gone = await watches.until(async () => {
+      if (left().length === 0) return [];
+      await meanwhile?.(watches.pods());
+      return undefined;
+    });
     return gone ?? left();
   });
 }

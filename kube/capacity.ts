@@ -19,18 +19,26 @@ export async function readRoom(kube: Kube, job: JobRef, pods: readonly string[] 
   const object = await readJobObject(kube, theirs);
   if (!object) return undefined;
   const shapes = pods ? shapesOfPods(theirs, await listMatchingPods(kube, theirs), new Set(pods)) : shapesOf(theirs, object);
-  const goes = (pod: V1Pod): boolean => (pods ? pods.includes(pod.metadata?.uid ?? '') : belongsTo(theirs, pod));
   const keepsAway = shapes.some(({ apart }) => apart.length > 0);
-  const [nodes, loads] = await Promise.all([readNodes(kube), readLoads(kube, goes, keepsAway ? job.namespace : undefined)]);
+  const [nodes, loads] = await Promise.all([readNodes(kube), readLoads(kube, whoGoes(theirs, pods), keepsAway ? job.namespace : undefined)]);
   const sizes = jobKinds[job.kind].reshaping?.sizes(object);
   return { nodes: nodes.map((node) => ({ ...node, ...loads.get(node.name) })), shapes, ...(sizes && { sizes }) };
 }
+
+/** Who makes room: the pods of these UIDs, or all of the job; in other namespaces nobody, whatever owner they name. */
+export const whoGoes =
+  (job: JobRef, pods: readonly string[] | undefined) =>
+  (pod: V1Pod): boolean =>
+    pod.metadata?.namespace === job.namespace && (pods ? pods.includes(pod.metadata.uid ?? '') : belongsTo(job, pod));
 
 async function readNodes(kube: Kube): Promise<NodeRoom[]> {
   const nodes: NodeRoom[] = [];
   for await (const page of pagesOf<V1Node>(kube, '/api/v1/nodes', {}, 'list the nodes')) nodes.push(...page.map(nodeRoom));
   return nodes;
 }
+
+/** The one field that affinity may ask for; it stands among the labels. */
+const nameField = 'metadata.name';
 
 /** A node with nothing on it. */
 export function nodeRoom(node: V1Node): NodeRoom {
@@ -39,7 +47,7 @@ export function nodeRoom(node: V1Node): NodeRoom {
     ready: readinessOf(node).ready,
     unschedulable: node.spec?.unschedulable === true,
     taints: (node.spec?.taints ?? []).map(({ key, value, effect }) => ({ key, effect, ...(value && { value }) })),
-    labels: node.metadata?.labels ?? {},
+    labels: { ...node.metadata?.labels, [nameField]: node.metadata?.name ?? '' },
     allocatable: amountsOf(node.status?.allocatable),
     used: {},
   };
@@ -65,12 +73,10 @@ async function readLoads(kube: Kube, goes: (pod: V1Pod) => boolean, namespace: s
 
 /** One for each role of the next attempt. */
 export function shapesOf(job: JobRef, object: KubernetesObject): PodShape[] {
-  const entry = jobKinds[job.kind];
-  const given = labelsIn(entry.podSelector(job));
-  return entry
+  return jobKinds[job.kind]
     .roles(object)
     .filter(({ replicas }) => replicas > 0)
-    .map(({ replicas, template, scales }) => shapeOf(template, { count: replicas, fixed: !scales, given, namespace: job.namespace }));
+    .map(({ replicas, template, labels, scales }) => shapeOf(template, { count: replicas, fixed: !scales, given: labels, namespace: job.namespace }));
 }
 
 /** Pods that are to be replaced come back as they were. Those that are alike count together, for every shape is tried on every node. */
@@ -86,12 +92,10 @@ export function shapesOfPods(job: JobRef, pods: readonly V1Pod[], uids: Readonly
   return [...shapes.values()];
 }
 
-/** Labels that the job's controller gives its pods. */
-const labelsIn = (selector: string): Labels => Object.fromEntries(selector.split(',').map((each) => each.split('=')));
-
 interface About {
   readonly count: number;
   readonly fixed: boolean;
+  /** Labels that the job's controller adds. */
   readonly given: Labels;
   readonly namespace: string;
 }
@@ -117,7 +121,7 @@ function nodeTerms(spec: V1PodSpec | undefined): Requirement[][] {
   return selector.length > 0 ? [selector] : [];
 }
 
-const expressions = (term: V1NodeSelectorTerm): Requirement[] => term.matchExpressions ?? [];
+const expressions = ({ matchExpressions = [], matchFields = [] }: V1NodeSelectorTerm): Requirement[] => [...matchExpressions, ...matchFields];
 
 /** Required, for single nodes, and in the job's own namespace: what keeps the ranks of a job on a node each. */
 function apartFrom(spec: V1PodSpec | undefined, namespace: string): Requirement[][] {

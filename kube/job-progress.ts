@@ -23,16 +23,18 @@ const weekMs = 7 * 24 * 3600_000;
 
 /** What can be believed of the note, field by field. */
 function noteOf(text: string | undefined): TrainingNote {
-  const { phase, pace } = fieldsOf(text === undefined || text.length > noteLength ? undefined : parsed(text));
+  const { phase, pace, pod } = fieldsOf(text === undefined || text.length > noteLength ? undefined : parsed(text));
   const known = progressPhases.find((each) => each === phase);
   const believed = paceOf(fieldsOf(pace));
-  return { ...(known && { phase: known }), ...(believed && { pace: believed }) };
+  return { ...(known && { phase: known }), ...(believed && { pace: believed }), ...(isUid(pod) && { pod }) };
 }
 
 function paceOf({ msPerStep, stepsPerCheckpoint }: Readonly<Record<string, unknown>>): Pace | undefined {
   if (!isAmount(msPerStep, weekMs)) return undefined;
   return { msPerStep, ...(isAmount(stepsPerCheckpoint, Number.MAX_SAFE_INTEGER) && { stepsPerCheckpoint }) };
 }
+
+const isUid = (value: unknown): value is string => typeof value === 'string' && /^[\w-]{1,64}$/.test(value);
 
 const isAmount = (value: unknown, most: number): value is number => typeof value === 'number' && value > 0 && value <= most;
 
@@ -47,7 +49,8 @@ function parsed(text: string): unknown {
 }
 
 /** Value of the annotation; undefined where there is nothing to note. */
-export const trainingNote = ({ phase, pace }: JobProgress): string | undefined => (phase || pace ? JSON.stringify({ phase, pace }) : undefined);
+export const trainingNote = ({ phase, pace, pod }: JobProgress): string | undefined =>
+  phase || pace || pod !== undefined ? JSON.stringify({ phase, pace, pod }) : undefined;
 
 /** JavaScript takes almost anything for a date. */
 const instant = (text: string | undefined): string | undefined => (text !== undefined && /^\d{4}-\d\d-\d\dT\d/.test(text) ? timeOf(text) : undefined);

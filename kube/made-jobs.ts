@@ -2,7 +2,7 @@
 
 import type { JobRef } from '../contract/jobs.ts';
 import type { Kube } from './connection.ts';
-import { isMade, jobKinds, jobPath, makerOf } from './job-kinds/index.ts';
+import { isMade, isSameJob, jobKinds, jobPath, makerOf } from './job-kinds/index.ts';
 import { readObject } from './requests.ts';
 
 const read = (kube: Kube, job: JobRef) => readObject(kube, jobPath(job), `read ${jobKinds[job.kind].plural}/${job.name} in ${job.namespace}`);
@@ -10,7 +10,7 @@ const read = (kube: Kube, job: JobRef) => readObject(kube, jobPath(job), `read $
 /** The job that can be stopped: the one that made this one, or its maker; itself where it stands alone, or is gone. One GET for each step. */
 export async function topJob(kube: Kube, job: JobRef): Promise<JobRef> {
   const object = isMade(job.kind) ? await read(kube, job) : undefined;
-  const maker = object?.metadata?.uid === job.uid ? makerOf(object.metadata) : undefined;
+  const maker = object?.metadata?.uid === job.uid ? makerOf(job.kind, object.metadata) : undefined;
   return maker ? topJob(kube, maker) : job;
 }
 
@@ -20,5 +20,6 @@ export async function jobWithPods(kube: Kube, job: JobRef): Promise<JobRef | und
   if (makes === undefined) return job;
   const made: JobRef = { ...job, kind: makes };
   const metadata = (await read(kube, made))?.metadata;
-  return metadata && makerOf(metadata)?.uid === job.uid ? { ...made, uid: metadata.uid ?? '' } : undefined;
+  const maker = makerOf(makes, metadata);
+  return maker && isSameJob(maker, job) ? { ...made, uid: metadata?.uid ?? '' } : undefined;
 }

@@ -55,7 +55,7 @@ function overdrawn(counted: readonly Spent[], limit: number, whom: string, recen
   const leaving = limit === 0 ? undefined : counted.at(-limit);
   if (leaving === undefined && limit > 0) return undefined;
   const because = `${recoveries(counted.length)} in the last ${formatDuration(budget.window)}, and ${limit} are allowed for ${whom}; ${whoSpent(recent, budget)}`;
-  return { kind: 'spent', until: (leaving?.startedAt ?? now) + budget.window, because };
+  return { kind: 'spent', until: leaving ? leaving.startedAt + budget.window : Math.ceil((now + 1) / budget.window) * budget.window, because };
 }
 
 function backOff(counted: readonly Spent[], now: number, budget: Budget): BudgetAnswer {

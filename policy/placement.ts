@@ -18,24 +18,23 @@ export interface Placement extends Omit<CapacityFacts, 'sizes'> {
  * Best fit, and so the same answer for the same facts. A stand-by node carries a taint of the key `spare`; it takes pods after all others.
  */
 export function findRoom(nodes: readonly NodeRoom[], shapes: readonly PodShape[], spare: string): Placement {
-  const inOrder = shapes.toSorted((a, b) => Number(b.fixed) - Number(a.fixed));
-  const plain = fill(nodes, inOrder, new Set());
+  const plain = fillBest(nodes, shapes, new Set());
   const onStandBy = new Map(nodes.filter((node) => isSpare(node, spare)).map((node) => [node.name, withoutTaint(node, spare)]));
   const all =
     onStandBy.size === 0
       ? plain
-      : fill(
+      : fillBest(
           nodes.map((node) => onStandBy.get(node.name) ?? node),
-          inOrder,
+          shapes,
           new Set(onStandBy.keys()),
         );
   return {
     needed: sum(shapes.map(({ count }) => count)),
     fit: plain.fit,
-    fixedFit: inOrder.every((shape) => !shape.fixed || plain.isWhole(shape)),
+    fixedFit: plain.fixedFit,
     fitWithSpares: all.fit,
     spares: [...all.used].filter((name) => onStandBy.has(name)).toSorted(),
-    because: obstacles(nodes, inOrder, plain),
+    because: obstacles(nodes, plain),
   };
 }
 
@@ -45,7 +44,10 @@ const sum = (numbers: readonly number[]): number => numbers.reduce((total, each)
 
 /** How far it got. */
 interface Filled {
+  /** In the order in which they were put. */
+  readonly shapes: readonly PodShape[];
   readonly fit: number;
+  readonly fixedFit: boolean;
   /** Names of nodes that took pods. */
   readonly used: ReadonlySet<string>;
   readonly isWhole: (shape: PodShape) => boolean;
@@ -59,10 +61,43 @@ interface Load {
 
 const presentLoad = ({ used, podLabels = [] }: NodeRoom): Load => ({ used, labels: podLabels });
 
+/**
+ * The most constrained first: who finds the fewest nodes, then who asks for the largest part of one. Where not all find room so, those that
+ * every size of the job has come before the others, for a smaller job is of use only with them.
+ */
+function fillBest(nodes: readonly NodeRoom[], shapes: readonly PodShape[], last: ReadonlySet<string>): Filled {
+  const candidates = new Map(shapes.map((shape) => [shape, nodes.filter((node) => whyNot(node, shape, presentLoad(node)) === undefined).length]));
+  const part = new Map(shapes.map((shape) => [shape, largestPart(nodes, shape)]));
+  const of = (counts: ReadonlyMap<PodShape, number>, shape: PodShape): number => counts.get(shape) ?? 0;
+  const fixedFirst = (a: PodShape, b: PodShape): number => Number(b.fixed) - Number(a.fixed);
+  const hardestFirst = (a: PodShape, b: PodShape): number => of(candidates, a) - of(candidates, b) || of(part, b) - of(part, a);
+  const hardest = fill(
+    nodes,
+    shapes.toSorted((a, b) => hardestFirst(a, b) || fixedFirst(a, b)),
+    last,
+  );
+  if (hardest.shapes.every(hardest.isWhole)) return hardest;
+  const fixed = fill(
+    nodes,
+    shapes.toSorted((a, b) => fixedFirst(a, b) || hardestFirst(a, b)),
+    last,
+  );
+  const better = fixed.fixedFit === hardest.fixedFit ? fixed.fit > hardest.fit : fixed.fixedFit;
+  return better ? fixed : hardest;
+}
+
+/** Of the largest node, and of what a pod asks most for; 0 to 1, more where no node has it. */
+function largestPart(nodes: readonly NodeRoom[], { requests }: PodShape): number {
+  const parts = Object.entries(requests).map(([name, amount]) => amount / nodes.reduce((most, { allocatable }) => Math.max(most, allocatable[name] ?? 0), 1));
+  return Math.max(0, ...parts);
+}
+
 function fill(nodes: readonly NodeRoom[], shapes: readonly PodShape[], last: ReadonlySet<string>): Filled {
   const loads = new Map<string, Load>();
   const loadOf = (node: NodeRoom): Load => loads.get(node.name) ?? presentLoad(node);
   const placed = new Map(shapes.map((shape) => [shape, place(nodes, shape, { loadOf, last, put })]));
+
+  const isWhole = (shape: PodShape): boolean => placed.get(shape) === shape.count;
 
   function put(node: NodeRoom, shape: PodShape, count: number): void {
     const { used, labels } = loadOf(node);
@@ -71,9 +106,11 @@ function fill(nodes: readonly NodeRoom[], shapes: readonly PodShape[], last: Rea
   }
 
   return {
+    shapes,
     fit: sum([...placed.values()]),
+    fixedFit: shapes.every((shape) => !shape.fixed || isWhole(shape)),
     used: new Set(loads.keys()),
-    isWhole: (shape) => placed.get(shape) === shape.count,
+    isWhole,
   };
 }
 
@@ -125,7 +162,7 @@ function whyNot(node: NodeRoom, shape: PodShape, load: Load): string | undefined
   const taint = node.taints.find((each) => keepsOff(each) && !isTolerated(each, shape.tolerations));
   if (taint) return `taint ${taint.key}${taint.value ? `=${taint.value}` : ''}`;
   if (shape.nodes.length > 0 && !shape.nodes.some((term) => fits(term, node.labels))) return 'labels that do not match';
-  const short = Object.entries(shape.requests).find(([name, amount]) => amount > free(node, load, name));
+  const short = Object.entries(shape.requests).find(([name, amount]) => amount > 0 && amount > free(node, load, name));
   if (short) return shortage(node, short, load);
   if (load.labels.some((labels) => shape.apart.some((selector) => fits(selector, labels)))) return 'a pod that these keep away from';
   return undefined;
@@ -175,7 +212,7 @@ function shortage(node: NodeRoom, [resource, amount]: readonly [string, number],
 const mostReasons = 5;
 
 /** Of the first pods that find no room, or the first of all; nodes that could take one, but for others of the job, have none. */
-function obstacles(nodes: readonly NodeRoom[], shapes: readonly PodShape[], { isWhole }: Filled): string {
+function obstacles(nodes: readonly NodeRoom[], { shapes, isWhole }: Filled): string {
   const shape = shapes.find((one) => !isWhole(one)) ?? shapes[0];
   if (!shape) return 'no pods';
   const counts = new Map<string, number>();

@@ -76,7 +76,11 @@ function levelOf(planning: Planning): Level {
   if (broken.length === 0) return whole('no single pod is to blame');
   if (pods[0] && broken.includes(pods[0])) return whole(`${pods[0].name} leads the others`);
   if (broken.length * 2 > pods.length) return whole(`${broken.length} of ${pods.length} pods are broken`);
-  const names = broken.map(({ name }) => name).join(', ');
+  const more = broken.length > 5 ? ` and ${broken.length - 5} more` : '';
+  const names = `${broken
+    .slice(0, 5)
+    .map(({ name }) => name)
+    .join(', ')}${more}`;
   return { name: 'pod', pods: broken.map(({ uid }) => uid), withinMs: settings.levels.pod, because: `${names} first, the whole job when that does not help` };
 }
 
@@ -87,13 +91,14 @@ function brokenPods({ attempt, fresh }: RecoveryFacts): AttemptPod[] {
   return attempt.pods.filter(({ uid, node }) => uids.has(uid) || (node !== undefined && nodes.has(node)));
 }
 
-/** A person who asked for a recovery has approved it. */
+/** A person who asked for a recovery has approved its first stop. */
 function askFirst({ facts, job, settings, severity }: Planning): Approval | undefined {
   const from = settings.approval[severity];
-  const gpus = job.gpus ?? 0;
-  if (from === undefined || facts.asked || gpus < from) return undefined;
+  // The GPUs of a TrainJob may stand in its runtime, where nobody looks.
+  const gpus = job.gpus ?? (job.ref.kind === 'TrainJob' ? undefined : 0);
+  if (from === undefined || (facts.asked && facts.stops === 0) || (gpus !== undefined && gpus < from)) return undefined;
   const { within, otherwise } = settings.approval;
-  return { because: `the job is ${severity} and holds ${gpus} GPUs: from ${from} on a person decides`, withinMs: within, otherwise };
+  return { because: `the job is ${severity} and holds ${gpus ?? 'an unknown number of'} GPUs: from ${from} on a person decides`, withinMs: within, otherwise };
 }
 
 function saveFirst({ facts, job, policy, settings, severity }: Planning): CheckpointPlan {

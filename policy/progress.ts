@@ -39,12 +39,16 @@ const paces = 10;
 const mostPaces = 20;
 /** A trainer that says that it does something else than to train is believed for so many stalls. */
 const restingStalls = 10;
-/** The API server writes whole seconds. */
-const slackMs = 1000;
+
+/** Pods are created in whole seconds, rounded down, ms. */
+const creationMs = 1000;
+
+/** What is of the new attempt. */
+type Attempt = Pick<VerifyRequest, 'since' | 'stopped'>;
 
 /** Adds what the job says now. A step of an earlier attempt adds nothing; one that runs backwards is a new step, but says nothing of the pace. */
-export function seeProgress(seen: ProgressSeen | undefined, progress: JobProgress | undefined, since: string, now: number): ProgressSeen | undefined {
-  if (!progress || !isSince(progress, since)) return seen;
+export function seeProgress(seen: ProgressSeen | undefined, progress: JobProgress | undefined, attempt: Attempt, now: number): ProgressSeen | undefined {
+  if (!progress || !isOf(attempt, progress)) return seen;
   if (!seen) return { first: progress, last: progress, movedAt: now, pace: [] };
   const steps = progress.step - seen.last.step;
   if (steps === 0) return progress.phase === seen.last.phase ? seen : { ...seen, last: { ...progress, at: seen.last.at }, movedAt: now };
@@ -53,7 +57,12 @@ export function seeProgress(seen: ProgressSeen | undefined, progress: JobProgres
   return { first: seen.first, last: progress, movedAt: now, pace };
 }
 
-const isSince = ({ at }: JobProgress, since: string): boolean => Date.parse(at) > Date.parse(since) - slackMs;
+/**
+ * Nothing that a stopped pod tells, however late. As whoever patched the job may not say whose step it is, the whole second of `since` does not
+ * count either: the old attempt may have made its last step in it. A clock that is behind only makes the proof later.
+ */
+const isOf = ({ since, stopped = [] }: Attempt, { at, pod }: JobProgress): boolean =>
+  Date.parse(at) >= Date.parse(since) + creationMs && (pod === undefined || !stopped.includes(pod));
 
 /**
  * Verified as soon as the new attempt has made a step, and is beyond the last one before the stop: the first report may only say what was loaded.

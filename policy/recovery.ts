@@ -31,7 +31,7 @@ function nextStep(facts: RecoveryFacts, settings: WorkerSettings): Decision {
       blind: true,
     };
   if (job === undefined) return end('cancelled', 'the job object is gone');
-  return noLongerWanted(job) ?? notNeeded(facts) ?? notAllowed(facts, job, settings) ?? notYet(facts, settings) ?? stop(facts, job, settings);
+  return noLongerWanted(job) ?? notNeeded(facts, settings) ?? notAllowed(facts, job, settings) ?? notYet(facts, settings) ?? stop(facts, job, settings);
 }
 
 function noLongerWanted(job: JobView): Decision | undefined {
@@ -46,19 +46,22 @@ function noLongerWanted(job: JobView): Decision | undefined {
  * A node fault needs nothing once no pod of the job is on that node; the fault of a pod always needs the others restarted.
  * A pod that was asked to go leaves by itself, but for one on a node that was not ready: its job cannot go on alone.
  */
-function notNeeded({ attempt, fresh, stops, asked, tried = [] }: RecoveryFacts): Decision | undefined {
+function notNeeded({ attempt, fresh, stops, asked, tried = [] }: RecoveryFacts, { recovery }: WorkerSettings): Decision | undefined {
   if (asked && stops === 0) return undefined;
-  // A gentler level did not bring training back.
-  if (tried.length > 0) return undefined;
   const isOn = (node: string | undefined, pods: readonly AttemptPod[] = []): boolean => pods.some((pod) => pod.node === node);
   const leaves = (fault: Fault) => fault.code === nodeNotReady && isOn(fault.node, attempt.leaving);
   const isBack = (fault: Fault) => fault.code === nodeNotReady && !leaves(fault) && attempt.nodes.some((node) => node.name === fault.node && node.ready);
-  const hangs = (fault: Fault) => fault.code === trainingHangs && !hasMovedOn(fault, attempt.job);
-  const touches = (fault: Fault) => fault.pod !== undefined || hangs(fault) || leaves(fault) || (isOn(fault.node, attempt.pods) && !isBack(fault));
-  const needed = fresh.some((fault) => fault.hold?.state !== 'released' && touches(fault));
+  const recoversHangs = jobPolicy(attempt.job?.wishes, recovery).hang === 'recover';
+  const isOver = (fault: Fault) => fault.hold?.state === 'released' || (fault.code === trainingHangs && hasMovedOn(fault, attempt.job));
+  // A gentler level did not bring training back.
+  if (tried.length > 0 && !(fresh.length > 0 && fresh.every(isOver))) return undefined;
+  const touches = (fault: Fault) =>
+    fault.pod !== undefined || (fault.code === trainingHangs && recoversHangs) || leaves(fault) || (isOn(fault.node, attempt.pods) && !isBack(fault));
+  const needed = fresh.some((fault) => !isOver(fault) && touches(fault));
   if (needed) return undefined;
   if (stops > 0) return { kind: 'go-on', because: 'what was seen since the stop does not touch the new attempt' };
-  if (fresh.some((fault) => fault.code === trainingHangs)) return end('cancelled', 'training goes on');
+  if (fresh.some((fault) => fault.code === trainingHangs))
+    return end('cancelled', fresh.some(isOver) ? 'training goes on' : 'training stands still, and people were told');
   const where = listed(blamed(fresh)) || 'the node';
   return end('cancelled', fresh.some(isBack) ? `${where} is ready again` : `no pod of the job is left on ${where}`);
 }

@@ -14,12 +14,17 @@ export interface RedactionPattern {
 const quote = String.raw`\\{0,7}["']`;
 /** Up to the same quote, or to the end of the line: a quote with more backslashes belongs to what is quoted. */
 const upTo = (group: string) => String.raw`(?:(?!(?<!\\)\k<${group}>).)*`;
-const assignment = String.raw`(?:${quote})?\s{0,3}[=:]\s{0,3}`;
-/** Without quotes it ends at white space, a quote or a bracket, and at a separator behind which another name or text begins; what is blacked out is one letter. */
-const bare = String.raw`(?:\[redacted: [\w-]+\]|[^\s"',;&}\])]|[,;&](?![\w.-]{0,40}[=:]|[\s"'{[(]|$))+`;
+/** A sign of whatever language, or how JSON and URLs write it. */
+const sign = String.raw`(?:[=:][=:>]*(?![=:>])|\\{1,7}u003[ad]|%3[ad])`;
+/** Dumps are aligned. */
+const assignment = String.raw`(?:${quote}|%22)?\s{0,40}${sign}\s{0,40}`;
+const letter = String.raw`[^\s"',;&}\])]`;
+/** Without quotes it ends at white space, a quote or closing brackets behind which it does not go on, and at a separator behind which another name or text begins; what is blacked out is one letter. */
+const bare = String.raw`(?:\[redacted: [\w-]+\]|${letter}|[}\])](?=[}\])]{0,8}${letter})|[,;&](?![\w.-]{0,40}[=:]|[\s"'{[(]|$))+`;
 const quoted = String.raw`(?<open>${quote})${upTo('open')}(?:\k<open>)?`;
-const value = String.raw`(?:${quoted}|${bare})`;
-const passwords = 'password|passwd|passphrase|pwd|secret|credentials?|api[-_]?key|access[-_]?key|private[-_]?key|encryption[-_]?key';
+/** All that stands in brackets, and what follows without a blank. */
+const list = String.raw`[[{(][^\])}]*[\])}]?(?:${bare})?`;
+const passwords = '(?:password|passwd|passphrase|pwd|secret|credential|(?:api|access|account|private|encryption)[-_]?key)s?';
 const schemes = 'bearer|basic|token|negotiate|aws4-hmac-sha256';
 /** Trainers count tokens all day: a number with its unit, a short word or a mark such as <pad> is no secret. */
 const counted = String.raw`(?:${quote})?(?:<|[\d.,]+[a-z%]{0,2}(?:\/[a-z]{1,5})?(?![^\s"',;&}\])\\]))`;
@@ -28,15 +33,17 @@ const eight = String.raw`(?:${quote}(?:\\.|[^"'\\]){8}|[^\s"']{8})`;
 /** In the order in which they are tried. */
 export const builtInPatterns: readonly RedactionPattern[] = [
   { name: 'private-key', pattern: /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY.*?(?:-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----|$)/g },
-  // Up to the last @ before a slash; with one in the password, up to the first. A port is no password.
-  { name: 'url-credentials', pattern: /(?<kept>\b[a-z][a-z0-9+.-]{0,20}:\/\/)(?:[^\s/"<>]+|[^\s/"<>@:[]{0,200}:(?!\d{0,5}\/)[^\s"<>@]{1,200})(?=@)/gi },
+  // Up to the last @ before a slash; with a slash in the password, up to the last of all. A port is no password.
+  { name: 'url-credentials', pattern: /(?<kept>\b[a-z][a-z0-9+.-]{0,20}:\/\/)(?:[^\s/"<>]+|[^\s/"<>@:[]{0,200}:(?!\d{0,5}\/)[^\s"<>]{1,200})(?=@)/gi },
   // A header stands at the end of its line, or in quotes of its own.
   {
     name: 'authorization',
     pattern: new RegExp(String.raw`(?<kept>\bauthorization${assignment})(?:${quoted}|digest\s.+|(?:${schemes})\s[^"'\\]+|${bare})`, 'gi'),
   },
+  { name: 'cookie', pattern: new RegExp(String.raw`(?<kept>\b(?:set-)?cookies?${assignment})(?:${quoted}|.+)`, 'gi') },
   { name: 'bearer-token', pattern: /(?<kept>\bbearer[\s:=]{1,4}\\{0,7}["']?)[\w.~+/=-]{16,}(?:\s[\w.~+/=-]{16,})*/gi },
-  { name: 'jwt', pattern: /\beyJ[\w-]{8,}\.[\w-]{8,}\.[\w-]*/g },
+  // What is no word in three parts is passed over as a whole, however many beginnings it has.
+  { name: 'jwt', pattern: /(?<![\w-])(?=[\w-]{11,}\.[\w-]{8,}\.)(?<kept>[\w-]*?)\beyJ[\w-]*\.[\w-]*\.[\w-]*/g },
   { name: 'aws-key', pattern: /\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z0-9]{16}\b/g },
   {
     name: 'provider-token',
@@ -44,13 +51,21 @@ export const builtInPatterns: readonly RedactionPattern[] = [
       /\b(?:gh[opusr]_\w{20,}|github_pat_\w{20,}|glpat-[\w-]{20,}|hf_[A-Za-z0-9]{20,}|sk-[\w-]{20,}|nvapi-[\w-]{20,}|xox[a-z]-[\w-]{10,}|AIza[\w-]{35})/g,
   },
   // The quote stands before the name: all up to its end is the value.
-  { name: 'password', pattern: new RegExp(String.raw`(?<kept>(?<whole>${quote})[\w-]{0,40}(?:${passwords})=)(?!["'\\])${upTo('whole')}`, 'gi') },
-  { name: 'password', pattern: new RegExp(`(?<kept>(?:${passwords})${assignment})${value}`, 'gi') },
-  { name: 'token', pattern: new RegExp(`(?<kept>(?:token|signature|\\bsig)${assignment})(?!${counted})(?=${eight})${value}`, 'gi') },
+  { name: 'password', pattern: new RegExp(String.raw`(?<kept>(?<whole>${quote})[\w-]{0,40}${passwords}=)(?!["'\\])${upTo('whole')}`, 'gi') },
+  { name: 'password', pattern: new RegExp(`(?<kept>${passwords}${assignment})(?:${quoted}|${list}|${bare})`, 'gi') },
+  { name: 'token', pattern: new RegExp(`(?<kept>(?:token|signature|\\bsig)${assignment})(?!${counted})(?=${eight})(?:${quoted}|${bare})`, 'gi') },
   {
     name: 'flag',
     pattern: new RegExp(
       String.raw`(?<kept>--[\w-]{0,40}(?:password|passwd|passphrase|token|secret|key)(?:${quote},\s{0,3}|\s{1,3}))(?!(?:${quote})?-)(?:${quoted}|\S+)`,
+      'gi',
+    ),
+  },
+  // Name and password for one server; numbers are those of a user and its group.
+  {
+    name: 'user',
+    pattern: new RegExp(
+      String.raw`(?<kept>(?:^|[\s"'])(?:-u|--(?:proxy-)?user)(?:${quote},\s{0,3}|[\s=]{1,3}))(?!\d+:\d+\b)(?=(?:${quote})?[^\s"':]{1,100}:(?!\/\/))(?:${quoted}|\S+)`,
       'gi',
     ),
   },
@@ -96,7 +111,10 @@ export function redactLines(lines: readonly string[], patterns: readonly Redacti
 const keyBegins = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY/;
 const keyEnds = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY/;
 /** What stands last in a line of a key, whatever a logger put before it. */
-const keyLine = /[A-Za-z0-9+/=]{24,}["'\\n,]{0,4}\s*$|(?:Proc-Type|DEK-Info):/;
+const keyLine = /[A-Za-z0-9+/=]{24}["'\\n,]{0,4}$/;
+/** That much of it is looked at: no run of letters is searched from each of them. */
+const keyLineEnd = 28;
+const keyHeader = /(?:Proc-Type|DEK-Info):/;
 /** No key has more lines. */
 const keyLength = 150;
 
@@ -110,7 +128,8 @@ function linesOfKeys(lines: readonly string[]): ReadonlySet<number> {
   return found;
 }
 
-const isKey = (line: string | undefined): boolean => line !== undefined && keyLine.test(line.slice(-lineLength));
+const isKey = (line: string | undefined): boolean =>
+  line !== undefined && (keyLine.test(line.trimEnd().slice(-keyLineEnd)) || keyHeader.test(line.slice(0, lineLength)));
 
 function fromBegin(lines: readonly string[], begin: number): readonly number[] {
   const end = lines.slice(begin, begin + keyLength).findIndex((line) => keyEnds.test(line));

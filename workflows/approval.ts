@@ -23,6 +23,7 @@ interface Question {
 /** The questions of one recovery, each by its name; the same question asked again goes on with its first deadline. */
 export class Approvals {
   private readonly questions = new Map<string, Question>();
+  /** The last that was asked, until it is answered or no longer of interest. */
   private open: Question | undefined;
 
   /** Sets the handlers: to be called before the first await. */
@@ -31,12 +32,12 @@ export class Approvals {
       (approved: boolean) =>
       ({ by, reason }: OperatorWish): Answered => {
         if (this.open) this.open.answer = { approved, by, reason, at: iso(Date.now()) };
+        this.open = undefined;
         return { incident, approved };
       };
     const validator = (wish: OperatorWish): void => {
       requireWish(wish);
       if (!this.open) throw new Error('nothing is asked: this recovery waits for no approval');
-      if (this.open.answer) throw new Error(`${this.open.answer.by} has answered already`);
     };
     setHandler(defineUpdate<Answered, [OperatorWish]>(updates.approve), answer(true), { description: 'Lets the recovery go on', validator });
     setHandler(defineUpdate<Answered, [OperatorWish]>(updates.deny), answer(false), { description: 'Ends the recovery; nothing is stopped', validator });
@@ -50,24 +51,29 @@ export class Approvals {
   /** When silence becomes an answer, ms; `asked` is called the first time. */
   ask(name: string, { withinMs }: Approval, asked: () => void): number {
     const known = this.questions.get(name);
-    if (known) return known.until;
+    if (known) {
+      if (!known.answer) this.open = known;
+      return known.until;
+    }
     const until = Date.now() + withinMs;
-    this.questions.set(name, { until });
+    this.open = { until };
+    this.questions.set(name, this.open);
     asked();
     return until;
   }
 
-  /** Undefined when there is news first: the question stays. */
+  /** What was asked is no longer of interest. */
+  drop(name: string): void {
+    if (this.open === this.questions.get(name)) this.open = undefined;
+  }
+
+  /** Undefined when there is news first: the question stays, and may be answered meanwhile. */
   async wait(name: string, { because, withinMs, otherwise }: Approval, isNews: () => boolean): Promise<Answer | undefined> {
     const question = this.questions.get(name);
     if (!question) throw new Error(`nobody was asked for ${name}`);
-    this.open = question;
-    try {
-      await condition(() => question.answer !== undefined || isNews(), Math.max(1, question.until - Date.now()), { summary: short(`approval: ${because}`) });
-    } finally {
-      this.open = undefined;
-    }
+    await condition(() => question.answer !== undefined || isNews(), Math.max(1, question.until - Date.now()), { summary: short(`approval: ${because}`) });
     if (!question.answer && Date.now() >= question.until) {
+      this.drop(name);
       const reason = `nobody answered within ${formatDuration(withinMs)}: that means ${otherwise}`;
       question.answer = { approved: otherwise === 'approve', by: 'kcover', reason, at: iso(Date.now()) };
     }
@@ -75,7 +81,11 @@ export class Approvals {
   }
 }
 
-export const approve: Step = async (preparing, { approval }) => (approval ? askPerson(preparing, 'stop', approval) : 'ready');
+export const approve: Step = async (preparing, { approval }) => {
+  if (approval) return askPerson(preparing, 'stop', approval);
+  preparing.approvals.drop('stop');
+  return 'ready';
+};
 
 /** Asks once for each `name`; a refusal ends the incident. */
 export async function askPerson({ input, approvals, story, event, isNews }: Preparing, name: string, approval: Approval): Promise<Prepared> {

@@ -25,7 +25,7 @@ export const saveFirst: Step = async ({ input, memory, story, event, isNews }, {
   const request = { incident, job, atLeast: beyond + 1, withinMs: left, stallMs };
   const seen = await unlessNews(isNews, () => tolerate(perform('awaitCheckpoint', `wait for a checkpoint beyond step ${beyond}: ${because}`, request)));
   if (seen === 'news') return 'look again';
-  memory.checkpointSeen(seen ?? { kind: 'missed', waitedMs: 0, because: 'nobody could look' });
+  memory.checkpointSeen(memory.stops.length + 1, seen ?? { kind: 'missed', waitedMs: 0, because: 'nobody could look' });
   story.happened(seen?.kind === 'saved' ? 'checkpoint saved' : 'no checkpoint', seen?.because ?? 'nobody could look');
   return 'look again';
 };
@@ -36,6 +36,6 @@ export async function awaitDyingGasp({ input: { incident, job }, memory, story }
   const { atLeast, withinMs } = checkpoint;
   story.now('waiting for a checkpoint', { because: checkpoint.because, waitingFor: `a checkpoint of step ${atLeast}`, until: Date.now() + withinMs });
   const seen = await tolerate(perform('awaitCheckpoint', `wait for the checkpoint of step ${atLeast}`, { incident, job, atLeast, withinMs }));
-  memory.checkpointSeen(seen ?? { kind: 'missed', waitedMs: 0, because: 'nobody could look' });
+  memory.checkpointSeen(memory.stops.length, seen ?? { kind: 'missed', waitedMs: 0, because: 'nobody could look' });
   story.happened(seen?.kind === 'saved' ? 'checkpoint acknowledged' : 'no checkpoint acknowledged', seen?.because ?? 'nobody could look');
 }

@@ -7,7 +7,7 @@ import { perform, tolerate } from './proxies.ts';
 export async function captureEvidence({ input: { incident, job, limits }, memory, story, facts: { pods } }: Preparing): Promise<Prepared> {
   const attempt = memory.stops.length + 1;
   const deadlineMs = limits.evidenceMs ?? 0;
-  if (deadlineMs === 0 || !memory.isFirst('evidence') || !patched('evidence')) return 'ready';
+  if (deadlineMs === 0 || !memory.isFirst('evidence') || !(memory.hasSteps || patched('evidence'))) return 'ready';
   story.now('capturing evidence', { because: `${counted(pods)} are about to be stopped`, waitingFor: 'their logs', until: Date.now() + deadlineMs });
   const kernel = memory.kernelLines();
   const request = { incident, attempt, job, pods: memory.failingFirst(pods), nodes: memory.nodes(), ...(kernel.length > 0 && { kernel }), deadlineMs };
@@ -15,7 +15,7 @@ export async function captureEvidence({ input: { incident, job, limits }, memory
   if (kept) memory.evidence.push(kept);
   story.happened(
     'evidence kept',
-    kept ? `${kept.ranks} of ${kept.of} ranks, ${kept.bytes} bytes in ${kept.address}${kept.because ? `: ${kept.because}` : ''}` : 'none: the store failed',
+    kept ? `${kept.ranks} of ${kept.of} ranks, ${kept.bytes} bytes in ${kept.address}${kept.because ? `: ${kept.because}` : ''}` : 'none: it could not be kept',
   );
-  return 'look again';
+  return 'stale';
 }

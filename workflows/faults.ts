@@ -60,14 +60,15 @@ const absentOr = (value: unknown, ok: (value: unknown) => boolean): boolean => v
 
 const holds: readonly unknown[] = ['quarantined', 'held', 'observed', 'released', 'not-ready'] satisfies NodeHold['state'][];
 const knownActions: readonly unknown[] = actions satisfies readonly Action[];
-const sources: readonly unknown[] = ['kernel', 'pod', 'node', 'preflight', 'operator'] satisfies Fault['source'][];
+const sources = { kernel: true, pod: true, node: true, preflight: true, progress: true, operator: true } as const satisfies Record<Fault['source'], true>;
 
 const isFault = (value: unknown): value is Fault =>
   isObject(value) &&
   isText(value['id'], faultLimits.id) &&
   isText(value['code'], faultLimits.code) &&
   typeof value['message'] === 'string' &&
-  sources.includes(value['source']) &&
+  typeof value['source'] === 'string' &&
+  Object.hasOwn(sources, value['source']) &&
   isTime(value['seenAt']) &&
   absentOr(value['node'], (node) => isText(node, 253)) &&
   absentOr(value['device'], (device) => isText(device, 64)) &&

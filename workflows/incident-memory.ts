@@ -40,6 +40,8 @@ export class IncidentMemory {
   /** Pods that went on beside those of the last stop, by UID. */
   staying: readonly string[] = [];
   private readonly begunSteps = new Set<string>();
+  /** A checkpoint of this attempt was seen, or missed. */
+  private isSaved = false;
   private checkpointDeadline: number | undefined;
   private roomless: { until: number; times: number } | undefined;
   private readonly answered = new Set<string>();
@@ -48,8 +50,12 @@ export class IncidentMemory {
   private forcing: readonly AttemptPod[] = [];
   private arrivals = 0;
 
-  constructor(faults: readonly Fault[]) {
+  /** What comes before a stop is prepared in steps; not in incidents that an earlier version began. */
+  readonly hasSteps: boolean;
+
+  constructor(faults: readonly Fault[], hasSteps: boolean) {
     this.faults = [...faults];
+    this.hasSteps = hasSteps;
   }
 
   /** Grows with every fault that is new, or whose node has news. */
@@ -99,6 +105,10 @@ export class IncidentMemory {
     this.stops.push(stop);
     this.forcing = [];
     this.hasRoom = false;
+    // Where the whole job was stopped after a gentler level, that level is answered.
+    this.tried.length = 0;
+    this.roomless = undefined;
+    this.forgetCheckpoint();
   }
 
   /** Intents of this attempt to delete by force, less what turned out not to be needed. */
@@ -107,7 +117,8 @@ export class IncidentMemory {
   forcedEver = (): AttemptPod[] => [...this.stops.flatMap(({ forced = [] }) => forced), ...this.forcing];
 
   mayForce(pods: readonly AttemptPod[]): void {
-    this.forcing = [...this.forcing, ...pods];
+    const known = new Set(this.forcing.map(({ uid }) => uid));
+    this.forcing = [...this.forcing, ...pods.filter(({ uid }) => !known.has(uid))];
   }
 
   wasForced(pods: readonly AttemptPod[]): void {
@@ -129,13 +140,25 @@ export class IncidentMemory {
 
   /** The deadline of the wait for a checkpoint, ms: it may come nearer, never later. `over`: it was seen, or missed, before. */
   checkpointUntil(until: number): number | 'over' {
-    if (this.checkpoints.some(({ attempt }) => attempt === this.stops.length + 1)) return 'over';
+    if (this.isSaved) return 'over';
     this.checkpointDeadline = Math.min(until, this.checkpointDeadline ?? Infinity);
     return this.checkpointDeadline;
   }
 
-  checkpointSeen(result: CheckpointResult): void {
-    this.checkpoints.push({ ...result, attempt: this.stops.length + 1 });
+  checkpointSeen(attempt: number, result: CheckpointResult): void {
+    this.checkpoints.push({ ...result, attempt });
+    this.isSaved = true;
+  }
+
+  /** Training has gone on for long since: the next one counts. */
+  forgetCheckpoint(): void {
+    this.isSaved = false;
+    this.checkpointDeadline = undefined;
+  }
+
+  /** Whether it was held for want of room in this attempt. */
+  get wasRoomless(): boolean {
+    return this.roomless !== undefined;
   }
 
   roomDecided(decision: CapacityDecision): void {
@@ -192,7 +215,8 @@ export class IncidentMemory {
   /** Ids that this incident took into account: the last look saw them, and, when the job runs, nothing is left to do about them. */
   taken(running: boolean): string[] {
     const left = new Set(running ? this.unanswered().map((fault) => fault.id) : []);
-    return this.looked.map((fault) => fault.id).filter((id) => !left.has(id));
+    const went = this.faults.filter(({ pod }) => pod && this.stoppedPods.has(pod.uid));
+    return [...new Set([...this.looked, ...went].map((fault) => fault.id))].filter((id) => !left.has(id));
   }
 }
 

@@ -69,7 +69,7 @@ export class JobMemory {
 
   /** What waits was judged, and stays until the pause is over or something new comes. */
   waitForPause(): void {
-    this.waitsForPause = true;
+    this.waitsForPause = this.paused !== undefined;
   }
 
   /** A full inbox keeps the faults of nodes: hundreds of pods that die together say less than the one node that killed them. */

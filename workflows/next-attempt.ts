@@ -88,7 +88,7 @@ export async function followAttempt({ input, startedAt, memory, story, level, ev
     const runs = `${cause}; all ${seen.pods.length} pods run again after ${stops}`;
     const there = { pods: seen.pods, attemptStartedAt: seen.startedAt };
     const { before } = memory.progress;
-    if (before === undefined || limits.verify === undefined || !patched('verify'))
+    if (before === undefined || limits.verify === undefined || !(memory.hasSteps || patched('verify')))
       return { outcome: 'restarted', because: `${runs}, training is not verified`, ...there };
 
     const { firstMs, stallMs, mostMs } = limits.verify;
@@ -108,6 +108,7 @@ export async function followAttempt({ input, startedAt, memory, story, level, ev
         // Those that were not stopped have gone on: only what came since counts.
         since: level ? (seen.wholeSince ?? seen.startedAt) : seen.startedAt,
         beyond: before.step,
+        stopped: memory.stoppedUids(),
         firstMs,
         stallMs,
         mostMs,

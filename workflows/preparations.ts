@@ -1,6 +1,5 @@
 /** What comes before a stop, in this order. A new step is one function and one line in the list; each has a deadline, and a branch for when it passes. */
 
-import { patched } from '@temporalio/workflow';
 import type { RecoveryPlan } from '../contract/recovery-plan.ts';
 import { approve } from './approval.ts';
 import { saveFirst } from './checkpoint.ts';
@@ -12,16 +11,18 @@ import type { Story } from './story.ts';
 const steps: readonly Step[] = [approve, captureEvidence, saveFirst, findRoom];
 
 /** Goes through the steps until one of them wants another look, or the end. */
-export async function prepare(preparing: Preparing): Promise<Prepared> {
+export async function prepare(preparing: Preparing): Promise<Exclude<Prepared, 'stale'>> {
   const { plan } = preparing.decision;
   // Decisions of earlier versions have no plan, and their recoveries only kept evidence.
-  if (!plan || !patched('steps')) return captureEvidence(preparing);
+  if (!plan || !preparing.memory.hasSteps) return (await captureEvidence(preparing)) === 'stale' ? 'look again' : 'ready';
+  let isStale = false;
   if (preparing.memory.isFirst('plan')) for (const each of plan.ignored) preparing.story.happened('ignored', each);
   for (const step of steps) {
     const prepared = await step(preparing, plan);
-    if (prepared !== 'ready') return prepared;
+    if (prepared === 'stale') isStale = true;
+    else if (prepared !== 'ready') return prepared;
   }
-  return 'ready';
+  return isStale || preparing.isNews() ? 'look again' : 'ready';
 }
 
 /** What would have been done, where nothing may be. */

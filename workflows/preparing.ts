@@ -22,7 +22,9 @@ export interface Preparing {
   readonly isNews: () => boolean;
 }
 
-/** `look again`: it took its time, and a fault, a pause or a release may have come meanwhile. */
-export type Prepared = 'ready' | 'look again' | End;
+/**
+ * `look again`: it took its time, and a fault, a pause or a release may have come meanwhile. `stale`: the same, but what comes next does not depend on that.
+ */
+export type Prepared = 'ready' | 'stale' | 'look again' | End;
 
 export type Step = (preparing: Preparing, plan: RecoveryPlan) => Promise<Prepared>;

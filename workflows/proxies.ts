@@ -41,15 +41,15 @@ const watch: ActivityOptions = {
 /** As `watch`, but a stop that was begun is seen to its end before anything else is decided. */
 const stop: ActivityOptions = { ...watch, cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED };
 
-/** Lists nodes and pods of the whole cluster. Must not hold up a stop: without an answer nobody knows, and that is said. */
-const survey: ActivityOptions = { startToCloseTimeout: '30s', scheduleToCloseTimeout: '1m', retry: { initialInterval: '200ms', maximumInterval: '5s' } };
+/** What a recovery can do without: looks at the whole cluster, and what it would like to be. Without an answer it goes on, and says so. */
+const optional: ActivityOptions = { startToCloseTimeout: '30s', scheduleToCloseTimeout: '1m', retry: { initialInterval: '200ms', maximumInterval: '5s' } };
 
-/** Must not hold up a stop: what is not there in time is left out. Carries its own deadline, which is at most a minute. */
+/** Must not hold up a stop: what is not there in time is left out. Carries its own deadline, which is at most a minute; once more when its worker died. */
 const capture: ActivityOptions = {
   startToCloseTimeout: '75s',
   scheduleToCloseTimeout: '90s',
   heartbeatTimeout: '10s',
-  retry: { initialInterval: '200ms', maximumInterval: '5s', maximumAttempts: 1 },
+  retry: { initialInterval: '200ms', maximumInterval: '5s', maximumAttempts: 2 },
 };
 
 /** Worth a while, but no incident waits for it for ever. */
@@ -78,10 +78,10 @@ const table = {
   awaitAttempt: watch,
   verifyProgress: watch,
   awaitCheckpoint: watch,
-  observeCapacity: survey,
-  takeSpares: edit,
-  reshapeJob: edit,
-  askProcesses: edit,
+  observeCapacity: optional,
+  takeSpares: optional,
+  reshapeJob: optional,
+  askProcesses: optional,
   captureEvidence: capture,
   recordIncident: record,
   announce: tell,

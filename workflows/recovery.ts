@@ -20,7 +20,7 @@ import { IncidentMemory, notProvenDead, sentence } from './incident-memory.ts';
 import { Approvals } from './approval.ts';
 import { tryInProcess } from './in-process.ts';
 import { announce, decideRecovery, perform, short } from './proxies.ts';
-import { type End, followAttempt } from './next-attempt.ts';
+import { type End, followAttempt, type Following } from './next-attempt.ts';
 import { prepare, tellPlan } from './preparations.ts';
 import { heldOf } from './wishes.ts';
 import { resume, stop } from './stop.ts';
@@ -41,7 +41,8 @@ const blindMs = 24 * 3_600_000;
 export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
   const { incident, job, limits } = input;
   const startedAt = Date.now();
-  const memory = new IncidentMemory(input.faults);
+  // Asked before anything else: between a decision and the commands after it, a query may cut the task in two, and a marker would stand in the wrong one.
+  const memory = new IncidentMemory(input.faults, patched('steps'));
   const approvals = new Approvals(incident);
   memory.paused = input.paused;
   const story = openStory(job, incident);
@@ -80,6 +81,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
 
   /** Look, decide, act; again after every stop, and whenever something arrives that the last look did not cover. */
   async function recover(): Promise<End> {
+    let level: Following['level'];
     for (let interferences = 0; ;) {
       const mark = memory.mark();
       const { fresh, nodes } = memory.look();
@@ -106,8 +108,8 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
         if (decision.plan) tellPlan(story, decision.plan);
         return decision;
       }
-      if (decision.kind === 'hold' && decision.inProcess && patched('steps')) {
-        const end = await tryInProcess({ input, memory, story, event, isNews: () => memory.mark() !== mark }, decision);
+      if (decision.kind === 'hold' && decision.inProcess && memory.hasSteps) {
+        const end = await tryInProcess({ input, memory, story, event, isNews: () => memory.unanswered().length > fresh.length }, decision);
         if (!end) continue;
         memory.answer(fresh);
         return end;
@@ -132,7 +134,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
         interferences = 0;
       }
       memory.answer(fresh);
-      const level = decision.kind === 'stop' && decision.plan?.level.name === 'pod' ? decision.plan.level : undefined;
+      if (decision.kind === 'stop') level = decision.plan?.level.name === 'pod' ? decision.plan.level : undefined;
       const next = await followAttempt({ input, startedAt, memory, story, event, level });
       if (next === 'news') continue;
       if (!('escalate' in next)) return next;
@@ -215,7 +217,12 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
     }
   }
 
-  function event(type: Announcement['type'], reason: keyof typeof eventReasons, message: string, key = `${incident}#${memory.stops.length}`): Announcement {
+  function event(
+    type: Announcement['type'],
+    reason: keyof typeof eventReasons,
+    message: string,
+    key = `${incident}#${memory.stops.length}/${message}`,
+  ): Announcement {
     return { about: { kind: 'job', job }, type, reason: eventReasons[reason], message, key };
   }
 }

@@ -23,7 +23,9 @@ export const findRoom: Step = async (preparing, plan) => {
     case 'go':
       memory.hasRoom = true;
       story.happened('room', decision.because);
-      return 'ready';
+      if (!memory.wasRoomless) return 'ready';
+      memory.forgetCheckpoint();
+      return 'look again';
     case 'shrink':
       memory.hasRoom = true;
       memory.nextPods = decision.pods;

@@ -1,6 +1,5 @@
 /** One stop, brought to its end: what nobody ends any more is deleted by force, after that intent stands in history. */
 
-import { patched } from '@temporalio/workflow';
 import type { AttemptPod } from '../contract/jobs.ts';
 import type { RecoveryLimits, StopRequest, StopResult } from '../contract/recovery.ts';
 import { counted, type IncidentMemory } from './incident-memory.ts';
@@ -30,7 +29,8 @@ export async function stopAttempt(
   let result = await perform('stopAttempt', `stop attempt ${request.attempt} (${counted(request.pods)}) by ${request.by}: ${request.because}`, request);
   let isOvertime = false;
   for (let round = 1; ; round++) {
-    const forcing: Forcing | undefined = result.kind === 'lost' ? result : overtime === 'force' && !isOvertime ? overdue(request, result) : undefined;
+    const forcing: Forcing | undefined =
+      result.kind === 'lost' ? result : overtime === 'force' && memory.hasSteps && !isOvertime ? overdue(request, result) : undefined;
     if (!forcing) break;
     isOvertime ||= forcing.noGrace === true;
     const { pods, because } = forcing;
@@ -40,7 +40,7 @@ export async function stopAttempt(
     memory.mayForce(pods);
     story.happened(`deleting ${counted(pods)} by force`, because);
     const deadlineMs = Math.max(leastStopMs, until - Date.now());
-    const noGrace = isOvertime && { noGrace: true as const };
+    const noGrace = isOvertime && { noGrace: true as const, ...(request.noGrace ? {} : { overtime: true as const }) };
     result = await perform('stopAttempt', `delete ${counted(pods)} by force: ${because}`, { ...request, ...noGrace, force: memory.forcedNow(), deadlineMs });
     memory.wasForced(result.kind === 'interfered' ? [] : (result.forced ?? []));
   }
@@ -49,7 +49,7 @@ export async function stopAttempt(
 
 /** What its time to end was not enough for. Source: the grace-over-time of Ascend's Volcano plugin. */
 function overdue({ pods, leaving = [] }: StopRequest, result: StopResult): Forcing | undefined {
-  if (result.kind !== 'timed-out' || !patched('overtime')) return undefined;
+  if (result.kind !== 'timed-out') return undefined;
   const left = new Set(result.left);
   return { pods: [...pods, ...leaving].filter(({ name }) => left.has(name)), because: result.because, noGrace: true };
 }

@@ -35,10 +35,10 @@ export async function stop(preparing: Preparing): Promise<Stopped> {
   if (result.kind === 'timed-out') return { because: `${result.because}: ${result.left.slice(0, 5).join(', ')}` };
   const forced = memory.forcedNow();
   const doubt = notProvenDead(forced);
-  if (plan && by === 'suspend') await betweenAttempts(preparing, plan);
   memory.staying = level ? facts.pods.flatMap(({ uid }) => (level.pods.includes(uid) ? [] : [uid])) : [];
   memory.stopped({ attempt, by, at: result.at, pods, ...(forced.length > 0 ? { forced } : {}) }, leaving);
   story.happened(`attempt ${attempt} stopped`, `${counted(pods)} by ${by}${doubt}`);
+  if (plan && by === 'suspend') await betweenAttempts(preparing, plan);
   await resume(input, memory);
   void announce(event(doubt ? 'Warning' : 'Normal', 'attemptStopped', `attempt ${attempt} stopped (${counted(pods)}) by ${by}${doubt}: ${because}`));
   return 'stopped';

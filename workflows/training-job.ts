@@ -20,6 +20,8 @@ const lookAfterMs = 5 * 60_000;
 export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcome> {
   const memory = new JobMemory(carried);
   const write = attributeWriter();
+  // Asked before anything else, as in a recovery.
+  const hasSteps = patched('steps');
   let status: Pick<JobStatus, 'phase' | 'because' | 'waitingFor' | 'since' | 'until'> = {
     phase: 'starting',
     because: '',
@@ -116,7 +118,7 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
     for (let news = memory.pauseNews.shift(); news; news = memory.pauseNews.shift()) {
       if (memory.incident?.started) await tellPause(memory.incident.incident, memory.paused);
       const message = `${news.what} by ${news.by}: ${news.reason}`;
-      await announce({ about: { kind: 'job', job }, type: 'Normal', reason: eventReasons.jobPaused, message, key: `${job.uid}/${iso(Date.now())}` });
+      void announce({ about: { kind: 'job', job }, type: 'Normal', reason: eventReasons.jobPaused, message, key: `${job.uid}/${iso(Date.now())}` });
     }
   }
 
@@ -167,7 +169,7 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
     const asked = memory.incident?.askedBy ?? wish;
     // Whether a job crashes again and again without getting on is seen from its checkpoints; and what it asks for may have changed.
     const wantsLook = memory.spent.some((one) => one.blame === 'user') || memory.inbox.some((fault) => fault.code === trainingHangs);
-    const seen = wantsLook && patched('crash-loop') ? await tolerate(perform('observeJob', `how far is ${jobTitle(job)}?`, { job })) : undefined;
+    const seen = wantsLook && (hasSteps || patched('crash-loop')) ? await tolerate(perform('observeJob', `how far is ${jobTitle(job)}?`, { job })) : undefined;
     if (seen) memory.asks = asksOf(seen);
     const decision = await decideIncident({
       job,
@@ -184,7 +186,7 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
     });
     const told = decision.aside.filter((one) => one.tell);
     memory.setAside(decision.aside.map((one) => one.id));
-    if (told.length > 0 && patched('tell')) await announceHang(told);
+    if (told.length > 0 && hasSteps) await announceHang(told);
     if (decision.kind === 'paused') memory.waitForPause();
     if (decision.kind === 'wait') tell('waiting', decision.because, 'its time', decision.until);
     if (decision.kind === 'refuse') await refuse(decision);

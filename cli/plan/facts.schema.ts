@@ -4,11 +4,18 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { KcoverError } from '../../contract/errors.ts';
 import { actions, blames } from '../../contract/faults.ts';
+import { capacityChoices, checkpointStrategies, hangResponses, recoveryModes, restartLevels } from '../../contract/job-wishes.ts';
 import { jobKinds, stopMethods } from '../../contract/jobs.ts';
+import { progressPhases } from '../../contract/progress.ts';
 import { type WorkerSettings, workerSettings } from '../../contract/settings.schema.ts';
 import type { PlanFacts } from './facts.ts';
 
 const time = z.iso.datetime({ offset: true, error: 'must be a time such as 2026-11-21T07:09:03Z' });
+/** Of our own clock, ms; with every duration of the settings added it is still a date. */
+const moment = z
+  .number()
+  .min(0)
+  .max(Date.UTC(9999, 11, 31));
 const text = z.string().min(1);
 const count = z.int().min(0);
 const because = z.string();
@@ -30,7 +37,20 @@ const fault = z.looseObject({
   hold: z.looseObject({ state: z.enum(['quarantined', 'held', 'observed', 'released', 'not-ready']), because }).optional(),
 });
 
-const progress = z.looseObject({ step: count, checkpointStep: count.optional(), at: time, phase: text.optional() });
+const pace = z.looseObject({ msPerStep: z.number().positive(), stepsPerCheckpoint: z.number().positive().optional() });
+const progress = z.looseObject({ step: count, checkpointStep: count.optional(), at: time, phase: z.enum(progressPhases).optional(), pace: pace.optional() });
+
+const wishes = z.looseObject({
+  mode: z.enum(recoveryModes).optional(),
+  checkpoint: z.enum(checkpointStrategies).optional(),
+  capacity: z.enum(capacityChoices).optional(),
+  minReplicas: z.int().min(1).optional(),
+  shapes: z.array(z.int().min(1)).min(1).optional(),
+  level: z.enum(restartLevels).optional(),
+  hang: z.enum(hangResponses).optional(),
+  retries: z.int().min(0).max(100).optional(),
+  ignored: z.array(z.string()),
+});
 
 const job = z.looseObject({
   ref: z.looseObject({ kind: z.enum(jobKinds), namespace: text, name: text, uid: text }),
@@ -44,7 +64,7 @@ const job = z.looseObject({
   canStopBy: z.array(z.enum(stopMethods)),
   gpus: count.optional(),
   progress: progress.optional(),
-  wishes: z.looseObject({ ignored: z.array(z.string()) }).optional(),
+  wishes: wishes.optional(),
   resourceVersion: z.string(),
 });
 
@@ -76,10 +96,12 @@ const facts = z.strictObject({
     spent: z.array(
       z.looseObject({
         incident: text,
-        startedAt: z.number(),
-        endedAt: z.number().optional(),
+        startedAt: moment,
+        endedAt: moment.optional(),
         blame: z.enum(blames).optional(),
         asked: z.literal(true).optional(),
+        step: count.optional(),
+        checkpointStep: count.optional(),
       }),
     ),
     attemptStartedAt: time.optional(),

@@ -1,26 +1,29 @@
 /** Training that stands still although everything runs, told once for each standstill. */
 
+import type { Logger } from 'pino';
 import type { Fault } from '../../contract/faults.ts';
 import type { JobRef, JobView } from '../../contract/jobs.ts';
 import type { JobProgress } from '../../contract/progress.ts';
 import type { TrainingPod } from '../../kube/training-pods.ts';
 import { hangFault, type HangSettings, judgeHang, type Standstill } from '../../policy/hang.ts';
 import { isResting } from '../../policy/pace.ts';
+import { survive } from '../survive.ts';
 
 export interface HangOptions {
   readonly settings: HangSettings;
-  /** The job, by UID, as its watch knows it. */
-  readonly job: (uid: string) => Pick<JobView, 'optedIn' | 'finished' | 'suspension' | 'podsExpected' | 'wishes'> | undefined;
+  /** The job as its watch knows it. */
+  readonly job: (job: JobRef) => Pick<JobView, 'optedIn' | 'finished' | 'suspension' | 'podsExpected' | 'wishes'> | undefined;
   /** The pod, by UID, as it is now. */
   readonly pod: (uid: string) => TrainingPod | undefined;
-  /** How many pods of the job, by UID, work. */
-  readonly working: (uid: string) => number;
+  /** How many pods of the job work. */
+  readonly working: (job: JobRef) => number;
   /** Whether steps that are made on this node would be heard. */
   readonly hears: (node: string) => boolean;
   /** `onLost`: nobody was told. */
   readonly raise: (job: JobRef, fault: Fault, onLost: () => void) => void;
   /** Monotonic, ms. */
   readonly now: () => number;
+  readonly log: Pick<Logger, 'error'>;
 }
 
 export interface Hangs {
@@ -63,18 +66,21 @@ export function watchHangs(options: HangOptions): Hangs {
     const at = now();
     const slept = at - lookedAt > asleepMs;
     lookedAt = at;
-    for (const [uid, seen] of watched) {
-      if (slept || !canBeJudged(uid, seen.pod)) watched.set(uid, { ...seen, excusedAt: at });
-      else if (told.get(uid) !== seen.movedAt) judge(seen, at);
-    }
+    for (const seen of watched.values()) survive(options.log, 'a job could not be judged', seen.pod.job, () => lookAt(seen, at, slept));
+  }
+
+  function lookAt(seen: Watched, at: number, slept: boolean): void {
+    const { uid } = seen.pod.job;
+    if (slept || !canBeJudged(seen.pod)) watched.set(uid, { ...seen, excusedAt: at });
+    else if (told.get(uid) !== seen.movedAt) judge(seen, at);
   }
 
   /** The silence of a job says something only while all of it runs, and could be heard. */
-  function canBeJudged(uid: string, speaker: TrainingPod): boolean {
-    const job = options.job(uid);
+  function canBeJudged(speaker: TrainingPod): boolean {
+    const job = options.job(speaker.job);
     if (!job?.optedIn || job.finished || job.suspension || job.wishes?.hang === 'ignore') return false;
     const pod = options.pod(speaker.uid);
-    return pod?.present === true && isSameRun(pod, speaker) && options.working(uid) >= job.podsExpected && options.hears(pod.node);
+    return pod?.present === true && isSameRun(pod, speaker) && options.working(speaker.job) >= job.podsExpected && options.hears(pod.node);
   }
 
   function judge({ pod, ...seen }: Watched, at: number): void {

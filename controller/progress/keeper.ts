@@ -24,6 +24,8 @@ export interface KeeperOptions {
   readonly most?: number;
   /** Writes in flight. */
   readonly parallel?: number;
+  /** No write begins after it: another may lead by then, and know what is newer. */
+  readonly signal: AbortSignal;
 }
 
 export type WriteResult = 'written' | 'gone' | 'failed';
@@ -66,7 +68,7 @@ interface Kept {
 }
 
 export function keepProgress(options: KeeperOptions): ProgressKeeper {
-  const { everyMs, annotated, isLatest, timing, most = 10_000, parallel = 16 } = options;
+  const { everyMs, annotated, isLatest, timing, most = 10_000, parallel = 16, signal } = options;
   /** By UID; who was heard last comes last. */
   const jobs = new Map<string, Kept>();
   const queue: Kept[] = [];
@@ -101,9 +103,10 @@ export function keepProgress(options: KeeperOptions): ProgressKeeper {
     if (speaker?.pod !== pod.uid) kept.pace = afterBreak(kept.pace);
     kept.speaker = { rank, pod: pod.uid };
     kept.urgent ||= isUrgent(progress, newest ?? kept.written, pod);
-    kept.pace = foldPace(kept.pace, progress);
+    const done = { ...progress, at: doneAt(progress, pod, newest ?? kept.written), pod: pod.uid };
+    kept.pace = foldPace(kept.pace, done);
     const pace = paceOf(kept.pace);
-    kept.newest = { ...progress, ...(pace && { pace }) };
+    kept.newest = { ...done, ...(pace && { pace }) };
     plan(kept);
     return speaker?.pod === pod.uid && newest !== undefined && progress.step < newest.step ? 'stepped-back' : 'taken';
   }
@@ -138,7 +141,7 @@ export function keepProgress(options: KeeperOptions): ProgressKeeper {
   }
 
   function pump(): void {
-    while (inFlight < parallel) {
+    while (!signal.aborted && inFlight < parallel) {
       const kept = queue.shift();
       if (!kept) return;
       void write(kept);
@@ -183,6 +186,10 @@ export function keepProgress(options: KeeperOptions): ProgressKeeper {
     },
   };
 }
+
+/** A step is done once: a trainer that tells it again, with the time of its telling, has not moved on. */
+const doneAt = ({ step, at }: JobProgress, { uid }: TrainingPod, before: JobProgress | undefined): string =>
+  before?.step === step && before.pod === uid ? before.at : at;
 
 /** Training stops to do something else, or goes on; or a pod that goes has saved more than anybody knew. */
 const isUrgent = (progress: JobProgress, before: JobProgress | undefined, { present }: TrainingPod): boolean =>

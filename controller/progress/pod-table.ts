@@ -1,19 +1,23 @@
 /** The pods of jobs that may report progress, in memory, by node. A trainer saves and reports while its pod goes, so that its last word may come after it. */
 
 import type { JobRef } from '../../contract/jobs.ts';
+import { jobKey } from '../../kube/job-kinds/index.ts';
 import type { TrainingPod } from '../../kube/training-pods.ts';
+import { openMembers } from '../members.ts';
 
 export interface TrainingPods {
   put(pod: TrainingPod): void;
   /** It is gone. */
   remove(uid: string): void;
   get(uid: string): TrainingPod | undefined;
-  /** Of every job: those of its latest attempt that may still report. */
+  /** Of every job: those of its latest attempt that may still report, each with the job that carries its progress. None of a job that nobody knows. */
   writersOn(node: string): readonly TrainingPod[];
   /** Whether it is of the latest attempt of its job and may still report: it is present; or it goes, or went a moment ago, and no later pod has begun. */
   isLatest(uid: string): boolean;
   /** Jobs with a pod on the node, also one that goes, has ended, or went a moment ago. */
   jobsOn(node: string): readonly JobRef[];
+  /** The job is known, or the one that made it. */
+  lookAgain(job: JobRef): void;
 }
 
 /** How long after its end a pod may be heard, ms: an agent looks every few seconds, and sends again what did not arrive. */
@@ -21,6 +25,8 @@ const lastWordMs = 60_000;
 
 interface Entry {
   readonly pod: TrainingPod;
+  /** The job that carries its progress: the one that controls it, or that one's maker. It outlives what it made. */
+  readonly carrier?: JobRef;
   /** Of all pods it was the so manieth to be seen. */
   readonly seenAs: number;
   /** How many had been seen when it was asked to go, or ended. */
@@ -30,21 +36,27 @@ interface Entry {
   readonly gone?: true;
 }
 
-/** `now`: monotonic, ms. */
-export function openTrainingPods(now: () => number): TrainingPods {
+/** `now`: monotonic, ms. `carrierOf`: the job, or the one that made it, while that is there. */
+export function openTrainingPods(now: () => number, carrierOf: (job: JobRef) => JobRef | undefined): TrainingPods {
   const pods = new Map<string, Entry>();
   const nodes = new Map<string, Set<string>>();
-  /** By job: the last of its pods, in the order in which they were seen, whose containers have begun. */
+  /** By the job that controls them: UIDs. */
+  const owned = openMembers();
+  /** By UID of the job that carries their progress: the last of its pods, in the order in which they were seen, whose containers have begun. */
   const begun = new Map<string, number>();
   /** In the order in which they went. */
   const gone: { readonly uid: string; readonly at: number }[] = [];
   let count = 0;
 
   function put(pod: TrainingPod, more: Pick<Entry, 'gone'> = {}): void {
-    const { seenAs = ++count, leftAs = count, endedAt = now() } = pods.get(pod.uid) ?? {};
-    pods.set(pod.uid, { pod, seenAs, ...(!pod.present && { leftAs }), ...(pod.ended && { endedAt }), ...more });
+    const before = pods.get(pod.uid);
+    const { seenAs = ++count, leftAs = count, endedAt = now() } = before ?? {};
+    const carrier = carrierOf(pod.job) ?? before?.carrier;
+    pods.set(pod.uid, { pod, seenAs, ...(carrier && { carrier }), ...(!pod.present && { leftAs }), ...(pod.ended && { endedAt }), ...more });
     nodes.set(pod.node, (nodes.get(pod.node) ?? new Set()).add(pod.uid));
-    if (pod.present && pod.startedAt !== undefined) begun.set(pod.job.uid, Math.max(seenAs, begun.get(pod.job.uid) ?? 0));
+    owned.put(jobKey(pod.job), pod.uid);
+    if (before?.carrier && before.carrier.uid !== carrier?.uid) begun.delete(before.carrier.uid);
+    if (carrier && pod.present && pod.startedAt !== undefined) begun.set(carrier.uid, Math.max(seenAs, begun.get(carrier.uid) ?? 0));
   }
 
   function remove(uid: string): void {
@@ -62,27 +74,40 @@ export function openTrainingPods(now: () => number): TrainingPods {
       const entry = pods.get(first.uid);
       if (!entry?.gone) continue;
       pods.delete(first.uid);
+      owned.leave(first.uid);
       const uids = nodes.get(entry.pod.node);
       uids?.delete(first.uid);
       if (uids?.size === 0) nodes.delete(entry.pod.node);
-      if (begun.get(entry.pod.job.uid) === entry.seenAs) begun.delete(entry.pod.job.uid);
+      const job = entry.carrier?.uid ?? '';
+      if (begun.get(job) === entry.seenAs) begun.delete(job);
     }
   }
 
   function isLatest(uid: string): boolean {
     const entry = pods.get(uid);
     if (!entry) return false;
-    const { pod, leftAs = 0, endedAt = now() } = entry;
-    return pod.present || (now() - endedAt <= lastWordMs && (begun.get(pod.job.uid) ?? 0) <= leftAs);
+    const { pod, carrier, leftAs = 0, endedAt = now() } = entry;
+    return pod.present || (now() - endedAt <= lastWordMs && (begun.get(carrier?.uid ?? '') ?? 0) <= leftAs);
   }
 
-  const on = (node: string) => [...(nodes.get(node) ?? [])].flatMap((uid) => pods.get(uid)?.pod ?? []);
+  function lookAgain(job: JobRef): void {
+    const carrier = carrierOf(job)?.uid;
+    const moved = [...owned.of(jobKey(job))].flatMap((uid) => pods.get(uid) ?? []).filter((entry) => entry.carrier?.uid !== carrier);
+    for (const { pod, gone: isGone } of moved) put(pod, isGone && { gone: isGone });
+  }
+
+  const on = (node: string): TrainingPod[] =>
+    [...(nodes.get(node) ?? [])].flatMap((uid) => {
+      const { pod, carrier } = pods.get(uid) ?? {};
+      return pod && carrier ? { ...pod, job: carrier } : [];
+    });
   return {
     put: (pod) => put(pod),
     remove,
     get: (uid) => pods.get(uid)?.pod,
     writersOn: (node) => on(node).filter(({ uid }) => isLatest(uid)),
     isLatest,
+    lookAgain,
     jobsOn: (node) => [...new Map(on(node).map(({ job }) => [job.uid, job])).values()],
   };
 }

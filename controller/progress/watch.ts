@@ -9,7 +9,8 @@ import { isWorking, type TrainingPod, trainingPodOf } from '../../kube/training-
 import type { WatchEvent } from '../../kube/watch.ts';
 import type { Letter } from '../letters.ts';
 import type { ControllerMetrics } from '../metrics.ts';
-import type { KnownJob } from '../watchers/jobs.ts';
+import { survive } from '../survive.ts';
+import type { KnownJob } from '../watchers/known-jobs.ts';
 import { decideProgress, type ProgressDecision } from './decide-file.ts';
 import { type HangOptions, watchHangs } from './hangs.ts';
 import { keepProgress, type KeeperOptions, type Timing, type WriteResult } from './keeper.ts';
@@ -23,7 +24,8 @@ export interface ProgressOptions {
   readonly write: KeeperOptions['write'];
   readonly everyMs: number;
   readonly hang: Pick<HangOptions, 'settings' | 'hears' | 'raise'>;
-  readonly job: (uid: string) => KnownJob | undefined;
+  /** The job, or the one that made it, as far as that is there. */
+  readonly job: (job: JobRef) => KnownJob | undefined;
   readonly metrics: Pick<ControllerMetrics, 'progressFiles' | 'progressOdd' | 'progressWrites' | 'trainingHangs'>;
   readonly log: Logger;
   /** Nothing is written after it. */
@@ -37,8 +39,8 @@ export interface ProgressWatch {
   take(file: ProgressFile, node: string): ProgressDecision['answer'];
   /** A letter is sent: where it opens an incident, the last known progress of its jobs is written before they are stopped. */
   heed(letter: Letter): void;
-  /** The job, by UID, is known, or the one that made it. */
-  lookAgain(uid: string): void;
+  /** The job is known, or the one that made it. */
+  lookAgain(job: JobRef): void;
   /** The job object is gone. */
   forget(job: JobRef): void;
 }
@@ -49,24 +51,22 @@ const remindMs = 60_000;
 const lookMs = 1000;
 
 export function watchProgress({ write, everyMs, hang, job, metrics, log, signal }: ProgressOptions): ProgressWatch {
-  const timing = timingUntil(signal);
-  const pods = openTrainingPods(timing.now);
-  const workers = countWorkers((uid) => job(uid)?.ref.uid ?? uid);
+  const timing = timingUntil(signal, log);
+  const pods = openTrainingPods(timing.now, (ref) => job(ref)?.ref);
+  const workers = countWorkers((ref) => job(ref)?.ref ?? ref);
   const keeper = keepProgress({
     everyMs,
     write,
-    annotated: ({ uid }) => job(uid)?.progress,
+    annotated: (ref) => job(ref)?.progress,
     isLatest: pods.isLatest,
     timing,
     onWrite: tellWrite,
+    signal,
   });
-  const hangs = watchHangs({ ...hang, raise, job, pod: pods.get, working: workers.of, now: timing.now });
+  const hangs = watchHangs({ ...hang, raise, job, pod: pods.get, working: workers.of, now: timing.now, log });
   /** What was said to be odd, by pod and oddity, and not again. */
   const told = new Set<string>();
   let remindedAt = -Infinity;
-
-  /** The job that carries the progress of this one: itself, or the one that made it. */
-  const carrier = (ref: JobRef): JobRef => job(ref.uid)?.ref ?? ref;
 
   function tellWrite(ref: JobRef, result: WriteResult, error?: unknown): void {
     metrics.progressWrites.inc({ result });
@@ -96,8 +96,8 @@ export function watchProgress({ write, everyMs, hang, job, metrics, log, signal 
   }
   timing.after(lookMs, look);
 
-  function rankIn({ place, job: { uid } }: TrainingPod): number | undefined {
-    const known = job(uid);
+  function rankIn({ place, job: ref }: TrainingPod): number | undefined {
+    const known = job(ref);
     // Of every kind with a master it is the master whose success is the job's.
     return rankOf(place, known && isMaster(known.succeedsWith?.role));
   }
@@ -107,7 +107,7 @@ export function watchProgress({ write, everyMs, hang, job, metrics, log, signal 
     const decision = decideProgress(file, writers, Date.now());
     metrics.progressFiles.inc({ answer: decision.answer });
     if (decision.answer !== 'counted') return decision.answer;
-    const pod = { ...decision.pod, job: carrier(decision.pod.job) };
+    const { pod } = decision;
     for (const odd of decision.odd) tellOdd(pod, odd);
     const taken = keeper.take(pod, file.rank, decision.progress);
     if (taken === 'stepped-back') tellOdd(pod, 'step-back');
@@ -119,7 +119,7 @@ export function watchProgress({ write, everyMs, hang, job, metrics, log, signal 
     see({ type, object }) {
       const { namespace = '', uid = '', ownerReferences } = object.metadata ?? {};
       const owner = controllingJob(namespace, ownerReferences);
-      if (owner) workers.put(owner.uid, uid, type !== 'deleted' && isWorking(object));
+      if (owner) workers.put(owner, uid, type !== 'deleted' && isWorking(object));
       const pod = type === 'deleted' ? undefined : trainingPodOf(object);
       if (pod) pods.put(pod);
       else pods.remove(uid);
@@ -128,9 +128,12 @@ export function watchProgress({ write, everyMs, hang, job, metrics, log, signal 
     heed({ says, starts }) {
       if (says !== 'faultsObserved' && says !== 'recover') return;
       if (starts?.kind === 'job') keeper.hasten(starts.job);
-      else if (starts?.kind === 'node') for (const under of pods.jobsOn(starts.node)) keeper.hasten(carrier(under));
+      else if (starts?.kind === 'node') for (const under of pods.jobsOn(starts.node)) keeper.hasten(under);
     },
-    lookAgain: workers.lookAgain,
+    lookAgain(ref) {
+      pods.lookAgain(ref);
+      workers.lookAgain(ref);
+    },
     forget({ uid }) {
       keeper.forget(uid);
       hangs.forget(uid);
@@ -144,11 +147,11 @@ const oddities: Readonly<Record<string, string>> = {
   'step-back': 'its step is below the one before; the newer file counts',
 };
 
-const timingUntil = (signal: AbortSignal): Timing => ({
+const timingUntil = (signal: AbortSignal, log: Logger): Timing => ({
   now: () => performance.now(),
   after(ms, act) {
     const timer = setTimeout(() => {
-      if (!signal.aborted) act();
+      if (!signal.aborted) survive(log, 'what was due could not be done', {}, act);
     }, ms).unref();
     return () => clearTimeout(timer);
   },

@@ -6,6 +6,7 @@ import { watchResource, type WatchEvent, type Watched } from '../../kube/watch.t
 import type { Delivery } from '../delivery.ts';
 import type { Letter } from '../letters.ts';
 import type { ControllerMetrics } from '../metrics.ts';
+import { survive } from '../survive.ts';
 
 /** What every watcher needs. It ends with the signal. */
 export interface Watching {
@@ -36,11 +37,7 @@ export function follow<T extends Watchable>({ kube, metrics, log, signal }: Watc
     signal,
     ...(labelSelector !== undefined && { labelSelector }),
     onEvent(event) {
-      try {
-        onEvent(event);
-      } catch (error) {
-        log.error({ err: error, what, object: event.object.metadata?.name }, 'defect: a change could not be handled');
-      }
+      survive(log, 'a change could not be handled', { what, object: event.object.metadata?.name }, () => onEvent(event));
     },
     onState(state, because) {
       if (state === 'broken') metrics.watchBreaks.inc({ what });

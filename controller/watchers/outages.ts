@@ -5,6 +5,7 @@ import type { ControllerSettings } from '../../contract/settings.schema.ts';
 import type { Fault } from '../../contract/faults.ts';
 import { hasAccelerators, readinessOf } from '../../kube/nodes.ts';
 import { judgeOutages, type Outage } from '../../policy/node-readiness.ts';
+import { survive } from '../survive.ts';
 
 type Node = Parameters<typeof readinessOf>[0];
 
@@ -55,7 +56,8 @@ export function followOutages({ settings, tell, log, signal }: OutagesOptions): 
       log.warn({ node, fault: fault.id, because: fault.message }, 'a node does not come back');
       tell(node, fault);
     }
-    if (verdict.lookAt !== undefined) timer = setTimeout(judge, Math.min(longestTimerMs, Math.max(1, verdict.lookAt - now)));
+    if (verdict.lookAt !== undefined)
+      timer = setTimeout(() => survive(log, 'nodes could not be judged', {}, judge), Math.min(longestTimerMs, Math.max(1, verdict.lookAt - now)));
   }
 
   function beginAnew(): void {

@@ -1,13 +1,15 @@
 /** Watches the pods of jobs, and no others: a failure that counts reaches the job's workflow once. */
 
 import type { Fault } from '../../contract/faults.ts';
-import { controllingJob, type JobKindEntry, jobKinds } from '../../kube/job-kinds/index.ts';
+import type { JobRef } from '../../contract/jobs.ts';
+import { controllingJob, type JobKindEntry, jobKey, jobKinds } from '../../kube/job-kinds/index.ts';
 import { podFailures } from '../../kube/pod-failures.ts';
 import type { WatchEvent } from '../../kube/watch.ts';
 import { failuresToTell, type PodSeen, whySilent } from '../../policy/pod-watch.ts';
 import { faultLetter } from '../letters.ts';
+import { survive } from '../survive.ts';
 import { follow, post, type Watching } from './follow.ts';
-import type { KnownJob } from './jobs.ts';
+import type { KnownJob } from './known-jobs.ts';
 import { pause } from './persist.ts';
 
 type Pod = Parameters<typeof podFailures>[0];
@@ -33,7 +35,7 @@ export interface PodsOptions extends Watching {
   readonly heard: (node: string, since?: number) => boolean;
   /** Why the node could not have said what its pods died of; undefined while its agent can be heard. */
   readonly silence: (node: string) => string | undefined;
-  readonly job: (uid: string) => KnownJob | undefined;
+  readonly job: (job: JobRef) => KnownJob | undefined;
   /** Every change of a pod of a job. */
   readonly onPod: (event: WatchEvent<Pod>) => void;
 }
@@ -44,11 +46,11 @@ export interface PodsWatch {
   /** Whether what is known of the pods of jobs is up to date. */
   sees(): boolean;
   /** The job changed, or the one that made it: failures of the pods that it controls may count now. */
-  lookAgain(uid: string): void;
+  lookAgain(job: JobRef): void;
 }
 
 export function watchPods(options: PodsOptions): PodsWatch {
-  // By UID of the job that controls it, then of the pod; only pods that have something to say.
+  // By the job that controls it, as it claims, then by UID; only pods that have something to say.
   const remembered = new Map<string, Map<string, RememberedPod>>();
   const ledSince = performance.now();
   const listening = new Set<string>();
@@ -58,45 +60,48 @@ export function watchPods(options: PodsOptions): PodsWatch {
   const maySpeak = ({ node }: Fault) => node === undefined || options.heard(node) || performance.now() - ledSince > firstWordMs;
 
   /** Looks again soon; once for each job, however many of its pods wait. */
-  function listen(uid: string): void {
-    if (listening.has(uid)) return;
-    listening.add(uid);
+  function listen(owner: JobRef): void {
+    const key = jobKey(owner);
+    if (listening.has(key)) return;
+    listening.add(key);
     setTimeout(() => {
-      listening.delete(uid);
-      if (!options.signal.aborted) lookAgain(uid);
+      listening.delete(key);
+      if (!options.signal.aborted) survive(options.log, 'pods could not be looked at again', { job: owner }, () => lookAgain(owner));
     }, listenMs);
   }
 
   /** The agent may come back before the job has waited long enough: then the failure is told again, as one that can be judged. */
-  async function tellOnceHeard(owner: string, fault: Fault, node: string): Promise<void> {
+  async function tellOnceHeard(owner: JobRef, fault: Fault, node: string): Promise<void> {
     if (unheard.has(fault.id)) return;
     unheard.add(fault.id);
     const since = performance.now();
     while (!options.signal.aborted && !options.heard(node, since) && performance.now() - since < patienceMs) await pause(sightMs, options.signal);
     unheard.delete(fault.id);
     const job = options.job(owner);
-    if (!job || !options.heard(node, since) || whySilent(job, [...(remembered.get(owner)?.values() ?? [])]) !== undefined) return;
+    if (!job || !options.heard(node, since) || whySilent(job, podsOf(owner)) !== undefined) return;
     post(options, faultLetter({ kind: 'job', job: job.ref }, fault));
   }
 
-  function remember(owner: string, pod: PodSeen): void {
-    const pods = remembered.get(owner) ?? new Map<string, RememberedPod>();
+  const podsOf = (owner: JobRef): readonly RememberedPod[] => [...(remembered.get(jobKey(owner))?.values() ?? [])];
+
+  function remember(owner: JobRef, pod: PodSeen): void {
+    const pods = remembered.get(jobKey(owner)) ?? new Map<string, RememberedPod>();
     const told = pods.get(pod.uid)?.told ?? new Set<string>();
     if (pod.failures.length === 0 && !pod.succeededAs && told.size === 0) return;
     pods.set(pod.uid, { ...pod, told });
-    remembered.set(owner, pods);
+    remembered.set(jobKey(owner), pods);
   }
 
-  function forget(owner: string, uid: string): void {
-    const pods = remembered.get(owner);
+  function forget(owner: JobRef, uid: string): void {
+    const pods = remembered.get(jobKey(owner));
     pods?.delete(uid);
-    if (pods?.size === 0) remembered.delete(owner);
+    if (pods?.size === 0) remembered.delete(jobKey(owner));
   }
 
-  function lookAgain(owner: string): void {
+  function lookAgain(owner: JobRef): void {
     const job = options.job(owner);
     if (!job) return;
-    const pods = [...(remembered.get(owner)?.values() ?? [])];
+    const pods = podsOf(owner);
     const told = new Set(pods.flatMap((pod) => [...pod.told]));
     for (const fault of failuresToTell(job, pods, told)) {
       if (!maySpeak(fault)) {
@@ -109,7 +114,8 @@ export function watchPods(options: PodsOptions): PodsWatch {
       const blind = fault.node === undefined ? undefined : options.silence(fault.node);
       options.log.info({ job: job.ref, fault, blind }, 'a pod of the job failed');
       post(options, faultLetter({ kind: 'job', job: job.ref }, { ...fault, ...(blind !== undefined && { blind }) }), () => memory?.delete(fault.id));
-      if (blind !== undefined) void tellOnceHeard(owner, fault, fault.node ?? '');
+      if (blind !== undefined)
+        tellOnceHeard(owner, fault, fault.node ?? '').catch((error: unknown) => options.log.error({ err: error, fault }, 'defect: not told again'));
     }
   }
 
@@ -127,9 +133,9 @@ export function watchPods(options: PodsOptions): PodsWatch {
         const owner = controllingJob(object.metadata?.namespace ?? '', object.metadata?.ownerReferences);
         if (owner?.kind !== entry.kind) return;
         options.onPod(event);
-        if (type === 'deleted') return forget(owner.uid, object.metadata?.uid ?? '');
-        remember(owner.uid, seenOf(object, entry));
-        lookAgain(owner.uid);
+        if (type === 'deleted') return forget(owner, object.metadata?.uid ?? '');
+        remember(owner, seenOf(object, entry));
+        lookAgain(owner);
       },
     }),
   );

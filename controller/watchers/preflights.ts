@@ -1,16 +1,19 @@
 /** Watches the pods that test their node: who wrote a report is looked up here. Workflows hear that a set of them tests, and that none is left. */
 
+import type { JobRef } from '../../contract/jobs.ts';
 import type { Workload } from '../../contract/preflight.ts';
 import { preflightWorkflowId } from '../../contract/ids.ts';
 import { openAnnouncements } from '../preflight/announcements.ts';
-import { openMembers } from '../preflight/members.ts';
+import { openMembers } from '../members.ts';
+import { isSameJob } from '../../kube/job-kinds/index.ts';
 import { isMaster } from '../../kube/pod-ranks.ts';
 import { type PreflightPod, preflightPodOf, preflightSelector, workloadOf } from '../../kube/preflight-pods.ts';
 import { type FilePlace, openPodTable, type PreflightPods } from '../preflight/pod-table.ts';
 import { podsGoneLetter, testingLetter } from '../letters.ts';
 import type { Workflows } from '../temporal.ts';
+import { survive } from '../survive.ts';
 import { follow, post, type Watching } from './follow.ts';
-import type { KnownJob } from './jobs.ts';
+import type { KnownJob } from './known-jobs.ts';
 import { persist } from './persist.ts';
 
 type Pod = Parameters<typeof preflightPodOf>[0];
@@ -23,7 +26,7 @@ type Change = keyof typeof settleMs;
 const freshMs = 5 * 60_000;
 
 export interface PreflightsOptions extends Watching {
-  readonly job: (uid: string) => KnownJob | undefined;
+  readonly job: (job: JobRef) => KnownJob | undefined;
   readonly workflows: Pick<Workflows, 'runningPreflights'>;
 }
 
@@ -107,14 +110,14 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
   function masterOf(workload: Workload): boolean | undefined {
     const { job } = workload;
     if (!job) return undefined;
-    const known = options.job(job.uid);
+    const known = options.job(job);
     // Of every kind with a master it is the master whose success is the job's.
     if (known) led.set(preflightWorkflowId(workload), isMaster(known.succeedsWith?.role));
     return led.get(preflightWorkflowId(workload));
   }
 
   function lookAgain({ ref }: KnownJob): void {
-    const known = [...unranked].filter(([, { workload }]) => workload.job?.uid === ref.uid);
+    const known = [...unranked].filter(([, { workload }]) => workload.job && isSameJob(workload.job, ref));
     for (const [id, { workload, names }] of known) {
       unranked.delete(id);
       for (const name of names) {
@@ -144,7 +147,7 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
     const look = change === 'gone' ? lookForLast : announce;
     const timer = setTimeout(() => {
       settling.delete(key);
-      if (!options.signal.aborted) look(workload);
+      if (!options.signal.aborted) survive(options.log, 'a workload could not be looked at', { workload }, () => look(workload));
     }, settleMs[change]);
     settling.set(key, timer.unref());
   }

@@ -2,7 +2,7 @@
 
 import type { KubernetesObject, V1PodTemplateSpec } from '@kubernetes/client-node';
 import type { JobView } from '../../contract/jobs.ts';
-import type { JobSizes } from '../../contract/placement.ts';
+import type { JobSizes, Labels } from '../../contract/placement.ts';
 import type { JobKindEntry, JobRole, QuarantineTaint } from './entry.ts';
 import { type Condition, finishedBy, isRestartPolicy, queueOf, viewOf } from './view.ts';
 
@@ -16,6 +16,8 @@ interface BatchJob extends KubernetesObject {
   };
   readonly status?: { readonly succeeded?: number; readonly conditions?: readonly Condition[] };
 }
+
+const label = (name: string): string => `batch.kubernetes.io/${name}`;
 
 function view(object: KubernetesObject, taint: QuarantineTaint): JobView {
   const job: BatchJob = object;
@@ -38,7 +40,12 @@ function roles(object: KubernetesObject): readonly JobRole[] {
   const job: BatchJob = object;
   const template = job.spec?.template;
   const policy = template?.spec?.restartPolicy;
-  return [{ replicas: livePods(job), restartPolicy: isRestartPolicy(policy) ? policy : 'Never', template, scales: true }];
+  return [{ replicas: livePods(job), restartPolicy: isRestartPolicy(policy) ? policy : 'Never', template, labels: labelsOf(object), scales: true }];
+}
+
+/** Under their older names too. */
+function labelsOf({ metadata: { name = '', uid = '' } = {} }: KubernetesObject): Labels {
+  return { [label('job-name')]: name, 'job-name': name, [label('controller-uid')]: uid, 'controller-uid': uid };
 }
 
 /** The server lets completions of an Indexed job follow its parallelism, and no others. With ranks that are through, fewer ranks would be other ranks. */
@@ -66,8 +73,8 @@ export const batchJob: JobKindEntry = {
   group: 'batch',
   version: 'v1',
   plural: 'jobs',
-  podsOfKind: 'batch.kubernetes.io/controller-uid',
-  podSelector: (job) => `batch.kubernetes.io/controller-uid=${job.uid}`,
+  podsOfKind: label('controller-uid'),
+  podSelector: (job) => `${label('controller-uid')}=${job.uid}`,
   view,
   suspend: (suspended) => ({ suspend: suspended }),
   isSuspended,

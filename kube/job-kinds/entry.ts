@@ -2,7 +2,7 @@
 
 import type { KubernetesObject, V1Pod, V1PodTemplateSpec } from '@kubernetes/client-node';
 import type { JobKind, JobRef, JobView, PodRole, RestartPolicy, StopMethod } from '../../contract/jobs.ts';
-import type { JobSizes } from '../../contract/placement.ts';
+import type { JobSizes, Labels } from '../../contract/placement.ts';
 
 /** The taint of a quarantine, as settings have it. */
 export interface QuarantineTaint {
@@ -57,6 +57,8 @@ export interface JobRole {
   readonly replicas: number;
   readonly restartPolicy: RestartPolicy;
   readonly template: V1PodTemplateSpec | undefined;
+  /** What its controller adds to those of the template, but for what every pod has of its own. */
+  readonly labels: Labels;
   /** Another size of the job is another number of these. */
   readonly scales?: true;
 }

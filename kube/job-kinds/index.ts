@@ -10,7 +10,7 @@ import { kubeflowKinds } from './kubeflow-kinds.ts';
 import { trainJob } from './trainjob.ts';
 
 export type { JobKindEntry, QuarantineTaint } from './entry.ts';
-export { isMade, makerOf } from './makers.ts';
+export { isMade, isSameJob, jobKey, makerOf } from './makers.ts';
 export { suspensionMark } from './view.ts';
 
 export const jobKinds = { ...kubeflowKinds, Job: batchJob, JobSet: jobSet, TrainJob: trainJob } satisfies Record<JobKind, JobKindEntry>;
@@ -25,7 +25,7 @@ export const namespacePath = ({ group, version, plural }: JobKindEntry, namespac
 /** Where one job is. */
 export const jobPath = (job: JobRef): string => `${namespacePath(jobKinds[job.kind], job.namespace)}/${job.name}`;
 
-/** The job that controls an object, when it is of a known kind. It may itself have been made by another job: see `makerOf`. */
+/** The job that controls an object, as its owner reference claims, when it is of a known kind. It may itself have been made by another job: see `makerOf`. */
 export function controllingJob(namespace: string, owners: readonly V1OwnerReference[] | undefined): JobRef | undefined {
   const owner = owners?.find((each) => each.controller === true);
   const kind = kinds.find((each) => each === owner?.kind && jobKinds[each].apiVersion === owner.apiVersion);

@@ -2,6 +2,7 @@
 
 import type { KubernetesObject, V1JobSpec, V1Pod } from '@kubernetes/client-node';
 import type { JobRef, JobView } from '../../contract/jobs.ts';
+import type { Labels } from '../../contract/placement.ts';
 import type { JobKindEntry, JobRole, QuarantineTaint } from './entry.ts';
 import { type Condition, finishedBy, isRestartPolicy, queueOf, viewOf } from './view.ts';
 
@@ -25,17 +26,20 @@ interface JobSet extends KubernetesObject {
 export const podsOfSets = label('jobset-name');
 export const selectorOfSet = ({ name }: JobRef): string => `${podsOfSets}=${name}`;
 
-/** Whether a batch Job of the JobSet of this name controls the pod: the labels alone anybody can write. */
-export function isOfSet(name: string, { metadata }: V1Pod): boolean {
+/** Labels of pods of one of its replicated jobs. */
+export const labelsOfSet = (set: string, replicatedJob: string): Labels => ({ [podsOfSets]: set, [label('replicatedjob-name')]: replicatedJob });
+
+/** Whether a batch Job of the JobSet of this name, in the same namespace, controls the pod: the labels alone anybody can write. */
+export function isOfSet({ namespace, name }: JobRef, { metadata }: V1Pod): boolean {
   const owner = metadata?.ownerReferences?.find(({ controller }) => controller === true);
   const ofJob = owner?.kind === 'Job' && owner.apiVersion.startsWith('batch/') && owner.name.startsWith(`${name}-`);
-  return ofJob && metadata?.labels?.[podsOfSets] === name;
+  return ofJob && metadata?.namespace === namespace && metadata.labels?.[podsOfSets] === name;
 }
 
 /** JobSets before 0.9 tell no UID. */
 function owns(job: JobRef, pod: V1Pod): boolean {
   const uid = pod.metadata?.labels?.[label('jobset-uid')];
-  return isOfSet(job.name, pod) && (uid === undefined || uid === job.uid);
+  return isOfSet(job, pod) && (uid === undefined || uid === job.uid);
 }
 
 /** Why deleting the pods of a JobSet, or of what is made of one, is no way to stop it. */
@@ -68,7 +72,7 @@ function roles(object: KubernetesObject): readonly JobRole[] {
 }
 
 /** Jobs that succeeded are not run again. */
-function roleOf({ status }: JobSet, { name, replicas = 1, template }: ReplicatedJob): JobRole {
+function roleOf({ metadata, status }: JobSet, { name, replicas = 1, template }: ReplicatedJob): JobRole {
   const succeeded = status?.replicatedJobsStatus?.find((each) => each.name === name)?.succeeded ?? 0;
   const { parallelism = 1, completions, template: pod } = template?.spec ?? {};
   const policy = pod?.spec?.restartPolicy;
@@ -76,6 +80,7 @@ function roleOf({ status }: JobSet, { name, replicas = 1, template }: Replicated
     replicas: Math.max(0, replicas - succeeded) * Math.min(parallelism, completions ?? parallelism),
     restartPolicy: isRestartPolicy(policy) ? policy : 'OnFailure',
     template: pod,
+    labels: labelsOfSet(metadata?.name ?? '', name),
   };
 }
 

@@ -1,6 +1,7 @@
 /** Any kind of the Kubeflow training operator (1.7 or newer: older ones do not know `suspend`), made from what is particular to it. */
 
 import type { KubernetesObject, V1PodTemplateSpec } from '@kubernetes/client-node';
+import type { Labels } from '../../contract/placement.ts';
 import { type JobKind, jobKindNames, type JobView, type PodRole, type RestartPolicy } from '../../contract/jobs.ts';
 import { kubeflowReshaping, replicasOf, scalingRole } from './kubeflow-size.ts';
 import type { JobKindEntry, JobRole, QuarantineTaint } from './entry.ts';
@@ -35,19 +36,26 @@ export interface Role {
   readonly template?: V1PodTemplateSpec;
 }
 
+/** What a gang scheduler waits for. */
+interface SchedulingPolicy {
+  readonly minAvailable?: number;
+  readonly minResources?: Readonly<Record<string, unknown>>;
+}
+
 export interface KubeflowJob extends KubernetesObject {
   readonly spec?: Readonly<Record<string, unknown>> & {
-    readonly runPolicy?: { readonly suspend?: boolean; readonly backoffLimit?: number; readonly schedulingPolicy?: { readonly minAvailable?: number } };
+    readonly runPolicy?: { readonly suspend?: boolean; readonly backoffLimit?: number; readonly schedulingPolicy?: SchedulingPolicy };
     readonly elasticPolicy?: { readonly minReplicas?: number; readonly maxReplicas?: number };
   };
   readonly status?: { readonly conditions?: readonly Condition[] };
 }
 
 const label = (name: string): string => `training.kubeflow.org/${name}`;
+const operatorOf = ({ kind }: KubeflowKind): string => `${jobKindNames[kind]}-controller`;
 
 export function kubeflowKind(data: KubeflowKind): JobKindEntry {
   const { kind } = data;
-  const podsOfKind = `${label('operator-name')}=${jobKindNames[kind]}-controller`;
+  const podsOfKind = `${label('operator-name')}=${operatorOf(data)}`;
   return {
     kind,
     apiVersion: 'kubeflow.org/v1',
@@ -101,13 +109,24 @@ function view(data: KubeflowKind, object: KubernetesObject, taint: QuarantineTai
   );
 }
 
-const jobRoles = (data: KubeflowKind, job: KubeflowJob): readonly JobRole[] => [...rolesOf(data, job)].map(([name, role]) => jobRole(data, name, role));
+const jobRoles = (data: KubeflowKind, job: KubeflowJob): readonly JobRole[] => [...rolesOf(data, job)].map(([name, role]) => jobRole(data, job, name, role));
 
-const jobRole = (data: KubeflowKind, name: string, role: Role): JobRole => ({
+const jobRole = (data: KubeflowKind, job: KubeflowJob, name: string, role: Role): JobRole => ({
   replicas: replicasOf(data, name, role),
   restartPolicy: isRestartPolicy(role.restartPolicy) ? role.restartPolicy : data.fillsIn.restartPolicy,
   template: role.template,
+  labels: labelsOf(data, job, name),
   ...(name === scalingRole && { scales: true }),
+});
+
+/** In each kind the role of this name leads; a TFJob that has none marks its first worker, and no others. */
+const leading: ReadonlySet<string> = new Set(['master', 'chief', 'launcher']);
+
+const labelsOf = (data: KubeflowKind, { metadata }: KubeflowJob, role: string): Labels => ({
+  [label('operator-name')]: operatorOf(data),
+  [label('job-name')]: metadata?.name ?? '',
+  [label('replica-type')]: role,
+  ...(leading.has(role) && { [label('job-role')]: 'master' }),
 });
 
 /** What no restart policy mends. */

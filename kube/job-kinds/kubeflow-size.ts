@@ -47,7 +47,8 @@ const workersAt = (data: KubeflowKind, job: KubeflowJob, pods: number): number =
 function sizes(data: KubeflowKind, object: KubernetesObject): JobSizes | undefined {
   const job: KubeflowJob = object;
   const workers = workersIn(data, job);
-  if (workers === 0) return undefined;
+  // Resources of the whole gang that its owner counted: fewer pods would never come up to them.
+  if (workers === 0 || job.spec?.runPolicy?.schedulingPolicy?.minResources) return undefined;
   const now = podsIn(data, job);
   return { now, least: now - workers + Math.min(workers, leastWorkers(job, workers)) };
 }

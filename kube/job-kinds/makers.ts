@@ -8,14 +8,21 @@ import type { JobKind, JobRef } from '../../contract/jobs.ts';
 
 /** API group of each kind that makes jobs; the version may be newer than the one that we know. */
 const makers = { JobSet: 'jobset.x-k8s.io', TrainJob: 'trainer.kubeflow.org' } as const satisfies Partial<Record<JobKind, string>>;
-const kinds = Object.keys(makers).filter((name): name is keyof typeof makers => name in makers);
+
+/** What may make a job of the kind, and never the other way round: anybody can write an owner reference in a circle, and every way up must end. */
+const makersOf: Partial<Record<JobKind, readonly (keyof typeof makers)[]>> = { Job: ['JobSet', 'TrainJob'], JobSet: ['TrainJob'] };
 
 /** Whether jobs of the kind may have been made by another job. */
-export const isMade = (kind: JobKind): boolean => kind === 'Job' || kind === 'JobSet';
+export const isMade = (kind: JobKind): boolean => makersOf[kind] !== undefined;
 
-/** The job that made the one with this metadata. */
-export function makerOf({ namespace = '', ownerReferences = [] }: V1ObjectMeta = {}): JobRef | undefined {
+/** The job that made the one of this kind with this metadata: what an owner reference claims, of an object in the same namespace. */
+export function makerOf(made: JobKind, { namespace = '', ownerReferences = [] }: V1ObjectMeta = {}): JobRef | undefined {
   const owner = ownerReferences.find(({ controller }) => controller === true);
-  const kind = kinds.find((each) => each === owner?.kind && owner.apiVersion.startsWith(`${makers[each]}/`));
+  const kind = makersOf[made]?.find((each) => each === owner?.kind && owner.apiVersion.startsWith(`${makers[each]}/`));
   return owner && kind ? { kind, namespace, name: owner.name, uid: owner.uid } : undefined;
 }
+
+/** A job by all that an owner reference says: whoever writes one may know the UID of a job in a namespace that is not theirs. */
+export const jobKey = ({ kind, namespace, name, uid }: JobRef): string => `${kind}/${namespace}/${name}/${uid}`;
+
+export const isSameJob = (a: JobRef, b: JobRef): boolean => a.uid === b.uid && jobKey(a) === jobKey(b);

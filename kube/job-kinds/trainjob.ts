@@ -3,7 +3,7 @@
 import type { KubernetesObject, V1ObjectMeta, V1PodSpec, V1PodTemplateSpec, V1ResourceRequirements } from '@kubernetes/client-node';
 import type { JobView } from '../../contract/jobs.ts';
 import type { JobKindEntry, JobRole, QuarantineTaint } from './entry.ts';
-import { failsWhenDeleted, isOfSet, jobSet, podsOfSets, selectorOfSet } from './jobset.ts';
+import { failsWhenDeleted, isOfSet, jobSet, labelsOfSet, podsOfSets, selectorOfSet } from './jobset.ts';
 import { type Condition, finishedBy, queueOf, viewOf } from './view.ts';
 
 /** A piece of a pod template that is laid over the one of the runtime. */
@@ -52,7 +52,7 @@ function roles(object: KubernetesObject): readonly JobRole[] {
   const job: TrainJob = object;
   const { spec = {} } = job;
   const replicas = nodesOf(job);
-  const restartPolicy = 'OnFailure';
+  const common = { restartPolicy: 'OnFailure', labels: labelsOfSet(job.metadata?.name ?? '', 'node') } as const;
   const resources = spec.trainer?.resourcesPerNode;
   const node = { spec: { containers: [{ name: 'node', ...(resources && { resources }) }] } };
   const patches: readonly Patch[] = [
@@ -60,7 +60,7 @@ function roles(object: KubernetesObject): readonly JobRole[] {
     ...(spec.podTemplateOverrides ?? []),
     ...(spec.runtimePatches ?? []).flatMap(templatesOf),
   ];
-  return [{ replicas, restartPolicy, template: node }, ...patches.map((patch) => ({ replicas: 0, restartPolicy, template: templateOf(patch) }) as const)];
+  return [{ ...common, replicas, template: node }, ...patches.map((patch) => ({ ...common, replicas: 0, template: templateOf(patch) }))];
 }
 
 const nodesOf = ({ spec }: TrainJob): number => spec?.trainer?.numNodes ?? 1;
@@ -83,7 +83,7 @@ export const trainJob: JobKindEntry = {
   plural: 'trainjobs',
   podsOfKind: podsOfSets,
   podSelector: selectorOfSet,
-  owns: (job, pod) => isOfSet(job.name, pod),
+  owns: isOfSet,
   makes: 'JobSet',
   view,
   suspend: (suspended) => ({ suspend: suspended }),

@@ -27,7 +27,7 @@ export function jobRefOf(kind: JobKind, metadata: V1ObjectMeta | undefined): Job
 
 export function viewOf(object: KubernetesObject, parts: ViewParts, taint: QuarantineTaint): JobView {
   const { metadata } = object;
-  const maker = makerOf(metadata);
+  const maker = makerOf(parts.kind, metadata);
   const failsWhenDeleted = maker ? madeBy(maker) : parts.failsWhenDeleted;
   const queue = queueOf(object);
   const progress = progressOf(metadata);

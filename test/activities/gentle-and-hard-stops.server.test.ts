@@ -120,6 +120,23 @@ describe('a stop without grace', () => {
     expect(uids(await present(request))).toEqual(uids(request.pods));
   });
 
+  it('ends those too whom their controller asks to go later', async () => {
+    const request: StopRequest = { ...(await running(pytorch(long), 'suspend')), noGrace: true };
+    const [first] = request.pods;
+    if (!first) throw new Error('no pods');
+    await deletePod(cluster.kube, request.job.namespace, first);
+    const forcing = cluster.run('stopAttempt', { ...request, force: request.pods });
+    // Nothing else would end it so soon: the first look is over.
+    await eventually(
+      () => present(request),
+      (pods) => !pods.some(({ uid }) => uid === first.uid),
+    );
+    await patchObject(cluster.kube, jobPath(request.job), { spec: { runPolicy: { suspend: true } } }, 'suspend the job');
+    const ended = await forcing;
+    expect(ended).toMatchObject({ kind: 'stopped' });
+    expect(uids(ended.kind === 'stopped' ? (ended.forced ?? []) : [])).toEqual(uids(request.pods));
+  });
+
   it('is over at once when nobody is left', async () => {
     const request = await running(pytorch(1), 'suspend');
     await cluster.run('stopAttempt', request);

@@ -23,8 +23,11 @@ const created: JobRef[] = [];
 const incident = 'recovery/default/x/1/2026-11-21T07:09:03.117Z';
 const remove = (job: JobRef) => askKube(cluster.kube, { method: 'DELETE', path: jobPath(job), query: { propagationPolicy: 'Background' } }, 'tidy up');
 const patchJob = (job: JobRef, patch: object) => patchObject(cluster.kube, jobPath(job), patch, 'change the job');
-const reports = (job: JobRef, step: number, at = new Date()) =>
-  patchJob(job, { metadata: { annotations: { [annotations.step]: String(step), [annotations.progressAt]: at.toISOString() } } });
+function reports(job: JobRef, step: number, { at = new Date(), pod }: { readonly at?: Date; readonly pod?: string } = {}) {
+  const training = pod === undefined ? null : JSON.stringify({ pod });
+  const said = { [annotations.step]: String(step), [annotations.progressAt]: at.toISOString(), [annotations.training]: training };
+  return patchJob(job, { metadata: { annotations: said } });
+}
 
 async function training(): Promise<JobRef> {
   const name = `verify-${randomUUID().slice(0, 8)}`;
@@ -40,7 +43,7 @@ async function training(): Promise<JobRef> {
 const requestFor = (job: JobRef, more: Partial<VerifyRequest> = {}): VerifyRequest => ({
   incident,
   job,
-  since: new Date(Date.now() - 1000).toISOString(),
+  since: new Date(Date.now() - 2000).toISOString(),
   beyond: 1200,
   firstMs: 600_000,
   stallMs: 600_000,
@@ -79,13 +82,14 @@ const begun = (handle: Awaited<ReturnType<typeof begin>>) =>
   );
 
 describe('proof that training moves on', () => {
-  it('is a step beyond the last before the fault, and neither an old report nor a lower step', async () => {
+  it('is a step beyond the last before the fault, and neither an old report, nor a lower step, nor the last words of a pod that was stopped', async () => {
     const job = await training();
-    await reports(job, 1300, new Date(Date.now() - 3_600_000));
-    const handle = await begin(cluster.taskQueue, requestFor(job));
+    await reports(job, 1300, { at: new Date(Date.now() - 3_600_000) });
+    const handle = await begin(cluster.taskQueue, requestFor(job, { stopped: ['stopped-pod'] }));
     await begun(handle);
     await reports(job, 1100);
     await reports(job, 1200);
+    for (const step of [1300, 1301]) await reports(job, step, { pod: 'stopped-pod' });
     const verified = await trainUntil(job, 1207, handle.result());
     expect(verified).toMatchObject({ kind: 'verified', because: expect.stringMatching(/^step 12\d\d is beyond 1200/) });
     expect(verified.kind === 'verified' && verified.progress.step).toBeGreaterThanOrEqual(1207);

@@ -29,6 +29,7 @@ const full = planFacts({
   },
   capacity: { needed: 4, fit: 3, fitWithSpares: 4, spares: ['gpu-7'], because: 'x', sizes: { now: 4, least: 2 } },
 });
+const withJob = (more: object) => ({ ...facts, attempt: { ...facts.attempt, job: { ...facts.attempt.job, ...more } } });
 const why = (written: unknown): string => {
   try {
     parseFacts('facts.json', JSON.stringify(written));
@@ -86,6 +87,14 @@ describe('a file of facts', () => {
     ],
     ['a fault without an id', { ...facts, imagined: { ...facts.imagined, id: '' } }, 'imagined.id'],
     ['settings that no worker would take', { ...facts, settings: { mode: 'sometimes' } }, 'settings.mode'],
+    ['sizes that are no list', withJob({ wishes: { shapes: '8,4', ignored: [] } }), 'attempt.job.wishes.shapes: '],
+    ['a wish that nobody can have', withJob({ wishes: { mode: 'gentle', ignored: [] } }), 'attempt.job.wishes.mode: '],
+    ['a pace of nothing', withJob({ progress: { step: 1, at, pace: { msPerStep: 0 } } }), 'attempt.job.progress.pace.msPerStep: '],
+    [
+      'an end beyond all dates',
+      { ...facts, known: { ...facts.known, spent: [{ incident: 'r', startedAt: 1, endedAt: 8.64e15 + 1 }] } },
+      'known.spent.0.endedAt: ',
+    ],
     ['a key that nobody knows', { ...facts, pods: [] }, 'the file: Unrecognized key: "pods"'],
     ['no object at all', 7, 'the file: '],
   ])('is refused for %s', (_, written, says) => {

@@ -2,7 +2,6 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { JobWishes } from '../../contract/job-wishes.ts';
 import type { JobProgress } from '../../contract/progress.ts';
 import { type HangOptions, type Hangs, watchHangs } from '../../controller/progress/hangs.ts';
-import { countWorkers } from '../../controller/progress/workers.ts';
 import type { TrainingPod } from '../../kube/training-pods.ts';
 
 const pod: TrainingPod = {
@@ -27,14 +26,18 @@ let world: { job: Job | undefined; pod: TrainingPod | undefined; working: number
 let raised: string[];
 let lose: (() => void) | undefined;
 let hangs: Hangs;
+let defects: number;
 
 beforeEach(() => {
-  now = 0;
+  [now, defects] = [0, 0];
   raised = [];
   world = { job: { optedIn: true, podsExpected: 4 }, pod, working: 4, hears: true };
   hangs = watchHangs({
     settings: { times: 20, leastMs: 60_000 },
-    job: () => world.job,
+    job({ uid }) {
+      if (uid === 'broken') throw new RangeError('Maximum call stack size exceeded');
+      return world.job;
+    },
     pod: () => world.pod,
     working: () => world.working,
     hears: () => world.hears,
@@ -43,6 +46,7 @@ beforeEach(() => {
       lose = onLost;
     },
     now: () => now,
+    log: { error: () => void defects++ },
   });
 });
 
@@ -134,23 +138,12 @@ describe('training that stands still', () => {
     pass(1);
     expect(raised).toHaveLength(1);
   });
-});
 
-describe('the pods that work', () => {
-  it('are counted for the job that made the one that controls them, once that is known', () => {
-    const tops = new Map<string, string>();
-    const workers = countWorkers((owner) => tops.get(owner) ?? owner);
-    workers.put('made', 'a', true);
-    workers.put('alone', 'x', true);
-    tops.set('made', 'set').set('other', 'set');
-    workers.lookAgain('made');
-    workers.lookAgain('alone');
-    workers.put('made', 'a', true);
-    workers.put('made', 'b', true);
-    workers.put('other', 'c', true);
-    expect(['made', 'set', 'alone'].map(workers.of)).toEqual([0, 3, 1]);
-    for (const gone of ['a', 'b', 'never']) workers.put('made', gone, false);
-    workers.put('other', 'c', false);
-    expect(workers.of('set')).toBe(0);
+  it('is told though another job cannot be judged', () => {
+    hangs.hear({ ...pod, uid: 'x', job: { ...pod.job, uid: 'broken' } }, step(7));
+    hangs.hear(pod, step(7));
+    pass(60);
+    expect(raised).toHaveLength(1);
+    expect(defects).toBe(60);
   });
 });

@@ -25,9 +25,11 @@ let writes: string[];
 let last: JobProgress | undefined;
 let answer: () => boolean | Promise<boolean>;
 let keeper: ProgressKeeper;
+let over: AbortController;
 
 beforeEach(() => {
   [now, timers, gone, annotated, writes, last, answer] = [1000, [], new Set(), undefined, [], undefined, () => true];
+  over = new AbortController();
   open();
 });
 
@@ -50,6 +52,7 @@ function open(more: Partial<KeeperOptions> = {}): void {
       },
     },
     onWrite: () => undefined,
+    signal: over.signal,
     ...more,
   });
 }
@@ -204,6 +207,36 @@ describe('the progress annotations of a job', () => {
     held[0]?.();
     await settle();
     expect(writes).toEqual(['1000 a 1', '1000 b 1', '1000 c 1']);
+  });
+
+  it('are begun by nobody who no longer leads, though some wait for their turn', async () => {
+    open({ parallel: 1 });
+    let end: (() => void) | undefined;
+    answer = () => new Promise<boolean>((done) => void (end = () => done(true)));
+    for (const name of ['a', 'b']) keeper.take(pod(`of-${name}`, job(name)), 0, step(1));
+    await pass(0);
+    keeper.take(pod('of-a', job('a')), 0, step(2, { phase: 'evaluating' }));
+    over.abort();
+    end?.();
+    await pass(60_000);
+    expect(writes).toEqual(['1000 a 1']);
+  });
+
+  it('say when a step was done, and not when it was told again, whoever leads', async () => {
+    const later = '2026-11-21T07:09:00.000Z';
+    keeper.take(pod('a'), 0, step(5, { checkpointStep: 1 }));
+    keeper.take(pod('a'), 0, step(5, { checkpointStep: 5, at: later }));
+    await pass(0);
+    expect(last).toEqual({ step: 5, checkpointStep: 5, at, pod: 'a' });
+    annotated = last;
+    open();
+    keeper.take(pod('a'), 0, step(5, { checkpointStep: 5, at: later }));
+    await pass(60_000);
+    expect(writes).toHaveLength(1);
+    gone.add('a');
+    keeper.take(pod('b'), 0, step(5, { at: later }));
+    await pass(0);
+    expect(last).toEqual({ step: 5, at: later, pod: 'b' });
   });
 
   it('have the pace with the next step, and are not written for it alone', async () => {

@@ -1,4 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
+import type { JobRef } from '../../contract/jobs.ts';
 import { openTrainingPods, type TrainingPods } from '../../controller/progress/pod-table.ts';
 import type { TrainingPod } from '../../kube/training-pods.ts';
 
@@ -18,12 +19,18 @@ const pending = (uid: string): TrainingPod => {
 };
 
 let now: number;
+/** Makers of jobs, by UID of the job; undefined while the job is not known. */
+let sets: Map<string, JobRef | undefined>;
 let pods: TrainingPods;
 const writers = () => pods.writersOn('gpu-1').map(({ uid }) => uid);
 
 beforeEach(() => {
   now = 0;
-  pods = openTrainingPods(() => now);
+  sets = new Map();
+  pods = openTrainingPods(
+    () => now,
+    (job) => (sets.has(job.uid) ? sets.get(job.uid) : job),
+  );
   pods.put(pod('a'));
 });
 
@@ -82,5 +89,42 @@ describe('the pods that may report', () => {
     pods.remove('b');
     expect([pods.get('a'), pods.jobsOn('gpu-1')]).toEqual([undefined, []]);
     expect(pods.get('b')).toMatchObject({ present: false });
+  });
+
+  it('are none of a job that nobody knows, until it is known', () => {
+    sets.set('job', undefined);
+    pods = openTrainingPods(
+      () => now,
+      ({ uid }) => sets.get(uid),
+    );
+    pods.put(pod('a'));
+    expect([writers(), pods.jobsOn('gpu-1')]).toEqual([[], []]);
+    sets.set('job', pod('a').job);
+    pods.lookAgain(pod('a').job);
+    expect(writers()).toEqual(['a']);
+  });
+
+  describe('of a JobSet', () => {
+    const set: JobRef = { kind: 'JobSet', namespace: 'train', name: 'llm', uid: 'set' };
+    const child = (uid: string): JobRef => ({ kind: 'Job', namespace: 'train', name: 'llm-node-0', uid });
+
+    it.each([
+      ['known from the beginning', true],
+      ['known only later', false],
+    ])('are no longer those of its earlier Jobs when a pod of a later one has begun, with the set %s', (_, known) => {
+      if (known) sets.set('first', set);
+      pods.put(pod('a', { job: child('first') }));
+      sets.set('first', set);
+      pods.lookAgain(child('first'));
+      expect(pods.writersOn('gpu-1').at(-1)).toMatchObject({ uid: 'a', job: set });
+      pods.put(pod('a', { job: child('first'), present: false }));
+      sets.set('first', undefined).set('second', set);
+      pods.put(pod('a', { job: child('first'), present: false, ended: true }));
+      expect(pods.isLatest('a')).toBe(true);
+      pods.put(pod('b', { job: child('second') }));
+      pods.remove('a');
+      expect(writers()).toEqual(['b']);
+      expect(pods.isLatest('a')).toBe(false);
+    });
   });
 });

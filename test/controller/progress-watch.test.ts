@@ -7,7 +7,8 @@ import type { ProgressFile } from '../../contract/progress.ts';
 import { faultLetter, jobEndLetter, type Letter, wishLetter } from '../../controller/letters.ts';
 import { controllerMetrics } from '../../controller/metrics.ts';
 import { type ProgressWatch, watchProgress } from '../../controller/progress/watch.ts';
-import type { KnownJob } from '../../controller/watchers/jobs.ts';
+import { isSameJob } from '../../kube/job-kinds/index.ts';
+import type { KnownJob } from '../../controller/watchers/known-jobs.ts';
 import { until } from '../agent/preflight-node.ts';
 
 const ref: JobRef = { kind: 'PyTorchJob', namespace: 'train', name: 'llm', uid: 'job-uid' };
@@ -66,7 +67,7 @@ beforeEach(() => {
     },
     everyMs: 3600_000,
     hang: { settings: { times: 1, leastMs: 10 }, hears: () => hears, raise: (told, fault) => void raised.push(`${told.uid} ${fault.code}`) },
-    job: () => known,
+    job: (asked) => (known && isSameJob(asked, known.ref) ? known : undefined),
     metrics: controllerMetrics(registry, { leading: () => true, lettersWaiting: () => 0, agentsHeard: () => 0, agentsSilent: () => [] }),
     log: pino({ level: 'silent' }),
     signal: over.signal,
@@ -98,6 +99,21 @@ describe('progress of training', () => {
     expect(progress.take(file(0, 1), 'gpu-1')).toBe('counted');
     progress.see({ type: 'added', object: pod('worker', 2, 'gpu-3') });
     expect(progress.take(file(0, 2), 'gpu-1')).toBe('no-pod');
+  });
+
+  it('is not taken of a pod that names the job of another namespace, or another job, as its owner', async () => {
+    const rank = (namespace: string, name: string, node: string): V1Pod => {
+      const { metadata, ...rest } = pod('master', 0, node);
+      const ownerReferences = metadata?.ownerReferences?.map((owner) => ({ ...owner, name })) ?? [];
+      return { ...rest, metadata: { ...metadata, namespace, uid: node, ownerReferences } };
+    };
+    progress.see({ type: 'added', object: rank('other', 'llm', 'gpu-8') });
+    progress.see({ type: 'added', object: rank('train', 'mine', 'gpu-9') });
+    expect(progress.take({ ...file(0, 99), namespace: 'other' }, 'gpu-8')).toBe('no-pod');
+    expect(progress.take(file(0, 99), 'gpu-9')).toBe('no-pod');
+    progress.take(file(0, 1), 'gpu-1');
+    await until(() => written.length > 0);
+    expect(written).toEqual([1]);
   });
 
   it('that stands still is told once, to its job', async () => {

@@ -4,7 +4,7 @@ import { startWorld, type World } from '../../testbed/world.ts';
 import { askingWorker, carefulSteps } from '../kill/courses.ts';
 import { planCarefulMatrix, planMatrix } from '../kill/plans.ts';
 import { openPools } from '../kill/pools.ts';
-import { everyRun, type Stage } from '../kill/processes.ts';
+import { quickToReturn, type Stage, victims } from '../kill/processes.ts';
 import { steps } from '../kill/steps.ts';
 import { type Plan, tellStory, type Told } from '../kill/story.ts';
 import { takeTurns } from '../kill/turns.ts';
@@ -51,7 +51,7 @@ function tellAll(plans: readonly Plan[]): readonly Promise<Told>[] {
   return all.map(({ told }) => told.promise);
 }
 
-describe.each(everyRun)('when the %s is killed', (victim) => {
+describe.each(victims)('when the %s is killed', (victim) => {
   let told: readonly Promise<Told>[];
   beforeAll(() => {
     told = tellAll(planMatrix([victim]));
@@ -69,8 +69,8 @@ describe.each(everyRun)('when the %s is killed', (victim) => {
 });
 
 describe('when processes are killed at the steps of a careful recovery', () => {
-  const plans = planCarefulMatrix(everyRun);
-  const deaths = carefulSteps.flatMap((step) => everyRun.map((victim) => ({ victim, step })));
+  const plans = planCarefulMatrix(quickToReturn);
+  const deaths = carefulSteps.flatMap((step) => quickToReturn.map((victim) => ({ victim, step })));
   let told: readonly Promise<Told>[];
   beforeAll(() => {
     told = tellAll(plans);

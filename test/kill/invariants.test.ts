@@ -39,7 +39,7 @@ const record = {
   incident: 'incident',
   outcome: 'restarted',
   faults: [{ id: 'fault' }],
-  stops: [{ attempt: 1, by: 'suspend', at: '', pods: [{ name: 'llm-master-0', uid: 'old', node: 'gpu-0' }] }],
+  stops: [{ attempt: 1, by: 'suspend', at: '2026-11-21T07:00:30.000Z', pods: [{ name: 'llm-master-0', uid: 'old', node: 'gpu-0' }] }],
 } as unknown as IncidentRecord;
 
 const before = { step: 10, at: '2026-11-21T07:00:00.000Z' };
@@ -78,7 +78,7 @@ describe('what must hold after an incident', () => {
     ],
     [
       'it says recovered by an older step',
-      { records: [{ ...record, outcome: 'recovered', progress: { before, after: { ...before, step: 11, at: '' } } }] },
+      { records: [{ ...record, outcome: 'recovered', progress: { before, after: { ...before, step: 11 } } }] },
       /says recovered/,
     ],
     ['the same fault stopped the job twice', { records: [record, { ...record, incident: 'b' }], recoveries: ['incident', 'b'] }, /answered before/],

@@ -13,16 +13,16 @@ import { takeTurns, type Turn } from './turns.ts';
 /** The agent is that of the node that breaks. */
 export const victims = ['worker', 'controller', 'agent', 'API server', 'etcd', 'Temporal'] as const;
 export type Victim = (typeof victims)[number];
-/** Those that die in every test run. The other two take half of Kubernetes along, and the simulation with it: `npm run test:kill -- --matrix` has them too. */
-export const everyRun: readonly Victim[] = ['worker', 'controller', 'agent', 'Temporal'];
+/** Those that die in careful stories of every test run. The other two take half of Kubernetes along: there `npm run test:kill -- --matrix` has them too. */
+export const quickToReturn: readonly Victim[] = ['worker', 'controller', 'agent', 'Temporal'];
 
 /** All of kcover, and the servers that it stands on. */
 export interface Stage {
   readonly live: LiveKcover;
   readonly servers: World['servers'];
   /**
-   * Ended and started with the API server. The simulated kubelets must be: they may stop renewing their leases for so long that nodes count as dead,
-   * which a real kubelet does not. An operator finds its way back by itself, but its watches may take a minute, in which it goes by what it remembers.
+   * Ended and started with the API server and its store. The simulated kubelets must be: they may stop renewing their leases for so long that nodes
+   * count as dead, or forget a pod, which a real kubelet does not. An operator finds its way back by itself, but its watches may take a minute, in which it goes by what it remembers.
    */
   readonly startedAlong?: readonly Server[];
   /** What kcover's roles reach the API through, where its answers are to be bad. */
@@ -60,7 +60,7 @@ async function dieAndReturn({ servers, startedAlong = [] }: Stage, process: Serv
   await process.kill('SIGKILL');
   await sleep(pauseMs);
   await process.start();
-  if (process !== servers.apiserver) return;
+  if (process !== servers.apiserver && process !== servers.etcd) return;
   await Promise.all(
     startedAlong.map(async (each) => {
       await each.kill('SIGKILL');

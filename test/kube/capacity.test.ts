@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { KubernetesObject, V1Container, V1Node, V1PodSpec } from '@kubernetes/client-node';
 import type { JobRef } from '../../contract/jobs.ts';
-import { nodeRoom, shapesOf, shapesOfPods } from '../../kube/capacity.ts';
+import { nodeRoom, shapesOf, shapesOfPods, whoGoes } from '../../kube/capacity.ts';
 import { jobKinds } from '../../kube/job-kinds/index.ts';
+import { findRoom } from '../../policy/placement.ts';
 import { requestsOf } from '../../kube/pod-requests.ts';
 import { spareEdit } from '../../kube/spares.ts';
 import { kubeflowJob } from '../../testbed/job-manifests.ts';
@@ -80,6 +81,37 @@ describe('what the next attempt needs', () => {
     ]);
   });
 
+  it('goes to the node that affinity names', () => {
+    const matchFields = [{ key: 'metadata.name', operator: 'In', values: ['gpu-0'] }];
+    const affinity = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchFields }] } } };
+    const [master, worker] = shapes({ affinity });
+    expect(master?.nodes).toEqual([matchFields]);
+    const given = ['gpu-0', 'gpu-1'].map((name) => nodeRoom({ metadata: { name }, status: { allocatable: { 'nvidia.com/gpu': '32', pods: '9' } } }));
+    const ready = given.map((one) => ({ ...one, ready: true }));
+    expect(findRoom(ready, worker ? [{ ...worker, count: 5 }] : [], 'spare')).toMatchObject({ fit: 4, because: '1 node: labels that do not match' });
+  });
+
+  it.each<[JobRef['kind'], object, readonly object[]]>([
+    [
+      'PyTorchJob',
+      { pytorchReplicaSpecs: { Master: { template: {} }, Worker: { template: {} } } },
+      [
+        { 'training.kubeflow.org/job-name': 'llm', 'training.kubeflow.org/replica-type': 'master', 'training.kubeflow.org/job-role': 'master' },
+        { 'training.kubeflow.org/job-name': 'llm', 'training.kubeflow.org/replica-type': 'worker' },
+      ],
+    ],
+    ['Job', { template: {} }, [{ 'job-name': 'llm', 'batch.kubernetes.io/job-name': 'llm', 'controller-uid': 'u', 'batch.kubernetes.io/controller-uid': 'u' }]],
+    [
+      'JobSet',
+      { replicatedJobs: [{ name: 'node', template: {} }] },
+      [{ 'jobset.sigs.k8s.io/jobset-name': 'llm', 'jobset.sigs.k8s.io/replicatedjob-name': 'node' }],
+    ],
+    ['TrainJob', {}, [{ 'jobset.sigs.k8s.io/jobset-name': 'llm', 'jobset.sigs.k8s.io/replicatedjob-name': 'node' }]],
+  ])('has the labels that the controller of a %s adds', (kind, given, expected) => {
+    const object = { metadata: { name: 'llm', namespace: 'train', uid: 'u' }, spec: given };
+    expect(shapesOf({ ...job, kind }, object).map(({ labels }) => labels)).toEqual(expected.map((labels) => expect.objectContaining(labels)));
+  });
+
   it('keeps apart by the labels that the operator adds, on single nodes only', () => {
     const labelSelector = { matchLabels: { 'training.kubeflow.org/job-name': 'llm' } };
     const terms = ['kubernetes.io/hostname', 'topology.kubernetes.io/zone'].map((topologyKey) => ({ topologyKey, labelSelector }));
@@ -144,5 +176,21 @@ describe('a node', () => {
     ['that is quarantined is not taken', { spec: { taints: [...(node().spec?.taints ?? []), { key: 'kcover.io/quarantine', effect: 'NoSchedule' }] } }, false],
   ])('%s', (_, more, expected) => {
     expect(spareEdit(node(more), wish)).toEqual({ taken: expected });
+  });
+});
+
+describe('who makes room', () => {
+  const job: JobRef = { kind: 'PyTorchJob', namespace: 'train', name: 'llm', uid: 'job' };
+  const pod = (namespace: string, uid = 'pod') => ({
+    metadata: { namespace, uid, ownerReferences: [{ apiVersion: 'kubeflow.org/v1', kind: 'PyTorchJob', name: 'llm', uid: 'job', controller: true }] },
+  });
+
+  it.each([
+    ['all of the job', undefined],
+    ['one of its pods', ['pod']],
+  ])('is nobody in another namespace who names the job as its owner, when %s is to be restarted', (_, uids) => {
+    expect(whoGoes(job, uids)(pod('train'))).toBe(true);
+    expect(whoGoes(job, uids)(pod('other'))).toBe(false);
+    expect(whoGoes(job, ['another'])(pod('train'))).toBe(false);
   });
 });

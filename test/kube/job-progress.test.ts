@@ -26,10 +26,12 @@ describe('the progress that a job tells', () => {
 
   const note = (text: string) => read({ step: '7', 'progress-at': at, training: text });
 
-  it('has the phase and the pace that kcover has noted', () => {
-    const progress = { step: 7, at, phase: 'evaluating', pace: { msPerStep: 0.5, stepsPerCheckpoint: 100 } } as const;
+  it('has the phase, the pace and the pod that kcover has noted', () => {
+    const pod = '0b1c2d3e-4f50-6172-8394-a5b6c7d8e9f0';
+    const progress = { step: 7, at, phase: 'evaluating', pace: { msPerStep: 0.5, stepsPerCheckpoint: 100 }, pod } as const;
     expect(note(trainingNote(progress) ?? '')).toEqual(progress);
     expect(trainingNote({ step: 7, at })).toBeUndefined();
+    expect(note(trainingNote({ step: 7, at, pod }) ?? '')).toEqual({ step: 7, at, pod });
     expect(read({ training: '{"phase":"training"}' })).toBeUndefined();
   });
 
@@ -43,6 +45,8 @@ describe('the progress that a job tells', () => {
     ['a pace of more than a week', '{"pace":{"msPerStep":604800001}}', {}],
     ['a pace in words', '{"pace":{"msPerStep":"5"}}', {}],
     ['checkpoints without end', '{"pace":{"msPerStep":5,"stepsPerCheckpoint":1e300}}', { pace: { msPerStep: 5 } }],
+    ['a pod that is no UID', '{"phase":"training","pod":"a b"}', { phase: 'training' }],
+    ['a pod with a longer UID than there is', `{"pod":"${'a'.repeat(65)}"}`, {}],
     ['more text than kcover writes', `{"phase":"training"${' '.repeat(500)}}`, {}],
   ])('has nothing of %s', (_, text, believed) => {
     expect(note(text)).toEqual({ step: 7, at, ...believed });

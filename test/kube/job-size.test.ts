@@ -51,6 +51,11 @@ describe('a PyTorchJob', () => {
     expect(sizes('PyTorchJob', kubeflow('PyTorchJob', { spec: { elasticPolicy } }))).toEqual({ now: 4, least });
   });
 
+  it('keeps its size when its owner has counted what the gang needs', () => {
+    const schedulingPolicy = { minResources: { 'nvidia.com/gpu': '32' } };
+    expect(sizes('PyTorchJob', kubeflow('PyTorchJob', { spec: { runPolicy: { suspend: true, schedulingPolicy } } }))).toBeUndefined();
+  });
+
   it('has one size without workers', () => {
     const alone = kubeflowJob('PyTorchJob', { name: 'llm', roles: { Master: 1 } }) as unknown as KubernetesObject;
     expect(sizes('PyTorchJob', alone)).toBeUndefined();

@@ -10,7 +10,7 @@ import { readJob, resumeJob, suspendJob } from '../../kube/jobs.ts';
 import { jobWithPods, topJob } from '../../kube/made-jobs.ts';
 import { listMatchingPods, podsOfJob } from '../../kube/pods.ts';
 import { patchObject } from '../../kube/requests.ts';
-import { jobPath } from '../../kube/job-kinds/index.ts';
+import { jobKinds, jobPath } from '../../kube/job-kinds/index.ts';
 import { type Api, connect } from '../../testbed/api.ts';
 import { createJob, type RunningJob } from '../../testbed/jobs.ts';
 import { jobSet, trainJob } from '../../testbed/set-manifests.ts';
@@ -94,6 +94,15 @@ describe.each(['JobSet', 'TrainJob'] as const)('a %s', (kind) => {
     expect(await topJob(kube, child)).toEqual(set.ref);
   });
 
+  it('stands alone, though somebody writes that it made itself', async () => {
+    const set = await play({ kind, labels: optIn, podLabels: optIn });
+    const { apiVersion } = jobKinds[kind];
+    const claim = (maker: JobRef) => ({ metadata: { ownerReferences: [{ apiVersion, kind, name: maker.name, uid: maker.uid, controller: true }] } });
+    await patchObject(kube, jobPath(set.ref), claim(set.ref), 'claim');
+    expect(await topJob(kube, set.ref)).toEqual(set.ref);
+    expect((await seen(set.ref)).optedIn).toBe(true);
+  });
+
   it('leaves alone the pods of strangers that carry its labels', async () => {
     const set = await play({ kind });
     const own = await set.running();
@@ -116,7 +125,8 @@ describe.each(['JobSet', 'TrainJob'] as const)('a %s', (kind) => {
 
   it('has the pods that tell no UID too', async () => {
     const set = await play({ kind, tellsUid: false });
-    expect(await uidsNow(set.ref)).toEqual(uidsOf(await set.running()));
+    const own = await set.running();
+    expect(await uidsNow(set.ref)).toEqual(uidsOf(own));
   });
 });
 

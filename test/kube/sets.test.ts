@@ -34,25 +34,26 @@ describe('the pods of a JobSet', () => {
   const ref = { kind: 'JobSet', namespace: 'train', name: 'llm', uid: 'set-uid' } as const;
   const owner = { apiVersion: 'batch/v1', kind: 'Job', name: 'llm-a-0', uid: 'job-uid', controller: true };
   const name = { 'jobset.sigs.k8s.io/jobset-name': 'llm' };
-  it.each<[string, V1OwnerReference, Record<string, string>, boolean]>([
+  it.each<[string, V1OwnerReference, Record<string, string>, boolean, string?]>([
     ['are known by its UID', owner, { ...name, 'jobset.sigs.k8s.io/jobset-uid': 'set-uid' }, true],
     ['are known by its name where they tell no UID', owner, name, true],
     ['are not those of one that had its name before', owner, { ...name, 'jobset.sigs.k8s.io/jobset-uid': 'old-uid' }, false],
     ['are not those of a job of another name', { ...owner, name: 'other-a-0' }, name, false],
     ['are not those that no batch Job controls', { ...owner, kind: 'ReplicaSet', apiVersion: 'apps/v1' }, name, false],
     ['are not those that only look like them', owner, {}, false],
-  ])('%s', (_, each, labels, theirs) => {
-    expect(belongsTo(ref, { metadata: { labels, ownerReferences: [each] } })).toBe(theirs);
+    ['are not those of another namespace', owner, name, false, 'other'],
+  ])('%s', (_, each, labels, theirs, namespace = 'train') => {
+    expect(belongsTo(ref, { metadata: { namespace, labels, ownerReferences: [each] } })).toBe(theirs);
   });
 
   it('are those of the TrainJob that made it: its name is the same, and no label tells the UID', () => {
-    const pod = { metadata: { labels: { ...name, 'jobset.sigs.k8s.io/jobset-uid': 'set-uid' }, ownerReferences: [owner] } };
+    const pod = { metadata: { namespace: 'train', labels: { ...name, 'jobset.sigs.k8s.io/jobset-uid': 'set-uid' }, ownerReferences: [owner] } };
     expect(belongsTo({ ...ref, kind: 'TrainJob', uid: 'train-uid' }, pod)).toBe(true);
     expect(belongsTo({ ...ref, kind: 'TrainJob', name: 'other', uid: 'train-uid' }, pod)).toBe(false);
   });
 
   it('that ended are no part of an attempt', () => {
-    expect(belongsTo(ref, { metadata: { labels: name, ownerReferences: [owner] }, status: { phase: 'Succeeded' } })).toBe(false);
+    expect(belongsTo(ref, { metadata: { namespace: 'train', labels: name, ownerReferences: [owner] }, status: { phase: 'Succeeded' } })).toBe(false);
   });
 });
 
@@ -92,9 +93,18 @@ it('a TrainJob asks for what its nodes ask for', () => {
 
 it('the maker of a job is known in later versions too, and must control it', () => {
   const owner = { apiVersion: 'jobset.x-k8s.io/v1beta1', kind: 'JobSet', name: 'llm', uid: 'u', controller: true };
-  expect(makerOf({ namespace: 'train', ownerReferences: [owner] })).toEqual({ kind: 'JobSet', namespace: 'train', name: 'llm', uid: 'u' });
-  expect(makerOf({ ownerReferences: [{ ...owner, controller: false }] })).toBeUndefined();
-  expect(makerOf({ ownerReferences: [{ ...owner, apiVersion: 'example.com/v1' }] })).toBeUndefined();
+  expect(makerOf('Job', { namespace: 'train', ownerReferences: [owner] })).toEqual({ kind: 'JobSet', namespace: 'train', name: 'llm', uid: 'u' });
+  expect(makerOf('Job', { ownerReferences: [{ ...owner, controller: false }] })).toBeUndefined();
+  expect(makerOf('Job', { ownerReferences: [{ ...owner, apiVersion: 'example.com/v1' }] })).toBeUndefined();
+});
+
+it('a job is made by one of a kind that makes it, and never by one of its own kind: the way up has an end', () => {
+  const owned = (kind: 'Job' | 'JobSet' | 'TrainJob', by: 'JobSet' | 'TrainJob') => {
+    const apiVersion = jobKinds[by].apiVersion;
+    return makerOf(kind, { namespace: 'train', ownerReferences: [{ apiVersion, kind: by, name: 'llm', uid: 'u', controller: true }] })?.kind;
+  };
+  expect([owned('Job', 'JobSet'), owned('Job', 'TrainJob'), owned('JobSet', 'TrainJob')]).toEqual(['JobSet', 'TrainJob', 'TrainJob']);
+  expect([owned('JobSet', 'JobSet'), owned('TrainJob', 'JobSet'), owned('TrainJob', 'TrainJob')]).toEqual([undefined, undefined, undefined]);
 });
 
 function patched(template: object): object {

@@ -74,6 +74,7 @@ describe('a node', () => {
     ],
     ['with a number above the least takes pods', { labels: { gen: '9' } }, { nodes: [[{ key: 'gen', operator: 'Gt', values: ['8'] }]] }, undefined],
     ['without the number takes none', {}, { nodes: [[{ key: 'gen', operator: 'Gt', values: ['8'] }]] }, 'labels that do not match'],
+    ['of which more is taken than it has takes pods that ask for none of it', { used: { [gpu]: 9 } }, { requests: { [gpu]: 0, pods: 1 } }, undefined],
     [
       'with a pod to keep away from takes none',
       { podLabels: [{ app: 'noisy' }] },
@@ -108,6 +109,21 @@ describe('pods of one job', () => {
     const half = node('half', { used: { [gpu]: 6 } });
     const small = workers(1, { fixed: true, requests: { [gpu]: 2 } });
     expect(find([node('a'), half, node('b')], small, workers(2)).fit).toBe(3);
+  });
+
+  it('that may go to few nodes come before those that may go to any', () => {
+    const master = workers(1, { fixed: true });
+    const picky = workers(1, { nodes: [[{ key: 'pool', operator: 'In', values: ['h200'] }]] });
+    const given = [node('a', { labels: { pool: 'h200' } }), node('b')];
+    expect(find(given, master, picky)).toMatchObject({ fit: 2, fixedFit: true });
+  });
+
+  it('that ask for more come before those that ask for less', () => {
+    const master = workers(1, { fixed: true, requests: { [gpu]: 1, pods: 1 } });
+    const given = [node('a'), node('b', { allocatable: { [gpu]: 9, pods: 110 } })];
+    expect(find(given, master, workers(2)).fit).toBe(3);
+    // Not all find room: a smaller job needs its master.
+    expect(find(nodes(2), master, workers(2))).toMatchObject({ fit: 2, fixedFit: true });
   });
 
   it('without accelerators leave the nodes with them alone', () => {

@@ -88,7 +88,7 @@ describe('what is restarted', () => {
     ['its controller replaces no single pod', { job: { canStopBy: ['suspend'] } }, 'does not replace'],
   ] as const)('is the whole job when %s', (_, given, because) => {
     const job = { ...first, ...('job' in given ? given.job : {}) } as Partial<JobView>;
-    expect(plan({ ...given, job } as Parameters<typeof plan>[0]).plan.level).toMatchObject({ name: 'job', because: expect.stringContaining(because) });
+    expect(plan({ ...given, job }).plan.level).toMatchObject({ name: 'job', because: expect.stringContaining(because) });
   });
 
   it('is nothing yet where processes are to try by themselves, unless a node is to blame', () => {
@@ -125,8 +125,9 @@ describe('a decision and its plan', () => {
 
   it('restarts a job whose training hangs, and leaves it alone when a step came since', () => {
     const hang = { id: 'h', source: 'progress', code: 'progress/hang', message: 'no step for 20m', seenAt: '2026-11-21T07:09:03Z', job: 'job-uid' } as const;
-    const act = settings({ mode: 'act' });
+    const act = settings({ mode: 'act', recovery: { hang: { response: 'recover' } } });
     const stood = { ...facts({}), fresh: [hang] };
+    expect(decideRecovery(stood, settings({ mode: 'act' }))).toMatchObject({ kind: 'end', because: 'training stands still, and people were told' });
     expect(decideRecovery(stood, act)).toMatchObject({ kind: 'stop', plan: { severity: 'dead' } });
     const later = facts({ progress: { ...progress, at: '2026-11-21T07:09:04Z' } });
     expect(decideRecovery({ ...later, fresh: [hang] }, act)).toMatchObject({ kind: 'end', outcome: 'cancelled', because: 'training goes on' });

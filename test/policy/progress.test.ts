@@ -12,7 +12,7 @@ const says = (step: number, ms: number): JobProgress => ({ step, at: after(ms) }
 
 /** Reports as [step, ms after the restart], each seen the moment it was written. */
 const seenOf = (...reports: readonly (readonly [number, number])[]): ProgressSeen | undefined =>
-  reports.reduce<ProgressSeen | undefined>((seen, [step, ms]) => seeProgress(seen, says(step, ms), since, restart + ms), undefined);
+  reports.reduce<ProgressSeen | undefined>((seen, [step, ms]) => seeProgress(seen, says(step, ms), { since }, restart + ms), undefined);
 
 const judge = (seen: ProgressSeen | undefined, ms: number, more: { progress?: JobProgress; lateFrom?: number } = {}) =>
   judgeProgress({ request, startedAt: restart, lateFrom: 0, progress: seen?.last, seen, ...more }, restart + ms);
@@ -97,14 +97,22 @@ describe('whether training moves on', () => {
 
   it('counts nothing of an earlier attempt, and says so', () => {
     const stale = says(1205, -2000);
-    expect(seeProgress(undefined, stale, since, restart)).toBeUndefined();
+    expect(seeProgress(undefined, stale, { since }, restart)).toBeUndefined();
     expect(judge(undefined, 15 * minute, { progress: stale })).toMatchObject({
       because: expect.stringContaining('step 1205 of 2026-11-21T07:09:58.000Z is of an earlier attempt'),
     });
   });
 
-  it('forgives a second between the clocks', () => {
-    expect(seeProgress(undefined, says(1, -900), since, restart)).toBeDefined();
+  it('counts nothing of the second in which the new pods were created: the old attempt may have told of a step in it', () => {
+    expect(seeProgress(undefined, says(1205, 999), { since }, restart)).toBeUndefined();
+    expect(seeProgress(undefined, says(1205, 1000), { since }, restart)).toBeDefined();
+  });
+
+  it('counts nothing that a stopped pod tells, however late', () => {
+    const late = { ...says(1205, minute), pod: 'old' };
+    expect(seeProgress(undefined, late, { since, stopped: ['older', 'old'] }, restart + minute)).toBeUndefined();
+    expect(seeProgress(undefined, { ...late, pod: 'new' }, { since, stopped: ['old'] }, restart + minute)).toBeDefined();
+    expect(seeProgress(undefined, says(1205, minute), { since, stopped: ['old'] }, restart + minute)).toBeDefined();
   });
 
   it('takes the same step with a new time for no step', () => {
@@ -118,7 +126,7 @@ describe('whether training moves on', () => {
   });
 
   it('says nothing of the pace where the clock of the reports jumped back', () => {
-    expect(seeProgress(seenOf([1000, 9 * minute]), says(1010, minute), since, restart + 10 * minute)?.pace).toEqual([]);
+    expect(seeProgress(seenOf([1000, 9 * minute]), says(1010, minute), { since }, restart + 10 * minute)?.pace).toEqual([]);
   });
 
   it('is not late just after nobody could see', () => {
@@ -134,7 +142,7 @@ describe('whether training moves on', () => {
   describe('while the trainer says that it does something else', () => {
     const saying = (...reports: readonly (readonly [number, number, JobProgress['phase']])[]) =>
       reports.reduce<ProgressSeen | undefined>(
-        (seen, [step, ms, phase]) => seeProgress(seen, { ...says(step, ms), ...(phase && { phase }) }, since, restart + ms),
+        (seen, [step, ms, phase]) => seeProgress(seen, { ...says(step, ms), ...(phase && { phase }) }, { since }, restart + ms),
         undefined,
       );
 

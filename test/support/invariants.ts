@@ -116,7 +116,7 @@ function provedWhatItSays({ records }: StoryFacts): string[] {
   return records.flatMap(({ incident, outcome, progress, stops }) => {
     if (outcome !== 'recovered') return [];
     const { before, after } = progress ?? {};
-    const proved = before !== undefined && after !== undefined && after.step > before.step && after.at > (stops.at(-1)?.at ?? '');
+    const proved = before !== undefined && after !== undefined && after.step > before.step && after.at >= (stops.at(-1)?.at ?? '');
     return proved ? [] : [`${incident} says recovered, from ${JSON.stringify(before)} to ${JSON.stringify(after)}`];
   });
 }

@@ -1,45 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import type { WorkflowHandle } from '@temporalio/client';
-import type { Fault } from '../../contract/faults.ts';
-import type { JobWishes } from '../../contract/job-wishes.ts';
 import type { CheckpointResult } from '../../contract/recovery-plan.ts';
 import type { RecoveryStatus } from '../../contract/recovery.ts';
-import { kernelFault, podFault, settings } from '../support/builders.ts';
-import { type JobRig, useJobRig } from '../support/job-rig.ts';
+import { podFault, settings } from '../support/builders.ts';
+import { ada, degrading, ends, quick, recovering, trains } from '../support/careful.ts';
+import { useJobRig } from '../support/job-rig.ts';
 import { eventually } from '../support/rig.ts';
-
-const quick = { correlation: '0s', budget: { backoff: { first: '1ms', most: '1ms' } } };
-const ada = { by: 'ada', reason: 'looked at it' };
-
-/** Its memory is about to be remapped: training goes on for a while. */
-const degrading = (more: Partial<Fault> = {}): Fault => kernelFault({ code: 'xid/63', message: 'row remapping is pending', action: 'reset-gpu', ...more });
-
-const trains = (story: JobRig, wishes: Partial<JobWishes> = {}): void => {
-  const progress = { step: 1290, checkpointStep: 1200, at: new Date().toISOString(), pace: { msPerStep: 6000, stepsPerCheckpoint: 100 } };
-  if (story.cluster.view) story.cluster.view = { ...story.cluster.view, gpus: 32, progress, wishes: { ignored: [], ...wishes } };
-};
-
-async function recovering(story: JobRig, handle: WorkflowHandle, phase: RecoveryStatus['phase']): Promise<WorkflowHandle> {
-  const { incident = '' } = await eventually(
-    () => story.status(handle),
-    (seen) => seen.incident !== undefined && seen.phase === 'recovering',
-  );
-  const recovery = story.rig.client.workflow.getHandle(incident);
-  await eventually(
-    () => recovery.query<RecoveryStatus>('status'),
-    (seen) => seen.phase === phase,
-  );
-  return recovery;
-}
-
-const ends = async (story: JobRig, handle: WorkflowHandle, outcome: string): Promise<string> => {
-  const { last } = await eventually(
-    () => story.status(handle),
-    (seen) => seen.last?.outcome === outcome && seen.incident === undefined,
-  );
-  await story.rig.replay(last?.incident ?? '');
-  return last?.because ?? '';
-};
 
 describe('before a stop', () => {
   const story = useJobRig();
@@ -218,114 +184,6 @@ describe('before a stop', () => {
     );
     expect(story.cluster.reshaped).toMatchObject([{ pods: 3 }]);
     expect(story.cluster.records[1]).toMatchObject({ pods: { before: 4, after: 3 }, outcome: 'recovered' });
-    await story.ended(handle);
-  });
-});
-
-describe('levels and modes', () => {
-  const story = useJobRig();
-  const set = (recovery: object = {}) => {
-    story.cluster.settings = settings({ mode: 'act', recovery: { ...quick, ...recovery } });
-  };
-  const crash = (index = 2): Fault => {
-    const { name, uid, node } = story.cluster.pods[index] ?? { name: '', uid: '', node: '' };
-    const at = new Date().toISOString();
-    return podFault({ id: `pod/${uid}`, ...(node === undefined ? {} : { node }), seenAt: at, pod: { name, uid, createdAt: at } });
-  };
-
-  it('the broken pod goes first, and the whole job when that does not bring training back', async () => {
-    set();
-    trains(story, { level: 'pod' });
-    let looks = 0;
-    story.cluster.verified = (beyond) =>
-      ++looks === 1
-        ? { kind: 'unverified', because: 'no step' }
-        : { kind: 'verified', progress: { step: beyond + 1, at: new Date().toISOString() }, because: 'it moves' };
-    const handle = await story.start();
-    await handle.signal('faultsObserved', { faults: [crash()] });
-    await ends(story, handle, 'recovered');
-    expect(story.cluster.stopped.map(({ uids }) => uids.length)).toEqual([1, 4]);
-    expect(story.cluster.records[0]?.stops.map(({ by }) => by)).toEqual(['pods', 'suspend']);
-    expect(story.cluster.resumes).toBe(1);
-    await story.ended(handle);
-  });
-
-  it('nothing is stopped when the processes go on by themselves', async () => {
-    set();
-    trains(story, { level: 'process' });
-    const handle = await story.start();
-    await handle.signal('faultsObserved', { faults: [crash()] });
-    expect(await ends(story, handle, 'recovered')).toContain('by themselves');
-    expect([story.cluster.asked, story.cluster.stopped.length]).toEqual([1, 0]);
-    await story.ended(handle);
-  });
-
-  it('pods go by force where the job says so, or when their time to end is over', async () => {
-    set();
-    trains(story, { mode: 'force' });
-    const handle = await story.start();
-    await handle.signal('faultsObserved', { faults: [crash()] });
-    expect(await ends(story, handle, 'recovered')).toContain('not proven dead');
-    expect(story.cluster.stopped).toHaveLength(1);
-
-    trains(story);
-    story.cluster.lingers = true;
-    await handle.signal('faultsObserved', { faults: [crash()] });
-    await eventually(
-      () => story.cluster.records.length,
-      (count) => count === 2,
-    );
-    expect(story.cluster.records[1]).toMatchObject({ outcome: 'recovered', stops: [{ forced: expect.any(Array) }] });
-    await story.ended(handle);
-  });
-
-  it('a paused job begins nothing, an open recovery of it holds, and both go on when it is resumed', async () => {
-    set();
-    const handle = await story.start();
-    expect(
-      await eventually(
-        () => handle.executeUpdate('pause', { args: [ada] }),
-        () => true,
-      ),
-    ).toMatchObject({ by: 'ada' });
-    await handle.signal('faultsObserved', { faults: [crash()] });
-    await eventually(
-      () => story.status(handle),
-      (seen) => seen.phase === 'paused' && seen.paused?.by === 'ada',
-    );
-    expect(story.cluster.stopped).toEqual([]);
-    expect(await handle.executeUpdate('resume', { args: [ada] })).toEqual({ wasPaused: true });
-    await ends(story, handle, 'restarted');
-
-    set({ approval: { dead: 0 } });
-    await handle.signal('faultsObserved', { faults: [crash()] });
-    const recovery = await recovering(story, handle, 'waiting for approval');
-    await handle.executeUpdate('pause', { args: [ada] });
-    await eventually(
-      () => recovery.query<RecoveryStatus>('status'),
-      (seen) => seen.phase === 'held' && seen.because.includes('paused by ada'),
-    );
-    await handle.executeUpdate('resume', { args: [ada] });
-    await recovering(story, handle, 'waiting for approval');
-    await recovery.executeUpdate('approve', { args: [ada] });
-    await eventually(
-      () => story.cluster.records.length,
-      (count) => count === 2,
-    );
-    await story.ended(handle);
-  });
-
-  it('mode observe tells the whole plan and does nothing', async () => {
-    story.cluster.settings = settings({ recovery: quick });
-    trains(story);
-    const handle = await story.start();
-    await handle.signal('faultsObserved', { faults: [story.cluster.quarantined(degrading())] });
-    await ends(story, handle, 'refused');
-    const [record] = story.cluster.records;
-    expect(record?.timeline.map(({ what }) => what)).toEqual(
-      expect.arrayContaining(['would await a checkpoint (fresh)', 'would look for room', 'would restart the job']),
-    );
-    expect([story.cluster.stopped, story.cluster.captured]).toEqual([[], []]);
     await story.ended(handle);
   });
 });

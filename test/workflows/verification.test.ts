@@ -116,7 +116,7 @@ describe('a recovery that keeps evidence', () => {
     await handle.signal('faultsObserved', { faults: [story.cluster.quarantined(kernelFault())] });
     await last(story, handle, 'restarted');
     expect(story.cluster.stopped).toHaveLength(1);
-    expect(story.cluster.records[0]?.timeline.map(({ what, because }) => `${what}: ${because}`)).toContain('evidence kept: none: the store failed');
+    expect(story.cluster.records[0]?.timeline.map(({ what, because }) => `${what}: ${because}`)).toContain('evidence kept: none: it could not be kept');
     await story.ended(handle);
   });
 });

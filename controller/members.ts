@@ -1,4 +1,4 @@
-/** Which pods are there of each workload, whether they have a rank or not. */
+/** Sets of pods that are told of one by one: each pod is in one of them at most. */
 
 export interface Members {
   put(id: string, uid: string): void;

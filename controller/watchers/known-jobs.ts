@@ -1,0 +1,54 @@
+/** The jobs that are there, in memory, and which of them made which. Owner references are claims: only a job that has all that they say is the one. */
+
+import type { JobRef, JobView, PodRole } from '../../contract/jobs.ts';
+import { isSameJob, jobKey, jobKinds } from '../../kube/job-kinds/index.ts';
+import type { JobSeen } from '../../policy/job-watch.ts';
+
+export interface KnownJob extends JobView, JobSeen {
+  /** Whose success is the success of the job; absent where all have to succeed. */
+  readonly succeedsWith?: PodRole;
+  /** The job that made it: what happens to its pods is that one's business. */
+  readonly maker?: JobRef;
+}
+
+export interface KnownJobs {
+  /** Returns what was known of it before. */
+  put(job: KnownJob): KnownJob | undefined;
+  /** Returns what was known of it. */
+  remove(job: JobRef): KnownJob | undefined;
+  /** The job, or the one that it was made by, as far as that is there: the one that can be stopped. */
+  top(job: JobRef): KnownJob | undefined;
+  /** The job, and whatever it made, itself first. */
+  family(job: JobRef): readonly KnownJob[];
+  all(): readonly KnownJob[];
+}
+
+export function knowJobs(): KnownJobs {
+  const known = new Map<string, KnownJob>();
+
+  function put(job: KnownJob): KnownJob | undefined {
+    const before = known.get(jobKey(job.ref));
+    known.set(jobKey(job.ref), job);
+    return before;
+  }
+
+  function remove(ref: JobRef): KnownJob | undefined {
+    const before = known.get(jobKey(ref));
+    known.delete(jobKey(ref));
+    return before;
+  }
+
+  /** It ends, for makers only go up: see `makerOf`. */
+  function top(ref: JobRef): KnownJob | undefined {
+    const job = known.get(jobKey(ref));
+    return (job?.maker && top(job.maker)) ?? job;
+  }
+
+  function family(ref: JobRef): readonly KnownJob[] {
+    const job = known.get(jobKey(ref));
+    const made = jobKinds[ref.kind].owns ? [...known.values()].filter(({ maker }) => maker && isSameJob(maker, ref)) : [];
+    return [...(job ? [job] : []), ...made.flatMap((each) => family(each.ref))];
+  }
+
+  return { put, remove, top, family, all: () => [...known.values()] };
+}
