@@ -46,7 +46,8 @@ describe('training that stands still', () => {
       return pods.length === job.pods && pods.every(({ metadata }) => !old.has(metadata?.uid)) ? { found: true } : { missing: `${pods.length} pods` };
     });
     const second = startTrainer(live.world, job, { ...trains, from: first.checkpointStep });
-    const [record] = await live.settled(job).finally(() => second.stop());
+    const [record] = await live.settled(job);
+    await second.stop();
     expect(record).toMatchObject({ outcome: 'recovered', faults: [{ code: trainingHangs }], stops: [{ by: 'suspend' }] });
     expect(record?.progress?.after?.step).toBeGreaterThan(step);
     expect(violations(await live.facts(job))).toEqual([]);

@@ -166,7 +166,15 @@ export class FakeCluster {
       observeCapacity: async () => {
         if (this.room === 'unseen') throw toFailure(new KcoverError('kube.invalid', 'the nodes cannot be listed'));
         const needed = this.view?.podsExpected ?? 0;
-        return { needed, fit: needed, fitWithSpares: needed, spares: [], because: 'room everywhere', sizes: { now: needed, least: 1 }, ...this.room };
+        return {
+          needed,
+          fit: needed,
+          fitWithSpares: this.room.fit ?? needed,
+          spares: [],
+          because: 'room everywhere',
+          sizes: { now: needed, least: 1 },
+          ...this.room,
+        };
       },
       takeSpares: async ({ nodes }) => {
         this.sparesTaken.push(...nodes);
