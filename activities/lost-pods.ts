@@ -89,8 +89,6 @@ export async function forcePods(dependencies: Dependencies, request: StopRequest
 
 /** Without grace: ends by force whom `forced` does not name yet, among those that were asked to go since the first look, and adds them there. */
 export async function forceMore(dependencies: Dependencies, request: StopRequest, present: readonly V1Pod[], forced: AttemptPod[]): Promise<void> {
-  // Whoever has outlived its time was asked to go long since.
-  if (request.overtime) return;
   const known = wantedOf(request);
   const wished = new Set(request.force?.flatMap(({ uid }) => (known.has(uid) ? uid : [])));
   for (const { uid } of forced) wished.delete(uid);

@@ -42,7 +42,7 @@ export async function stopAttempt(dependencies: Dependencies, request: StopReque
         if (left.length > 0) return { kind: 'lost', because: 'mode is force', pods: left };
       }
       const waiting: Waiting = { request, pods, forced, deadline, now, signal };
-      const seen = await (request.noGrace ? goneByForce : goneOrLost)(dependencies, waiting);
+      const seen = await (request.noGrace && !request.overtime ? goneByForce : goneOrLost)(dependencies, waiting);
       const doubt = forced.length > 0 ? { forced } : {};
       if ('lost' in seen) return { kind: 'lost', because: becauseLost(seen.lost), pods: seen.lost, ...doubt };
       const { left } = seen;

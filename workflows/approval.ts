@@ -62,9 +62,12 @@ export class Approvals {
     return until;
   }
 
-  /** What was asked is no longer of interest. */
+  /** What was asked is no longer of interest: asked again, it is another question. */
   drop(name: string): void {
-    if (this.open === this.questions.get(name)) this.open = undefined;
+    const question = this.questions.get(name);
+    if (!question || question.answer) return;
+    if (this.open === question) this.open = undefined;
+    this.questions.delete(name);
   }
 
   /** Undefined when there is news first: the question stays, and may be answered meanwhile. */
@@ -73,7 +76,7 @@ export class Approvals {
     if (!question) throw new Error(`nobody was asked for ${name}`);
     await condition(() => question.answer !== undefined || isNews(), Math.max(1, question.until - Date.now()), { summary: short(`approval: ${because}`) });
     if (!question.answer && Date.now() >= question.until) {
-      this.drop(name);
+      if (this.open === question) this.open = undefined;
       const reason = `nobody answered within ${formatDuration(withinMs)}: that means ${otherwise}`;
       question.answer = { approved: otherwise === 'approve', by: 'kcover', reason, at: iso(Date.now()) };
     }
@@ -81,9 +84,14 @@ export class Approvals {
   }
 }
 
+/** The question stands no longer; its answer does. */
+const answered: Approval = { because: 'it was asked before', withinMs: 0, otherwise: 'deny' };
+
 export const approve: Step = async (preparing, { approval }) => {
-  if (approval) return askPerson(preparing, 'stop', approval);
-  preparing.approvals.drop('stop');
+  const { approvals } = preparing;
+  // Whoever said no is heard, whatever has come meanwhile.
+  if (approval || approvals.answerOf('stop')) return askPerson(preparing, 'stop', approval ?? answered);
+  approvals.drop('stop');
   return 'ready';
 };
 

@@ -147,7 +147,7 @@ export class IncidentMemory {
 
   checkpointSeen(attempt: number, result: CheckpointResult): void {
     this.checkpoints.push({ ...result, attempt });
-    this.isSaved = true;
+    this.isSaved = attempt > this.stops.length;
   }
 
   /** Training has gone on for long since: the next one counts. */

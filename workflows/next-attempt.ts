@@ -3,7 +3,9 @@
 import { patched } from '@temporalio/workflow';
 import type { Announcement } from '../contract/activities.ts';
 import type { eventReasons } from '../contract/ids.ts';
+import { trainingHangs } from '../contract/faults.ts';
 import type { AttemptPod } from '../contract/jobs.ts';
+import type { JobProgress } from '../contract/progress.ts';
 import type { Level } from '../contract/recovery-plan.ts';
 import type { AwaitResult, Outcome, RecoveryInput } from '../contract/recovery.ts';
 import type { IncidentMemory } from './incident-memory.ts';
@@ -34,6 +36,9 @@ export interface Following {
 
 /** `escalate`: what was restarted alone did not help, and why. */
 export type Followed = End | 'news' | { readonly escalate: string };
+
+/** It had said that it does something else than to make steps. */
+const isResting = ({ phase = 'training' }: JobProgress): boolean => phase !== 'training';
 
 type Running = Extract<AwaitResult, { kind: 'running' }>;
 
@@ -93,7 +98,8 @@ export async function followAttempt({ input, startedAt, memory, story, level, ev
 
     const { firstMs, stallMs, mostMs } = limits.verify;
     // Who stopped telling long before the fault does not begin again with the next attempt.
-    if (Date.parse(before.at) < startedAt - firstMs)
+    const rested = memory.hasSteps && (isResting(before) || memory.faults.some(({ code }) => code === trainingHangs));
+    if (!rested && Date.parse(before.at) < startedAt - firstMs)
       return { outcome: 'restarted', because: `${runs}, training is not verified: its progress was last told at ${before.at}`, ...there };
     story.happened('all pods run', runs);
     story.now('verifying', {

@@ -108,7 +108,11 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
         if (decision.plan) tellPlan(story, decision.plan);
         return decision;
       }
-      if (decision.kind === 'hold' && decision.inProcess && memory.hasSteps) {
+      if (decision.kind === 'hold' && decision.inProcess && !memory.hasSteps) {
+        memory.tried.push({ level: 'process', because: 'the incident was begun by an earlier version' });
+        continue;
+      }
+      if (decision.kind === 'hold' && decision.inProcess) {
         const end = await tryInProcess({ input, memory, story, event, isNews: () => memory.unanswered().length > fresh.length }, decision);
         if (!end) continue;
         memory.answer(fresh);

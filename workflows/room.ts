@@ -19,6 +19,7 @@ export const findRoom: Step = async (preparing, plan) => {
     story.happened('room unknown', 'nobody could look at the nodes');
     return 'ready';
   }
+  if (decision.kind !== 'ask') preparing.approvals.drop('capacity');
   switch (decision.kind) {
     case 'go':
       memory.hasRoom = true;

@@ -40,7 +40,7 @@ export async function stopAttempt(
     memory.mayForce(pods);
     story.happened(`deleting ${counted(pods)} by force`, because);
     const deadlineMs = Math.max(leastStopMs, until - Date.now());
-    const noGrace = isOvertime && { noGrace: true as const, ...(request.noGrace ? {} : { overtime: true as const }) };
+    const noGrace = forcing.noGrace && { noGrace: true as const, ...(request.noGrace ? {} : { overtime: true as const }) };
     result = await perform('stopAttempt', `delete ${counted(pods)} by force: ${because}`, { ...request, ...noGrace, force: memory.forcedNow(), deadlineMs });
     memory.wasForced(result.kind === 'interfered' ? [] : (result.forced ?? []));
   }

@@ -118,7 +118,7 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
     for (let news = memory.pauseNews.shift(); news; news = memory.pauseNews.shift()) {
       if (memory.incident?.started) await tellPause(memory.incident.incident, memory.paused);
       const message = `${news.what} by ${news.by}: ${news.reason}`;
-      void announce({ about: { kind: 'job', job }, type: 'Normal', reason: eventReasons.jobPaused, message, key: `${job.uid}/${iso(Date.now())}` });
+      void announce({ about: { kind: 'job', job }, type: 'Normal', reason: eventReasons.jobPaused, message, key: `${job.uid}/${iso(Date.now())}/${message}` });
     }
   }
 
@@ -186,7 +186,7 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
     });
     const told = decision.aside.filter((one) => one.tell);
     memory.setAside(decision.aside.map((one) => one.id));
-    if (told.length > 0 && hasSteps) await announceHang(told);
+    if (told.length > 0) await announceHang(told);
     if (decision.kind === 'paused') memory.waitForPause();
     if (decision.kind === 'wait') tell('waiting', decision.because, 'its time', decision.until);
     if (decision.kind === 'refuse') await refuse(decision);

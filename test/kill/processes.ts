@@ -2,6 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiProxy } from '../../testbed/api-proxy.ts';
+import { syncPods } from '../../testbed/kubelets.ts';
 import type { SimulatedNode } from '../../testbed/nodes.ts';
 import type { Server } from '../../testbed/servers/server.ts';
 import { until } from '../../testbed/until.ts';
@@ -21,8 +22,8 @@ export interface Stage {
   readonly live: LiveKcover;
   readonly servers: World['servers'];
   /**
-   * Ended and started with the API server and its store. The simulated kubelets must be: they may stop renewing their leases for so long that nodes
-   * count as dead, or forget a pod, which a real kubelet does not. An operator finds its way back by itself, but its watches may take a minute, in which it goes by what it remembers.
+   * Ended and started with the API server. The simulated kubelets must be: they may stop renewing their leases for so long that nodes count as dead,
+   * which a real kubelet does not. An operator finds its way back by itself, but its watches may take a minute, in which it goes by what it remembers.
    */
   readonly startedAlong?: readonly Server[];
   /** What kcover's roles reach the API through, where its answers are to be bad. */
@@ -56,11 +57,12 @@ export function killAndStart(stage: Stage, process: Server, pauseMs: number): Pr
   return turn(() => dieAndReturn(stage, process, pauseMs));
 }
 
-async function dieAndReturn({ servers, startedAlong = [] }: Stage, process: Server, pauseMs: number): Promise<void> {
+async function dieAndReturn({ live, servers, startedAlong = [] }: Stage, process: Server, pauseMs: number): Promise<void> {
   await process.kill('SIGKILL');
   await sleep(pauseMs);
   await process.start();
-  if (process !== servers.apiserver && process !== servers.etcd) return;
+  if (process === servers.apiserver || process === servers.etcd) void syncPods(live.world.api);
+  if (process !== servers.apiserver) return;
   await Promise.all(
     startedAlong.map(async (each) => {
       await each.kill('SIGKILL');
