@@ -54,3 +54,13 @@ export function attribute(info: WorkflowExecutionInfo, name: Exclude<SearchAttri
 
 /** `'text'`, for a visibility query. */
 export const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
+
+/** Undefined where Temporal knows no such workflow, or no longer. */
+export async function unlessGone<T>(asked: Promise<T>): Promise<T | undefined> {
+  try {
+    return await asked;
+  } catch (error) {
+    if (error instanceof KcoverError && error.code === 'not-found') return undefined;
+    throw error;
+  }
+}

@@ -3,14 +3,13 @@
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { defineSearchAttributeKey } from '@temporalio/common';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
-import { KcoverError } from '../../contract/errors.ts';
 import { nodeWorkflowId, searchAttributes, workflowTypes } from '../../contract/ids.ts';
 import { jobTitle } from '../../contract/jobs.ts';
 import type { NodeInput, NodeRecord } from '../../contract/nodes.ts';
 import type { IncidentRecord, RecoveryInput, RecoveryOutcome } from '../../contract/recovery.ts';
 import { inParallel } from '../../kube/parallel.ts';
 import { askTemporal } from '../temporal.ts';
-import { attribute, listWorkflows, quoted } from '../workflows.ts';
+import { attribute, listWorkflows, quoted, unlessGone } from '../workflows.ts';
 import { causeOf, fromRecord, type Incident, nodesOf, quarantineOf, settleQuarantines, type Wanted } from './incident.ts';
 
 const atOnce = 8;
@@ -57,15 +56,6 @@ async function readRecovery(client: Client, info: WorkflowExecutionInfo): Promis
 
 /** Lists are behind: what they still show may be deleted. */
 const forgotten = { outcome: 'unknown', because: 'Temporal no longer has its history' } as const;
-
-async function unlessGone<T>(asked: Promise<T>): Promise<T | undefined> {
-  try {
-    return await asked;
-  } catch (error) {
-    if (error instanceof KcoverError && error.code === 'not-found') return undefined;
-    throw error;
-  }
-}
 
 /** One that was ended from outside reported nothing. */
 const howItClosed = (

@@ -2,14 +2,13 @@
 
 import type { Client } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
-import { KcoverError } from '../../contract/errors.ts';
 import { clusterWorkflowId, jobWorkflowId, nodeWorkflowId } from '../../contract/ids.ts';
 import type { JobRef } from '../../contract/jobs.ts';
 import { type FaultsObserved, type OperatorWish, signals, updates } from '../../contract/messages.ts';
 import type { AttemptFacts, RecoveryInput, RecoveryOutcome, StopResult } from '../../contract/recovery.ts';
 import type { JobInput } from '../../contract/training-job.ts';
 import { askTemporal } from '../temporal.ts';
-import { statusOf } from '../workflows.ts';
+import { statusOf, unlessGone } from '../workflows.ts';
 import type { Known } from './facts.ts';
 import { foldJob, foldRecovery, type Moment } from './told.ts';
 
@@ -34,15 +33,6 @@ export async function readPermission(client: Client, nodes: readonly string[]): 
   const undecided = judged.flatMap((status) => (status?.phase === 'deciding' ? [{ node: status.node, because: status.because }] : []));
   const { paused } = cluster ?? {};
   return { undecided, ...(paused && { paused: { by: paused.by, reason: paused.reason } }) };
-}
-
-async function unlessGone<T>(asked: Promise<T>): Promise<T | undefined> {
-  try {
-    return await asked;
-  } catch (error) {
-    if (error instanceof KcoverError && error.code === 'not-found') return undefined;
-    throw error;
-  }
 }
 
 interface Read<Input> {
