@@ -99,6 +99,17 @@ describe('what must hold after an incident', () => {
     expect(violations({ ...good, records: [{ ...record, outcome: 'recovered', progress }] })).toEqual([]);
   });
 
+  it('takes the word of an attempt that trained before a worker saw that the stop by deletion was over', () => {
+    const deleted = write({ ...deletion('old'), at: new Date('2026-11-21T07:00:10.000Z') });
+    const stops = record.stops.map((stop) => ({ ...stop, by: 'pods' as const }));
+    const provedAt = (at: string): Partial<StoryFacts> => ({
+      writes: [deleted],
+      records: [{ ...record, outcome: 'recovered', stops, progress: { before, after: { step: 11, at } } }],
+    });
+    expect(violations({ ...good, ...provedAt('2026-11-21T07:00:20.000Z') })).toEqual([]);
+    expect(violations({ ...good, ...provedAt('2026-11-21T07:00:09.000Z') })).not.toEqual([]);
+  });
+
   it('allows a pod that came to a quarantined node to be deleted alone', () => {
     const strayed = pod('strayed', { created: 25, gone: 28, node: 'gpu-0', ready: false });
     expect(violations({ ...good, pods: [...good.pods, strayed], writes: [suspend, deletion('strayed')] })).toEqual([]);

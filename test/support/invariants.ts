@@ -112,13 +112,24 @@ function oneRecordEach({ records, recoveries }: StoryFacts): string[] {
 }
 
 /** `recovered` is said of training that was seen beyond the last step before the fault, by what was told after the last stop. */
-function provedWhatItSays({ records }: StoryFacts): string[] {
+function provedWhatItSays({ records, writes }: StoryFacts): string[] {
   return records.flatMap(({ incident, outcome, progress, stops }) => {
     if (outcome !== 'recovered') return [];
     const { before, after } = progress ?? {};
-    const proved = before !== undefined && after !== undefined && after.step > before.step && after.at >= (stops.at(-1)?.at ?? '');
+    const proved = before !== undefined && after !== undefined && after.step > before.step && Date.parse(after.at) >= stoppedAt(stops.at(-1), writes);
     return proved ? [] : [`${incident} says recovered, from ${JSON.stringify(before)} to ${JSON.stringify(after)}`];
   });
+}
+
+/**
+ * From when on the old attempt was no longer whole, ms. A stop is over when a worker saw that it was, and only a suspend holds the next attempt back
+ * until then: after deletions that attempt may have trained for as long as the worker was away, so it is their own time that counts.
+ */
+function stoppedAt(stop: IncidentRecord['stops'][number] | undefined, writes: readonly Write[]): number {
+  if (!stop) return 0;
+  const uids = new Set(stop.pods.map(({ uid }) => uid));
+  const deleted = writes.filter((write) => write.code < 300 && write.deleted.some((uid) => uids.has(uid))).map(({ at }) => at.getTime());
+  return stop.by === 'suspend' || deleted.length === 0 ? Date.parse(stop.at) : Math.max(...deleted);
 }
 
 const repeated = (texts: readonly string[]): string[] => [...new Set(texts.filter((text, index) => texts.indexOf(text) !== index))];
