@@ -28,3 +28,12 @@ export function oneAtATime<Item, Answer>(callForMany: (items: readonly Item[]) =
   );
   return (item) => loader.load(item);
 }
+
+/** A read that all who ask for it while one is under way share the next of: no answer is older than its question. */
+export function together<Answer>(read: () => Promise<Answer>): () => Promise<Answer> {
+  const ask = oneAtATime<true, Answer>(async (asked) => {
+    const answer = await read();
+    return asked.map(() => answer);
+  });
+  return () => ask(true);
+}

@@ -12,15 +12,33 @@ import { added, amountsOf, requestsOf } from './pod-requests.ts';
 import { belongsTo, listMatchingPods } from './pods.ts';
 import { pagesOf } from './requests.ts';
 
+/** A pod that holds something on a node. */
+interface BoundPod extends Pick<V1Pod, 'metadata'> {
+  readonly node: string;
+  readonly requests: Amounts;
+}
+
+/** Every node as if nothing were on it, and everything that is. */
+export interface Census {
+  readonly nodes: readonly NodeRoom[];
+  readonly pods: readonly BoundPod[];
+}
+
+export async function takeCensus(kube: Kube): Promise<Census> {
+  const [nodes, pods] = await Promise.all([readNodes(kube), readBoundPods(kube)]);
+  return { nodes, pods };
+}
+
 /** Room for the pods of these UIDs, or for all of the job: as if they were not there now. Undefined when the job is gone. */
-export async function readRoom(kube: Kube, job: JobRef, pods: readonly string[] | undefined): Promise<Room | undefined> {
+export async function readRoom(kube: Kube, census: () => Promise<Census>, job: JobRef, pods: readonly string[] | undefined): Promise<Room | undefined> {
   // Where it made another job of its templates, that one has them whole.
   const theirs = (await jobWithPods(kube, job)) ?? job;
   const object = await readJobObject(kube, theirs);
   if (!object) return undefined;
   const shapes = pods ? shapesOfPods(theirs, await listMatchingPods(kube, theirs), new Set(pods)) : shapesOf(theirs, object);
   const keepsAway = shapes.some(({ apart }) => apart.length > 0);
-  const [nodes, loads] = await Promise.all([readNodes(kube), readLoads(kube, whoGoes(theirs, pods), keepsAway ? job.namespace : undefined)]);
+  const { nodes, pods: bound } = await census();
+  const loads = loadsOf(bound, whoGoes(theirs, pods), keepsAway ? job.namespace : undefined);
   const sizes = jobKinds[job.kind].reshaping?.sizes(object);
   return { nodes: nodes.map((node) => ({ ...node, ...loads.get(node.name) })), shapes, ...(sizes && { sizes }) };
 }
@@ -28,7 +46,7 @@ export async function readRoom(kube: Kube, job: JobRef, pods: readonly string[] 
 /** Who makes room: the pods of these UIDs, or all of the job; in other namespaces nobody, whatever owner they name. */
 export const whoGoes =
   (job: JobRef, pods: readonly string[] | undefined) =>
-  (pod: V1Pod): boolean =>
+  (pod: Pick<V1Pod, 'metadata'>): boolean =>
     pod.metadata?.namespace === job.namespace && (pods ? pods.includes(pod.metadata.uid ?? '') : belongsTo(job, pod));
 
 async function readNodes(kube: Kube): Promise<NodeRoom[]> {
@@ -55,18 +73,27 @@ export function nodeRoom(node: V1Node): NodeRoom {
 
 type Load = Pick<NodeRoom, 'used' | 'podLabels'>;
 
-/** By node; of pods in `namespace` their labels too. Pods that ended hold nothing, and the server leaves them out. */
-async function readLoads(kube: Kube, goes: (pod: V1Pod) => boolean, namespace: string | undefined): Promise<ReadonlyMap<string, Load>> {
-  const loads = new Map<string, { used: Amounts; podLabels: Labels[] }>();
+/** Pods that ended hold nothing, and the server leaves them out. Little is kept of each: a cluster may have very many. */
+async function readBoundPods(kube: Kube): Promise<BoundPod[]> {
+  const pods: BoundPod[] = [];
   const query = { fieldSelector: 'status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!=' };
-  for await (const page of pagesOf<V1Pod>(kube, '/api/v1/pods', query, 'list the pods of all nodes')) {
-    for (const pod of page.filter((one) => !goes(one))) {
-      const node = pod.spec?.nodeName ?? '';
-      const load = loads.get(node) ?? { used: {}, podLabels: [] };
-      load.used = added(load.used, requestsOf(pod.spec));
-      if (namespace !== undefined && pod.metadata?.namespace === namespace) load.podLabels.push(pod.metadata.labels ?? {});
-      loads.set(node, load);
-    }
+  for await (const page of pagesOf<V1Pod>(kube, '/api/v1/pods', query, 'list the pods of all nodes')) pods.push(...page.map(boundPod));
+  return pods;
+}
+
+function boundPod({ metadata, spec }: V1Pod): BoundPod {
+  const { namespace = '', uid = '', labels = {}, ownerReferences = [] } = metadata ?? {};
+  return { metadata: { namespace, uid, labels, ownerReferences }, node: spec?.nodeName ?? '', requests: requestsOf(spec) };
+}
+
+/** By node, without those that go; of pods in `namespace` their labels too. */
+function loadsOf(pods: readonly BoundPod[], goes: (pod: BoundPod) => boolean, namespace: string | undefined): ReadonlyMap<string, Load> {
+  const loads = new Map<string, { used: Amounts; podLabels: Labels[] }>();
+  for (const { metadata, node, requests } of pods.filter((pod) => !goes(pod))) {
+    const load = loads.get(node) ?? { used: {}, podLabels: [] };
+    load.used = added(load.used, requests);
+    if (namespace !== undefined && metadata?.namespace === namespace) load.podLabels.push(metadata.labels ?? {});
+    loads.set(node, load);
   }
   return loads;
 }

@@ -16,9 +16,9 @@ const pair = ([name, value]: [string, string | readonly string[]]): SearchAttrib
 export const attributePairs = (attributes: Attributes): SearchAttributePair[] =>
   Object.entries(attributes).flatMap(([name, value]) => (value === undefined ? [] : [pair([name, value])]));
 
-/** Writes only what changed: every upsert is an event. */
-export function attributeWriter(): (attributes: Attributes) => void {
-  const written = new Map<string, string>();
+/** Writes only what changed since the start, which wrote `given`: every upsert is an event. */
+export function attributeWriter(given: Attributes = {}): (attributes: Attributes) => void {
+  const written = new Map(Object.entries(given).map(([name, value]) => [name, String(value)]));
   return (attributes) => {
     const changed = Object.entries(attributes).filter(([name, value]) => value !== undefined && written.get(name) !== String(value)) as [string, string][];
     if (changed.length === 0) return;

@@ -11,6 +11,7 @@ import { attributePairs } from './attributes.ts';
 import { nodesOf } from './faults.ts';
 import { perform, short, tolerate } from './proxies.ts';
 import { recovery } from './recovery.ts';
+import { firstPhase } from './story.ts';
 
 /** Starts it, or finds it started. It lives on when the job's workflow continues as new. */
 export async function startRecovery(job: JobRef, open: OpenIncident, faults: readonly Fault[], limits: RecoveryLimits, paused?: Held): Promise<void> {
@@ -25,7 +26,7 @@ export async function startRecovery(job: JobRef, open: OpenIncident, faults: rea
       typedSearchAttributes: attributePairs({
         KcoverNamespace: job.namespace,
         KcoverJob: job.name,
-        KcoverPhase: 'deciding',
+        ...firstPhase,
         KcoverFault: faults[0]?.code ?? 'operator/recover',
         KcoverNode: nodesOf(faults).slice(0, 20),
       }),

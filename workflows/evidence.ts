@@ -1,13 +1,18 @@
 import { patched } from '@temporalio/workflow';
 import { counted } from './incident-memory.ts';
-import type { Prepared, Preparing } from './preparing.ts';
+import type { Preparing, Step } from './preparing.ts';
 import { perform, tolerate } from './proxies.ts';
 
-/** Once for each attempt, before anything of it is deleted. */
-export async function captureEvidence({ input: { incident, job, limits }, memory, story, facts: { pods } }: Preparing): Promise<Prepared> {
+export const captureEvidence: Step = async (preparing) => {
+  await keepEvidence(preparing);
+  return 'ready';
+};
+
+/** Once for each attempt, before anything of it is deleted: false when that was done before, or is not wanted. */
+export async function keepEvidence({ input: { incident, job, limits }, memory, story, facts: { pods } }: Preparing): Promise<boolean> {
   const attempt = memory.stops.length + 1;
   const deadlineMs = limits.evidenceMs ?? 0;
-  if (deadlineMs === 0 || !memory.isFirst('evidence') || !(memory.hasSteps || patched('evidence'))) return 'ready';
+  if (deadlineMs === 0 || !memory.isFirst('evidence') || !(memory.hasSteps || patched('evidence'))) return false;
   story.now('capturing evidence', { because: `${counted(pods)} are about to be stopped`, waitingFor: 'their logs', until: Date.now() + deadlineMs });
   const kernel = memory.kernelLines();
   const request = { incident, attempt, job, pods: memory.failingFirst(pods), nodes: memory.nodes(), ...(kernel.length > 0 && { kernel }), deadlineMs };
@@ -17,5 +22,5 @@ export async function captureEvidence({ input: { incident, job, limits }, memory
     'evidence kept',
     kept ? `${kept.ranks} of ${kept.of} ranks, ${kept.bytes} bytes in ${kept.address}${kept.because ? `: ${kept.because}` : ''}` : 'none: it could not be kept',
   );
-  return 'stale';
+  return true;
 }

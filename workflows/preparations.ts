@@ -3,26 +3,27 @@
 import type { RecoveryPlan } from '../contract/recovery-plan.ts';
 import { approve } from './approval.ts';
 import { saveFirst } from './checkpoint.ts';
-import { captureEvidence } from './evidence.ts';
+import { captureEvidence, keepEvidence } from './evidence.ts';
 import type { Prepared, Preparing, Step } from './preparing.ts';
 import { findRoom } from './room.ts';
 import type { Story } from './story.ts';
 
 const steps: readonly Step[] = [approve, captureEvidence, saveFirst, findRoom];
 
-/** Goes through the steps until one of them wants another look, or the end. */
-export async function prepare(preparing: Preparing): Promise<Exclude<Prepared, 'stale'>> {
-  const { plan } = preparing.decision;
+/** What was seen no longer ago still holds: the stop looks itself whether job and pods are those that it was decided for. ms */
+const freshMs = 2000;
+
+/** Goes through the steps until one of them wants another look, or the end; and looks again at what they let grow old. */
+export async function prepare(preparing: Preparing): Promise<Prepared> {
+  const { plan, at } = preparing.decision;
   // Decisions of earlier versions have no plan, and their recoveries only kept evidence.
-  if (!plan || !preparing.memory.hasSteps) return (await captureEvidence(preparing)) === 'stale' ? 'look again' : 'ready';
-  let isStale = false;
+  if (!plan || !preparing.memory.hasSteps) return (await keepEvidence(preparing)) ? 'look again' : 'ready';
   if (preparing.memory.isFirst('plan')) for (const each of plan.ignored) preparing.story.happened('ignored', each);
   for (const step of steps) {
     const prepared = await step(preparing, plan);
-    if (prepared === 'stale') isStale = true;
-    else if (prepared !== 'ready') return prepared;
+    if (prepared !== 'ready') return prepared;
   }
-  return isStale || preparing.isNews() ? 'look again' : 'ready';
+  return Date.now() - at > freshMs || preparing.isNews() ? 'look again' : 'ready';
 }
 
 /** What would have been done, where nothing may be. */

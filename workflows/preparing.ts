@@ -22,9 +22,7 @@ export interface Preparing {
   readonly isNews: () => boolean;
 }
 
-/**
- * `look again`: it took its time, and a fault, a pause or a release may have come meanwhile. `stale`: the same, but what comes next does not depend on that.
- */
-export type Prepared = 'ready' | 'stale' | 'look again' | End;
+/** `look again`: something came, or may have come meanwhile, on which what comes next depends. */
+export type Prepared = 'ready' | 'look again' | End;
 
 export type Step = (preparing: Preparing, plan: RecoveryPlan) => Promise<Prepared>;

@@ -24,7 +24,7 @@ import { type End, followAttempt, type Following } from './next-attempt.ts';
 import { prepare, tellPlan } from './preparations.ts';
 import { heldOf } from './wishes.ts';
 import { resume, stop } from './stop.ts';
-import { openStory } from './story.ts';
+import { firstPhase, openStory } from './story.ts';
 
 type Decided<Kind extends RecoveryDecision['kind']> = Extract<RecoveryDecision, { kind: Kind }>;
 
@@ -45,7 +45,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
   const memory = new IncidentMemory(input.faults, patched('steps'));
   const approvals = new Approvals(incident);
   memory.paused = input.paused;
-  const story = openStory(job, incident);
+  const story = openStory(job, incident, memory.hasSteps ? firstPhase : {});
   const write = attributeWriter();
   let holds = 0;
   let heldSince: { held?: number; blind?: number } = {};
@@ -65,6 +65,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
       .slice(0, 20)
       .map(({ id, code, message, node, hold }) => ({ id, code, message, ...(node ? { node } : {}), ...(hold ? { hold } : {}) })),
     ...story.status(),
+    ...approvals.status(),
   }));
 
   for (const fault of memory.faults.slice(0, 5)) story.happened('fault', sentence(fault));
@@ -198,7 +199,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
     };
     const times = { startedAt: iso(startedAt), endedAt: iso(Date.now()) };
     const what = { ...memory.document(), runningPods: pods, timeline: story.timeline };
-    const answers = approvals.given();
+    const answers = approvals.close();
     const record: IncidentRecord = { schema: 1, incident, job, outcome, because, ...times, ...what, ...(answers.length > 0 && { approvals: answers }) };
     const good = outcome === 'restarted' || outcome === 'recovered';
     const reason = outcome === 'refused' ? 'recoveryRefused' : outcome === 'recovered' ? 'recovered' : good ? 'restarted' : 'recoveryEnded';

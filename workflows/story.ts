@@ -1,6 +1,6 @@
 import { jobTitle, type JobRef } from '../contract/jobs.ts';
 import type { Moment, RecoveryPhase, RecoveryStatus } from '../contract/recovery.ts';
-import { attributeWriter, iso, showDetails } from './attributes.ts';
+import { type Attributes, attributeWriter, iso, showDetails } from './attributes.ts';
 
 /** What a recovery says of itself while it runs: phase, reason, what it waits for and until when, and what happened so far. */
 export interface Story {
@@ -10,9 +10,13 @@ export interface Story {
   status(): Pick<RecoveryStatus, 'phase' | 'because' | 'waitingFor' | 'since' | 'until' | 'timeline'>;
 }
 
-export function openStory(job: JobRef, incident: string): Story {
+/** What a recovery is started with. */
+export const firstPhase = { KcoverPhase: 'deciding' } as const satisfies Attributes;
+
+/** `given`: the search attributes that the workflow was started with. */
+export function openStory(job: JobRef, incident: string, given: Attributes = {}): Story {
   const timeline: Moment[] = [];
-  const write = attributeWriter();
+  const write = attributeWriter(given);
   let current: Pick<RecoveryStatus, 'phase' | 'because' | 'waitingFor' | 'since' | 'until'> = {
     phase: 'deciding',
     because: '',

@@ -2,7 +2,7 @@
 
 import type { WorkerSettings } from '../../contract/settings.schema.ts';
 import type { Kube } from '../../kube/connection.ts';
-import { readRoom } from '../../kube/capacity.ts';
+import { readRoom, takeCensus } from '../../kube/capacity.ts';
 import { capacityOf } from '../../policy/placement.ts';
 import type { PlanFacts } from './facts.ts';
 import { judgeImagined } from './imagined-node.ts';
@@ -13,7 +13,7 @@ export async function withRoom(kube: Kube, facts: PlanFacts, settings: WorkerSet
   const { recovery } = planOf(facts, settings).decisions;
   const plan = recovery?.kind === 'stop' || recovery?.kind === 'end' ? recovery.plan : undefined;
   if (!plan?.capacity) return facts;
-  const room = await readRoom(kube, facts.attempt.job.ref, plan.level.name === 'pod' ? plan.level.pods : undefined);
+  const room = await readRoom(kube, () => takeCensus(kube), facts.attempt.job.ref, plan.level.name === 'pod' ? plan.level.pods : undefined);
   if (!room) return facts;
   const out = new Set(judgeImagined(facts, settings).facts.attempt.nodes.flatMap(({ name, ready, taint }) => (ready && !taint ? [] : [name])));
   const nodes = room.nodes.map((node) => (out.has(node.name) ? { ...node, ready: false } : node));

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { oneAtATime } from '../../activities/lane.ts';
+import { oneAtATime, together } from '../../activities/lane.ts';
 
 describe('a lane', () => {
   it('has one call under way and puts what arrives meanwhile into the next', async () => {
@@ -49,6 +49,24 @@ describe('a lane', () => {
     const items = Array.from({ length: 250 }, (_, index) => index);
     expect(await Promise.all(items.map(ask))).toEqual(items);
     expect(sizes).toEqual([100, 100, 50]);
+  });
+
+  it('shares a read among all who ask while another is under way, and gives nobody an answer that is older than the question', async () => {
+    let reads = 0;
+    const gates: (() => void)[] = [];
+    const look = together(async () => {
+      const number = ++reads;
+      await new Promise<void>((resolve) => gates.push(resolve));
+      return number;
+    });
+    const first = look();
+    await turn();
+    const later = [look(), look(), look()];
+    gates.shift()?.();
+    expect(await first).toBe(1);
+    await turn();
+    gates.shift()?.();
+    expect(await Promise.all(later)).toEqual([2, 2, 2]);
   });
 });
 
