@@ -120,7 +120,8 @@ async function gatherLog(gathering: Gathering, log: RankLog, kubelets: Kubelets)
       throw error;
     });
     kubelets.answered();
-    if (found === undefined) return;
+    // What was there when the pods were listed may have been cleaned up, or have gone with its pod.
+    if (found === undefined) throw new Missed('there are none');
     const name = `${rank.stem}_${plainOr(container, 0)}${previous ? '_previous' : ''}.log`;
     await gathering.into.log({ file: name, what, pod: rank.name, container }, found.text, found.cut);
   });

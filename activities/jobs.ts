@@ -2,10 +2,8 @@
 
 import type { V1Pod } from '@kubernetes/client-node';
 import type { Activities } from '../contract/activities.ts';
-import { type Fault, faultLimits, nodeNotReady } from '../contract/faults.ts';
+import { nodeNotReady } from '../contract/faults.ts';
 import { type JobRef } from '../contract/jobs.ts';
-import { type FaultsObserved, signals } from '../contract/messages.ts';
-import { searchAttributePairs } from '../contract/search-attributes.ts';
 import { jobStart } from '../contract/starts.ts';
 import type { Kube } from '../kube/connection.ts';
 import { controllingJob } from '../kube/job-kinds/index.ts';
@@ -14,6 +12,7 @@ import { topJob } from '../kube/made-jobs.ts';
 import { inParallel } from '../kube/parallel.ts';
 import { podsOnNode } from '../kube/pods.ts';
 import type { Dependencies } from './dependencies.ts';
+import { tellFaults } from './fault-signal.ts';
 
 type Jobs = Pick<Activities, 'observeJob' | 'resumeJob' | 'acknowledgeWish' | 'tellJobs'>;
 
@@ -23,19 +22,6 @@ export function jobActivities({ kube, settings, temporal }: Dependencies): Jobs 
   async function isWatched(job: JobRef): Promise<boolean> {
     const view = await readJob(kube, job, taint);
     return view !== undefined && view.optedIn && !view.finished;
-  }
-
-  async function tell(job: JobRef, faults: readonly Fault[]): Promise<void> {
-    const { workflowType, attributes, ...start } = jobStart(job, settings.temporal.taskQueue);
-    for (let from = 0; from < faults.length; from += faultLimits.perSignal) {
-      const batch: FaultsObserved = { faults: faults.slice(from, from + faultLimits.perSignal) };
-      await temporal().workflow.signalWithStart(workflowType, {
-        ...start,
-        typedSearchAttributes: searchAttributePairs(attributes),
-        signal: signals.faultsObserved,
-        signalArgs: [batch],
-      });
-    }
   }
 
   return {
@@ -49,7 +35,7 @@ export function jobActivities({ kube, settings, temporal }: Dependencies): Jobs 
       const told = await inParallel(jobs, async ({ job, made }) => {
         const concerned = faults.filter((fault) => fault.job === undefined || fault.job === job.uid || made.includes(fault.job));
         if (concerned.length === 0 || !(await isWatched(job))) return [];
-        await tell(job, concerned);
+        await tellFaults(temporal(), jobStart(job, settings.temporal.taskQueue), concerned);
         return [job];
       });
       return told.flat();

@@ -3,29 +3,18 @@
 import type { Activities } from '../contract/activities.ts';
 import type { Fault } from '../contract/faults.ts';
 import { annotations } from '../contract/ids.ts';
-import { type FaultsObserved, signals } from '../contract/messages.ts';
 import type { Workload } from '../contract/preflight.ts';
-import { searchAttributePairs } from '../contract/search-attributes.ts';
 import { nodeStart } from '../contract/starts.ts';
 import { annotateJob, readJob } from '../kube/jobs.ts';
 import { topJob } from '../kube/made-jobs.ts';
-import { inParallel } from '../kube/parallel.ts';
 import { hasPreflightPods } from '../kube/preflight-pods.ts';
 import type { Dependencies } from './dependencies.ts';
+import { tellFaults } from './fault-signal.ts';
 
 type Preflight = Pick<Activities, 'tellNodes' | 'observeWorkload' | 'noteVerdict'>;
 
-export function preflightActivities({ kube, settings, temporal, log }: Dependencies): Preflight {
-  async function tell(fault: Fault): Promise<void> {
-    const { workflowType, attributes, ...start } = nodeStart(fault.node ?? '', settings.temporal.taskQueue);
-    const signalled: FaultsObserved = { faults: [fault] };
-    await temporal().workflow.signalWithStart(workflowType, {
-      ...start,
-      typedSearchAttributes: searchAttributePairs(attributes),
-      signal: signals.faultsObserved,
-      signalArgs: [signalled],
-    });
-  }
+export function preflightActivities({ kube, settings, temporal, log }: Pick<Dependencies, 'kube' | 'settings' | 'temporal' | 'log'>): Preflight {
+  const tell = (fault: Fault) => tellFaults(temporal(), nodeStart(fault.node ?? '', settings.temporal.taskQueue), [fault]);
 
   async function observe(workload: Workload): ReturnType<Preflight['observeWorkload']> {
     if (workload.job === undefined) {
@@ -39,20 +28,30 @@ export function preflightActivities({ kube, settings, temporal, log }: Dependenc
   }
 
   return {
+    // All at the same moment, whoever is slow to answer: the job of several of these nodes should hear of all of them before it is stopped for one.
     tellNodes: async ({ faults }) => {
-      const untold = await inParallel(faults, (fault) =>
-        tell(fault).then(
-          () => [],
-          (error: unknown) => {
-            log.warn({ err: error, node: fault.node, fault: fault.id }, 'a node could not be told');
-            return [fault.id];
-          },
+      const refused = await Promise.all(
+        faults.map((fault) =>
+          tell(fault).then(
+            () => [],
+            (error: unknown) => {
+              log.warn({ err: error, node: fault.node, fault: fault.id }, 'a node could not be told');
+              return [{ id: fault.id, because: sentenceOf(error) }];
+            },
+          ),
         ),
       );
-      return { untold: untold.flat() };
+      const [first, ...others] = refused.flat();
+      return first ? { untold: [first, ...others].map(({ id }) => id), because: first.because } : { untold: [] };
     },
     observeWorkload: ({ workload }) => observe(workload),
     // Who only observes writes nothing.
     noteVerdict: async ({ job, note }) => (settings.mode === 'observe' ? undefined : annotateJob(kube, job, { [annotations.preflight]: JSON.stringify(note) })),
   };
+}
+
+/** What Temporal's client says stands in the cause. */
+function sentenceOf(error: unknown): string {
+  const said = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  return (said instanceof Error ? said.message : String(said)).slice(0, 200);
 }

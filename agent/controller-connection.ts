@@ -2,7 +2,7 @@
 
 import { readFile } from 'node:fs/promises';
 import { Agent, fetch } from 'undici';
-import { type PreflightFileAnswer, preflightPath, type PreflightFiles } from '../contract/preflight.ts';
+import { type PreflightFileAnswer, preflightPath, type PreflightFiles } from '../contract/preflight-files.ts';
 import { type ProgressAnswer, progressPath, type ProgressFiles } from '../contract/progress.ts';
 import { type Rejection, rejections, reportPath, type ReportBatch } from '../contract/reports.ts';
 import type { AgentSettings } from '../contract/settings.schema.ts';

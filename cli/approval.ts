@@ -1,39 +1,73 @@
-/** A person's answer to a recovery that asks: by its id, or by the job that it is about. */
+/** A person's answer to a recovery that asks: by its id, or by the job that it is about. It goes to one question, and never to the next. */
 
+import type { Client } from '@temporalio/client';
 import { KcoverError } from '../contract/errors.ts';
 import { jobWorkflowId } from '../contract/ids.ts';
 import { jobTitle } from '../contract/jobs.ts';
-import { updates } from '../contract/messages.ts';
+import { type ApprovalWish, type OperatorWish, updates } from '../contract/messages.ts';
+import type { Question } from '../contract/recovery-plan.ts';
+import { clockTime } from './clock.ts';
 import { type CommandEntry, sharedOptions, type Surroundings, type Typed } from './command.ts';
 import { commandFor, notWatched } from './job-wish.ts';
-import type { Answer } from './output.ts';
+import { type Answer, properties } from './output.ts';
 
 /** Arguments, options and endings that both answers share. */
 export const approvalParts = {
   arguments: [{ name: '<incident>', describe: 'Id of the recovery, as kcover status prints it; or its job, such as pytorchjob/llm' }],
-  options: [sharedOptions.reason, sharedOptions.namespace, sharedOptions.kubeconfig, sharedOptions.output],
+  options: [
+    sharedOptions.reason,
+    { flags: '--question <id>', describe: 'Answer this question and no other, as kcover status prints it; otherwise what is asked now' },
+    sharedOptions.namespace,
+    sharedOptions.kubeconfig,
+    sharedOptions.output,
+  ],
   exits: ['refused', 'notFound', 'unreachable'],
 } as const satisfies Partial<CommandEntry>;
 
-interface ApprovalAnswer {
+/** What was answered, and how. */
+export interface ApprovalAnswer {
   readonly incident: string;
   readonly approved: boolean;
+  readonly question: Question;
 }
 
-/** Throws `refused` when the recovery asks nothing, `not-found` when none is open. */
+/** Throws `refused` when the recovery asks nothing, or something else than what is answered; `not-found` when none is open. */
 export async function answerRecovery(typed: Typed, surroundings: Surroundings, update: 'approve' | 'deny'): Promise<Answer> {
   const { wish } = await import('./workflows.ts');
-  const { environment, session } = surroundings;
+  const { environment, session, now } = surroundings;
   const incident = await incidentTyped(typed, surroundings);
   const client = await session.temporal();
   const said = { by: environment.user, reason: typed.value('reason') };
-  const answer = await wish<ApprovalAnswer>(client, incident, updates[update], said).catch((error: unknown) => {
+  try {
+    const question = typed.option('question') ?? (await questionOf(client, incident));
+    const wished: ApprovalWish = { ...said, question };
+    const answer = await wish<ApprovalAnswer>(client, incident, updates[update], wished);
+    return { data: { ...answer, ...said }, text: describeAnswer(answer, said, now) };
+  } catch (error) {
     throw explained(error, incident);
-  });
-  return {
-    data: { ...answer, ...said },
-    text: `${answer.incident}: ${answer.approved ? 'approved' : 'denied'} by ${said.by}: ${said.reason}`,
-  };
+  }
+}
+
+/** What was asked, and what was said to it. */
+export function describeAnswer({ incident, approved, question }: ApprovalAnswer, { by, reason }: OperatorWish, now: number): string {
+  return [
+    incident,
+    properties([
+      ['asked', question.because],
+      ['question', question.id],
+      ['silence', `would have meant ${question.otherwise} from ${clockTime(question.until, now)} on`],
+      [approved ? 'approved' : 'denied', `by ${by}: ${reason}`],
+    ]),
+  ].join('\n');
+}
+
+/** Id of what is asked now. */
+async function questionOf(client: Client, incident: string): Promise<string> {
+  const { statusOf } = await import('./workflows.ts');
+  const { phase, question } = await statusOf(client, 'recovery', incident);
+  if (question) return question.id;
+  if (phase === 'ended') throw new KcoverError('not-found', 'it has ended');
+  throw new KcoverError('refused', 'nothing is asked: this recovery waits for no approval');
 }
 
 async function incidentTyped(typed: Typed, surroundings: Surroundings): Promise<string> {

@@ -8,7 +8,7 @@ import { type SearchAttribute, searchAttributes } from '../contract/ids.ts';
 import { KcoverError } from '../contract/errors.ts';
 import { notReady, type OperatorWish, statusQuery } from '../contract/messages.ts';
 import type { NodeStatus } from '../contract/nodes.ts';
-import type { PreflightStatus } from '../contract/preflight.ts';
+import type { PreflightStatus } from '../contract/preflight-runs.ts';
 import type { RecoveryStatus } from '../contract/recovery.ts';
 import type { JobStatus } from '../contract/training-job.ts';
 import { askTemporal } from './temporal.ts';

@@ -10,7 +10,8 @@ import type { Fault } from './faults.ts';
 import type { EventReason } from './ids.ts';
 import type { JobRef, JobView, StopMethod } from './jobs.ts';
 import type { NodeRecord, NodeView, Quarantined } from './nodes.ts';
-import type { CollectionDecision, JudgementRequest, PreflightDecision, PreflightNote, Workload } from './preflight.ts';
+import type { CollectionDecision, JudgementRequest, PreflightDecision, Workload } from './preflight.ts';
+import type { PreflightNote } from './preflight-runs.ts';
 import type { VerifyRequest, VerifyResult } from './progress.ts';
 import type {
   CapacityDecision,
@@ -167,8 +168,8 @@ export interface Activities {
   /** Removes the need-recovery label. */
   acknowledgeWish(request: { readonly job: JobRef }): Promise<void>;
 
-  /** Tells each fault to the workflow of its node, which is started where none runs; returns the ids of those that Temporal did not take. */
-  tellNodes(request: { readonly faults: readonly Fault[] }): Promise<{ readonly untold: readonly string[] }>;
+  /** Tells each fault to the workflow of its node, which is started where none runs; returns the ids of those that Temporal did not take, and why the first was not. */
+  tellNodes(request: { readonly faults: readonly Fault[] }): Promise<{ readonly untold: readonly string[]; readonly because?: string }>;
   /** Whether the workload is still there to be tested, and is restarted when its nodes are quarantined. */
   observeWorkload(request: { readonly workload: Workload }): Promise<WorkloadSeen>;
   /** Leaves the verdict on the job; nothing to do when the job is gone. */

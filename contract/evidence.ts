@@ -18,7 +18,7 @@ export interface EvidenceRequest {
   readonly incident: string;
   readonly attempt: number;
   readonly job: JobRef;
-  /** Failing ranks first. */
+  /** Each UID once, failing ranks first: those that run, those that somebody asked to go, and those that a fault names, which may have ended or be gone. */
   readonly pods: readonly AttemptPod[];
   /** Nodes that the faults blame. */
   readonly nodes: readonly string[];
@@ -32,7 +32,7 @@ export interface Evidence {
   /** Where it lies in the store. */
   readonly address: string;
   readonly attempt: number;
-  /** Ranks of which anything was kept, of all. */
+  /** Pods of which anything was kept, of all that were asked for. */
   readonly ranks: number;
   readonly of: number;
   readonly files: number;

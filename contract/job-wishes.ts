@@ -51,7 +51,7 @@ export interface JobWishes {
   readonly capacity?: CapacityChoice;
   /** Pods that a whole attempt must have at least; from 1. */
   readonly minReplicas?: number;
-  /** Numbers of pods with which the job can run, the largest first. */
+  /** Numbers of pods with which the job can run, the largest first. Empty: no smaller size, for what it says of sizes cannot be used. */
   readonly shapes?: readonly number[];
   /** The gentlest level that is tried. */
   readonly level?: RestartLevel;

@@ -83,8 +83,14 @@ export interface JobPause {
   readonly paused?: { readonly by: string; readonly reason: string };
 }
 
-/** Update `recoverNow`, `release`, `pause`, `resume`, `approve`, `deny`; signal `quarantine`. */
+/** Update `recoverNow`, `release`, `pause`, `resume`; signal `quarantine`. */
 export interface OperatorWish {
   readonly by: string;
   readonly reason: string;
+}
+
+/** Update `approve`, `deny`. */
+export interface ApprovalWish extends OperatorWish {
+  /** Id of the question that is answered; refused where another is asked by then. Without it, whatever is asked is answered. */
+  readonly question?: string;
 }

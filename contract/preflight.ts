@@ -119,72 +119,6 @@ export interface CollectedReport {
   readonly writtenAt: string;
 }
 
-/** A report that was refused, for people to see. */
-export interface RefusedReport {
-  readonly rank: number;
-  readonly node: string;
-  /** A field of the report, or a `PreflightRefusal`. */
-  readonly what: ReportField | PreflightRefusal;
-  readonly because: string;
-  readonly at: string;
-}
-
-/** Signal `reportsArrived`, to the workflow of a workload. */
-export interface ReportsArrived {
-  readonly reports: readonly CollectedReport[];
-  readonly refused: readonly RefusedReport[];
-}
-
-/**
- * Signal `podsTesting`, to the same, which it starts: a set of pods tests, and reports should follow. It names the oldest pod of the set, and
- * comes before every report of it: what was created before that pod belongs to an earlier set.
- */
-export interface PodsTesting {
-  readonly pod: TestingPod;
-}
-
-/* --- What agents send: POST /v1/preflight --- */
-
-export const preflightPath = '/v1/preflight';
-
-/** One file as its agent read it. The file stays on the node until its answer is not `wait`: no other spool is needed. */
-export type PreflightFile = {
-  readonly namespace: string;
-  readonly workload: string;
-  /** Of the file's name; the report must agree. */
-  readonly rank: number;
-  readonly writtenAt: string;
-} & ({ readonly report: PreflightReport } | { readonly problem: ReportProblem | { readonly field: 'too-large'; readonly because: string } });
-
-export interface PreflightFiles {
-  readonly schema: 1;
-  readonly node: string;
-  /** RFC 3339, ms, the node's clock: by it the age of a file is told. */
-  readonly sentAt: string;
-  /** At most 50. */
-  readonly files: readonly PreflightFile[];
-}
-
-/** Why a file counts for nothing. `other-node`, `other-rank`: it claims to be what its place says it is not. `stale`: not written while its pod tested. */
-export const preflightRefusals = ['too-large', 'other-node', 'other-rank', 'no-pod', 'stale'] as const;
-export type PreflightRefusal = (typeof preflightRefusals)[number];
-
-/**
- * Answer for one file. `taken`: Temporal has it. `wait`: its pod is still testing, is not yet seen, or Temporal did not take it: send it again.
- * `refused`: it is told of, counts for nothing, and need not be sent again until it changes.
- */
-export interface PreflightFileAnswer {
-  readonly answer: 'taken' | 'wait' | 'refused';
-  readonly because?: string;
-}
-
-/** Answer 200, in the order of the files. */
-export interface PreflightAnswer {
-  readonly files: readonly PreflightFileAnswer[];
-}
-
-/* --- Verdict --- */
-
 export const preflightRules = ['statistical', 'strict'] as const;
 export type PreflightRule = (typeof preflightRules)[number];
 
@@ -211,7 +145,7 @@ export interface Judgement {
   readonly confidence: number;
 }
 
-/** What `judgePreflight` (an activity) looks at. */
+/** What `decidePreflight` (an activity) looks at. */
 export interface JudgementRequest {
   readonly workload: Workload;
   readonly run: number;
@@ -249,77 +183,3 @@ export type CollectionDecision = Decided & {
   /** After the first, ms. */
   readonly deadlineMs: number;
 };
-
-/* --- Workflow --- */
-
-/** Input of `preflight`. */
-export interface PreflightInput {
-  readonly workload: Workload;
-  readonly carried?: CarriedPreflight;
-}
-
-/** What survives continue-as-new, which waits until no run is open. */
-export interface CarriedPreflight {
-  readonly run: number;
-  readonly last?: PreflightRun;
-  /** What counted in the last run: what its pods still send, and what is older, belongs to no other. */
-  readonly counted: readonly { readonly rank: number; readonly uid: string; readonly createdAt: string; readonly writtenAt: string }[];
-  /** The pod that was last said to test. */
-  readonly testing?: TestingPod;
-  readonly refused: readonly RefusedReport[];
-  readonly dropped: number;
-}
-
-/** One run that is over. */
-export interface PreflightRun {
-  readonly run: number;
-  readonly startedAt: string;
-  readonly endedAt: string;
-  /** `superseded`: newer pods, or pods of another layout, reported before it was complete. */
-  readonly outcome: 'judged' | 'expired' | 'superseded';
-  readonly received: number;
-  readonly expected: number;
-  readonly because: string;
-  readonly verdict?: Pick<PreflightDecision, 'rule' | 'failed' | 'slow' | 'undetermined' | 'counts' | 'confidence' | 'missing'>;
-}
-
-/** Answer of the `status` query. */
-export interface PreflightStatus {
-  readonly workload: Workload;
-  readonly phase: 'collecting' | 'judging' | 'waiting' | 'ended';
-  /** Of the run that collects, or the last. */
-  readonly run: number;
-  readonly received: number;
-  readonly expected: number;
-  /** At most 50. */
-  readonly missing: readonly number[];
-  readonly because: string;
-  readonly waitingFor: string;
-  readonly since: string;
-  readonly until?: string;
-  readonly last?: PreflightRun;
-  /** The newest 20. */
-  readonly refused: readonly RefusedReport[];
-  readonly dropped: number;
-}
-
-/** Result of `preflight`. */
-export interface PreflightOutcome {
-  readonly workload: Workload;
-  readonly outcome: 'gone' | 'finished';
-  readonly because: string;
-  readonly runs: number;
-}
-
-/** Value of the annotation that a verdict leaves on the job. */
-export interface PreflightNote {
-  readonly run: number;
-  readonly at: string;
-  readonly outcome: PreflightRun['outcome'];
-  readonly slow: readonly string[];
-  readonly failed: readonly string[];
-  readonly undetermined: number;
-  readonly confidence: number;
-  readonly received: number;
-  readonly expected: number;
-}

@@ -37,6 +37,16 @@ export interface Approval {
   readonly otherwise: 'approve' | 'deny';
 }
 
+/** What a person is asked now. */
+export interface Question {
+  /** What is asked, and when that was decided: `stop@2026-11-21T07:09:03.117Z`. Asked once more after it was dropped, it has another. */
+  readonly id: string;
+  readonly because: string;
+  /** RFC 3339: silence is an answer from then on. */
+  readonly until: string;
+  readonly otherwise: Approval['otherwise'];
+}
+
 export type CheckpointPlan =
   | { readonly strategy: 'none'; readonly because: string; readonly timing?: Timing }
   /** The job goes on until a checkpoint of a later step than `beyond` is there, for `withinMs` at most. `stallMs`: without a step for so long it no longer runs. */
@@ -63,7 +73,7 @@ export interface CapacityPlan {
   readonly choice: CapacityChoice;
   /** Pods that a smaller attempt must have at least. */
   readonly least: number;
-  /** Sizes that are allowed, the largest first; missing: all. */
+  /** Sizes that are allowed, the largest first; missing: all; empty: none but the present one. */
   readonly shapes?: readonly number[];
 }
 
@@ -117,11 +127,14 @@ export interface ReshapeRequest {
   readonly priorityClass?: string;
 }
 export type ReshapeResult =
-  | { readonly kind: 'reshaped'; readonly before: number; readonly after: number }
+  /** `ignored`: why it was given another size only, and not the priority that was asked for. */
+  | { readonly kind: 'reshaped'; readonly before: number; readonly after: number; readonly ignored?: string }
   | { readonly kind: 'refused'; readonly because: string };
 
 /** A person's answer, or what silence means. */
 export interface Answer {
+  /** Id of what was answered. Missing in incidents of versions whose questions had none. */
+  readonly question?: string;
   readonly approved: boolean;
   readonly by: string;
   readonly reason: string;

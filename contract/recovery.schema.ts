@@ -3,7 +3,7 @@
 import { z } from 'zod';
 import { capacityChoices, checkpointStrategies, hangResponses, recoveryModes, restartLevels } from './job-wishes.ts';
 import { type JobKind, jobKinds, stopMethods } from './jobs.ts';
-import { duration, pattern } from './settings-values.schema.ts';
+import { duration, longestAgeMs, pattern } from './settings-values.schema.ts';
 
 const stop = z.enum(stopMethods).default('suspend');
 
@@ -133,9 +133,9 @@ export const recoverySettings = z
       .describe('Pods that no kubelet ends any more'),
     evidence: z
       .strictObject({
-        within: duration('20s', 60_000).describe('How long a stop may wait for the logs of its pods; 0s: nothing is kept'),
+        within: duration('20s', 60_000).describe('How long a stop may wait for the logs of its pods, at most 1m; 0s: nothing is kept'),
         directory: z.string().min(1).default('/var/lib/kcover/evidence').describe('Where they are kept'),
-        keep: duration('168h').describe('How long'),
+        keep: duration('168h', longestAgeMs).describe('How long; at most 3650d'),
         redact: z.array(pattern).default([]).describe('Further regular expressions of what is blacked out in logs'),
       })
       .prefault({})
@@ -150,7 +150,7 @@ export const recoverySettings = z
       .describe('Proof that training moves on, for jobs that report progress'),
     deadlines: z
       .strictObject({
-        hold: duration('1h').describe('Held by a refused quarantine or a pause'),
+        hold: duration('1h').describe('Held by a refused quarantine, or for want of room'),
         stop: duration('15m').describe('Old pods observed gone'),
         restart: duration('10m').describe('All new pods ready'),
         placement: duration('24h').describe('After that, while the scheduler finds no room'),

@@ -6,7 +6,7 @@ import type { RestartLevel } from './job-wishes.ts';
 import type { AttemptPod, JobRef, JobView, StopMethod } from './jobs.ts';
 import type { NodeView } from './nodes.ts';
 import type { JobProgress } from './progress.ts';
-import type { Answer, CapacityDecision, CheckpointResult, RecoveryPlan } from './recovery-plan.ts';
+import type { Answer, CapacityDecision, CheckpointResult, Question, RecoveryPlan } from './recovery-plan.ts';
 
 /** How a recovery can end. `recovered` needs proof that training moved on; `restarted` means running again, not verified. */
 export const outcomes = ['recovered', 'restarted', 'refused', 'failed', 'cancelled', 'handed over'] as const;
@@ -262,6 +262,8 @@ export interface RecoveryStatus {
   readonly waitingFor: string;
   readonly since: string;
   readonly until?: string;
+  /** May be open in any phase: the recovery may be held for something else meanwhile. */
+  readonly question?: Question;
   readonly faults: readonly Pick<Fault, 'id' | 'code' | 'message' | 'node' | 'hold'>[];
   readonly timeline: readonly Moment[];
 }

@@ -3,13 +3,21 @@
 import { z } from 'zod';
 import { formatDuration, parseDuration } from './duration.ts';
 
-/** A duration setting: text in the file, milliseconds in the program. */
-export const duration = (byDefault: string, most = Infinity) =>
+const dayMs = 86_400_000;
+
+/** What a duration may be where nothing else is said, ms: with a little spread it still fits into a timer of Node (2^31 - 1 ms), which rings at once beyond that. */
+export const longestWaitMs = 20 * dayMs;
+
+/** For what is compared with a date, and no timer waits for, ms: far from where dates end. */
+export const longestAgeMs = 3650 * dayMs;
+
+/** A duration setting, up to `most` ms: text in the file, milliseconds in the program. */
+export const duration = (byDefault: string, most = longestWaitMs) =>
   z
     .string()
     .refine((text) => parseDuration(text) !== undefined, { error: 'must be a duration such as 500ms, 30s, 10m or 1h' })
     .transform((text) => parseDuration(text) ?? 0)
-    .refine((ms) => ms <= most, { error: `must be at most ${formatDuration(most)}` })
+    .refine((ms) => ms <= most, { error: `must be at most ${formatDuration(most)}`, params: { try: formatDuration(most) } })
     .prefault(byDefault);
 
 /** A regular expression that matches something: one that matches nothing at all would match everywhere. */

@@ -1,4 +1,4 @@
-/** Settings of every role, with all defaults. Unknown keys are errors; durations are written `30s` and read as milliseconds. */
+/** Settings of every role, with all defaults. Unknown keys are errors; durations are written `30s` and read as milliseconds, at most 20 days. */
 
 import { z } from 'zod';
 import { formatDuration } from './duration.ts';

@@ -3,7 +3,8 @@
 import { jobWorkflowId, nodeWorkflowId, preflightWorkflowId, workflowTypes } from './ids.ts';
 import { type JobRef, jobTitle } from './jobs.ts';
 import type { NodeInput } from './nodes.ts';
-import type { PreflightInput, Workload } from './preflight.ts';
+import type { Workload } from './preflight.ts';
+import type { PreflightInput } from './preflight-runs.ts';
 import type { AttributeValues } from './search-attributes.ts';
 import type { JobInput } from './training-job.ts';
 

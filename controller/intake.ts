@@ -6,7 +6,7 @@ import { KcoverError } from '../contract/errors.ts';
 import type { Fault } from '../contract/faults.ts';
 import { type Rejection, rejections, type ReportAnswer, type ReportBatch, reportBodyLimit, reportPath } from '../contract/reports.ts';
 import { reportBatch } from '../contract/reports.schema.ts';
-import { preflightPath } from '../contract/preflight.ts';
+import { preflightPath } from '../contract/preflight-files.ts';
 import { progressPath } from '../contract/progress.ts';
 import type { Agents } from './agents.ts';
 import type { Authenticate } from './authenticate.ts';

@@ -5,7 +5,9 @@ import { faultLimits } from '../contract/faults.ts';
 import { jobWorkflowId, nodeWorkflowId, preflightWorkflowId } from '../contract/ids.ts';
 import type { JobRef } from '../contract/jobs.ts';
 import type { FaultsObserved, JobObserved, NodeObserved, Recover } from '../contract/messages.ts';
-import { type CollectedReport, type PodsTesting, preflightLimits, type RefusedReport, type ReportsArrived, type Workload } from '../contract/preflight.ts';
+import { type CollectedReport, preflightLimits, type Workload } from '../contract/preflight.ts';
+import type { RefusedReport } from '../contract/preflight-files.ts';
+import type { PodsTesting, ReportsArrived } from '../contract/preflight-runs.ts';
 
 /** Whose workflow it is. */
 export type Addressee =

@@ -10,8 +10,8 @@ import {
   type PreflightFiles,
   preflightPath,
   type RefusedReport,
-} from '../contract/preflight.ts';
-import { preflightFiles } from '../contract/preflight.schema.ts';
+} from '../contract/preflight-files.ts';
+import { preflightFiles } from '../contract/preflight-files.schema.ts';
 import type { Delivery } from './delivery.ts';
 import { type Arrival, arrivalLetter } from './letters.ts';
 import type { ControllerMetrics } from './metrics.ts';

@@ -19,26 +19,30 @@ export async function reshapeJob(kube: Kube, request: ReshapeRequest): Promise<R
   try {
     return await reshape(kube, request);
   } catch (error) {
-    // The job is as good without it: it must not wait, suspended, for a right or for an admission rule to change.
-    if (error instanceof KcoverError && (error.code === 'kube.forbidden' || !error.transient)) return refused(error.because);
-    throw error;
+    return refused(lasting(error));
   }
+}
+
+/** Why it cannot be done; what passes by itself is thrown. The job is as good without it: it must not wait, suspended, for a right or for an admission rule to change. */
+function lasting(error: unknown): string {
+  if (error instanceof KcoverError && (error.code === 'kube.forbidden' || !error.transient)) return error.because;
+  throw error;
 }
 
 async function reshape(kube: Kube, request: ReshapeRequest): Promise<ReshapeResult> {
   const { job, priorityClass } = request;
-  if (priorityClass !== undefined && !(await hasPriorityClass(kube, priorityClass))) return refused(`there is no priority class ${priorityClass}`);
+  const classless = priorityClass === undefined ? undefined : await whyClassless(kube, priorityClass);
   for (let attempt = 1; ; attempt++) {
     const object = await readJobObject(kube, job);
     if (!object) return refused('the job is gone');
-    const plan = planOf(object, request);
+    const plan = planOf(object, request, classless);
     if (plan.kind === 'refused') return plan;
-    const { before, after, spec } = plan;
+    const { before, after, ignored, spec } = plan;
     const { uid, resourceVersion } = object.metadata ?? {};
     const metadata = { uid, resourceVersion, ...(after < before && { annotations: { [annotations.podsBefore]: String(before) } }) };
     try {
       await patchObject(kube, jobPath(job), { metadata, spec }, `reshape ${jobTitle(job)} in ${job.namespace}`);
-      return { kind: 'reshaped', before, after };
+      return { kind: 'reshaped', before, after, ...(ignored !== undefined && { ignored }) };
     } catch (error) {
       if (!isConflict(error) || attempt >= tries) throw error;
     }
@@ -46,26 +50,39 @@ async function reshape(kube: Kube, request: ReshapeRequest): Promise<ReshapeResu
 }
 
 /** Pods of a class that does not exist are never created. */
-const hasPriorityClass = async (kube: Kube, name: string): Promise<boolean> =>
-  (await readObject(kube, `/apis/scheduling.k8s.io/v1/priorityclasses/${name}`, `read the priority class ${name}`)) !== undefined;
+async function whyClassless(kube: Kube, name: string): Promise<string | undefined> {
+  try {
+    const found = await readObject(kube, `/apis/scheduling.k8s.io/v1/priorityclasses/${name}`, `read the priority class ${name}`);
+    return found ? undefined : `there is no priority class ${name}`;
+  } catch (error) {
+    return lasting(error);
+  }
+}
 
-type Plan = ReturnType<typeof refused> | { readonly kind: 'reshape'; readonly before: number; readonly after: number; readonly spec: object };
+type Plan =
+  | ReturnType<typeof refused>
+  | { readonly kind: 'reshape'; readonly before: number; readonly after: number; readonly ignored?: string; readonly spec: object };
 
-/** What to write; pure. `before` is the size that its owner gave it, however often it was made smaller. */
-export function planOf(object: KubernetesObject, { job, incident, pods, priorityClass }: ReshapeRequest): Plan {
+/**
+ * What to write; pure. `before` is the size that its owner gave it, however often it was made smaller. `classless`: why it gets no priority class.
+ * Another size is worth more than a priority, and is given without it.
+ */
+export function planOf(object: KubernetesObject, { job, incident, pods, priorityClass }: ReshapeRequest, classless?: string): Plan {
   const { isSuspended, reshaping, roles } = jobKinds[job.kind];
   const notes = object.metadata?.annotations ?? {};
   if (!isSuspended(object) || !notes[annotations.suspendedBy]?.startsWith(`${incident}#`)) return refused('it is not suspended by this incident');
   if (!reshaping) return refused(`a ${job.kind} keeps its size and its pods`);
   const now = roles(object).reduce((sum, { replicas }) => sum + replicas, 0);
-  const wish = { ...(pods !== undefined && { pods }), ...(priorityClass !== undefined && { priorityClass }) };
+  const ignored = priorityClass === undefined ? undefined : reshaping.templates ? classless : `the pods of a ${job.kind} keep their priority`;
+  const priority = priorityClass !== undefined && ignored === undefined && { priorityClass };
   if (pods === undefined) {
-    if (!reshaping.templates) return refused(`the pods of a ${job.kind} keep their priority`);
-    return { kind: 'reshape', before: now, after: now, spec: reshaping.patch(object, wish) };
+    if (ignored !== undefined) return refused(ignored);
+    return { kind: 'reshape', before: now, after: now, spec: reshaping.patch(object, { ...priority }) };
   }
   const sizes = reshaping.sizes(object);
   if (!sizes) return refused('it cannot be given another size');
   if (pods < sizes.least || pods > sizes.now) return refused(`it has ${sizes.now} pods and can be given ${sizes.least} to ${sizes.now}, not ${pods}`);
   const first = Number(notes[annotations.podsBefore]);
-  return { kind: 'reshape', before: first > sizes.now ? first : sizes.now, after: pods, spec: reshaping.patch(object, wish) };
+  const before = first > sizes.now ? first : sizes.now;
+  return { kind: 'reshape', before, after: pods, ...(ignored !== undefined && { ignored }), spec: reshaping.patch(object, { pods, ...priority }) };
 }

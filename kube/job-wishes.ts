@@ -42,7 +42,10 @@ export function wishesOf(metadata: V1ObjectMeta | undefined): JobWishes | undefi
   const least = both(read.ours('minReplicas', wholeNumber(1, 100_000)), read.theirs('minReplicas', wholeNumber(1, 100_000)));
   const hang = read.ours('hang', oneOf(hangResponses))?.means;
   const checkpoint = inTime(read.ours('checkpoint', oneOf(checkpointStrategies)), mode, note);
-  const shapes = largeEnough(read.ours('shapes', sizes), least, note);
+  const listed = read.ours('shapes', sizes);
+  // Who says anything of sizes rules some out: where nobody can tell which, all smaller ones.
+  const isUnclear = read.isWrong(wishAnnotations.shapes) || (!least && [wishAnnotations.minReplicas, referenceWishes.minReplicas].some(read.isWrong));
+  const shapes = isUnclear ? [] : largeEnough(listed, least, note);
 
   const wishes = {
     ...(mode && { mode: mode.means }),
@@ -58,17 +61,21 @@ export function wishesOf(metadata: V1ObjectMeta | undefined): JobWishes | undefi
 }
 
 function readerOf({ annotations = {}, labels = {} }: V1ObjectMeta = {}, note: Note) {
+  const wrong = new Set<string>();
   function read<T>(key: string, text: string | undefined, reading: Reading<T>): Said<T> | undefined {
     if (text === undefined) return undefined;
     const understood = reading(text.trim());
-    if ('wrong' in understood) note(`${key} ${quoted(text)} ${understood.wrong}`);
-    else if (understood.means !== undefined) return { key, text, means: understood.means };
+    if ('wrong' in understood) {
+      wrong.add(key);
+      note(`${key} ${quoted(text)} ${understood.wrong}`);
+    } else if (understood.means !== undefined) return { key, text, means: understood.means };
     return undefined;
   }
   return {
     ours: <T>(name: keyof typeof wishAnnotations, reading: Reading<T>) => read(wishAnnotations[name], annotations[wishAnnotations[name]], reading),
     theirs: <T>(name: keyof typeof referenceWishes, reading: Reading<T>) =>
       read(referenceWishes[name], labels[referenceWishes[name]] ?? annotations[referenceWishes[name]], reading),
+    isWrong: (key: string): boolean => wrong.has(key),
   };
 }
 
@@ -85,12 +92,12 @@ function inTime<T>(checkpoint: Said<T> | undefined, mode: Said<unknown> | undefi
   return undefined;
 }
 
+/** Empty where they contradict each other wholly: then no size but the present one is allowed. */
 function largeEnough(shapes: Said<readonly number[]> | undefined, least: Said<number> | undefined, note: Note): readonly number[] | undefined {
   if (!shapes || !least) return shapes?.means;
   const [small] = shapes.means.filter((size) => size < least.means);
   if (small !== undefined) note(`${shapes.key} ${quoted(shapes.text)} contradicts ${least.key} ${quoted(least.text)}, below which no size counts`);
-  const left = shapes.means.filter((size) => size >= least.means);
-  return left.length > 0 ? left : undefined;
+  return shapes.means.filter((size) => size >= least.means);
 }
 
 const oneOf =

@@ -40,8 +40,13 @@ function takeSpares({ facts, sparesTaken }: CapacityRequest, short: string): Dec
 
 /** The largest size that finds room, among those that job, kind and operator allow. */
 function shrink({ facts, plan, by }: CapacityRequest, short: string): Decision {
+  if (by === 'pods') return hold(`${short}, and only the whole job can be made smaller`, 'free or add nodes, or allow another choice');
   if (by !== 'suspend') return hold(`${short}, and only a job that is suspended can be made smaller`, 'set recovery.stop to suspend, or allow another choice');
   if (!facts.sizes) return hold(`${short}, and this job cannot be made smaller`, 'free or add nodes, or allow another choice');
+  if (plan.shapes?.length === 0) {
+    const advice = 'free or add nodes, or correct kcover.io/shapes and kcover.io/min-replicas on the job';
+    return hold(`${short}, and what the job says of its sizes allows no smaller one`, advice);
+  }
   const { now } = facts.sizes;
   const least = Math.max(plan.least, facts.sizes.least);
   const most = Math.min(facts.fit, now - 1);

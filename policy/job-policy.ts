@@ -42,7 +42,7 @@ export function jobPolicy(wishes: Partial<JobWishes> | undefined, settings: Reco
     mode,
     checkpoint: mode === 'force' && checkpoint === 'dying-gasp' ? 'none' : checkpoint,
     short: choose('capacity', capacity, jobMay.capacity, settings.capacity.short),
-    dead: capacity !== undefined && jobMay.capacity.includes(capacity) ? capacity : settings.capacity.dead,
+    dead: choose('for a dead job, capacity', capacity, jobMay.capacity, settings.capacity.dead),
     level: choose('first-level', wishes?.level, jobMay.level, settings.levels.first),
     hang: choose('hang', wishes?.hang, jobMay.hang, settings.hang.response),
     ...(retries !== undefined && { retries }),

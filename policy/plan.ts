@@ -120,10 +120,11 @@ function saveFirst({ facts, job, policy, settings, severity }: Planning): Checkp
   return { strategy: 'fresh', beyond: progress.checkpointStep ?? progress.step, withinMs, stallMs, because, timing };
 }
 
-/** Without a word of the job on how small it may become, it stays as it is. */
-function roomFor({ job, policy, settings, severity }: Planning): CapacityPlan | undefined {
+/** Without a word of the job on how small it may become, it stays as it is. A person who asked for a recovery is not held up: without room the pods wait. */
+function roomFor({ facts, job, policy, settings, severity }: Planning): CapacityPlan | undefined {
   if (!settings.capacity.check) return undefined;
   const { minReplicas, shapes } = job.wishes ?? {};
   const least = minReplicas ?? shapes?.at(-1) ?? job.podsExpected;
-  return { choice: severity === 'dead' ? policy.dead : policy.short, least, ...(shapes && { shapes }) };
+  const isOrdered = facts.asked && facts.stops === 0;
+  return { choice: isOrdered ? 'restart' : severity === 'dead' ? policy.dead : policy.short, least, ...(shapes && { shapes }) };
 }

@@ -123,7 +123,12 @@ function stop(facts: RecoveryFacts, job: JobView, settings: WorkerSettings): Dec
   const { plan, inProcess } = planStop(facts, job, settings.recovery);
   if (inProcess) {
     const { beyond, withinMs } = inProcess;
-    return { kind: 'hold', because: `${because}; ${inProcess.because}`, try: 'kcover recover', inProcess: { beyond, withinMs } };
+    return {
+      kind: 'hold',
+      because: `${because}; ${inProcess.because}`,
+      try: 'wait: pods are restarted when that does not help, unless kcover pause prevents it',
+      inProcess: { beyond, withinMs },
+    };
   }
   return { kind: 'stop', by, plan, because };
 }

@@ -1,65 +1,86 @@
 /** A question to a person: asked once, answered by an update, or by silence. */
 
 import { condition, defineUpdate, setHandler } from '@temporalio/workflow';
-import { type OperatorWish, updates } from '../contract/messages.ts';
-import type { Answer, Approval } from '../contract/recovery-plan.ts';
+import { type ApprovalWish, updates } from '../contract/messages.ts';
+import type { Answer, Approval, Question } from '../contract/recovery-plan.ts';
 import { formatDuration } from '../contract/duration.ts';
 import { iso } from './attributes.ts';
 import type { Prepared, Preparing, Step } from './preparing.ts';
 import { announce, short } from './proxies.ts';
 import { requireWish } from './wishes.ts';
 
-/** Answer of the updates `approve` and `deny`. */
+/** Answer of the updates `approve` and `deny`; `question`: what was answered. */
 interface Answered {
   readonly incident: string;
   readonly approved: boolean;
+  readonly question?: Question;
 }
 
-interface Question {
-  readonly until: number;
+interface Asked {
+  readonly id: string;
+  until: number;
+  /** As it was asked for last: the reason may have changed meanwhile. */
+  approval: Approval;
   answer?: Answer;
 }
 
+/** `at`: when that was decided, ms; from history, because a replay must come to the same id. */
+type Asking = Approval & { readonly at: number };
+
 /** The questions of one recovery, each by its name; the same question asked again goes on with its first deadline. */
 export class Approvals {
-  private readonly questions = new Map<string, Question>();
+  private readonly questions = new Map<string, Asked>();
   /** The last that was asked, until it is answered or no longer of interest. */
-  private open: Question | undefined;
+  private open: Asked | undefined;
 
   /** Sets the handlers: to be called before the first await. */
   constructor(incident: string) {
     const answer =
       (approved: boolean) =>
-      ({ by, reason }: OperatorWish): Answered => {
-        if (this.open) this.open.answer = { approved, by, reason, at: iso(Date.now()) };
+      ({ by, reason }: ApprovalWish): Answered => {
+        const answered = { incident, approved, ...this.status() };
+        if (this.open) this.open.answer = { question: this.open.id, approved, by, reason, at: iso(Date.now()) };
         this.open = undefined;
-        return { incident, approved };
+        return answered;
       };
-    const validator = (wish: OperatorWish): void => {
+    const validator = (wish: ApprovalWish): void => {
       requireWish(wish);
-      if (!this.open) throw new Error('nothing is asked: this recovery waits for no approval');
+      this.requireOpen(wish.question);
     };
-    setHandler(defineUpdate<Answered, [OperatorWish]>(updates.approve), answer(true), { description: 'Lets the recovery go on', validator });
-    setHandler(defineUpdate<Answered, [OperatorWish]>(updates.deny), answer(false), { description: 'Ends the recovery; nothing is stopped', validator });
+    setHandler(defineUpdate<Answered, [ApprovalWish]>(updates.approve), answer(true), { description: 'Lets the recovery go on', validator });
+    setHandler(defineUpdate<Answered, [ApprovalWish]>(updates.deny), answer(false), { description: 'Ends the recovery; nothing is stopped', validator });
   }
 
-  /** What was said, the first first. */
-  given = (): Answer[] => [...this.questions.values()].flatMap(({ answer }) => answer ?? []);
+  /** What is asked now. */
+  status(): { readonly question?: Question } {
+    if (!this.open) return {};
+    const { id, until, approval } = this.open;
+    return { question: { id, because: approval.because, until: iso(until), otherwise: approval.otherwise } };
+  }
+
+  /** What was said, the first first. Nothing is asked any more. */
+  close(): Answer[] {
+    this.open = undefined;
+    return [...this.questions.values()].flatMap(({ answer }) => answer ?? []);
+  }
 
   answerOf = (name: string): Answer | undefined => this.questions.get(name)?.answer;
 
-  /** When silence becomes an answer, ms; `asked` is called the first time. */
-  ask(name: string, { withinMs }: Approval, asked: () => void): number {
+  /** `until`: when silence becomes an answer, ms. */
+  ask(name: string, { at, ...approval }: Asking): Pick<Asked, 'id' | 'until'> & { readonly isFirst: boolean } {
     const known = this.questions.get(name);
-    if (known) {
-      if (!known.answer) this.open = known;
-      return known.until;
+    const asked = known ?? { id: `${name}@${iso(at)}`, until: Date.now() + approval.withinMs, approval };
+    this.questions.set(name, asked);
+    if (!asked.answer) {
+      asked.approval = approval;
+      this.open = asked;
     }
-    const until = Date.now() + withinMs;
-    this.open = { until };
-    this.questions.set(name, this.open);
-    asked();
-    return until;
+    return { id: asked.id, until: asked.until, isFirst: !known };
+  }
+
+  /** Nobody could be expected to answer for so long, ms: silence says nothing of it. */
+  extend(ms: number): void {
+    for (const asked of this.questions.values()) if (!asked.answer) asked.until += ms;
   }
 
   /** What was asked is no longer of interest: asked again, it is another question. */
@@ -78,9 +99,16 @@ export class Approvals {
     if (!question.answer && Date.now() >= question.until) {
       if (this.open === question) this.open = undefined;
       const reason = `nobody answered within ${formatDuration(withinMs)}: that means ${otherwise}`;
-      question.answer = { approved: otherwise === 'approve', by: 'kcover', reason, at: iso(Date.now()) };
+      question.answer = { question: question.id, approved: otherwise === 'approve', by: 'kcover', reason, at: iso(Date.now()) };
     }
     return question.answer;
+  }
+
+  private requireOpen(id: string | undefined): void {
+    if (!this.open) throw new Error('nothing is asked: this recovery waits for no approval');
+    if (id === undefined || id === this.open.id) return;
+    const { id: now, approval } = this.open;
+    throw new Error(`${id} is not asked: what is asked now is ${now}, because ${approval.because}; to answer that one, name it as the question`);
   }
 }
 
@@ -88,22 +116,25 @@ export class Approvals {
 const answered: Approval = { because: 'it was asked before', withinMs: 0, otherwise: 'deny' };
 
 export const approve: Step = async (preparing, { approval }) => {
-  const { approvals } = preparing;
+  const { approvals, decision } = preparing;
+  const denied = ['stop', 'capacity'].find((name) => approvals.answerOf(name)?.approved === false);
   // Whoever said no is heard, whatever has come meanwhile.
-  if (approval || approvals.answerOf('stop')) return askPerson(preparing, 'stop', approval ?? answered);
+  if (denied !== undefined) return askPerson(preparing, denied, { ...answered, at: decision.at });
+  if (approval) return askPerson(preparing, 'stop', { ...approval, at: decision.at });
   approvals.drop('stop');
   return 'ready';
 };
 
 /** Asks once for each `name`; a refusal ends the incident. */
-export async function askPerson({ input, approvals, story, event, isNews }: Preparing, name: string, approval: Approval): Promise<Prepared> {
+export async function askPerson({ input, approvals, story, event, isNews }: Preparing, name: string, approval: Asking): Promise<Prepared> {
   if (approvals.answerOf(name)?.approved) return 'ready';
   const { because, otherwise } = approval;
-  const waitingFor = `kcover approve ${input.incident} --reason "...", or kcover deny; silence means ${otherwise}`;
-  const until = approvals.ask(name, approval, () => {
+  const { id, until, isFirst } = approvals.ask(name, approval);
+  const waitingFor = `kcover approve ${input.incident} --question ${id} --reason "...", or kcover deny; silence means ${otherwise}`;
+  if (isFirst) {
     story.happened('approval asked', because);
     void announce(event('Warning', 'approvalAsked', `${because}; ${waitingFor}`));
-  });
+  }
   story.now('waiting for approval', { because, waitingFor, until });
   const answer = await approvals.wait(name, approval, isNews);
   if (!answer) return 'look again';

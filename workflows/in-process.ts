@@ -11,7 +11,7 @@ type Held = Extract<RecoveryDecision, { kind: 'hold' }>;
 
 /** Undefined when it did not help, or something new was seen: the next level is tried then. */
 export async function tryInProcess(
-  { input, memory, story, isNews }: Omit<Preparing, 'decision' | 'facts' | 'approvals'>,
+  { input, memory, story, isNews }: Pick<Preparing, 'input' | 'memory' | 'story' | 'isNews'>,
   decision: Held,
 ): Promise<End | undefined> {
   const { incident, job } = input;

@@ -3,11 +3,14 @@ import type { Fault } from '../contract/faults.ts';
 import type { AttemptPod } from '../contract/jobs.ts';
 import type { JobProgress } from '../contract/progress.ts';
 import type { CapacityDecision, CheckpointResult } from '../contract/recovery-plan.ts';
-import type { Held, IncidentRecord, RecoveryDecision, RecoveryFacts, RecoveryOutcome } from '../contract/recovery.ts';
+import type { AttemptFacts, Held, IncidentRecord, RecoveryDecision, RecoveryFacts, RecoveryOutcome } from '../contract/recovery.ts';
 import { mergeFaults, nodesFirst, nodesOf, takeFaults } from './faults.ts';
 
 /** Bounds of what one incident keeps. */
-const most = { faults: 300, decisions: 50, capacity: 20 } as const;
+const most = { faults: 300, decisions: 50, capacity: 20, spareTries: 3 } as const;
+
+/** What was seen of checkpoints and of room is old after it: others took the room, and the job has saved since. ms */
+export const longMs = 60_000;
 
 type Stop = IncidentRecord['stops'][number];
 
@@ -27,8 +30,7 @@ export class IncidentMemory {
   readonly checkpoints: (CheckpointResult & { readonly attempt: number })[] = [];
   /** What was decided about room for the next attempt. */
   readonly capacity: CapacityDecision[] = [];
-  /** Room was found, or given up looking for: for this attempt. */
-  hasRoom = false;
+  /** Stand-by nodes were taken, or were to be taken often enough. */
   sparesTaken = false;
   /** Pods of the whole job from the next attempt on, where that is to be made smaller. */
   nextPods: number | undefined;
@@ -40,10 +42,13 @@ export class IncidentMemory {
   /** Pods that went on beside those of the last stop, by UID. */
   staying: readonly string[] = [];
   private readonly begunSteps = new Set<string>();
-  /** A checkpoint of this attempt was seen, or missed. */
-  private isSaved = false;
+  /** When a checkpoint of this attempt was seen, or missed, ms. */
+  private checkpointAt: number | undefined;
   private checkpointDeadline: number | undefined;
-  private roomless: { until: number; times: number } | undefined;
+  /** Room for this attempt was found, or given up looking for. */
+  private room: { readonly at: number; readonly mark: number } | undefined;
+  private roomless: { readonly until: number; readonly times: number; readonly waits: boolean } | undefined;
+  private spareTries = 0;
   private readonly answered = new Set<string>();
   private readonly stoppedPods = new Set<string>();
   private looked: readonly Fault[] = [];
@@ -104,7 +109,7 @@ export class IncidentMemory {
     for (const pod of [...stop.pods, ...leaving]) this.stoppedPods.add(pod.uid);
     this.stops.push(stop);
     this.forcing = [];
-    this.hasRoom = false;
+    this.room = undefined;
     // Where the whole job was stopped after a gentler level, that level is answered.
     this.tried.length = 0;
     this.roomless = undefined;
@@ -138,27 +143,43 @@ export class IncidentMemory {
     return true;
   }
 
-  /** The deadline of the wait for a checkpoint, ms: it may come nearer, never later. `over`: it was seen, or missed, before. */
+  /** The deadline of the wait for a checkpoint, ms: it may come nearer, never later. `over`: it was seen, or missed, a moment ago. */
   checkpointUntil(until: number): number | 'over' {
-    if (this.isSaved) return 'over';
+    if (this.checkpointAt !== undefined && Date.now() - this.checkpointAt < longMs) return 'over';
+    if (this.checkpointAt !== undefined) this.forgetCheckpoint();
     this.checkpointDeadline = Math.min(until, this.checkpointDeadline ?? Infinity);
     return this.checkpointDeadline;
   }
 
   checkpointSeen(attempt: number, result: CheckpointResult): void {
     this.checkpoints.push({ ...result, attempt });
-    this.isSaved = attempt > this.stops.length;
+    this.checkpointAt = attempt > this.stops.length ? Date.now() : undefined;
   }
 
   /** Training has gone on for long since: the next one counts. */
   forgetCheckpoint(): void {
-    this.isSaved = false;
+    this.checkpointAt = undefined;
     this.checkpointDeadline = undefined;
   }
 
-  /** Whether it was held for want of room in this attempt. */
-  get wasRoomless(): boolean {
-    return this.roomless !== undefined;
+  /** Whether what was found holds: not for long, and not after news. */
+  hasRoom(): boolean {
+    return this.room !== undefined && this.room.mark === this.arrivals && Date.now() - this.room.at < longMs;
+  }
+
+  /** There is room for so many pods of the whole job, for all of them without a number; or nobody could look. `waited`: it was held until then. */
+  foundRoom(pods?: number): { readonly waited: boolean } {
+    const waited = this.roomless?.waits === true;
+    if (this.roomless) this.roomless = { ...this.roomless, waits: false };
+    this.room = { at: Date.now(), mark: this.arrivals };
+    this.nextPods = pods;
+    return { waited };
+  }
+
+  /** Of so many wanted: who finds fewer than were seen looks again, but not for ever. */
+  tookSpares(taken: number, wanted: number): void {
+    this.spareTries += 1;
+    this.sparesTaken = taken >= wanted || this.spareTries >= most.spareTries;
   }
 
   roomDecided(decision: CapacityDecision): void {
@@ -169,15 +190,20 @@ export class IncidentMemory {
 
   /** The deadline of the first time holds, ms. */
   waitsForRoom(until: number): { readonly until: number; readonly times: number } {
-    this.roomless = { until: this.roomless?.until ?? until, times: (this.roomless?.times ?? 0) + 1 };
+    this.roomless = { until: this.roomless?.until ?? until, times: (this.roomless?.times ?? 0) + 1, waits: true };
     return this.roomless;
   }
 
-  /** Pods that failed, then pods on blamed nodes, then the others. */
-  failingFirst(pods: readonly AttemptPod[]): AttemptPod[] {
-    const [failed, blamed] = [new Set(this.faults.flatMap(({ pod }) => pod?.uid ?? [])), new Set(this.nodes())];
+  /**
+   * Every pod of this attempt, each UID once: those that failed, then those on blamed nodes, then the others. One that failed may have ended,
+   * or be gone, and is then no longer among the pods that a look finds. None that an earlier stop took away.
+   */
+  failingFirst({ pods, leaving = [] }: Pick<AttemptFacts, 'pods' | 'leaving'>): AttemptPod[] {
+    const named = this.faults.flatMap(({ pod, node }): AttemptPod[] => (pod ? [{ name: pod.name, uid: pod.uid, ...(node !== undefined && { node }) }] : []));
+    const each = new Map([...named, ...leaving, ...pods].map((pod) => [pod.uid, pod]));
+    const [failed, blamed] = [new Set(named.map(({ uid }) => uid)), new Set(this.nodes())];
     const rank = ({ uid, node = '' }: AttemptPod) => (failed.has(uid) ? 0 : blamed.has(node) ? 1 : 2);
-    return pods.toSorted((a, b) => rank(a) - rank(b));
+    return [...each.values()].filter(({ uid }) => !this.stoppedPods.has(uid)).toSorted((a, b) => rank(a) - rank(b));
   }
 
   /** What agents sent of the kernel logs beside their faults. */

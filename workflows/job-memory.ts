@@ -24,6 +24,8 @@ export class JobMemory {
   /** What people and the open recovery have not heard of yet. */
   readonly pauseNews: (Held & { readonly what: 'paused' | 'resumed' })[] = [];
   asks: CarriedJob['asks'];
+  /** A wish came to nothing whose label still stands on the job: whoever finds it later would take it for a new one. */
+  labelLeft = false;
   private readonly seen: Set<string>;
   private readonly sent = new Set<string>();
   private dropped: number;
@@ -92,12 +94,21 @@ export class JobMemory {
     this.arrivals += 1;
   }
 
-  /** A wish while an incident is open, or a second label before the first was removed, asks for what happens already. */
+  /** A wish while an incident is open, or a second label before the first was removed, asks for what happens already; its label must go all the same. */
   wish(wish: RecoveryWish): void {
-    const repeated = wish.label === true && this.wishes.some((one) => one.label);
-    if (this.incident || repeated || this.wishes.length >= most.wishes) return;
-    this.wishes.push(wish);
-    this.arrivals += 1;
+    const label = wish.label === true;
+    if (label && this.wishes.some((one) => one.label)) return;
+    if (this.incident || this.wishes.length >= most.wishes) this.labelLeft ||= label;
+    else {
+      this.wishes.push(wish);
+      this.arrivals += 1;
+    }
+  }
+
+  /** The label was removed: none of those who wait has one any more. */
+  labelRemoved(): void {
+    this.labelLeft = false;
+    this.wishes = this.wishes.map(({ by, reason }) => ({ by, reason }));
   }
 
   nextWish = (): RecoveryWish | undefined => (this.incident ? undefined : this.wishes[0]);
@@ -126,6 +137,7 @@ export class JobMemory {
   /** Its recovery runs: what it was given need not be told again, and it counts until its report says otherwise. */
   started(open: OpenIncident, faults: readonly Fault[], charge?: Charge): void {
     this.incident = { ...open, started: true };
+    this.labelLeft ||= this.wishes.some(({ label }) => label);
     this.wishes = [];
     this.spent = [...this.spent.filter((one) => one.incident !== open.incident), { incident: open.incident, startedAt: open.since, ...charge }].slice(
       -most.spent,

@@ -15,8 +15,8 @@ import type { Story } from './story.ts';
 
 /** How a recovery ends. */
 export interface End {
-  /** It ended without having seen: nothing was taken into account. */
-  readonly blind?: boolean;
+  /** It could not see, or was not allowed to act: its faults stay with the job. */
+  readonly unanswered?: boolean;
   readonly outcome: Outcome;
   readonly because: string;
   readonly pods?: readonly AttemptPod[];

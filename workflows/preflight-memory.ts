@@ -1,12 +1,6 @@
-import {
-  type CarriedPreflight,
-  type CollectedReport,
-  type PreflightDecision,
-  preflightLimits,
-  type PreflightRun,
-  type RefusedReport,
-  type TestingPod,
-} from '../contract/preflight.ts';
+import { type CollectedReport, type PreflightDecision, preflightLimits, type TestingPod } from '../contract/preflight.ts';
+import type { RefusedReport } from '../contract/preflight-files.ts';
+import type { CarriedPreflight, PreflightRun } from '../contract/preflight-runs.ts';
 import { iso } from './attributes.ts';
 import { isObject, textOf } from './faults.ts';
 
@@ -24,8 +18,10 @@ export interface OpenRun {
   readonly reports: Map<number, CollectedReport>;
   /** The pod that was first heard of. */
   readonly pod: TestingPod;
-  /** Nodes that were told already. */
+  /** Nodes that were told already, or given up. */
   readonly told: Set<string>;
+  /** Those that were given up, each with why. */
+  readonly untold: Map<string, string>;
 }
 
 /** What waits to be sorted: reports, and the word that a set of pods tests. */
@@ -110,8 +106,9 @@ export class PreflightMemory {
       outcome,
       received: open.reports.size,
       expected: open.size,
-      because,
+      because: `${because}${unheard(open)}`,
       ...(decision && open.size > 0 ? { verdict: verdictOf(decision) } : {}),
+      ...(open.untold.size > 0 ? { untold: [...open.untold.keys()].slice(0, most.ranks) } : {}),
     };
     if (kept.length > 0) this.goOn(open, kept, at);
     return this.last;
@@ -181,20 +178,30 @@ export class PreflightMemory {
   }
 
   /** What pods of the next set have said already is theirs; whom they told of is told. */
-  private goOn({ size, told }: OpenRun, kept: readonly CollectedReport[], at: number): void {
+  private goOn({ size, told, untold }: OpenRun, kept: readonly CollectedReport[], at: number): void {
     const [first] = kept;
     if (first === undefined) return;
-    this.open = { ...this.newRun(size, first.pod, at), reports: new Map(kept.map((one) => [one.report.rank, one])), told: new Set(told) };
+    const reports = new Map(kept.map((one) => [one.report.rank, one]));
+    this.open = { ...this.newRun(size, first.pod, at), reports, told: new Set(told), untold: new Map(untold) };
   }
 
   private newRun(size: number, pod: TestingPod, at: number): OpenRun {
     this.run += 1;
-    return { run: this.run, size, pod, startedAt: at, lastAt: at, reports: new Map(), told: new Set() };
+    return { run: this.run, size, pod, startedAt: at, lastAt: at, reports: new Map(), told: new Set(), untold: new Map() };
   }
 
   private refuse(...refused: readonly RefusedReport[]): void {
     this.refused = [...this.refused, ...refused].slice(-most.refused);
   }
+}
+
+/** The first few of them. */
+export const named = (nodes: readonly string[]): string => `${nodes.slice(0, 5).join(', ')}${nodes.length > 5 ? ` and ${nodes.length - 5} more` : ''}`;
+
+/** What people must see to themselves, as the end of a sentence. */
+export function unheard({ untold }: Pick<OpenRun, 'untold'>): string {
+  const [why] = untold.values();
+  return why === undefined ? '' : `; ${named([...untold.keys()])} could not be told, and nothing follows there: ${why}`;
 }
 
 /** Created in an earlier second: within one, nobody can say. */

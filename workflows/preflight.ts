@@ -2,20 +2,20 @@ import { condition, continueAsNew, defineQuery, defineSignal, setHandler, sleep,
 import type { Announcement } from '../contract/activities.ts';
 import type { Fault } from '../contract/faults.ts';
 import { eventReasons } from '../contract/ids.ts';
+import type { PreflightDecision } from '../contract/preflight.ts';
 import type {
   PodsTesting,
-  PreflightDecision,
   PreflightInput,
   PreflightNote,
   PreflightOutcome,
   PreflightRun,
   PreflightStatus,
   ReportsArrived,
-} from '../contract/preflight.ts';
+} from '../contract/preflight-runs.ts';
 import { signals, statusQuery } from '../contract/messages.ts';
 import { type Alarm, setAlarm } from './alarm.ts';
 import { attributeWriter, iso, showDetails } from './attributes.ts';
-import { type OpenRun, PreflightMemory } from './preflight-memory.ts';
+import { named, type OpenRun, PreflightMemory, unheard } from './preflight-memory.ts';
 import { announce, decideCollection, decidePreflight, perform, tolerate } from './proxies.ts';
 
 /** How often somebody looks whether a workload is still there of which nothing is heard. */
@@ -154,7 +154,7 @@ export async function preflight({ workload, carried }: PreflightInput): Promise<
     const abnormal = [...first.failed, ...first.slow].map(({ node }) => node);
     if (abnormal.length > 0) write({ KcoverNode: abnormal.slice(0, 20), KcoverFault: first.faults[0]?.code ?? 'preflight' });
     for (; decision.faults.length > 0; decision = await decidePreflight({ ...request, told: [...open.told] })) {
-      await tellNodes(decision.faults, decision.because);
+      await tellNodes(open, decision.faults, decision.because);
       for (const { node } of decision.faults) if (node !== undefined) open.told.add(node);
       if (decision.left === 0) break;
     }
@@ -162,7 +162,7 @@ export async function preflight({ workload, carried }: PreflightInput): Promise<
     for (const { report } of reports) if (report.failed) open.told.add(report.node);
     const key = `${workflowInfo().workflowId}#${open.run}`;
     if (how === 'part') {
-      const message = first.because;
+      const message = `${first.because}${unheard(open)}`;
       await announce({ about: about(open), type: 'Warning', reason: eventReasons.preflightFailed, message, key: `${key}/${open.told.size}` });
       return;
     }
@@ -177,15 +177,21 @@ export async function preflight({ workload, carried }: PreflightInput): Promise<
   }
 
   /** Each fault until Temporal took it: told again, a node that a person has released meanwhile would be taken out once more. */
-  async function tellNodes(faults: readonly Fault[], why: string): Promise<void> {
+  async function tellNodes({ untold }: OpenRun, faults: readonly Fault[], why: string): Promise<void> {
     let left = faults;
+    let refusal = '';
     for (let tries = 1; left.length > 0 && tries <= mostTries; tries++) {
-      if (tries > 1) await sleep(Math.min(60_000, 1000 * 2 ** tries));
-      const nodes = left.slice(0, 5).map(({ node }) => node);
-      const answer = await tolerate(perform('tellNodes', `tell ${nodes.join(', ')}: ${why}`, { faults: left }));
-      const untold = new Set(answer ? answer.untold : left.map(({ id }) => id));
-      left = left.filter(({ id }) => untold.has(id));
+      const nodes = named(left.map(({ node = '' }) => node));
+      if (tries > 1) {
+        tell('judging', `${nodes} cannot be told yet: ${refusal}`, `Temporal, which was asked ${tries - 1} of ${mostTries} times`);
+        await sleep(Math.min(60_000, 1000 * 2 ** tries));
+      }
+      const answer = await tolerate(perform('tellNodes', `tell ${nodes}: ${why}`, { faults: left }));
+      const ids = new Set(answer ? answer.untold : left.map(({ id }) => id));
+      left = left.filter(({ id }) => ids.has(id));
+      refusal = answer?.because ?? 'Temporal did not take it';
     }
+    for (const { node } of left) if (node !== undefined) untold.set(node, refusal);
   }
 
   /** For people: what becomes of the job is the business of its own workflow, and nothing waits for the sentence. */

@@ -15,7 +15,7 @@ const freshMs = 2000;
 
 /** Goes through the steps until one of them wants another look, or the end; and looks again at what they let grow old. */
 export async function prepare(preparing: Preparing): Promise<Prepared> {
-  const { plan, at } = preparing.decision;
+  const { plan } = preparing.decision;
   // Decisions of earlier versions have no plan, and their recoveries only kept evidence.
   if (!plan || !preparing.memory.hasSteps) return (await keepEvidence(preparing)) ? 'look again' : 'ready';
   if (preparing.memory.isFirst('plan')) for (const each of plan.ignored) preparing.story.happened('ignored', each);
@@ -23,7 +23,7 @@ export async function prepare(preparing: Preparing): Promise<Prepared> {
     const prepared = await step(preparing, plan);
     if (prepared !== 'ready') return prepared;
   }
-  return Date.now() - at > freshMs || preparing.isNews() ? 'look again' : 'ready';
+  return Date.now() - preparing.seenAt > freshMs || preparing.isNews() ? 'look again' : 'ready';
 }
 
 /** What would have been done, where nothing may be. */

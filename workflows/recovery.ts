@@ -16,7 +16,7 @@ import { jobTitle } from '../contract/jobs.ts';
 import { type FaultsObserved, type JobPause, signals, statusQuery } from '../contract/messages.ts';
 import type { IncidentRecord, RecoveryDecision, RecoveryInput, RecoveryOutcome, RecoveryStatus } from '../contract/recovery.ts';
 import { attributeWriter, iso } from './attributes.ts';
-import { IncidentMemory, notProvenDead, sentence } from './incident-memory.ts';
+import { IncidentMemory, longMs, notProvenDead, sentence } from './incident-memory.ts';
 import { Approvals } from './approval.ts';
 import { tryInProcess } from './in-process.ts';
 import { announce, decideRecovery, perform, short } from './proxies.ts';
@@ -34,8 +34,11 @@ const mostInterferences = 8;
 /** Doubles from `first`, up to 40 s: a day of blindness stays far below what a history may hold. */
 const pauseAfter = (times: number, first = 200): number => Math.min(first * 2 ** (times - 1), 40_000);
 
-/** An incident that sees nothing for so long is handed to a person; its faults stay with the job. */
-const blindMs = 24 * 3_600_000;
+/** An incident that sees nothing, or is paused, for so long is handed to a person; its faults stay with the job. */
+const patienceMs = 24 * 3_600_000;
+
+/** Why an incident is held; each has a deadline of its own. */
+type HoldKind = 'held' | 'blind' | 'paused';
 
 /** One incident: from the first fault until the job runs again, or until it is clear that it will not. */
 export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
@@ -48,7 +51,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
   const story = openStory(job, incident, memory.hasSteps ? firstPhase : {});
   const write = attributeWriter();
   let holds = 0;
-  let heldSince: { held?: number; blind?: number } = {};
+  let heldSince: Partial<Record<HoldKind, number>> = {};
 
   setHandler(defineSignal<[FaultsObserved]>(signals.faultsObserved), (payload) => {
     for (const fault of memory.take(payload).slice(0, 5)) story.happened('fault joined', sentence(fault));
@@ -88,6 +91,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
       const { fresh, nodes } = memory.look();
       if (holds === 0) story.now('deciding', { because: memory.faults[0]?.message ?? '', waitingFor: 'a look at the job' });
       const attempt = await perform('observeAttempt', `look at ${jobTitle(job)}, its pods and nodes`, { job, nodes });
+      const seenAt = Date.now();
       memory.sees(attempt.job?.progress);
       // What arrived meanwhile is seen here, and a node that nobody looked at must not pass for one that is gone.
       if (memory.nodes().length > nodes.length) continue;
@@ -114,18 +118,19 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
         continue;
       }
       if (decision.kind === 'hold' && decision.inProcess) {
-        const end = await tryInProcess({ input, memory, story, event, isNews: () => memory.unanswered().length > fresh.length }, decision);
+        const end = await tryInProcess({ input, memory, story, isNews: () => memory.unanswered().length > fresh.length }, decision);
         if (!end) continue;
         memory.answer(fresh);
         return end;
       }
       if (decision.kind === 'hold') {
-        if (await hold(decision, mark)) continue;
-        return { outcome: 'handed over', because: `still held after its deadline: ${decision.because}`, blind: decision.blind === true };
+        const kind = decision.blind === true ? 'blind' : paused && memory.hasSteps ? 'paused' : 'held';
+        if (await hold(kind, decision, mark)) continue;
+        return { outcome: 'handed over', because: `still held after its deadline: ${decision.because}`, unanswered: kind !== 'held' };
       }
-      [holds, heldSince] = [0, {}];
+      letGo();
       if (decision.kind === 'stop') {
-        const preparing = { input, memory, approvals, story, event, decision, facts: attempt, isNews: () => memory.mark() !== mark };
+        const preparing = { input, memory, approvals, story, event, decision, facts: attempt, seenAt, isNews: () => memory.mark() !== mark };
         const prepared = await prepare(preparing);
         if (prepared === 'look again') continue;
         if (prepared !== 'ready') return prepared;
@@ -156,12 +161,19 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
     if (events.length > 0) void announce(...events);
   }
 
-  /** Waits until something changes; false when the deadline of this hold passed first. To be blind is another hold, with another deadline. */
-  async function hold(decision: Decided<'hold'>, mark: number): Promise<boolean> {
-    const kind = decision.blind === true ? 'blind' : 'held';
+  /** It is held no longer, and that took its time. */
+  function letGo(): void {
+    const heldMs = Math.max(0, Date.now() - Math.min(Infinity, ...Object.values(heldSince)));
+    approvals.extend(heldMs);
+    if (heldMs > longMs) memory.forgetCheckpoint();
+    [holds, heldSince] = [0, {}];
+  }
+
+  /** Waits until something changes; false when the deadline of this hold passed first. */
+  async function hold(kind: HoldKind, decision: Decided<'hold'>, mark: number): Promise<boolean> {
     const isFirst = heldSince[kind] === undefined;
     const since = (heldSince[kind] ??= decision.at);
-    const until = since + (kind === 'blind' ? blindMs : limits.holdMs);
+    const until = since + (kind === 'held' ? limits.holdMs : patienceMs);
     holds += 1;
     story.now('held', { because: `held: ${decision.because}`, waitingFor: decision.try, until });
     if (isFirst) {
@@ -182,7 +194,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
   /** A stop that was begun is brought to its end: whatever ended the recovery, our own suspend is taken off. */
   async function finish(given: End): Promise<RecoveryOutcome> {
     // What arrives from here on is left to the next incident.
-    const faults = given.blind ? [] : memory.taken(given.outcome === 'restarted' || given.outcome === 'recovered');
+    const faults = given.unanswered ? [] : memory.taken(given.outcome === 'restarted' || given.outcome === 'recovered');
     const { outcome, because: why, pods = [], attemptStartedAt } = await resumed(given);
     const because = `${why}${notProvenDead(memory.forcedEver())}`;
     story.happened(outcome, because);

@@ -11,25 +11,26 @@ const mostPauseMs = 60_000;
 
 export const findRoom: Step = async (preparing, plan) => {
   const { memory, story } = preparing;
-  if (!plan.capacity || memory.hasRoom) return 'ready';
+  if (!plan.capacity) memory.nextPods = undefined;
+  if (!plan.capacity || memory.hasRoom()) return 'ready';
   story.now('checking capacity', { because: 'a whole attempt needs room at once', waitingFor: 'a look at all nodes and pods' });
   const decision = await judgeRoom(preparing, plan);
   if (!decision) {
-    memory.hasRoom = true;
+    memory.foundRoom();
     story.happened('room unknown', 'nobody could look at the nodes');
     return 'ready';
   }
   if (decision.kind !== 'ask') preparing.approvals.drop('capacity');
   switch (decision.kind) {
-    case 'go':
-      memory.hasRoom = true;
+    case 'go': {
+      const { waited } = memory.foundRoom();
       story.happened('room', decision.because);
-      if (!memory.wasRoomless) return 'ready';
+      if (!waited) return 'ready';
       memory.forgetCheckpoint();
       return 'look again';
+    }
     case 'shrink':
-      memory.hasRoom = true;
-      memory.nextPods = decision.pods;
+      memory.foundRoom(decision.pods);
       story.happened('shrinks', decision.because);
       return 'ready';
     case 'spare':
@@ -37,9 +38,16 @@ export const findRoom: Step = async (preparing, plan) => {
     case 'ask':
       return askPerson(preparing, 'capacity', decision);
     case 'hold':
-      return waitForRoom(preparing, decision);
+      return plan.level.name === 'pod' && plan.capacity.choice === 'shrink' ? wholeJobNext(preparing, decision) : waitForRoom(preparing, decision);
   }
 };
+
+/** Pods that are replaced come back as many; only a job that is stopped whole can be made smaller. */
+function wholeJobNext({ memory, story }: Preparing, { because }: CapacityDecision): Prepared {
+  memory.tried.push({ level: 'pod', because });
+  story.happened('the whole job next', because);
+  return 'look again';
+}
 
 /** Undefined when nobody could look. */
 async function judgeRoom({ input: { job }, memory, approvals, decision }: Preparing, plan: RecoveryPlan): Promise<CapacityDecision | undefined> {
@@ -55,10 +63,10 @@ async function judgeRoom({ input: { job }, memory, approvals, decision }: Prepar
   return decided;
 }
 
-/** Once in an incident: whoever is short again waits. */
+/** Once in an incident, unless others were faster: whoever is short again waits. */
 async function takeSpares({ input, memory, story, event }: Preparing, { nodes, because }: Extract<CapacityDecision, { kind: 'spare' }>): Promise<Prepared> {
   const done = await tolerate(perform('takeSpares', `take ${nodes.join(', ')} from stand-by`, { incident: input.incident, nodes }));
-  memory.sparesTaken = true;
+  memory.tookSpares(done?.taken.length ?? 0, nodes.length);
   const taken = done?.taken.join(', ') || 'none';
   story.happened('stand-by nodes taken', `${taken}: ${because}`);
   void announce(event('Normal', 'spareTaken', `stand-by nodes taken: ${taken}; ${because}`));

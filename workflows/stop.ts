@@ -67,8 +67,9 @@ async function betweenAttempts(preparing: Preparing, plan: RecoveryPlan): Promis
     story.happened('not reshaped', done?.because ?? 'it could not be written');
     return;
   }
-  const { before, after } = done;
-  story.happened('reshaped', `${what}; ${before} pods before, ${after} now`);
+  const { before, after, ignored } = done;
+  const without = ignored === undefined ? '' : `; without the priority: ${ignored}`;
+  story.happened('reshaped', `${what}; ${before} pods before, ${after} now${without}`);
   if (before === after) return;
   memory.resized = { before: memory.resized?.before ?? before, after };
   void announce(event('Warning', 'jobResized', `the job goes on with ${after} pods of ${before}: no room for more`));

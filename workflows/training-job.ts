@@ -82,9 +82,10 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
 
     const until = await turn();
     if (until === 'again') continue;
-    if (workflowInfo().continueAsNewSuggested && memory.pauseNews.length === 0) return continueAsNew<typeof trainingJob>({ job, carried: memory.carry() });
+    if (workflowInfo().continueAsNewSuggested && memory.pauseNews.length === 0 && !isLabelLeft())
+      return continueAsNew<typeof trainingJob>({ job, carried: memory.carry() });
 
-    const news = () => changed || memory.mark() !== mark || workflowInfo().continueAsNewSuggested;
+    const news = () => changed || memory.mark() !== mark || isLabelLeft() || workflowInfo().continueAsNewSuggested;
     if (until === undefined) await condition(news);
     else if (!(await condition(news, Math.max(1, until - Date.now()), { summary: short(`${status.phase}: ${status.waitingFor}`) })) && memory.incident?.started)
       await lookAtChild(memory.incident.incident);
@@ -93,6 +94,7 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
   /** One turn: pass on, judge, or just wait. Answers when to turn again without news. */
   async function turn(): Promise<number | undefined | 'again'> {
     await passPauseOn();
+    if (isLabelLeft()) await refuseLabel();
     const { incident } = memory;
     if (incident?.started) {
       tell(
@@ -111,6 +113,22 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
     }
     tell('watching', memory.last ? `last incident ${memory.last.outcome}` : 'no fault', 'a fault');
     return undefined;
+  }
+
+  function isLabelLeft(): boolean {
+    return hasSteps && memory.labelLeft;
+  }
+
+  async function refuseLabel(): Promise<void> {
+    const incident = memory.incident?.incident ?? memory.last?.incident ?? '';
+    await removeLabel('a recovery is under way, which is what it asks for');
+    const message = `already recovering, the label was removed: ${incident}`;
+    await announce({ about: { kind: 'job', job }, type: 'Normal', reason: eventReasons.recoveryRefused, message, key: `${job.uid}/${incident}/label` });
+  }
+
+  async function removeLabel(because: string): Promise<void> {
+    memory.labelRemoved();
+    await tolerate(perform('acknowledgeWish', `remove the need-recovery label: ${because}`, { job }));
   }
 
   /** Of a pause, and of its end, people hear, and an open recovery. */
@@ -165,7 +183,7 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
   /** Judges what waits; answers when to judge again, or nothing when something was done. */
   async function consider(): Promise<number | undefined> {
     const wish = memory.nextWish();
-    if (wish?.label) await tolerate(perform('acknowledgeWish', 'remove the need-recovery label before acting on it', { job }));
+    if (wish?.label) await removeLabel('before acting on it');
     const asked = memory.incident?.askedBy ?? wish;
     // Whether a job crashes again and again without getting on is seen from its checkpoints; and what it asks for may have changed.
     const wantsLook = memory.spent.some((one) => one.blame === 'user') || memory.inbox.some((fault) => fault.code === trainingHangs);

@@ -1,7 +1,8 @@
 /** One request with report files, and what its answers mean for them. */
 
 import type { Logger } from 'pino';
-import { type PreflightFile, type PreflightFileAnswer, preflightRefusals, reportFields } from '../../contract/preflight.ts';
+import { reportFields } from '../../contract/preflight.ts';
+import { type PreflightFile, type PreflightFileAnswer, preflightRefusals } from '../../contract/preflight-files.ts';
 import type { ControllerConnection, Failure, Reason } from '../controller-connection.ts';
 import type { Answered } from './answered.ts';
 import type { RankFile } from '../rank-files.ts';

@@ -1,6 +1,7 @@
 /** The report files of preflight containers on this node. */
 
-import { preflightDirectory, type PreflightFile, preflightLimits } from '../../contract/preflight.ts';
+import { preflightDirectory, preflightLimits } from '../../contract/preflight.ts';
+import type { PreflightFile } from '../../contract/preflight-files.ts';
 import { oneLine } from '../../faults/one-line.ts';
 import { readReport, reportProfiles } from '../../faults/preflight-report.ts';
 import { listRankFiles, type RankFile, type RankListing, readRankFile, writtenAtOf } from '../rank-files.ts';

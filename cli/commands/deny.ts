@@ -6,7 +6,7 @@ export const deny: CommandEntry = {
   ...approvalParts,
   examples: [
     'kcover deny pytorchjob/llm -n train --reason "the last epoch is nearly done"',
-    'kcover deny recovery/train/llm/0b1c8d5e/2026-11-21T07:09:03.117Z --reason "not during the demo"',
+    'kcover deny recovery/train/llm/0b1c8d5e/2026-11-21T07:09:03.117Z --question stop@2026-11-21T07:09:03.204Z --reason "not during the demo"',
   ],
   run: (typed, surroundings) => answerRecovery(typed, surroundings, 'deny'),
 };

@@ -1,7 +1,8 @@
 import type { Client } from '@temporalio/client';
 import { KcoverError } from '../../contract/errors.ts';
 import { workflowTypes } from '../../contract/ids.ts';
-import type { NodeJudgement, PreflightRun, PreflightStatus } from '../../contract/preflight.ts';
+import type { NodeJudgement } from '../../contract/preflight.ts';
+import type { PreflightRun, PreflightStatus } from '../../contract/preflight-runs.ts';
 import { ago, clockTime, deadline } from '../clock.ts';
 import { type CommandEntry, sharedOptions } from '../command.ts';
 import { properties } from '../output.ts';

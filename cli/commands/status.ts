@@ -4,6 +4,7 @@ import { jobWorkflowId } from '../../contract/ids.ts';
 import { KcoverError } from '../../contract/errors.ts';
 import type { JobRef } from '../../contract/jobs.ts';
 import type { JobProgress } from '../../contract/progress.ts';
+import type { Question } from '../../contract/recovery-plan.ts';
 import type { RecoveryStatus } from '../../contract/recovery.ts';
 import { blames } from '../../contract/faults.ts';
 import type { JobStatus } from '../../contract/training-job.ts';
@@ -93,7 +94,7 @@ export function describe(job: JobStatus, { recovery, cause, budget, progress }: 
       ],
       ['next', nextOf[waiting.phase]],
       ['paused', job.paused && `by ${job.paused.by}: ${job.paused.reason}; ${commandFor('resume', job.job)}`],
-      ['answer', recovery?.phase === 'waiting for approval' ? answerOf(job.job) : undefined],
+      ['answer', recovery?.question && answerOf(job.job, recovery.question)],
       ['training', progress && trainingLine(progress, now)],
       ['faults', recovery?.faults.map(faultLine).join('; ')],
       ['budget', budgetLine(job, budget)],
@@ -118,7 +119,10 @@ function budgetLine({ spentThisHour: spent, ledgers }: JobStatus, budget: Budget
 }
 
 /** What a person who is asked can type. */
-const answerOf = (job: JobRef): string => `${commandFor('approve', job)} --reason "...", or ${commandFor('deny', job)} --reason "..."`;
+const answerOf = (job: JobRef, { id }: Question): string => {
+  const options = `--question ${id} --reason "..."`;
+  return `${commandFor('approve', job)} ${options}, or ${commandFor('deny', job)} ${options}`;
+};
 
 /** What comes after what is waited for. */
 const nextOf: Readonly<Record<JobStatus['phase'] | RecoveryStatus['phase'], string>> = {

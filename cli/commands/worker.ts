@@ -1,5 +1,5 @@
-import { parseDuration } from '../../contract/duration.ts';
 import { KcoverError } from '../../contract/errors.ts';
+import { duration } from '../../contract/settings-values.schema.ts';
 import { type CommandEntry, sharedOptions } from '../command.ts';
 import { readSettings } from '../settings-file.ts';
 
@@ -28,7 +28,8 @@ export const worker: CommandEntry = {
 
 /** Milliseconds; 0 when nothing was typed. */
 function collectionOf(text: string | undefined): number {
-  const ms = parseDuration(text ?? '0s');
-  if (ms !== undefined) return ms;
-  throw new KcoverError('usage', `--preflight-report-collection-timeout ${text} is not a duration`, { try: '--preflight-report-collection-timeout 30m' });
+  const read = duration('0s').safeParse(text);
+  if (read.success) return read.data;
+  const why = read.error.issues[0]?.message ?? 'must be a duration';
+  throw new KcoverError('usage', `--preflight-report-collection-timeout ${text} ${why}`, { try: '--preflight-report-collection-timeout 30m' });
 }

@@ -45,7 +45,7 @@ const wishes = z.looseObject({
   checkpoint: z.enum(checkpointStrategies).optional(),
   capacity: z.enum(capacityChoices).optional(),
   minReplicas: z.int().min(1).optional(),
-  shapes: z.array(z.int().min(1)).min(1).optional(),
+  shapes: z.array(z.int().min(1)).optional(),
   level: z.enum(restartLevels).optional(),
   hang: z.enum(hangResponses).optional(),
   retries: z.int().min(0).max(100).optional(),

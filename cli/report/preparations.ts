@@ -1,13 +1,14 @@
 /** What came before the stops of a recovery: who was asked, what was saved, whether there was room; pure. */
 
+import type { Answer } from '../../contract/recovery-plan.ts';
 import type { IncidentRecord } from '../../contract/recovery.ts';
 import { formatDuration } from '../../contract/duration.ts';
 import { list, plain } from './markdown.ts';
 
-export const approvalsOf = ({ approvals = [] }: IncidentRecord): string | undefined =>
-  approvals.length === 0
-    ? undefined
-    : list(approvals.map(({ approved, by, reason, at }) => `${plain(at)} **${approved ? 'approved' : 'denied'}** by ${plain(by)}: ${plain(reason)}`));
+export const approvalsOf = ({ approvals = [] }: IncidentRecord): string | undefined => (approvals.length === 0 ? undefined : list(approvals.map(answerOf)));
+
+const answerOf = ({ question, approved, by, reason, at }: Answer): string =>
+  `${plain(at)} **${approved ? 'approved' : 'denied'}** by ${plain(by)}: ${plain(reason)}${question === undefined ? '' : ` (${plain(question)})`}`;
 
 export const checkpointsOf = ({ checkpoints = [] }: IncidentRecord): string | undefined =>
   checkpoints.length === 0 ? undefined : list(checkpoints.map((one) => `Attempt ${one.attempt}: **${one.kind}**${waited(one)}: ${plain(one.because)}`));

@@ -1,6 +1,7 @@
 /** Whether a report file counts: what its place says and when it was written must fit a pod. Pure. */
 
-import type { CollectedReport, PreflightFile, RefusedReport } from '../../contract/preflight.ts';
+import type { CollectedReport } from '../../contract/preflight.ts';
+import type { PreflightFile, RefusedReport } from '../../contract/preflight-files.ts';
 import type { PreflightPod, TestTime } from '../../kube/preflight-pods.ts';
 
 export type FileDecision =

@@ -1,7 +1,8 @@
 /** What was told of each pod, so that a broken-into agent can write any number of files and yet tell little. */
 
 import { createHash } from 'node:crypto';
-import type { CollectedReport, RefusedReport } from '../../contract/preflight.ts';
+import type { CollectedReport } from '../../contract/preflight.ts';
+import type { RefusedReport } from '../../contract/preflight-files.ts';
 
 /** `known`: the same was told before. `soon`: another file was taken a moment ago. `many`: it has told all that a pod may. */
 export type Admission = 'tell' | 'known' | 'soon' | 'many';

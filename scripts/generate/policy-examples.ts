@@ -78,7 +78,7 @@ export const settingExamples: Readonly<Record<string, SettingExample>> = {
   'verify.stall': ['20m', 'twenty minutes without a step are a stall'],
   'verify.most': ['4h', 'a job may need four hours to get back to where it was'],
 
-  'deadlines.hold': ['4h', 'what is paused, held or without room is handed to a person after four hours'],
+  'deadlines.hold': ['4h', 'what is held or without room is handed to a person after four hours'],
   'deadlines.stop': ['20m', 'pods with a grace period of 15 min have their time'],
   'deadlines.restart': ['20m', 'large images may take 20 min to pull'],
   'deadlines.placement': ['2h', 'without room for two hours a person is asked'],

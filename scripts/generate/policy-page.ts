@@ -32,13 +32,13 @@ export const policyPage = (): string =>
     [
       '1. A wish beyond its limit does not count; the setting of the operator holds. A number above the limit counts as the limit.',
       '2. Where an annotation of kcover and a word of a reference system say different things, the annotation counts.',
-      '3. A value that is not understood does not count.',
-      `4. \`${wishAnnotations.capacity}: shrink\` without \`${wishAnnotations.minReplicas}\` or \`${wishAnnotations.shapes}\` does not count. Shapes below the least number do not count.`,
+      `3. A value that is not understood does not count. Of sizes (\`${wishAnnotations.minReplicas}\`, \`${wishAnnotations.shapes}\`) it means that the job gets no smaller one.`,
+      `4. \`${wishAnnotations.capacity}: shrink\` without \`${wishAnnotations.minReplicas}\` or \`${wishAnnotations.shapes}\` does not count. Shapes below the least number do not count; where none is left, the job gets no smaller size.`,
       `5. \`${wishAnnotations.checkpoint}: dying-gasp\` beside \`${wishAnnotations.mode}: force\` does not count: there is no time to save.`,
       `6. \`${wishAnnotations.hang}: ignore\` is heard by the controller too, which then judges nobody, whatever \`recovery.jobMay.hang\` says.`,
     ].join('\n'),
     'Every wish that does not count is told by a sentence in the plan of the incident (`ignored`), for example `kcover.io/mode "gentle" is none of grace, force, off`.',
-    'A person is never limited by any of this: `kcover recover` restarts the whole job now, also in mode off and beyond the budget, and waits for no checkpoint. Only a pause holds it.',
+    'A person is never limited by any of this: `kcover recover` restarts the whole job now, also in mode off and beyond the budget, and waits for no checkpoint. Without room its pods wait for the scheduler. Only a pause holds it.',
   ]
     .join('\n\n')
     .trimEnd() + '\n';

@@ -205,6 +205,16 @@ describe('another shape', () => {
     expect(await cluster.run('observeJob', { job: running.job })).toMatchObject({ podsExpected: 4 });
   });
 
+  it('is given without a priority class that is not there', async () => {
+    const { job } = await createRunning('PyTorchJob', { gpus: 0 });
+    await suspend(job);
+    const request = { incident, job, pods: 3, priorityClass: 'nobody' };
+    const reshaped = { kind: 'reshaped', before: 4, after: 3, ignored: 'there is no priority class nobody' };
+    expect(await cluster.run('reshapeJob', request)).toEqual(reshaped);
+    expect(await cluster.run('reshapeJob', request)).toEqual(reshaped);
+    expect(await cluster.run('observeJob', { job })).toMatchObject({ podsExpected: 3 });
+  });
+
   it('may be a priority class, where there is one', async () => {
     const { job, running } = await createRunning('PyTorchJob', { gpus: 0, workers: 1 });
     const old = await suspend(job);

@@ -102,7 +102,7 @@ describe('what cannot be had is left out, and said', () => {
       'logs of 4 pods: kcover may not do this (first: x)',
       4,
     ],
-    ['no log', () => (source.text = () => Promise.resolve(undefined)), '', 4],
+    ['logs that were cleaned up', () => (source.text = () => Promise.resolve(undefined)), 'logs of 4 pods: there are none', 4],
     ['a node that is gone', () => (source.node = () => Promise.resolve(undefined)), 'node gpu-3: it is gone', 4],
     ['a job that was replaced', () => (source.jobObject.metadata = { uid: 'another' }), 'the job: it is gone', 4],
     [

@@ -5,7 +5,7 @@ import { pino } from 'pino';
 import type { FilesAnswer } from '../../agent/controller-connection.ts';
 import { type Courier, startCourier } from '../../agent/preflight/courier.ts';
 import { type ReportFiles, reportFiles } from '../../agent/preflight/files.ts';
-import type { PreflightFile, PreflightFileAnswer, PreflightFiles } from '../../contract/preflight.ts';
+import type { PreflightFile, PreflightFileAnswer, PreflightFiles } from '../../contract/preflight-files.ts';
 import { type PreflightNode, preflightNode, rawReport, until } from './preflight-node.ts';
 
 const taken: PreflightFileAnswer = { answer: 'taken' };

@@ -112,7 +112,7 @@ describe('people and a recovery', () => {
 
     expect((await answerOf(['resume', ...ofJob()])).data).toMatchObject({ wasPaused: true });
     const incident = await asking();
-    expect((await ask('status', ...ofJob())).stdout).toContain(`kcover approve ${ofJob().join(' ')} --reason`);
+    expect((await ask('status', ...ofJob())).stdout).toContain(`kcover approve ${ofJob().join(' ')} --question stop@`);
     // Visibility is written a moment after the history.
     await eventually(
       () => ask('list', '-n', running.namespace),
@@ -121,8 +121,9 @@ describe('people and a recovery', () => {
     );
     expect((await plan()).facts.known.open).toEqual({ incident, stops: 0, attempts: 3, asked: false });
 
+    const { question } = await world.rig.client.workflow.getHandle(incident).query<RecoveryStatus>('status');
     const { data } = await answerOf(['approve', ...ofJob(), '--reason', 'agreed']);
-    expect(data).toEqual({ incident, approved: true, by: 'ada', reason: 'agreed' });
+    expect(data).toEqual({ incident, approved: true, question, by: 'ada', reason: 'agreed' });
     expect(await lastOutcome(incident)).toBe('restarted');
     expect((await plan()).facts.known).toMatchObject({ fresh: [], spent: [{ incident, blame: 'hardware' }] });
   }, 300_000);
@@ -131,7 +132,16 @@ describe('people and a recovery', () => {
     const stopped = world.cluster.stopped.length;
     await tell(2);
     const incident = await asking();
-    expect((await answerOf(['deny', incident, '--reason', 'not now'])).data).toMatchObject({ incident, approved: false });
+    const earlier = 'stop@2026-11-21T07:09:03.204Z';
+    expect(await ask('deny', incident, '--question', earlier, '--reason', 'not now')).toMatchObject({
+      code: 3,
+      stderr: expect.stringContaining(`nobody waits for this answer\n  because: ${earlier} is not asked: what is asked now is stop@`),
+    });
+    const { code, stdout } = await ask('deny', incident, '--reason', 'not now');
+    expect({ code, stdout }).toEqual({
+      code: 0,
+      stdout: expect.stringMatching(/asked +.*from 8 on a person decides\n.*question +stop@.*\n.*\n.*denied +by ada: not now/),
+    });
     expect(await lastOutcome(incident)).toBe('refused');
     expect(world.cluster.stopped).toHaveLength(stopped);
     expect(await ask('approve', incident, '--reason', 'too late')).toMatchObject({

@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { startWorkflow } from '../../cli/start-workflow.ts';
-import type { PreflightStatus, Workload } from '../../contract/preflight.ts';
+import type { Workload } from '../../contract/preflight.ts';
+import type { PreflightStatus } from '../../contract/preflight-runs.ts';
 import { preflightStart } from '../../contract/starts.ts';
 import { reportOf } from '../support/preflight-reports.ts';
 import { eventually } from '../support/rig.ts';

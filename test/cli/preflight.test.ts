@@ -7,7 +7,7 @@ import type { Answer } from '../../cli/output.ts';
 import { buildProgram } from '../../cli/program.ts';
 import { openSession } from '../../cli/session.ts';
 import { describe as describeStatus } from '../../cli/commands/preflight-status.ts';
-import type { PreflightStatus } from '../../contract/preflight.ts';
+import type { PreflightStatus } from '../../contract/preflight-runs.ts';
 import { collectingProfiles } from '../../policy/preflight-collecting.ts';
 import { expectedOf, foundIn, vectors } from '../support/preflight-vectors.ts';
 import { type Raw, rawBatch, rawReport } from '../support/raw-reports.ts';
@@ -198,9 +198,12 @@ describe('the page of kcover preflight status', () => {
 });
 
 describe('kcover worker', () => {
-  it('wants a duration for the time-out of collections', async () => {
-    const { stderr, code } = await kcover(['worker', '--preflight-report-collection-timeout', 'soon']);
-    expect(stderr).toContain('because: --preflight-report-collection-timeout soon is not a duration');
+  it.each([
+    ['soon', 'must be a duration'],
+    ['21d', 'must be at most 20d'],
+  ])('wants for the time-out of collections a duration that can be waited for, and %s is none', async (typed, why) => {
+    const { stderr, code } = await kcover(['worker', '--preflight-report-collection-timeout', typed]);
+    expect(stderr).toContain(`because: --preflight-report-collection-timeout ${typed} ${why}`);
     expect(code).toBe(2);
   });
 });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { Findings } from '../../cli/exit.ts';
-import { effectiveSettings } from '../../cli/settings-fields.ts';
-import { parseSettings, type Role, roles } from '../../cli/settings-file.ts';
+import { effectiveSettings, type Field, fieldsOf } from '../../cli/settings-fields.ts';
+import { parseSettings, type Role, roles, settingsSchemas } from '../../cli/settings-file.ts';
 
 function reportOf(role: Role, text: string): string {
   try {
@@ -90,6 +90,17 @@ const wrong: readonly { readonly sentence: string; readonly role?: Role; readonl
       '    2 |   correlation: 5 seconds',
       '      |                ^^^^^^^^^',
       '  try:     correlation: 500ms',
+    ],
+  },
+  {
+    sentence: 'a duration that no timer could wait for is told the longest one',
+    text: 'recovery:\n  deadlines: { hold: 25d }\n',
+    report: [
+      'error[settings.invalid]: recovery.deadlines.hold must be at most 20d',
+      '  because: kcover.yaml:2:22',
+      '    2 |   deadlines: { hold: 25d }',
+      '      |                      ^^^',
+      '  try:     20d',
     ],
   },
   {
@@ -206,6 +217,13 @@ describe('a settings file', () => {
 
   it('is read with its durations in milliseconds', () => {
     expect(parseSettings('worker', 'f', 'recovery: { deadlines: { stop: 90m } }').settings.recovery.deadlines.stop).toBe(5_400_000);
+  });
+
+  it.each(roles)('of the %s knows no duration without an end', (role) => {
+    const durations = fieldsOf(settingsSchemas[role]).filter(({ type }) => type === 'a duration');
+    expect(durations.length).toBeGreaterThan(2);
+    const endless = ({ path }: Field) => JSON.stringify(path.reduceRight<unknown>((below, key) => ({ [key]: below }), '3651d'));
+    expect(durations.filter((field) => !reportOf(role, endless(field)).includes(`${field.path.join('.')} must be at most`))).toEqual([]);
   });
 
   it.each(roles)('of the %s reads its own effective settings back as the same settings', (role) => {

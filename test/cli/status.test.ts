@@ -52,9 +52,12 @@ suite('the page of kcover status', () => {
   });
 
   it('says what can be typed where a person is asked', () => {
-    const recovery: RecoveryStatus = { ...open, phase: 'waiting for approval', because: 'the job is dead and holds 64 GPUs: from 32 on a person decides' };
+    const because = 'the job is dead and holds 64 GPUs: from 32 on a person decides';
+    const question = { id: 'stop@2026-11-21T07:09:03.204Z', because, until: '2026-11-21T07:39:03.204Z', otherwise: 'deny' } as const;
+    const recovery: RecoveryStatus = { ...open, phase: 'waiting for approval', because, question };
+    const options = `-n train --question ${question.id} --reason "..."`;
     expect(describe({ ...watched, phase: 'recovering', incident }, { recovery }, now)).toContain(
-      '  answer     kcover approve pytorchjob/llm -n train --reason "...", or kcover deny pytorchjob/llm -n train --reason "..."\n',
+      `  answer     kcover approve pytorchjob/llm ${options}, or kcover deny pytorchjob/llm ${options}\n`,
     );
   });
 

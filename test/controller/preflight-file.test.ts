@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { PreflightFile, PreflightReport } from '../../contract/preflight.ts';
+import type { PreflightReport } from '../../contract/preflight.ts';
+import type { PreflightFile } from '../../contract/preflight-files.ts';
 import { decideFile, type FileFacts } from '../../controller/preflight/decide-file.ts';
 import type { PreflightPod } from '../../kube/preflight-pods.ts';
 

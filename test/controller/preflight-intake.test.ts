@@ -3,7 +3,7 @@ import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
 import { Registry } from 'prom-client';
 import { generate } from 'selfsigned';
-import { type PreflightAnswer, type PreflightFile, preflightPath, type RefusedReport } from '../../contract/preflight.ts';
+import { type PreflightAnswer, type PreflightFile, preflightPath, type RefusedReport } from '../../contract/preflight-files.ts';
 import { rememberAgents } from '../../controller/agents.ts';
 import { openDelivery } from '../../controller/delivery.ts';
 import { openIntake } from '../../controller/intake.ts';

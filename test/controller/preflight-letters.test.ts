@@ -1,6 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { type CollectedReport, preflightLimits, type RefusedReport, type Workload } from '../../contract/preflight.ts';
-import { preflightFiles } from '../../contract/preflight.schema.ts';
+import { type CollectedReport, preflightLimits, type Workload } from '../../contract/preflight.ts';
+import type { RefusedReport } from '../../contract/preflight-files.ts';
+import { preflightFiles } from '../../contract/preflight-files.schema.ts';
 import { openDelivery } from '../../controller/delivery.ts';
 import { arrivalLetter, type Call, faultLetter, podsGoneLetter, testingLetter } from '../../controller/letters.ts';
 

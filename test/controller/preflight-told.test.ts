@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { CollectedReport, RefusedReport } from '../../contract/preflight.ts';
+import type { CollectedReport } from '../../contract/preflight.ts';
+import type { RefusedReport } from '../../contract/preflight-files.ts';
 import { type Admission, openToldMemory } from '../../controller/preflight/told-memory.ts';
 
 const report = (second: number): CollectedReport => ({

@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { annotations, eventReasons, preflightWorkflowId, quarantineTaintKey } from '../../contract/ids.ts';
-import type { PreflightNote, PreflightStatus } from '../../contract/preflight.ts';
+import type { PreflightNote, PreflightStatus } from '../../contract/preflight-runs.ts';
 import { attachWorld } from '../../testbed/attach.ts';
 import { awaitRunning, readJob } from '../../testbed/jobs.ts';
 import { endTest, measured, testAgain, writeReport } from '../../testbed/preflight.ts';
@@ -82,6 +82,24 @@ describe('a slow node under a job that opted in', () => {
     expect(live.chronicle.isQuarantined(slow)).toBe(false);
     expect(preflight.quarantines(slow)).toBe(before + 1);
     expect(live.records(job)).toHaveLength(1);
+  });
+});
+
+describe('several slow nodes under a job that opted in', () => {
+  it('are taken out by one verdict, and the job is stopped once for all of them', async () => {
+    const job = await preflight.job({ pods: 8, labels: optIn });
+    const slow = [at(job, 2).node, at(job, 6).node];
+    await preflight.end(job, { slow });
+    expect(namesOf((await preflight.verdict(job)).verdict?.slow)).toEqual(slow);
+    await Promise.all(slow.map((node) => live.quarantined(preflight.nodeOf({ node }))));
+
+    const next = await preflight.nextPods(job);
+    expect(namesOf(next.testers).filter((node) => slow.includes(node))).toEqual([]);
+    await preflight.end(next, {}, []);
+    await preflight.verdict(job, 2);
+    const records = await live.settled(job);
+    expect(records.map(({ outcome, stops }) => ({ outcome, stops: stops.length }))).toEqual([{ outcome: 'restarted', stops: 1 }]);
+    expect(suspendsOf(await live.facts(job))).toHaveLength(1);
   });
 });
 

@@ -24,8 +24,8 @@ const batch = (spec: object = {}, status: object = {}): KubernetesObject => {
   const job = batchJob({ name: 'llm', pods: 4, annotations: ours, suspend: true });
   return { ...job, spec: { ...job.spec, ...spec }, status } as unknown as KubernetesObject;
 };
-const plan = (kind: JobKind, object: KubernetesObject, wish: Pick<ReshapeRequest, 'pods' | 'priorityClass'>) =>
-  planOf(object, { job: refOf(kind), incident, ...wish });
+const plan = (kind: JobKind, object: KubernetesObject, wish: Pick<ReshapeRequest, 'pods' | 'priorityClass'>, classless?: string) =>
+  planOf(object, { job: refOf(kind), incident, ...wish }, classless);
 const sizes = (kind: JobKind, object: KubernetesObject) => jobKinds[kind].reshaping?.sizes(object);
 
 describe.each<[KubeflowKind, string]>([
@@ -74,6 +74,18 @@ describe('a PyTorchJob', () => {
     });
   });
 
+  it('is given another size without the priority that it cannot have, and says why', () => {
+    const classless = 'there is no priority class urgent';
+    expect(plan('PyTorchJob', kubeflow('PyTorchJob'), { pods: 2, priorityClass: 'urgent' }, classless)).toEqual({
+      kind: 'reshape',
+      before: 4,
+      after: 2,
+      ignored: classless,
+      spec: { pytorchReplicaSpecs: { Master: {}, Worker: { replicas: 1 } } },
+    });
+    expect(plan('PyTorchJob', kubeflow('PyTorchJob'), { priorityClass: 'urgent' }, classless)).toEqual({ kind: 'refused', because: classless });
+  });
+
   it('lets its gang scheduler wait for no more pods than there are', () => {
     const job = kubeflow('PyTorchJob', { spec: { runPolicy: { suspend: true, schedulingPolicy: { minAvailable: 4 } } } });
     expect(plan('PyTorchJob', job, { pods: 3 })).toMatchObject({ spec: { runPolicy: { schedulingPolicy: { minAvailable: 3 } } } });
@@ -104,6 +116,7 @@ describe('a batch Job', () => {
       kind: 'reshape',
       before: 4,
       after: 2,
+      ignored: 'the pods of a Job keep their priority',
       spec: { parallelism: 2, completions: 2 },
     });
   });

@@ -71,13 +71,48 @@ describe('what a job asks for', () => {
     ['a word that nobody knows', { 'kcover.io/hang': 'panic' }, {}, 'kcover.io/hang "panic" is none of ignore, notify, recover'],
     ['a switch that is neither', {}, { 'elastic-scheduling': 'yes' }, 'elastic-scheduling "yes" is neither on nor off'],
     ['more retries than there may be', {}, { 'fault-retry-times': '101' }, 'fault-retry-times "101" is no whole number from 0 to 100'],
-    ['no pods at all', { minReplicas: '0' }, {}, 'minReplicas "0" is no whole number from 1 to 100000'],
     ['a number with a fraction', { 'kcover.io/retries': '1.5' }, {}, 'kcover.io/retries "1.5" is no whole number from 0 to 100'],
-    ['shapes that are no numbers', { 'kcover.io/shapes': '8,many' }, {}, 'kcover.io/shapes "8,many" is no list of numbers of pods, such as 8,4,2'],
-    ['no shape', { 'kcover.io/shapes': '' }, {}, 'kcover.io/shapes "" is no list of numbers of pods, such as 8,4,2'],
     ['several lines', { 'kcover.io/mode': 'for\nce\u0007!' }, {}, 'kcover.io/mode "for ce !" is none of grace, force, off'],
   ])('leaves out %s, and says so', (_sentence, annotations, labels, sentence) => {
     expect(read(annotations, labels)).toEqual({ ignored: [sentence] });
+  });
+
+  it.each<[sentence: string, given: Texts, shapes: readonly number[] | undefined, ignored: readonly string[]]>([
+    [
+      'none that is smaller, where its shapes cannot be read',
+      { shapes: '8;4;2', 'min-replicas': '2' },
+      [],
+      ['kcover.io/shapes "8;4;2" is no list of numbers of pods, such as 8,4,2'],
+    ],
+    ['none that is smaller, where it names no shape', { shapes: '' }, [], ['kcover.io/shapes "" is no list of numbers of pods, such as 8,4,2']],
+    [
+      'none that is smaller, where all shapes are below its least number of pods',
+      { shapes: '4,2', 'min-replicas': '6' },
+      [],
+      ['kcover.io/shapes "4,2" contradicts kcover.io/min-replicas "6", below which no size counts'],
+    ],
+    [
+      'none that is smaller, where its least number of pods cannot be read',
+      { shapes: '8,4,2', 'min-replicas': 'six' },
+      [],
+      ['kcover.io/min-replicas "six" is no whole number from 1 to 100000'],
+    ],
+    [
+      'none that is smaller, where it is to have no pods at all',
+      { 'min-replicas': '0' },
+      [],
+      ['kcover.io/min-replicas "0" is no whole number from 1 to 100000'],
+    ],
+    ['any that is large enough, where it lists none', { 'min-replicas': '2' }, undefined, []],
+  ])('is, of sizes, %s', (_sentence, given, shapes, ignored) => {
+    const seen = read(Object.fromEntries(Object.entries(given).map(([name, text]) => [`kcover.io/${name}`, text])));
+    expect(seen?.shapes).toEqual(shapes);
+    expect(seen?.ignored).toEqual(ignored);
+  });
+
+  it('counts its least number of pods in the words of the reference where ours cannot be read', () => {
+    const seen = read({ 'kcover.io/shapes': '8,4,2', 'kcover.io/min-replicas': 'four', minReplicas: '4' });
+    expect(seen).toMatchObject({ minReplicas: 4, shapes: [8, 4] });
   });
 
   it('has no shape below the least number of pods', () => {
@@ -86,7 +121,6 @@ describe('what a job asks for', () => {
       shapes: [8, 4],
       ignored: ['kcover.io/shapes "8,4,2" contradicts minReplicas "4", below which no size counts'],
     });
-    expect(read({ 'kcover.io/shapes': '2', 'kcover.io/min-replicas': '4' })).not.toHaveProperty('shapes');
   });
 
   it('saves nothing at its end where it is to be killed at once', () => {

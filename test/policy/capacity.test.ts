@@ -83,8 +83,15 @@ describe('a smaller job', () => {
     ['is none below what the job needs', { least: 7 }, {}, {}, `${short}, and it needs at least 7`],
     ['is none below what its kind needs', { least: 1 }, { sizes: { now: 8, least: 7 } }, {}, `${short}, and it needs at least 7`],
     ['is none when no shape finds room', { least: 2, shapes: [8, 7] }, {}, {}, `${short}, and it needs at least 2, in sizes of 8, 7`],
+    [
+      'is none when what the job says of its sizes cannot be used',
+      { least: 2, shapes: [] },
+      {},
+      {},
+      `${short}, and what the job says of its sizes allows no smaller one`,
+    ],
     ['is none when it is not suspended', { least: 1 }, {}, { by: 'delete-collection' }, `${short}, and only a job that is suspended can be made smaller`],
-    ['is none when single pods are replaced', { least: 1 }, {}, { by: 'pods' }, `${short}, and only a job that is suspended can be made smaller`],
+    ['is none when single pods are replaced', { least: 1 }, {}, { by: 'pods' }, `${short}, and only the whole job can be made smaller`],
   ])('%s: it holds', (_, plan, more, request, because) => {
     expect(decide({ choice: 'shrink', ...plan }, more, request)).toMatchObject({ kind: 'hold', because, lookAgainMs: 5000 });
   });

@@ -37,16 +37,35 @@ describe('what holds for one job', () => {
     const strict = settings({ recovery: { jobMay: { mode: ['grace', 'off'], capacity: ['hold'], hang: ['notify'], retries: 5 } } }).recovery;
     const policy = jobPolicy(wishes({ mode: 'force', capacity: 'spare', hang: 'recover', retries: 50, ignored: ['level fast is not known'] }), strict);
     expect(policy).toMatchObject({ mode: 'grace', short: 'hold', dead: 'restart', hang: 'notify', retries: 5 });
-    expect(policy.ignored).toHaveLength(5);
+    expect(policy.ignored).toHaveLength(6);
     expect(policy.ignored).toEqual(
       expect.arrayContaining([
         'level fast is not known',
         "retries 50 is above the operator's 5, which holds",
         'mode force is not allowed by the operator: grace holds',
         'capacity spare is not allowed by the operator: hold holds',
+        'for a dead job, capacity spare is not allowed by the operator: restart holds',
         'hang recover is not allowed by the operator: notify holds',
       ]),
     );
+  });
+
+  it('says of a choice without room for whom it does not count, where it is the default of the other', () => {
+    const strict = settings({ recovery: { jobMay: { capacity: ['ask'] } } }).recovery;
+    expect(jobPolicy(wishes({ capacity: 'hold' }), strict)).toMatchObject({
+      short: 'hold',
+      dead: 'restart',
+      ignored: ['for a dead job, capacity hold is not allowed by the operator: restart holds'],
+    });
+    expect(jobPolicy(wishes({ capacity: 'restart' }), strict)).toMatchObject({
+      short: 'hold',
+      dead: 'restart',
+      ignored: ['capacity restart is not allowed by the operator: hold holds'],
+    });
+  });
+
+  it('holds a job whose sizes cannot be used', () => {
+    expect(jobPolicy(wishes({ capacity: 'shrink', shapes: [] }), recovery)).toMatchObject({ short: 'shrink', dead: 'shrink' });
   });
 
   it('does not shrink a job that says not how small it may become', () => {

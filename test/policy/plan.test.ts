@@ -71,6 +71,20 @@ describe('what comes before a stop', () => {
     expect(plan({ facts: { fresh: [podFault()] } }).plan.capacity).toEqual({ choice: 'restart', least: 4 });
     expect(plan({ settings: { capacity: { check: false } } }).plan.capacity).toBeUndefined();
   });
+
+  it('holds up no first stop that a person asked for: without room its pods wait', () => {
+    const operator = { id: 'operator/1', source: 'operator', code: 'operator/recover', message: 'ada asked', seenAt: '2026-11-21T07:09:03Z' } as const;
+    const asked = { asked: true, fresh: [operator, degrading] };
+    const holds = { capacity: { short: 'hold', dead: 'hold' } };
+    expect(plan({ settings: holds, facts: asked }).plan).toMatchObject({ severity: 'degrading', capacity: { choice: 'restart', least: 4 } });
+    expect(plan({ settings: holds, facts: { ...asked, fresh: [operator] } }).plan).toMatchObject({ severity: 'dead', capacity: { choice: 'restart' } });
+    expect(plan({ job: wishes({ capacity: 'ask' }), facts: asked }).plan.capacity?.choice).toBe('restart');
+    expect(plan({ settings: holds, facts: { ...asked, stops: 1 } }).plan.capacity?.choice).toBe('hold');
+  });
+
+  it('keeps a job at its size whose wishes for other sizes cannot be used', () => {
+    expect(plan({ job: wishes({ capacity: 'shrink', shapes: [] }) }).plan.capacity).toEqual({ choice: 'shrink', least: 4, shapes: [] });
+  });
 });
 
 describe('what is restarted', () => {
@@ -97,6 +111,23 @@ describe('what is restarted', () => {
     expect(plan({ job: inProcess }).inProcess).toBeUndefined();
     expect(plan({ job: inProcess, facts: { fresh: [podFault()], tried: [{ level: 'process', because: 'no step' }] } })).toMatchObject({
       plan: { level: { name: 'pod' } },
+    });
+  });
+
+  it('tells a person meanwhile what helps: another recovery would be refused', () => {
+    const job = jobView({ progress, ...wishes({ level: 'process' }) });
+    const facts = { attempt: { job, pods, nodes: [], undecided: [] }, fresh: [podFault()], answered: [], stops: 0, attempts: 3, asked: false, now };
+    expect(decideRecovery(facts, settings({ mode: 'act' }))).toMatchObject({
+      kind: 'hold',
+      inProcess: { beyond: 1290 },
+      try: 'wait: pods are restarted when that does not help, unless kcover pause prevents it',
+    });
+    const paused = { by: 'ada', reason: 'by hand' };
+    expect(
+      decideRecovery({ ...facts, attempt: { ...facts.attempt, paused }, tried: [{ level: 'process', because: 'no step' }] }, settings({ mode: 'act' })),
+    ).toMatchObject({
+      kind: 'hold',
+      because: 'paused by ada: by hand',
     });
   });
 });

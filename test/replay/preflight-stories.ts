@@ -2,7 +2,8 @@
 
 import type { WorkflowHandle } from '@temporalio/client';
 import { preflightWorkflowId } from '../../contract/ids.ts';
-import type { CollectedReport, PreflightStatus } from '../../contract/preflight.ts';
+import type { CollectedReport } from '../../contract/preflight.ts';
+import type { PreflightStatus } from '../../contract/preflight-runs.ts';
 import { settings } from '../support/builders.ts';
 import { reportOf, reportsOf } from '../support/preflight-reports.ts';
 import { eventually } from '../support/rig.ts';

@@ -10,7 +10,7 @@ import { jobWorkflowId } from '../../contract/ids.ts';
 import type { AttemptPod, JobRef, JobView } from '../../contract/jobs.ts';
 import type { NodeRecord, NodeView } from '../../contract/nodes.ts';
 import type { VerifyResult } from '../../contract/progress.ts';
-import type { PreflightNote } from '../../contract/preflight.ts';
+import type { PreflightNote } from '../../contract/preflight-runs.ts';
 import type { CapacityFacts, CheckpointRequest, CheckpointResult, ReshapeRequest } from '../../contract/recovery-plan.ts';
 import type { AttemptFacts, IncidentRecord, RecoveryOutcome } from '../../contract/recovery.ts';
 import type { Spent } from '../../contract/training-job.ts';
@@ -54,6 +54,8 @@ export class FakeCluster {
   onTold: ((workflowIds: readonly string[]) => void) | undefined;
   /** What nodes were told by a preflight, and the notes that it left on the job. */
   readonly told: Fault[] = [];
+  /** Nodes that Temporal does not take the word for. */
+  readonly untellable = new Set<string>();
   readonly notes: PreflightNote[] = [];
   /** Attempts of which evidence was kept. */
   readonly captured: number[] = [];
@@ -73,6 +75,8 @@ export class FakeCluster {
   room: Partial<CapacityFacts> | 'unseen' = {};
   reshaped: ReshapeRequest[] = [];
   readonly sparesTaken: string[] = [];
+  /** How often the need-recovery label was removed. */
+  labelsRemoved = 0;
   asked = 0;
   /** Stops that leave pods when their time is over. */
   lingers = false;
@@ -124,8 +128,9 @@ export class FakeCluster {
         return [this.job];
       },
       tellNodes: async ({ faults }) => {
-        this.told.push(...faults);
-        return { untold: [] };
+        const untold = faults.filter(({ node }) => this.untellable.has(node ?? ''));
+        this.told.push(...faults.filter((fault) => !untold.includes(fault)));
+        return { untold: untold.map(({ id }) => id), ...(untold.length > 0 && { because: 'the namespace is full' }) };
       },
       observeWorkload: async () => this.workload,
       noteVerdict: async ({ note }) => {
@@ -200,7 +205,7 @@ export class FakeCluster {
         if (this.pods.some((pod) => old.includes(pod.uid))) throw new Error('the old attempt was counted');
         return { kind: 'running', at: new Date().toISOString(), pods: this.pods, startedAt: new Date().toISOString(), misplaced: 0 };
       },
-      acknowledgeWish: async () => undefined,
+      acknowledgeWish: async () => void (this.labelsRemoved += 1),
       announce: async ({ events }) => {
         await this.deaf;
         this.announced.push(...events);

@@ -1,6 +1,6 @@
 /** Reports of preflight containers for tests: a set of ranks, some of whose nodes are slow. */
 
-import { type CollectedReport, type PairTest, type TestingPod, type Workload } from '../../contract/preflight.ts';
+import type { CollectedReport, PairTest, TestingPod, Workload } from '../../contract/preflight.ts';
 import { job } from './builders.ts';
 
 export const workload: Workload = { namespace: 'train', name: 'llm', uid: job.uid, job };

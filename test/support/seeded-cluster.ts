@@ -35,6 +35,8 @@ export class SeededCluster extends FakeCluster {
   /** Answers of the next proofs and stops; what is not here is as good as it gets. */
   unproven = 0;
   late = 0;
+  /** What may be done once in an incident, or once in an attempt. */
+  readonly deeds = new Set<string>();
   private leaving: AttemptPod[] = [];
   private look = 0;
   private readonly random: () => number;
@@ -82,7 +84,21 @@ export class SeededCluster extends FakeCluster {
         this.makeAnew();
         return { resumed: true };
       },
+      askProcesses: (request) => {
+        this.once('the processes were asked', request.incident);
+        return usual.askProcesses(request);
+      },
+      takeSpares: (request) => {
+        this.once('stand-by nodes were taken', request.incident);
+        return usual.takeSpares(request);
+      },
       reshapeJob: async (request) => {
+        const { suspension } = this.view ?? {};
+        if (suspension?.by !== 'kcover' || suspension.incident !== request.incident) {
+          this.wrong.push(`${request.incident} reshaped a job that it had not suspended`);
+          return { kind: 'refused', because: 'it is not suspended by this incident' };
+        }
+        this.once('the job was reshaped', `${request.incident}#${suspension.attempt}`);
         const before = this.view?.podsExpected ?? 0;
         const after = request.pods ?? before;
         if (this.view) this.view = { ...this.view, podsExpected: after };
@@ -106,6 +122,13 @@ export class SeededCluster extends FakeCluster {
         (request: never) => this.meet(name as keyof Activities, request, () => (work as (one: never) => Promise<unknown>)(request)),
       ]),
     ) as unknown as Activities;
+  }
+
+  /** No activity of these stories is tried again, so neither is what it does. */
+  private once(what: string, where: string): void {
+    const deed = `${what} in ${where}`;
+    if (this.deeds.has(deed)) this.wrong.push(`${deed} twice`);
+    this.deeds.add(deed);
   }
 
   /** A controller creates pods a little later. */

@@ -13,9 +13,9 @@ export interface Dice {
 export function dress(cluster: SeededCluster, { chance, pick }: Dice): string {
   const progress = { step: 1290, checkpointStep: 1200, at: new Date().toISOString(), pace: { msPerStep: 6000, stepsPerCheckpoint: 100 } };
   const wishes = {
-    level: pick(['process', 'pod', 'pod', 'job'] as const),
+    level: pick(['process', 'process', 'pod', 'pod', 'job'] as const),
     checkpoint: pick(['none', 'fresh', 'dying-gasp'] as const),
-    capacity: pick(['hold', 'spare', 'shrink', 'ask', 'restart'] as const),
+    capacity: pick(['hold', 'spare', 'spare', 'shrink', 'shrink', 'ask', 'restart'] as const),
     minReplicas: pick([2, 4]),
     mode: pick(['grace', 'grace', 'force'] as const),
     hang: pick(['ignore', 'notify', 'recover'] as const),
@@ -28,15 +28,27 @@ export function dress(cluster: SeededCluster, { chance, pick }: Dice): string {
     attempts: pick([3, 10]),
     budget: ledgers,
     approval: { ...asks, otherwise: pick(['approve', 'deny']) },
-    capacity: { check: chance(0.8) },
+    capacity: { check: chance(0.8), ...(chance(0.3) && { priorityClass: 'urgent' }) },
     evidence: { within: pick(['0s', '5s']) },
     levels: { process: '10s' },
     stop: { PyTorchJob: pick(['suspend', 'suspend', 'delete-collection']) },
   };
   cluster.settings = settings({ mode: 'act', recovery });
   if (cluster.view) cluster.view = { ...cluster.view, gpus: 32, wishes, ...(chance(0.8) && { progress }) };
-  if (chance(0.4)) cluster.room = { fit: 3, fitWithSpares: pick([3, 4]), spares: ['gpu-19'], because: 'others are there' };
+  if (chance(0.5)) cluster.room = { fit: 3, fitWithSpares: pick([3, 4, 4]), spares: ['gpu-19'], because: 'others are there' };
   cluster.unproven = pick([0, 0, 1]);
   cluster.late = pick([0, 0, 0, 1]);
   return JSON.stringify({ wishes, recovery: { ...recovery, budget: undefined }, room: cluster.room });
+}
+
+/** Steps that only a few stories have, and this one is likely to. */
+export function rareSteps({ view, room, settings: { recovery } }: SeededCluster): readonly ('askProcesses' | 'takeSpares' | 'reshapeJob')[] {
+  const { level, capacity } = view?.wishes ?? {};
+  const isShort = recovery.capacity.check && room !== 'unseen' && room.fit !== undefined;
+  const isReshaped = recovery.stop.PyTorchJob === 'suspend' && (recovery.capacity.priorityClass !== undefined || (isShort && capacity === 'shrink'));
+  return [
+    ...(level === 'process' && view?.progress ? (['askProcesses'] as const) : []),
+    ...(isShort && capacity === 'spare' ? (['takeSpares'] as const) : []),
+    ...(isReshaped ? (['reshapeJob'] as const) : []),
+  ];
 }

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import type { RecoveryStatus } from '../../contract/recovery.ts';
 import { kernelFault, settings } from '../support/builders.ts';
@@ -24,6 +25,54 @@ describe('levels and modes', () => {
     expect(story.cluster.stopped.map(({ uids }) => uids.length)).toEqual([1, 4]);
     expect(story.cluster.records[0]?.stops.map(({ by }) => by)).toEqual(['pods', 'suspend']);
     expect(story.cluster.resumes).toBe(1);
+    await story.ended(handle);
+  });
+
+  it('the whole job is made smaller where the broken pods alone find no room, and it may be', async () => {
+    set();
+    trains(story, { level: 'pod', capacity: 'shrink', minReplicas: 2 });
+    story.cluster.room = { fit: 3 };
+    const handle = await story.start();
+    await handle.signal('faultsObserved', { faults: [crash(story)] });
+    await ends(story, handle, 'recovered');
+    expect(story.cluster.stopped.map(({ uids }) => uids.length)).toEqual([4]);
+    expect(story.cluster.records[0]).toMatchObject({ pods: { before: 4, after: 3 }, stops: [{ by: 'suspend' }] });
+    expect(story.cluster.records[0]?.timeline.map(({ what }) => what)).toContain('the whole job next');
+    await story.ended(handle);
+  });
+
+  it('a label that asks for a recovery while one is under way is removed, so that nobody finds it later', async () => {
+    set();
+    trains(story);
+    story.cluster.paused = { by: 'bob', reason: 'maintenance' };
+    const handle = await story.start();
+    await handle.signal('faultsObserved', { faults: [crash(story)] });
+    const recovery = await recovering(story, handle, 'held');
+    await handle.signal('recover', { by: 'label', reason: 'need-recovery', label: true });
+    await eventually(
+      () => story.cluster.labelsRemoved,
+      (count) => count === 1,
+    );
+    story.cluster.paused = undefined;
+    await recovery.signal('permissionChanged');
+    await ends(story, handle, 'recovered');
+    await story.ended(handle);
+    expect([story.cluster.labelsRemoved, story.cluster.stopped.length]).toEqual([1, 1]);
+    expect(story.cluster.announced.map(({ message }) => message).join()).toContain('the label was removed');
+  });
+
+  it('a pause of everything outlasts the deadline of other holds, and what waited is judged after it', async () => {
+    set({ deadlines: { hold: '1s' } });
+    trains(story);
+    story.cluster.paused = { by: 'bob', reason: 'maintenance' };
+    const handle = await story.start();
+    await handle.signal('faultsObserved', { faults: [crash(story)] });
+    const recovery = await recovering(story, handle, 'held');
+    await sleep(1500);
+    expect((await recovery.query<RecoveryStatus>('status')).phase).toBe('held');
+    story.cluster.paused = undefined;
+    await recovery.signal('permissionChanged');
+    await ends(story, handle, 'recovered');
     await story.ended(handle);
   });
 

@@ -3,7 +3,8 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import type { WorkflowHandle } from '@temporalio/client';
 import { preflightFaults } from '../../contract/faults.ts';
 import { preflightWorkflowId } from '../../contract/ids.ts';
-import type { CollectedReport, PreflightOutcome, PreflightStatus, Workload } from '../../contract/preflight.ts';
+import type { CollectedReport, Workload } from '../../contract/preflight.ts';
+import type { PreflightOutcome, PreflightStatus } from '../../contract/preflight-runs.ts';
 import { settings } from '../support/builders.ts';
 import { activitiesOf, FakeCluster } from '../support/fake-cluster.ts';
 import { podOf, reportOf, reportsOf } from '../support/preflight-reports.ts';
@@ -109,6 +110,22 @@ describe('the workflow that collects preflight reports', () => {
     await send(reportsOf(truth));
     expect((await judged(handle)).last).toMatchObject({ outcome: 'judged', received: 6, verdict: { counts: { failed: 1 } } });
     expect(cluster.told).toHaveLength(1);
+    await ended(handle);
+  });
+
+  it('tells the others at once when one node cannot be told, says so, and tells that one later', async () => {
+    cluster.untellable.add('gpu-3');
+    const handle = await send(reportsOf({ size: 8, slow: [3, 6] }));
+    const { because } = await eventually(
+      () => status(handle),
+      (seen) => seen.because.includes('cannot be told'),
+    );
+    expect(because).toBe('gpu-3 cannot be told yet: the namespace is full');
+    expect(cluster.told.map(({ node }) => node)).toEqual(['gpu-6']);
+    cluster.untellable.clear();
+    const { last } = await judged(handle);
+    expect(cluster.told.map(({ node }) => node)).toEqual(['gpu-6', 'gpu-3']);
+    expect(last?.untold).toBeUndefined();
     await ended(handle);
   });
 

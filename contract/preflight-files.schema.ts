@@ -1,16 +1,8 @@
 /** Validation of the preflight files that agents send. Their text was a tenant's: bounded in every direction. */
 
 import { z } from 'zod';
-import {
-  addressPattern,
-  nodePattern,
-  preflightChecks,
-  type PreflightFile,
-  type PreflightFiles,
-  preflightLimits,
-  type PreflightReport,
-  reportFields,
-} from './preflight.ts';
+import { addressPattern, nodePattern, preflightChecks, preflightLimits, type PreflightReport, reportFields } from './preflight.ts';
+import type { PreflightFile, PreflightFiles } from './preflight-files.ts';
 
 const time = z.iso.datetime({ offset: true }).max(40);
 /** One line of text without control characters and halves of characters: as JSON it has at most three bytes for each of its characters. */

@@ -1,0 +1,25 @@
+/** Tells workflows of faults. */
+
+import type { Client } from '@temporalio/client';
+import { type Fault, faultLimits } from '../contract/faults.ts';
+import { type FaultsObserved, signals } from '../contract/messages.ts';
+import { searchAttributePairs } from '../contract/search-attributes.ts';
+import type { Start } from '../contract/starts.ts';
+
+/** Temporal's time for one call, ms: an activity that tells many must hear of the one that hangs before its own time is over. */
+const callMs = 10_000;
+
+/** Tells a workflow, which is started where none runs. Throws what Temporal's client throws. */
+export async function tellFaults(client: Client, { workflowType, attributes, ...start }: Start<unknown>, faults: readonly Fault[]): Promise<void> {
+  for (let from = 0; from < faults.length; from += faultLimits.perSignal) {
+    const batch: FaultsObserved = { faults: faults.slice(from, from + faultLimits.perSignal) };
+    await client.withDeadline(Date.now() + callMs, () =>
+      client.workflow.signalWithStart(workflowType, {
+        ...start,
+        typedSearchAttributes: searchAttributePairs(attributes),
+        signal: signals.faultsObserved,
+        signalArgs: [batch],
+      }),
+    );
+  }
+}

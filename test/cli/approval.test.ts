@@ -1,0 +1,28 @@
+import { describe, expect, it } from '@jest/globals';
+import { describeAnswer } from '../../cli/approval.ts';
+
+const now = Date.parse('2026-11-21T07:09:13Z');
+const incident = 'recovery/train/llm/0b1c/2026-11-21T07:09:03.117Z';
+const question = {
+  id: 'stop@2026-11-21T07:09:03.204Z',
+  because: 'the job is degrading and holds 64 GPUs: from 32 on a person decides',
+  until: '2026-11-21T07:39:03.204Z',
+  otherwise: 'deny',
+} as const;
+const ada = { by: 'ada', reason: 'agreed' };
+
+describe('an answer to a recovery', () => {
+  it('is printed with what was asked, and with what silence would have meant', () => {
+    expect(describeAnswer({ incident, approved: true, question }, ada, now).split('\n')).toEqual([
+      incident,
+      '  asked      the job is degrading and holds 64 GPUs: from 32 on a person decides',
+      '  question   stop@2026-11-21T07:09:03.204Z',
+      '  silence    would have meant deny from 07:39:03 on',
+      '  approved   by ada: agreed',
+    ]);
+  });
+
+  it('says that it was a no', () => {
+    expect(describeAnswer({ incident, approved: false, question }, ada, now)).toContain('  denied     by ada: agreed');
+  });
+});

@@ -1,0 +1,92 @@
+import { describe, expect, it } from '@jest/globals';
+import type { WorkflowHandle } from '@temporalio/client';
+import type { Question } from '../../contract/recovery-plan.ts';
+import type { RecoveryStatus } from '../../contract/recovery.ts';
+import { settings } from '../support/builders.ts';
+import { ada, degrading, ends, quick, recovering, trains } from '../support/careful.ts';
+import { useJobRig } from '../support/job-rig.ts';
+import { eventually } from '../support/rig.ts';
+
+const statusOf = (recovery: WorkflowHandle) => recovery.query<RecoveryStatus>('status');
+
+/** What is asked, once it is about `name`. */
+const asked = async (recovery: WorkflowHandle, name: string): Promise<Question> => {
+  const isAbout = ({ question }: RecoveryStatus) => question?.id.startsWith(`${name}@`) === true;
+  const { question } = await eventually(() => statusOf(recovery), isAbout);
+  if (!question) throw new Error('nothing is asked');
+  return question;
+};
+
+const answer = (recovery: WorkflowHandle, update: 'approve' | 'deny', question?: string) =>
+  recovery.executeUpdate(update, { args: [{ ...ada, ...(question !== undefined && { question }) }] });
+
+describe('a question', () => {
+  const story = useJobRig();
+  const begin = async (recovery: object): Promise<WorkflowHandle> => {
+    story.cluster.settings = settings({ mode: 'act', recovery: { ...quick, checkpoint: { strategy: 'none' }, approval: { degrading: 1 }, ...recovery } });
+    trains(story);
+    const handle = await story.start();
+    await handle.signal('faultsObserved', { faults: [story.cluster.quarantined(degrading())] });
+    return handle;
+  };
+
+  it('that is no longer asked takes no answer, and the one after it stays open', async () => {
+    story.cluster.room = { fit: 3, because: '1 node: cordoned' };
+    const handle = await begin({ capacity: { short: 'ask' } });
+    const recovery = await recovering(story, handle, 'waiting for approval');
+    const first = await asked(recovery, 'stop');
+    expect(first).toMatchObject({ because: expect.stringContaining('a person decides'), otherwise: 'deny' });
+    expect((await statusOf(recovery)).waitingFor).toContain(`--question ${first.id} --reason`);
+    expect(await answer(recovery, 'approve', first.id)).toMatchObject({ approved: true, question: first });
+
+    const second = await asked(recovery, 'capacity');
+    await expect(answer(recovery, 'deny', first.id)).rejects.toMatchObject({
+      cause: { message: expect.stringContaining(`${first.id} is not asked: what is asked now is ${second.id}, because ${second.because}`) },
+    });
+    expect((await statusOf(recovery)).question).toEqual(second);
+    await answer(recovery, 'approve', second.id);
+    await ends(story, handle, 'recovered');
+    expect(story.cluster.records[0]?.approvals).toMatchObject([{ question: first.id }, { question: second.id }]);
+    await story.ended(handle);
+  });
+
+  it('about room that was denied while the recovery is held ends it, though there is room again', async () => {
+    story.cluster.room = { fit: 3, because: '1 node: cordoned' };
+    const handle = await begin({ capacity: { short: 'ask' }, approval: {} });
+    const recovery = await recovering(story, handle, 'waiting for approval');
+    const question = await asked(recovery, 'capacity');
+    story.cluster.paused = { by: 'bob', reason: 'maintenance' };
+    await recovery.signal('permissionChanged');
+    await eventually(
+      () => statusOf(recovery),
+      ({ phase }) => phase === 'held',
+    );
+    await answer(recovery, 'deny', question.id);
+    story.cluster.room = {};
+    story.cluster.paused = undefined;
+    await recovery.signal('permissionChanged');
+    expect(await ends(story, handle, 'refused')).toContain('denied by ada');
+    expect(story.cluster.stopped).toEqual([]);
+    await story.ended(handle);
+  });
+
+  it('stays open while the recovery is held for something else, and a person may answer without naming it', async () => {
+    const handle = await begin({});
+    const recovery = await recovering(story, handle, 'waiting for approval');
+    const question = await asked(recovery, 'stop');
+    story.cluster.paused = { by: 'bob', reason: 'maintenance' };
+    await recovery.signal('permissionChanged');
+    const held = await eventually(
+      () => statusOf(recovery),
+      ({ phase }) => phase === 'held',
+    );
+    expect(held.question).toEqual(question);
+    await answer(recovery, 'approve');
+    expect((await statusOf(recovery)).question).toBeUndefined();
+    story.cluster.paused = undefined;
+    await recovery.signal('permissionChanged');
+    await ends(story, handle, 'recovered');
+    expect(story.cluster.records[0]?.approvals).toMatchObject([{ question: question.id, by: 'ada' }]);
+    await story.ended(handle);
+  });
+});
