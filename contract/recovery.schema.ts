@@ -104,7 +104,7 @@ const jobMay = z
 /** `recovery` of the worker's settings. */
 export const recoverySettings = z
   .strictObject({
-    correlation: duration('500ms').describe('How long a pod failure waits for a fault of its node'),
+    correlation: duration('500ms').describe('How long a pod failure waits for a fault of its node, and a slow node for others of the same verdict'),
     blind: duration('2m').describe('How long a pod failure waits for the agent of its node, when that is silent: the node may be bad, and nobody can say so'),
     attempts: z.int().min(1).max(10).default(3).describe('Stops in one incident before a person is asked'),
     budget,

@@ -10,6 +10,9 @@ import { judgeBudget } from './budget.ts';
 import type { Undated } from './decision.ts';
 import { jobPolicy } from './job-policy.ts';
 
+/** What comes a moment after a fault of this source, if it comes. */
+const mayFollow: Readonly<Partial<Record<Fault['source'], string>>> = { pod: 'a fault of its node', preflight: 'another node of the same verdict' };
+
 /** Whether the faults of a job open an incident now, later, or not at all. */
 export function decideIncident(facts: IncidentFacts, settings: WorkerSettings): Undated<IncidentDecision> {
   const { recovery } = settings;
@@ -44,8 +47,9 @@ export function decideIncident(facts: IncidentFacts, settings: WorkerSettings): 
     return { kind: 'wait', until: seen, aside, because: `blind: ${blind}, so nobody knows whether the node is bad; waiting: ${because}` };
   }
   const correlated = facts.since + recovery.correlation;
-  if (pending.every((fault) => fault.source === 'pod') && correlated > facts.now) {
-    return { kind: 'wait', until: correlated, aside, because: `${because}; a fault of its node may follow` };
+  if (pending.every(({ source }) => source in mayFollow) && correlated > facts.now) {
+    const what = mayFollow[pending.some(({ source }) => source === 'pod') ? 'pod' : 'preflight'];
+    return { kind: 'wait', until: correlated, aside, because: `${because}; ${what} may follow` };
   }
   // Who pays is known only when those who explain the failure of a pod had their time to speak.
   const blame = blameOf(pending);

@@ -28,6 +28,17 @@ describe('whether faults open an incident', () => {
     expect(decideIncident(facts({ faults: [podFault(), kernelFault({ hold: quarantined })] }), settings()).kind).toBe('open');
   });
 
+  it('lets a slow node wait for others of the same verdict, but not for what a kernel log says', () => {
+    const slow = kernelFault({ id: 'preflight/1', source: 'preflight', code: 'preflight/slow', hold: quarantined });
+    expect(decideIncident(facts({ faults: [slow] }), settings())).toMatchObject({
+      kind: 'wait',
+      until: now + 500,
+      because: expect.stringContaining('another node of the same verdict may follow'),
+    });
+    expect(decideIncident(facts({ faults: [slow], since: now - 500 }), settings()).kind).toBe('open');
+    expect(decideIncident(facts({ faults: [slow, kernelFault({ hold: quarantined })] }), settings()).kind).toBe('open');
+  });
+
   it('waits longer where the agent of the node is silent, and no longer once a node is known to be bad', () => {
     const blind = podFault({ blind: 'the agent of gpu-3 was last heard 45s ago' });
     expect(decideIncident(facts({ faults: [blind] }), settings())).toMatchObject({

@@ -15,7 +15,7 @@ export function dress(cluster: SeededCluster, { chance, pick }: Dice): string {
   const wishes = {
     level: pick(['process', 'process', 'pod', 'pod', 'job'] as const),
     checkpoint: pick(['none', 'fresh', 'dying-gasp'] as const),
-    capacity: pick(['hold', 'spare', 'spare', 'shrink', 'shrink', 'ask', 'restart'] as const),
+    capacity: pick(['hold', 'spare', 'spare', 'spare', 'shrink', 'shrink', 'ask', 'restart'] as const),
     minReplicas: pick([2, 4]),
     mode: pick(['grace', 'grace', 'force'] as const),
     hang: pick(['ignore', 'notify', 'recover'] as const),
@@ -28,14 +28,14 @@ export function dress(cluster: SeededCluster, { chance, pick }: Dice): string {
     attempts: pick([3, 10]),
     budget: ledgers,
     approval: { ...asks, otherwise: pick(['approve', 'deny']) },
-    capacity: { check: chance(0.8), ...(chance(0.3) && { priorityClass: 'urgent' }) },
+    capacity: { check: chance(0.9), ...(chance(0.5) && { priorityClass: 'urgent' }) },
     evidence: { within: pick(['0s', '5s']) },
     levels: { process: '10s' },
     stop: { PyTorchJob: pick(['suspend', 'suspend', 'delete-collection']) },
   };
   cluster.settings = settings({ mode: 'act', recovery });
   if (cluster.view) cluster.view = { ...cluster.view, gpus: 32, wishes, ...(chance(0.8) && { progress }) };
-  if (chance(0.5)) cluster.room = { fit: 3, fitWithSpares: pick([3, 4, 4]), spares: ['gpu-19'], because: 'others are there' };
+  if (chance(0.6)) cluster.room = { fit: 3, fitWithSpares: pick([3, 4, 4, 4]), spares: ['gpu-19'], because: 'others are there' };
   cluster.unproven = pick([0, 0, 1]);
   cluster.late = pick([0, 0, 0, 1]);
   return JSON.stringify({ wishes, recovery: { ...recovery, budget: undefined }, room: cluster.room });
