@@ -78,8 +78,8 @@ export interface RecoveryFacts {
   readonly heldMs?: number;
   /** Milliseconds since the epoch. */
   readonly now?: number;
-  /** Levels that were tried in this incident and did not bring training back, each with the reason. */
-  readonly tried?: readonly { readonly level: Exclude<RestartLevel, 'job'>; readonly because: string }[];
+  /** Levels that were tried in this incident and did not bring training back, each with the reason. `noRoom`: it was passed over, because only a smaller job finds room. */
+  readonly tried?: readonly { readonly level: Exclude<RestartLevel, 'job'>; readonly because: string; readonly noRoom?: true }[];
 }
 
 /** The next step, with the reason that reaches the UI, the Event and the record. */

@@ -54,7 +54,7 @@ function notNeeded({ attempt, fresh, stops, asked, tried = [] }: RecoveryFacts, 
   const recoversHangs = jobPolicy(attempt.job?.wishes, recovery).hang === 'recover';
   const isOver = (fault: Fault) => fault.hold?.state === 'released' || (fault.code === trainingHangs && hasMovedOn(fault, attempt.job));
   // A gentler level did not bring training back.
-  if (tried.length > 0 && !(fresh.length > 0 && fresh.every(isOver))) return undefined;
+  if (tried.some(({ noRoom }) => !noRoom) && !(fresh.length > 0 && fresh.every(isOver))) return undefined;
   const touches = (fault: Fault) =>
     fault.pod !== undefined || (fault.code === trainingHangs && recoversHangs) || leaves(fault) || (isOn(fault.node, attempt.pods) && !isBack(fault));
   const needed = fresh.some((fault) => !isOver(fault) && touches(fault));

@@ -5,6 +5,7 @@ import { type ApprovalWish, updates } from '../contract/messages.ts';
 import type { Answer, Approval, Question } from '../contract/recovery-plan.ts';
 import { formatDuration } from '../contract/duration.ts';
 import { iso } from './attributes.ts';
+import type { End } from './next-attempt.ts';
 import type { Prepared, Preparing, Step } from './preparing.ts';
 import { announce, short } from './proxies.ts';
 import { requireWish } from './wishes.ts';
@@ -22,6 +23,8 @@ interface Asked {
   /** As it was asked for last: the reason may have changed meanwhile. */
   approval: Approval;
   answer?: Answer;
+  /** When another was asked in its place, ms: nobody can answer it meanwhile. */
+  asideAt?: number | undefined;
 }
 
 /** `at`: when that was decided, ms; from history, because a replay must come to the same id. */
@@ -64,6 +67,8 @@ export class Approvals {
     return [...this.questions.values()].flatMap(({ answer }) => answer ?? []);
   }
 
+  denied = (): Answer | undefined => [...this.questions.values()].find(({ answer }) => answer?.approved === false)?.answer;
+
   answerOf = (name: string): Answer | undefined => this.questions.get(name)?.answer;
 
   /** `until`: when silence becomes an answer, ms. */
@@ -73,14 +78,14 @@ export class Approvals {
     this.questions.set(name, asked);
     if (!asked.answer) {
       asked.approval = approval;
-      this.open = asked;
+      this.putOpen(asked);
     }
     return { id: asked.id, until: asked.until, isFirst: !known };
   }
 
   /** Nobody could be expected to answer for so long, ms: silence says nothing of it. */
   extend(ms: number): void {
-    for (const asked of this.questions.values()) if (!asked.answer) asked.until += ms;
+    if (this.open) this.open.until += ms;
   }
 
   /** What was asked is no longer of interest: asked again, it is another question. */
@@ -104,6 +109,13 @@ export class Approvals {
     return question.answer;
   }
 
+  private putOpen(asked: Asked): void {
+    if (this.open && this.open !== asked) this.open.asideAt = Date.now();
+    if (asked.asideAt !== undefined) asked.until += Date.now() - asked.asideAt;
+    asked.asideAt = undefined;
+    this.open = asked;
+  }
+
   private requireOpen(id: string | undefined): void {
     if (!this.open) throw new Error('nothing is asked: this recovery waits for no approval');
     if (id === undefined || id === this.open.id) return;
@@ -112,14 +124,13 @@ export class Approvals {
   }
 }
 
-/** The question stands no longer; its answer does. */
-const answered: Approval = { because: 'it was asked before', withinMs: 0, otherwise: 'deny' };
+export const refusedBy = ({ by, reason }: Answer): End => ({ outcome: 'refused', because: `denied by ${by}: ${reason}` });
 
 export const approve: Step = async (preparing, { approval }) => {
   const { approvals, decision } = preparing;
-  const denied = ['stop', 'capacity'].find((name) => approvals.answerOf(name)?.approved === false);
   // Whoever said no is heard, whatever has come meanwhile.
-  if (denied !== undefined) return askPerson(preparing, denied, { ...answered, at: decision.at });
+  const denied = approvals.denied();
+  if (denied) return refusedBy(denied);
   if (approval) return askPerson(preparing, 'stop', { ...approval, at: decision.at });
   approvals.drop('stop');
   return 'ready';
@@ -141,5 +152,5 @@ export async function askPerson({ input, approvals, story, event, isNews }: Prep
   const said = `${answer.by}: ${answer.reason}`;
   story.happened(answer.approved ? 'approved' : 'denied', said);
   void announce(event(answer.approved ? 'Normal' : 'Warning', 'approvalGiven', `${answer.approved ? 'approved' : 'denied'} by ${said}`));
-  return answer.approved ? 'look again' : { outcome: 'refused', because: `denied by ${said}` };
+  return answer.approved ? 'look again' : refusedBy(answer);
 }

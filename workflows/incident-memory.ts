@@ -7,10 +7,10 @@ import type { AttemptFacts, Held, IncidentRecord, RecoveryDecision, RecoveryFact
 import { mergeFaults, nodesFirst, nodesOf, takeFaults } from './faults.ts';
 
 /** Bounds of what one incident keeps. */
-const most = { faults: 300, decisions: 50, capacity: 20, spareTries: 3 } as const;
+const most = { faults: 300, decisions: 50, capacity: 20, spareTries: 3, looksForAge: 3 } as const;
 
-/** What was seen of checkpoints and of room is old after it: others took the room, and the job has saved since. ms */
-export const longMs = 60_000;
+/** After it others may have taken the room, and a job that was left alone has saved since. ms */
+const longMs = 60_000;
 
 type Stop = IncidentRecord['stops'][number];
 
@@ -42,12 +42,15 @@ export class IncidentMemory {
   /** Pods that went on beside those of the last stop, by UID. */
   staying: readonly string[] = [];
   private readonly begunSteps = new Set<string>();
-  /** When a checkpoint of this attempt was seen, or missed, ms. */
-  private checkpointAt: number | undefined;
+  /** A checkpoint of this attempt was seen, or missed. */
+  private isSaved = false;
   private checkpointDeadline: number | undefined;
   /** Room for this attempt was found, or given up looking for. */
-  private room: { readonly at: number; readonly mark: number } | undefined;
-  private roomless: { readonly until: number; readonly times: number; readonly waits: boolean } | undefined;
+  private room: { readonly until: number; readonly mark: number } | undefined;
+  /** The last look found none, since then, ms. */
+  private shortSince: number | undefined;
+  private roomless: { readonly until: number; readonly times: number } | undefined;
+  private looksForAge = 0;
   private spareTries = 0;
   private readonly answered = new Set<string>();
   private readonly stoppedPods = new Set<string>();
@@ -110,6 +113,8 @@ export class IncidentMemory {
     this.stops.push(stop);
     this.forcing = [];
     this.room = undefined;
+    this.shortSince = undefined;
+    this.looksForAge = 0;
     // Where the whole job was stopped after a gentler level, that level is answered.
     this.tried.length = 0;
     this.roomless = undefined;
@@ -143,37 +148,62 @@ export class IncidentMemory {
     return true;
   }
 
-  /** The deadline of the wait for a checkpoint, ms: it may come nearer, never later. `over`: it was seen, or missed, a moment ago. */
+  /** The deadline of the wait for a checkpoint, ms: it may come nearer, never later. `over`: it was seen, or missed, before, or room is what is waited for. */
   checkpointUntil(until: number): number | 'over' {
-    if (this.checkpointAt !== undefined && Date.now() - this.checkpointAt < longMs) return 'over';
-    if (this.checkpointAt !== undefined) this.forgetCheckpoint();
+    if (this.isSaved || this.isShort) return 'over';
     this.checkpointDeadline = Math.min(until, this.checkpointDeadline ?? Infinity);
     return this.checkpointDeadline;
   }
 
   checkpointSeen(attempt: number, result: CheckpointResult): void {
     this.checkpoints.push({ ...result, attempt });
-    this.checkpointAt = attempt > this.stops.length ? Date.now() : undefined;
+    this.isSaved = attempt > this.stops.length;
   }
 
   /** Training has gone on for long since: the next one counts. */
   forgetCheckpoint(): void {
-    this.checkpointAt = undefined;
+    this.isSaved = false;
     this.checkpointDeadline = undefined;
   }
 
-  /** Whether what was found holds: not for long, and not after news. */
-  hasRoom(): boolean {
-    return this.room !== undefined && this.room.mark === this.arrivals && Date.now() - this.room.at < longMs;
+  /** It was left alone for so long, ms: its next checkpoint counts, and a wait for room has as much time left as before. */
+  wasHeld(ms: number): void {
+    if (ms > longMs) this.forgetCheckpoint();
+    if (this.roomless) this.roomless = { ...this.roomless, until: this.roomless.until + ms };
   }
 
-  /** There is room for so many pods of the whole job, for all of them without a number; or nobody could look. `waited`: it was held until then. */
-  foundRoom(pods?: number): { readonly waited: boolean } {
-    const waited = this.roomless?.waits === true;
-    if (this.roomless) this.roomless = { ...this.roomless, waits: false };
-    this.room = { at: Date.now(), mark: this.arrivals };
+  /** Whether what was seen has grown too old for a stop; said a few times only, where every look takes long. */
+  looksAgainForAge(): boolean {
+    this.looksForAge += 1;
+    return this.looksForAge <= most.looksForAge;
+  }
+
+  /** Whether what was found holds: not for long, and not after news. */
+  hasRoom = (): boolean => this.room !== undefined && this.room.mark === this.arrivals && Date.now() < this.room.until;
+
+  /** Whether the last look found no room. */
+  get isShort(): boolean {
+    return this.shortSince !== undefined;
+  }
+
+  /** There is no room, or not for all. */
+  noRoom(): void {
+    this.shortSince ??= Date.now();
+  }
+
+  /** There is room for so many pods of the whole job, for all of them without a number. `mark`: before the look. `waited`: there was none for long. */
+  foundRoom(mark: number, pods?: number): { readonly waited: boolean } {
+    const waited = this.shortSince !== undefined && Date.now() - this.shortSince > longMs;
+    this.shortSince = undefined;
+    this.room = { until: Date.now() + longMs, mark };
     this.nextPods = pods;
     return { waited };
+  }
+
+  /** Nobody could look: that is so until there is news. */
+  unknownRoom(mark: number): void {
+    this.room = { until: Infinity, mark };
+    this.nextPods = undefined;
   }
 
   /** Of so many wanted: who finds fewer than were seen looks again, but not for ever. */
@@ -190,7 +220,7 @@ export class IncidentMemory {
 
   /** The deadline of the first time holds, ms. */
   waitsForRoom(until: number): { readonly until: number; readonly times: number } {
-    this.roomless = { until: this.roomless?.until ?? until, times: (this.roomless?.times ?? 0) + 1, waits: true };
+    this.roomless = { until: this.roomless?.until ?? until, times: (this.roomless?.times ?? 0) + 1 };
     return this.roomless;
   }
 
@@ -237,6 +267,9 @@ export class IncidentMemory {
   }
 
   stoppedUids = (): string[] => [...this.stoppedPods];
+
+  /** Ids of faults that a stop has answered, whatever became of the incident then. */
+  dealtWith = (): string[] => this.faults.filter(({ id, pod }) => this.answered.has(id) || (pod && this.stoppedPods.has(pod.uid))).map(({ id }) => id);
 
   /** Ids that this incident took into account: the last look saw them, and, when the job runs, nothing is left to do about them. */
   taken(running: boolean): string[] {

@@ -15,7 +15,7 @@ import type { Story } from './story.ts';
 
 /** How a recovery ends. */
 export interface End {
-  /** It could not see, or was not allowed to act: its faults stay with the job. */
+  /** It could not see, or was not allowed to act: faults that no stop has answered stay with the job. */
   readonly unanswered?: boolean;
   readonly outcome: Outcome;
   readonly because: string;

@@ -23,7 +23,8 @@ export async function prepare(preparing: Preparing): Promise<Prepared> {
     const prepared = await step(preparing, plan);
     if (prepared !== 'ready') return prepared;
   }
-  return Date.now() - preparing.seenAt > freshMs || preparing.isNews() ? 'look again' : 'ready';
+  if (preparing.isNews()) return 'look again';
+  return Date.now() - preparing.seenAt > freshMs && preparing.memory.looksAgainForAge() ? 'look again' : 'ready';
 }
 
 /** What would have been done, where nothing may be. */

@@ -44,6 +44,9 @@ const stop: ActivityOptions = { ...watch, cancellationType: ActivityCancellation
 /** What a recovery can do without: looks at the whole cluster, and what it would like to be. Without an answer it goes on, and says so. */
 const optional: ActivityOptions = { startToCloseTimeout: '30s', scheduleToCloseTimeout: '1m', retry: { initialInterval: '200ms', maximumInterval: '5s' } };
 
+/** As `optional`, where others may be looking already: it waits for their look to end before its own begins. */
+const shared: ActivityOptions = { ...optional, startToCloseTimeout: '1m', scheduleToCloseTimeout: '2m' };
+
 /** Must not hold up a stop: what is not there in time is left out. Carries its own deadline, which is at most a minute; once more when its worker died. */
 const capture: ActivityOptions = {
   startToCloseTimeout: '75s',
@@ -78,7 +81,7 @@ const table = {
   awaitAttempt: watch,
   verifyProgress: watch,
   awaitCheckpoint: watch,
-  observeCapacity: optional,
+  observeCapacity: shared,
   takeSpares: optional,
   reshapeJob: optional,
   askProcesses: optional,

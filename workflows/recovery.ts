@@ -16,8 +16,9 @@ import { jobTitle } from '../contract/jobs.ts';
 import { type FaultsObserved, type JobPause, signals, statusQuery } from '../contract/messages.ts';
 import type { IncidentRecord, RecoveryDecision, RecoveryInput, RecoveryOutcome, RecoveryStatus } from '../contract/recovery.ts';
 import { attributeWriter, iso } from './attributes.ts';
-import { IncidentMemory, longMs, notProvenDead, sentence } from './incident-memory.ts';
-import { Approvals } from './approval.ts';
+import { type HoldKind, Holds } from './holds.ts';
+import { IncidentMemory, notProvenDead, sentence } from './incident-memory.ts';
+import { Approvals, refusedBy } from './approval.ts';
 import { tryInProcess } from './in-process.ts';
 import { announce, decideRecovery, perform, short } from './proxies.ts';
 import { type End, followAttempt, type Following } from './next-attempt.ts';
@@ -37,9 +38,6 @@ const pauseAfter = (times: number, first = 200): number => Math.min(first * 2 **
 /** An incident that sees nothing, or is paused, for so long is handed to a person; its faults stay with the job. */
 const patienceMs = 24 * 3_600_000;
 
-/** Why an incident is held; each has a deadline of its own. */
-type HoldKind = 'held' | 'blind' | 'paused';
-
 /** One incident: from the first fault until the job runs again, or until it is clear that it will not. */
 export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
   const { incident, job, limits } = input;
@@ -50,8 +48,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
   memory.paused = input.paused;
   const story = openStory(job, incident, memory.hasSteps ? firstPhase : {});
   const write = attributeWriter();
-  let holds = 0;
-  let heldSince: Partial<Record<HoldKind, number>> = {};
+  const holds = new Holds(memory.hasSteps);
 
   setHandler(defineSignal<[FaultsObserved]>(signals.faultsObserved), (payload) => {
     for (const fault of memory.take(payload).slice(0, 5)) story.happened('fault joined', sentence(fault));
@@ -89,9 +86,10 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
     for (let interferences = 0; ;) {
       const mark = memory.mark();
       const { fresh, nodes } = memory.look();
-      if (holds === 0) story.now('deciding', { because: memory.faults[0]?.message ?? '', waitingFor: 'a look at the job' });
+      if (holds.times === 0) story.now('deciding', { because: memory.faults[0]?.message ?? '', waitingFor: 'a look at the job' });
       const attempt = await perform('observeAttempt', `look at ${jobTitle(job)}, its pods and nodes`, { job, nodes });
       const seenAt = Date.now();
+      const heldMs = holds.msOf('held', seenAt);
       memory.sees(attempt.job?.progress);
       // What arrived meanwhile is seen here, and a node that nobody looked at must not pass for one that is gone.
       if (memory.nodes().length > nodes.length) continue;
@@ -105,7 +103,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
         asked: input.askedBy !== undefined,
         now: Date.now(),
         ...(memory.tried.length > 0 && { tried: memory.tried }),
-        ...(heldSince.held === undefined ? {} : { heldMs: Date.now() - heldSince.held }),
+        ...(heldMs !== undefined && { heldMs }),
       });
       memory.decided(decision);
       if (memory.decisions.length === 1) tellStart(decision);
@@ -124,6 +122,8 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
         return end;
       }
       if (decision.kind === 'hold') {
+        const denied = approvals.denied();
+        if (denied) return refusedBy(denied);
         const kind = decision.blind === true ? 'blind' : paused && memory.hasSteps ? 'paused' : 'held';
         if (await hold(kind, decision, mark)) continue;
         return { outcome: 'handed over', because: `still held after its deadline: ${decision.because}`, unanswered: kind !== 'held' };
@@ -161,20 +161,17 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
     if (events.length > 0) void announce(...events);
   }
 
-  /** It is held no longer, and that took its time. */
+  /** It is held no longer, and that took its time: nobody could answer, and room was not looked for. */
   function letGo(): void {
-    const heldMs = Math.max(0, Date.now() - Math.min(Infinity, ...Object.values(heldSince)));
+    const heldMs = holds.end(Date.now());
     approvals.extend(heldMs);
-    if (heldMs > longMs) memory.forgetCheckpoint();
-    [holds, heldSince] = [0, {}];
+    memory.wasHeld(heldMs);
   }
 
   /** Waits until something changes; false when the deadline of this hold passed first. */
   async function hold(kind: HoldKind, decision: Decided<'hold'>, mark: number): Promise<boolean> {
-    const isFirst = heldSince[kind] === undefined;
-    const since = (heldSince[kind] ??= decision.at);
+    const { isFirst, since } = holds.begin(kind, memory.hasSteps ? Date.now() : decision.at);
     const until = since + (kind === 'held' ? limits.holdMs : patienceMs);
-    holds += 1;
     story.now('held', { because: `held: ${decision.because}`, waitingFor: decision.try, until });
     if (isFirst) {
       story.happened('held', decision.because);
@@ -185,16 +182,16 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
       // Registered before one more look, so that a change in between is not missed.
       return true;
     }
-    const again = decision.lookAgainMs === undefined ? Infinity : pauseAfter(holds - 1, decision.lookAgainMs);
+    const again = decision.lookAgainMs === undefined ? Infinity : pauseAfter(holds.times - 1, decision.lookAgainMs);
     const pause = Math.min(Math.max(1, until - Date.now()), again);
-    const changed = await condition(() => memory.mark() !== mark, pause, { summary: short(`held: ${decision.because}`) });
+    const changed = await condition(() => memory.mark() !== mark || approvals.denied() !== undefined, pause, { summary: short(`held: ${decision.because}`) });
     return changed || Date.now() < until;
   }
 
   /** A stop that was begun is brought to its end: whatever ended the recovery, our own suspend is taken off. */
   async function finish(given: End): Promise<RecoveryOutcome> {
     // What arrives from here on is left to the next incident.
-    const faults = given.unanswered ? [] : memory.taken(given.outcome === 'restarted' || given.outcome === 'recovered');
+    const faults = given.unanswered ? memory.dealtWith() : memory.taken(given.outcome === 'restarted' || given.outcome === 'recovered');
     const { outcome, because: why, pods = [], attemptStartedAt } = await resumed(given);
     const because = `${why}${notProvenDead(memory.forcedEver())}`;
     story.happened(outcome, because);

@@ -9,28 +9,29 @@ import { announce, decideCapacity, perform, short, tolerate } from './proxies.ts
 /** Doubles from what the decision says, up to that, ms. */
 const mostPauseMs = 60_000;
 
+type Hold = Extract<CapacityDecision, { kind: 'hold' }>;
+
 export const findRoom: Step = async (preparing, plan) => {
-  const { memory, story } = preparing;
+  const { memory, story, approvals } = preparing;
   if (!plan.capacity) memory.nextPods = undefined;
   if (!plan.capacity || memory.hasRoom()) return 'ready';
   story.now('checking capacity', { because: 'a whole attempt needs room at once', waitingFor: 'a look at all nodes and pods' });
+  // What comes while somebody looks is not seen by that look.
+  const mark = memory.mark();
   const decision = await judgeRoom(preparing, plan);
-  if (!decision) {
-    memory.foundRoom();
-    story.happened('room unknown', 'nobody could look at the nodes');
-    return 'ready';
-  }
-  if (decision.kind !== 'ask') preparing.approvals.drop('capacity');
+  if (!decision) return roomUnknown(preparing, mark);
+  if (decision.kind !== 'ask') approvals.drop('capacity');
+  if (decision.kind !== 'go' && decision.kind !== 'shrink') memory.noRoom();
   switch (decision.kind) {
     case 'go': {
-      const { waited } = memory.foundRoom();
+      const { waited } = memory.foundRoom(mark);
       story.happened('room', decision.because);
       if (!waited) return 'ready';
       memory.forgetCheckpoint();
       return 'look again';
     }
     case 'shrink':
-      memory.foundRoom(decision.pods);
+      memory.foundRoom(mark, decision.pods);
       story.happened('shrinks', decision.because);
       return 'ready';
     case 'spare':
@@ -38,15 +39,29 @@ export const findRoom: Step = async (preparing, plan) => {
     case 'ask':
       return askPerson(preparing, 'capacity', decision);
     case 'hold':
-      return plan.level.name === 'pod' && plan.capacity.choice === 'shrink' ? wholeJobNext(preparing, decision) : waitForRoom(preparing, decision);
+      return (await wholeJobNext(preparing, plan, decision.because)) ? 'look again' : waitForRoom(preparing, decision);
   }
 };
 
-/** Pods that are replaced come back as many; only a job that is stopped whole can be made smaller. */
-function wholeJobNext({ memory, story }: Preparing, { because }: CapacityDecision): Prepared {
-  memory.tried.push({ level: 'pod', because });
+/** It goes on as if there were room, unless it is known that there was none. */
+async function roomUnknown(preparing: Preparing, mark: number): Promise<Prepared> {
+  const { memory, story } = preparing;
+  if (memory.isShort)
+    return waitForRoom(preparing, { because: 'nobody can look at the nodes now, and there was no room before', try: 'kcover doctor', lookAgainMs: 5000 });
+  memory.unknownRoom(mark);
+  story.happened('room unknown', 'nobody could look at the nodes');
+  return 'ready';
+}
+
+/** Pods that are replaced come back as many. Where they find no room, and a smaller job would, the whole job is stopped. */
+async function wholeJobNext(preparing: Preparing, plan: RecoveryPlan, because: string): Promise<boolean> {
+  const { memory, story } = preparing;
+  if (plan.level.name !== 'pod' || plan.capacity?.choice !== 'shrink') return false;
+  const whole = await judgeRoom(preparing, { ...plan, level: { name: 'job', because } });
+  if (whole?.kind !== 'shrink') return false;
+  memory.tried.push({ level: 'pod', because: `${because}; ${whole.because}`, noRoom: true });
   story.happened('the whole job next', because);
-  return 'look again';
+  return true;
 }
 
 /** Undefined when nobody could look. */
@@ -74,15 +89,15 @@ async function takeSpares({ input, memory, story, event }: Preparing, { nodes, b
 }
 
 /** Nobody tells when a pod elsewhere has gone: it looks again by itself. */
-async function waitForRoom({ input, memory, story, event, isNews }: Preparing, decision: Extract<CapacityDecision, { kind: 'hold' }>): Promise<Prepared> {
-  const { because, lookAgainMs } = decision;
+async function waitForRoom({ input, memory, story, event, isNews }: Preparing, hold: Pick<Hold, 'because' | 'try' | 'lookAgainMs'>): Promise<Prepared> {
+  const { because, lookAgainMs } = hold;
   const { until, times } = memory.waitsForRoom(Date.now() + input.limits.holdMs);
   if (times === 1) {
     story.happened('held', because);
-    void announce(event('Warning', 'recoveryHeld', `held: ${because}; ${decision.try}`));
+    void announce(event('Warning', 'recoveryHeld', `held: ${because}; ${hold.try}`));
   }
   if (Date.now() >= until) return { outcome: 'handed over', because: `still no room after its deadline: ${because}` };
-  story.now('held', { because: `held: ${because}`, waitingFor: decision.try, until });
+  story.now('held', { because: `held: ${because}`, waitingFor: hold.try, until });
   const pause = Math.min(lookAgainMs * 2 ** Math.min(times - 1, 10), mostPauseMs, until - Date.now());
   await condition(isNews, Math.max(1, pause), { summary: short(`held: ${because}`) });
   return 'look again';

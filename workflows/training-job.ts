@@ -30,6 +30,7 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
   };
   let ready = carried !== undefined;
   let changed = false;
+  let removing = 0;
   let ended: JobOutcome | undefined;
 
   setHandler(defineSignal<[FaultsObserved]>(signals.faultsObserved), (payload) => memory.take(takeFaults(payload)));
@@ -82,10 +83,9 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
 
     const until = await turn();
     if (until === 'again') continue;
-    if (workflowInfo().continueAsNewSuggested && memory.pauseNews.length === 0 && !isLabelLeft())
-      return continueAsNew<typeof trainingJob>({ job, carried: memory.carry() });
+    if (mayContinue()) return continueAsNew<typeof trainingJob>({ job, carried: memory.carry() });
 
-    const news = () => changed || memory.mark() !== mark || isLabelLeft() || workflowInfo().continueAsNewSuggested;
+    const news = () => changed || memory.mark() !== mark || isLabelLeft() || mayContinue();
     if (until === undefined) await condition(news);
     else if (!(await condition(news, Math.max(1, until - Date.now()), { summary: short(`${status.phase}: ${status.waitingFor}`) })) && memory.incident?.started)
       await lookAtChild(memory.incident.incident);
@@ -94,7 +94,7 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
   /** One turn: pass on, judge, or just wait. Answers when to turn again without news. */
   async function turn(): Promise<number | undefined | 'again'> {
     await passPauseOn();
-    if (isLabelLeft()) await refuseLabel();
+    if (isLabelLeft()) void refuseLabel();
     const { incident } = memory;
     if (incident?.started) {
       tell(
@@ -119,11 +119,18 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
     return hasSteps && memory.labelLeft;
   }
 
+  /** Nothing waits for it but the end of this run: a pause or a fault may come at any time. */
   async function refuseLabel(): Promise<void> {
     const incident = memory.incident?.incident ?? memory.last?.incident ?? '';
-    await removeLabel('a recovery is under way, which is what it asks for');
     const message = `already recovering, the label was removed: ${incident}`;
+    removing += 1;
+    await removeLabel('a recovery is under way, which is what it asks for').catch(() => undefined);
     await announce({ about: { kind: 'job', job }, type: 'Normal', reason: eventReasons.recoveryRefused, message, key: `${job.uid}/${incident}/label` });
+    removing -= 1;
+  }
+
+  function mayContinue(): boolean {
+    return workflowInfo().continueAsNewSuggested && memory.pauseNews.length === 0 && !isLabelLeft() && removing === 0;
   }
 
   async function removeLabel(because: string): Promise<void> {

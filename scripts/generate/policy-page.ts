@@ -32,7 +32,7 @@ export const policyPage = (): string =>
     [
       '1. A wish beyond its limit does not count; the setting of the operator holds. A number above the limit counts as the limit.',
       '2. Where an annotation of kcover and a word of a reference system say different things, the annotation counts.',
-      `3. A value that is not understood does not count. Of sizes (\`${wishAnnotations.minReplicas}\`, \`${wishAnnotations.shapes}\`) it means that the job gets no smaller one.`,
+      `3. A value that is not understood does not count. Of sizes (\`${wishAnnotations.minReplicas}\`, \`${wishAnnotations.shapes}\`) it means that the job gets no smaller one, unless the word of the reference project beside it is understood.`,
       `4. \`${wishAnnotations.capacity}: shrink\` without \`${wishAnnotations.minReplicas}\` or \`${wishAnnotations.shapes}\` does not count. Shapes below the least number do not count; where none is left, the job gets no smaller size.`,
       `5. \`${wishAnnotations.checkpoint}: dying-gasp\` beside \`${wishAnnotations.mode}: force\` does not count: there is no time to save.`,
       `6. \`${wishAnnotations.hang}: ignore\` is heard by the controller too, which then judges nobody, whatever \`recovery.jobMay.hang\` says.`,

@@ -75,6 +75,8 @@ export class FakeCluster {
   room: Partial<CapacityFacts> | 'unseen' = {};
   reshaped: ReshapeRequest[] = [];
   readonly sparesTaken: string[] = [];
+  /** Called by every look for room, before it answers. */
+  looksForRoom: () => Promise<void> = async () => undefined;
   /** How often the need-recovery label was removed. */
   labelsRemoved = 0;
   asked = 0;
@@ -169,6 +171,7 @@ export class FakeCluster {
       decideCapacity: (request) => digest(decideCapacity(request, this.settings)),
       awaitCheckpoint: async (request) => this.checkpoint(request),
       observeCapacity: async () => {
+        await this.looksForRoom();
         if (this.room === 'unseen') throw toFailure(new KcoverError('kube.invalid', 'the nodes cannot be listed'));
         const needed = this.view?.podsExpected ?? 0;
         return {

@@ -50,7 +50,7 @@ describe('a question', () => {
     await story.ended(handle);
   });
 
-  it('about room that was denied while the recovery is held ends it, though there is room again', async () => {
+  it('that is denied while the recovery is held ends it at once, though there is room again', async () => {
     story.cluster.room = { fit: 3, because: '1 node: cordoned' };
     const handle = await begin({ capacity: { short: 'ask' }, approval: {} });
     const recovery = await recovering(story, handle, 'waiting for approval');
@@ -61,16 +61,14 @@ describe('a question', () => {
       () => statusOf(recovery),
       ({ phase }) => phase === 'held',
     );
-    await answer(recovery, 'deny', question.id);
     story.cluster.room = {};
-    story.cluster.paused = undefined;
-    await recovery.signal('permissionChanged');
+    await answer(recovery, 'deny', question.id);
     expect(await ends(story, handle, 'refused')).toContain('denied by ada');
     expect(story.cluster.stopped).toEqual([]);
     await story.ended(handle);
   });
 
-  it('stays open while the recovery is held for something else, and a person may answer without naming it', async () => {
+  it('stays open while the recovery is held for something else, with the time that was left, and a person may answer without naming it', async () => {
     const handle = await begin({});
     const recovery = await recovering(story, handle, 'waiting for approval');
     const question = await asked(recovery, 'stop');
@@ -81,10 +79,16 @@ describe('a question', () => {
       ({ phase }) => phase === 'held',
     );
     expect(held.question).toEqual(question);
-    await answer(recovery, 'approve');
-    expect((await statusOf(recovery)).question).toBeUndefined();
     story.cluster.paused = undefined;
     await recovery.signal('permissionChanged');
+    const again = await eventually(
+      () => statusOf(recovery),
+      ({ phase }) => phase === 'waiting for approval',
+    );
+    expect(again.question?.id).toBe(question.id);
+    expect(Date.parse(again.question?.until ?? '')).toBeGreaterThan(Date.parse(question.until));
+    await answer(recovery, 'approve');
+    expect((await statusOf(recovery)).question).toBeUndefined();
     await ends(story, handle, 'recovered');
     expect(story.cluster.records[0]?.approvals).toMatchObject([{ question: question.id, by: 'ada' }]);
     await story.ended(handle);

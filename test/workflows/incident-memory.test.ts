@@ -17,38 +17,64 @@ describe('what was seen before a stop', () => {
     jest.spyOn(Date, 'now').mockReturnValue(now);
   };
 
-  it('says that there is room for a minute, and not after news', () => {
+  it('says that there is room for a minute, and not after news, even when that came during the look', () => {
     pass(0);
     const memory = new IncidentMemory([kernelFault()], true);
     expect(memory.hasRoom()).toBe(false);
-    memory.foundRoom(3);
+    memory.foundRoom(memory.mark(), 3);
     pass(59_000);
     expect([memory.hasRoom(), memory.nextPods]).toEqual([true, 3]);
+    pass(2000);
+    expect(memory.hasRoom()).toBe(false);
+    const before = memory.mark();
     memory.ring();
-    expect(memory.hasRoom()).toBe(false);
-    memory.foundRoom();
-    expect([memory.hasRoom(), memory.nextPods]).toEqual([true, undefined]);
-    pass(61_000);
-    expect(memory.hasRoom()).toBe(false);
+    memory.foundRoom(before);
+    expect([memory.hasRoom(), memory.nextPods]).toEqual([false, undefined]);
   });
 
-  it('tells once that room was waited for, and keeps the first deadline when it is gone again', () => {
-    const memory = new IncidentMemory([kernelFault()], true);
-    expect(memory.waitsForRoom(5000)).toMatchObject({ until: 5000, times: 1 });
-    expect([memory.foundRoom(), memory.foundRoom()]).toEqual([{ waited: true }, { waited: false }]);
-    expect(memory.waitsForRoom(9000)).toMatchObject({ until: 5000, times: 2 });
-    expect(memory.foundRoom()).toEqual({ waited: true });
-  });
-
-  it('counts a checkpoint for a minute: a job that was left alone for longer saves again', () => {
+  it('is not looked for again where nobody can look, until there is news', () => {
     pass(0);
     const memory = new IncidentMemory([kernelFault()], true);
-    expect(memory.checkpointUntil(now + 5000)).toBe(now + 5000);
-    memory.checkpointSeen(1, { kind: 'saved', checkpointStep: 100, waitedMs: 1, because: 'saved' });
-    pass(59_000);
+    memory.unknownRoom(memory.mark());
+    pass(3_600_000);
+    expect(memory.hasRoom()).toBe(true);
+    memory.ring();
+    expect(memory.hasRoom()).toBe(false);
+  });
+
+  it('awaits no checkpoint while room is waited for, and says so when that was long', () => {
+    pass(0);
+    const memory = new IncidentMemory([kernelFault()], true);
+    memory.noRoom();
     expect(memory.checkpointUntil(now + 5000)).toBe('over');
-    pass(2000);
+    pass(30_000);
+    expect(memory.foundRoom(memory.mark())).toEqual({ waited: false });
+    memory.noRoom();
+    pass(61_000);
+    expect(memory.foundRoom(memory.mark())).toEqual({ waited: true });
     expect(memory.checkpointUntil(now + 5000)).toBe(now + 5000);
+  });
+
+  it('keeps the first deadline of a wait for room, less the time in which it was held', () => {
+    const memory = new IncidentMemory([kernelFault()], true);
+    expect(memory.waitsForRoom(5000)).toMatchObject({ until: 5000, times: 1 });
+    memory.wasHeld(1000);
+    expect(memory.waitsForRoom(9000)).toMatchObject({ until: 6000, times: 2 });
+  });
+
+  it('counts one checkpoint of an attempt, and the next one only after a long hold', () => {
+    pass(0);
+    const memory = new IncidentMemory([kernelFault()], true);
+    memory.checkpointSeen(1, { kind: 'saved', checkpointStep: 100, waitedMs: 1, because: 'saved' });
+    memory.wasHeld(59_000);
+    expect(memory.checkpointUntil(now + 5000)).toBe('over');
+    memory.wasHeld(61_000);
+    expect(memory.checkpointUntil(now + 5000)).toBe(now + 5000);
+  });
+
+  it('is looked at again for its age alone three times in an attempt', () => {
+    const memory = new IncidentMemory([kernelFault()], true);
+    expect([1, 2, 3, 4].map(() => memory.looksAgainForAge())).toEqual([true, true, true, false]);
   });
 
   it('lets stand-by nodes that others took first be looked for again, three times', () => {

@@ -41,6 +41,21 @@ describe('levels and modes', () => {
     await story.ended(handle);
   });
 
+  it('broken pods wait for room where a smaller job would find none either, and alone go when there is', async () => {
+    set();
+    trains(story, { level: 'pod', capacity: 'shrink', minReplicas: 4 });
+    story.cluster.room = { fit: 3 };
+    const handle = await story.start();
+    await handle.signal('faultsObserved', { faults: [crash(story)] });
+    const recovery = await recovering(story, handle, 'held');
+    expect((await recovery.query<RecoveryStatus>('status')).because).toContain('only the whole job can be made smaller');
+    story.cluster.room = {};
+    await recovery.signal('permissionChanged');
+    await ends(story, handle, 'recovered');
+    expect(story.cluster.stopped.map(({ uids }) => uids.length)).toEqual([1]);
+    await story.ended(handle);
+  });
+
   it('a label that asks for a recovery while one is under way is removed, so that nobody finds it later', async () => {
     set();
     trains(story);

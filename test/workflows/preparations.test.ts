@@ -119,6 +119,37 @@ describe('before a stop', () => {
     await story.ended(handle);
   });
 
+  it('room that was looked for before a fault came is looked for again', async () => {
+    set({ checkpoint: { strategy: 'none' } });
+    trains(story);
+    const looking = Promise.withResolvers<void>();
+    let looks = 0;
+    story.cluster.looksForRoom = async () => {
+      looks += 1;
+      if (looks === 1) await looking.promise;
+    };
+    const handle = await story.start();
+    await tell(handle);
+    const recovery = await recovering(story, handle, 'checking capacity');
+    await eventually(
+      () => looks,
+      (count) => count === 1,
+    );
+    await tell(handle, degrading({ id: 'kernel/boot-1/300' }));
+    await eventually(
+      () => recovery.query<RecoveryStatus>('status'),
+      ({ faults }) => faults.length === 2,
+    );
+    looking.resolve();
+    await eventually(
+      () => looks,
+      (count) => count >= 2,
+    );
+    await ends(story, handle, 'recovered');
+    expect(story.cluster.stopped).toHaveLength(1);
+    await story.ended(handle);
+  });
+
   it('a person gets the incident when there is no room until the deadline, and a look that fails stops nothing', async () => {
     set({ checkpoint: { strategy: 'none' }, deadlines: { hold: '1s' } });
     trains(story);

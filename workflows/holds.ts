@@ -1,0 +1,45 @@
+/** Why an incident is held. Each reason has a deadline of its own, which the time of another does not spend. */
+
+export type HoldKind = 'held' | 'blind' | 'paused';
+
+export class Holds {
+  /** How often in a row. */
+  times = 0;
+  private readonly since = new Map<HoldKind, number>();
+  private last: { readonly kind: HoldKind; readonly at: number } | undefined;
+  private begunAt: number | undefined;
+  /** Incidents that an earlier version began count every reason from its first time on. */
+  private readonly apart: boolean;
+
+  constructor(apart: boolean) {
+    this.apart = apart;
+  }
+
+  /** `at`: now, ms. `since`: from when on its deadline counts. */
+  begin(kind: HoldKind, at: number): { readonly isFirst: boolean; readonly since: number } {
+    this.times += 1;
+    this.begunAt ??= at;
+    const { last } = this;
+    if (this.apart && last) for (const [other, since] of this.since) if (other !== last.kind) this.since.set(other, since + at - last.at);
+    this.last = { kind, at };
+    const since = this.since.get(kind);
+    if (since === undefined) this.since.set(kind, at);
+    return { isFirst: since === undefined, since: since ?? at };
+  }
+
+  /** How long it has been held for this, ms. */
+  msOf(kind: HoldKind, now: number): number | undefined {
+    const since = this.since.get(kind);
+    return since === undefined ? undefined : now - since;
+  }
+
+  /** It is held no longer. For how long it was, ms. */
+  end(now: number): number {
+    const ms = this.begunAt === undefined ? 0 : Math.max(0, now - this.begunAt);
+    this.times = 0;
+    this.since.clear();
+    this.last = undefined;
+    this.begunAt = undefined;
+    return ms;
+  }
+}
