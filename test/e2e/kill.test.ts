@@ -4,6 +4,7 @@ import { startWorld, type World } from '../../testbed/world.ts';
 import { askingWorker, carefulSteps } from '../kill/courses.ts';
 import { planCarefulMatrix, planMatrix } from '../kill/plans.ts';
 import { openPools } from '../kill/pools.ts';
+import { createPriority } from '../kill/priority.ts';
 import { quickToReturn, type Stage, victims } from '../kill/processes.ts';
 import { steps } from '../kill/steps.ts';
 import { type Plan, tellStory, type Told } from '../kill/story.ts';
@@ -25,6 +26,7 @@ let stage: Stage;
 beforeAll(async () => {
   world = await startWorld({ nodes: atOnce * nodesEach, patientWithNodes: true });
   const { api, nodes, servers } = world;
+  await createPriority(api);
   const pools = await openPools(
     api,
     Array.from({ length: atOnce }, (_, index) => nodes.slice(index * nodesEach, (index + 1) * nodesEach)),

@@ -1,7 +1,7 @@
 /** What a careful recovery must have done, beside what must hold after any incident. */
 
 import type { LiveJob, LiveKcover } from '../support/live-kcover.ts';
-import { type Course, courseOf } from './courses.ts';
+import { type CarefulStep, type Course, courseOf } from './courses.ts';
 
 /** A sentence each; empty when all is well. */
 export function wrongCourse(live: LiveKcover, job: LiveJob, course: Course): string[] {
@@ -9,20 +9,33 @@ export function wrongCourse(live: LiveKcover, job: LiveJob, course: Course): str
   const records = live.records(job);
   const [first] = records;
   if (!first) return ['there is no record'];
-  const { approvals = [], checkpoints = [], capacity = [], stops, pods } = first;
+  const { approvals = [], checkpoints = [], capacity = [], stops, pods, timeline } = first;
+  const has = (step: CarefulStep): boolean => steps.includes(step);
+  const savings = has('waiting for a checkpoint') || has('dying gasp') ? 1 : 0;
+  const asked = timeline.filter(({ what }) => what === 'asked the processes').length;
+  const kinds = capacity.map(({ kind }) => kind);
   // A leader that came after the pods had gone cannot know whose last words these are, and believes nobody.
-  const mayMiss = steps.includes('dying gasp') && checkpoints[0]?.kind === 'missed';
+  const mayMiss = has('dying gasp') && checkpoints[0]?.kind === 'missed';
   const wrong = (isSo: boolean, sentence: string): string[] => (isSo ? [sentence] : []);
   return [
     // One that met a new fault leaves the proof to the next.
     ...records.flatMap(({ incident, outcome, because }, index) =>
       outcome === 'recovered' || (outcome === 'restarted' && index < records.length - 1) ? [] : [`${incident} ended ${outcome}: ${because}`],
     ),
-    ...wrong(approvals.length !== 1 || approvals[0]?.approved !== true, `answers: ${JSON.stringify(approvals)}`),
-    ...wrong(checkpoints.length !== 1 || !(checkpoints[0]?.kind === 'saved' || mayMiss), `checkpoints: ${JSON.stringify(checkpoints)}`),
+    ...wrong(approvals.length !== (has('waiting for approval') ? 1 : 0), `${approvals.length} answers`),
+    ...wrong(
+      approvals.some(({ approved }) => !approved),
+      `answers: ${JSON.stringify(approvals)}`,
+    ),
+    ...wrong(asked !== (has('asking the processes') ? 1 : 0), `its processes were asked ${asked} times`),
+    ...wrong(checkpoints.length !== savings, `${checkpoints.length} checkpoints`),
+    ...wrong(!mayMiss && checkpoints.some(({ kind }) => kind !== 'saved'), `checkpoints: ${JSON.stringify(checkpoints)}`),
     ...wrong(capacity.length === 0, 'nobody looked for room'),
-    ...wrong(steps.includes('shrinking') !== (pods !== undefined), `resized: ${JSON.stringify(pods)}`),
+    ...wrong(has('held for room') && !kinds.includes('hold'), `was not held for room: ${kinds.join(', ')}`),
+    ...wrong(has('taking stand-by nodes') && !kinds.includes('spare'), `took no stand-by nodes: ${kinds.join(', ')}`),
+    ...wrong(has('giving priority') && !timeline.some(({ what }) => what === 'reshaped'), 'its pods were given no priority'),
+    ...wrong(has('shrinking') !== (pods !== undefined), `resized: ${JSON.stringify(pods)}`),
     ...wrong(pods !== undefined && pods.after !== podsAfter, `${pods?.after} pods after, not ${podsAfter}`),
-    ...wrong(steps.includes('broken pod going') !== (stops[0]?.by === 'pods'), `stopped by ${stops[0]?.by}`),
+    ...wrong(has('broken pod going') !== (stops[0]?.by === 'pods'), `stopped by ${stops[0]?.by}`),
   ];
 }

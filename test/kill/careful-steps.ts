@@ -7,6 +7,7 @@ import { readJob } from '../../testbed/jobs.ts';
 import type { SimulatedNode } from '../../testbed/nodes.ts';
 import type { LiveJob, LiveKcover } from '../support/live-kcover.ts';
 import { type CarefulStep, type Course, courseOf } from './courses.ts';
+import { urgent } from './priority.ts';
 
 export interface Onlooker {
   /** Resolves when the step is seen; or a later one, where it was over too soon to be seen. */
@@ -19,30 +20,49 @@ export interface Onlooker {
 const withinMs = 240_000;
 const lookEveryMs = 15;
 
-export function watchSteps(live: LiveKcover, job: LiveJob, course: Course, broken: SimulatedNode): Onlooker {
+interface Watching {
+  readonly course: Course;
+  readonly broken: SimulatedNode;
+  /** Node that is to stand by. */
+  readonly kept: string | undefined;
+}
+
+export function watchSteps(live: LiveKcover, job: LiveJob, { course, broken, kept }: Watching): Onlooker {
   const { steps } = courseOf(course);
   const phases = new Set<string>();
+  let phase: string | undefined;
   const before = live.records(job).length;
   const victims = new Set(job.first.filter(({ spec }) => spec?.nodeName === broken.name).map(({ metadata }) => metadata?.uid ?? ''));
   let incident: string | undefined;
-  let resized = false;
+  let [resized, urged, roomless, taken] = [false, false, false, false];
   let over = false;
 
-  const inPhase = (phase: RecoveryPhase) => () => phases.has(phase);
+  const inPhase = (one: RecoveryPhase) => () => phases.has(one);
   const isSo = {
+    // Of its course nothing else is looked at that is verified.
+    'asking the processes': inPhase('verifying'),
+    'held for room': () => roomless,
+    'taking stand-by nodes': () => taken,
     'waiting for approval': inPhase('waiting for approval'),
     'capturing evidence': inPhase('capturing evidence'),
     'waiting for a checkpoint': inPhase('waiting for a checkpoint'),
     'checking capacity': inPhase('checking capacity'),
     'broken pod going': () => live.chronicle.podsOf(job).some(({ uid, ready, gone }) => victims.has(uid) && (!ready || gone !== undefined)),
     'dying gasp': inPhase('waiting for a checkpoint'),
+    'giving priority': () => urged,
     shrinking: () => resized,
     verifying: inPhase('verifying'),
   } as const satisfies Record<CarefulStep, () => boolean>;
 
   async function look(): Promise<void> {
     incident ??= await childOf(live, job);
-    if (incident !== undefined) phases.add((await phaseOf(live, incident)) ?? '');
+    const now = incident === undefined ? undefined : await phaseOf(live, incident);
+    // It is held for other reasons as well.
+    roomless ||= phase === 'checking capacity' && now === 'held';
+    if (now !== undefined) phases.add(now);
+    phase = now;
+    if (taken && !urged) urged = await isUrged(live, job);
+    if (roomless && !taken) taken = await isTaken(live, incident, kept);
     if (steps.includes('shrinking') && phases.has('waiting for a checkpoint') && !resized) resized = await isResized(live, job);
   }
 
@@ -73,6 +93,14 @@ export function watchSteps(live: LiveKcover, job: LiveJob, course: Course, broke
 
 const isResized = async ({ world }: LiveKcover, job: LiveJob): Promise<boolean> =>
   (await readJob(world.api, job)).metadata.annotations?.[annotations.podsBefore] !== undefined;
+
+const isUrged = async ({ world }: LiveKcover, job: LiveJob): Promise<boolean> => JSON.stringify((await readJob(world.api, job)).spec).includes(`"${urgent}"`);
+
+/** By this incident: another may have taken it before. */
+async function isTaken({ world }: LiveKcover, incident: string | undefined, kept: string | undefined): Promise<boolean> {
+  if (incident === undefined || kept === undefined) return false;
+  return (await world.api.core.readNode({ name: kept })).metadata?.annotations?.[annotations.spareTaken] === incident;
+}
 
 async function childOf({ temporal }: LiveKcover, job: LiveJob): Promise<string | undefined> {
   const { raw } = await temporal.withDeadline(Date.now() + 3000, () => temporal.workflow.getHandle(jobWorkflowId(job)).describe());

@@ -7,6 +7,8 @@ import type { LiveJob, LiveKcover } from '../support/live-kcover.ts';
 export interface CarefulTrainer {
   /** Where rank 0 runs, or last ran. */
   readonly node: SimulatedNode | undefined;
+  /** No step any more until its pods are others. */
+  standStill(): void;
   /** No checkpoint any more until `save`, or the end. */
   holdBack(): void;
   /** A checkpoint of the present step, and then as usual again. */
@@ -23,6 +25,7 @@ export function trainCarefully(live: LiveKcover, job: LiveJob, { savesAtEnd }: {
   let [step, saved] = [0, 0];
   let [held, wanted] = [false, false];
   let attempt: string | undefined;
+  let stuck: string | undefined;
   let node: SimulatedNode | undefined;
 
   function turn(): void {
@@ -34,6 +37,7 @@ export function trainCarefully(live: LiveKcover, job: LiveJob, { savesAtEnd }: {
       return;
     }
     const id = pods.map(({ uid }) => uid).join(' ');
+    if (id === stuck) return;
     step = id === attempt ? step + stepsEach : saved;
     attempt = id;
     const master = pods.find(({ name }) => name.endsWith('-master-0'));
@@ -58,6 +62,7 @@ export function trainCarefully(live: LiveKcover, job: LiveJob, { savesAtEnd }: {
     get node() {
       return node;
     },
+    standStill: () => void (stuck = attempt),
     holdBack: () => void (held = true),
     save: () => void ([held, wanted] = [false, true]),
     stop: () => clearInterval(timer),

@@ -3,8 +3,14 @@
 import { wishAnnotations } from '../../contract/job-wishes.ts';
 import type { PytorchJobOptions } from '../../testbed/job-manifests.ts';
 import { quick } from '../support/live-kcover.ts';
+import { urgent } from './priority.ts';
 
+/** In the order in which a matrix comes to them. */
 export const carefulSteps = [
+  'asking the processes',
+  'held for room',
+  'taking stand-by nodes',
+  'giving priority',
   'waiting for approval',
   'capturing evidence',
   'waiting for a checkpoint',
@@ -29,8 +35,24 @@ interface CourseOf {
   readonly answer: 'person' | 'silence';
 }
 
-/** A worker alone is the broken one in each. */
+/** A worker alone is the broken one in each. Where processes are asked its container died and no node is to blame, in the others its GPU degrades. */
 export const courses = {
+  'after its processes did not answer': {
+    steps: ['asking the processes', 'capturing evidence', 'checking capacity', 'broken pod going'],
+    own: ['asking the processes'],
+    workers: 1,
+    options: { annotations: { [wishAnnotations.level]: 'process' }, terminationSeconds: 1 },
+    podsAfter: 2,
+    answer: 'silence',
+  },
+  'on a stand-by node': {
+    steps: ['waiting for approval', 'capturing evidence', 'checking capacity', 'held for room', 'taking stand-by nodes', 'giving priority', 'verifying'],
+    own: ['held for room', 'taking stand-by nodes', 'giving priority'],
+    workers: 1,
+    options: { annotations: { [wishAnnotations.checkpoint]: 'none', [wishAnnotations.capacity]: 'spare' } },
+    podsAfter: 2,
+    answer: 'person',
+  },
   'after the next checkpoint': {
     steps: ['waiting for approval', 'capturing evidence', 'waiting for a checkpoint', 'checking capacity', 'verifying'],
     own: ['waiting for approval', 'waiting for a checkpoint', 'checking capacity', 'verifying'],
@@ -70,5 +92,11 @@ export const courseOf = (course: Course): CourseOf => courses[course];
 export const degrading = 'NVRM: Xid (PCI:0000:5d:00): 64, pid=4242, name=python, a row could not be remapped.';
 export const askingWorker = {
   ...quick,
-  recovery: { ...quick.recovery, approval: { degrading: 0, within: '8s', otherwise: 'approve' }, checkpoint: { acknowledged: '15s' } },
+  recovery: {
+    ...quick.recovery,
+    approval: { degrading: 0, within: '8s', otherwise: 'approve' },
+    checkpoint: { acknowledged: '15s' },
+    capacity: { priorityClass: urgent },
+    levels: { process: '5s' },
+  },
 } as const;

@@ -15,6 +15,7 @@ import { shortReports } from '../../testbed/trainer.ts';
 import { askingWorker } from './courses.ts';
 import { planCarefulMatrix, planMatrix, planStories } from './plans.ts';
 import { openPools, poolOf } from './pools.ts';
+import { createPriority } from './priority.ts';
 import { type Stage, victims } from './processes.ts';
 import { seeded } from './seeded.ts';
 import { busyControllers, weatherStorm } from './storm.ts';
@@ -69,6 +70,7 @@ async function setStage({ directory, kubernetes, servers, api, nodes }: World): 
   const proxy = await openApiProxy({ to, port: await new Ports(directory).take(), directory: home, draw: seeded(seed + 1) });
   const settings = faults === undefined ? { workerSettings: askingWorker, agentSettings: shortReports.agentSettings } : {};
   const controllerSettings = faults === undefined ? { ...shortReports.controllerSettings, ...shortLease } : busyControllers;
+  await createPriority(api);
   const pools = await openPools(api, [nodes.slice(-pooled)]);
   const common = await poolOf(api, 'common', nodes.slice(0, -pooled));
   const live = await LiveKcover.start(world, { through: proxy, ...settings, controllerSettings });

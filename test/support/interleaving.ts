@@ -17,10 +17,13 @@ const moments = [
   'decideIncident',
   'observeAttempt',
   'decideRecovery',
+  'askProcesses',
   'captureEvidence',
   'awaitCheckpoint',
   'observeCapacity',
+  'takeSpares',
   'stopAttempt',
+  'reshapeJob',
   'resumeJob',
   'awaitAttempt',
   'verifyProgress',
@@ -42,7 +45,14 @@ interface Happening {
 }
 
 /** The recovery does nothing else meanwhile, so that what it hears comes before its next step. */
-const blocking: readonly string[] = ['observeAttempt', 'captureEvidence', 'observeCapacity'] satisfies readonly Moment[];
+const blocking: readonly string[] = [
+  'observeAttempt',
+  'askProcesses',
+  'captureEvidence',
+  'observeCapacity',
+  'takeSpares',
+  'reshapeJob',
+] satisfies readonly Moment[];
 
 const ada = { by: 'ada', reason: 'a seeded wish' };
 
@@ -55,6 +65,8 @@ export class Interleaving implements Dice {
   readonly faults: Fault[] = [];
   readonly log: string[] = [];
   private readonly random: () => number;
+  /** To draw from: what is more often in it is met more often. */
+  private readonly moments: readonly Moment[];
   private happenings: Happening[] = [];
   private busy = 0;
   private readonly wishes: Promise<unknown>[] = [];
@@ -68,9 +80,12 @@ export class Interleaving implements Dice {
     this.seed = seed;
     this.random = seeded(seed);
     this.cluster = new SeededCluster(seeded(seed + 1), (name, request, work) => this.meet(name, request, work));
-    this.log.push(dress(this.cluster, this));
+    const { said, rare } = dress(this.cluster, this);
+    this.log.push(said);
+    this.moments = [...moments, ...late, ...late, ...(rare ? [rare, rare, rare] : [])];
     const { podFails, nodeIsBad, nodeLeaves, hang } = this.kinds;
-    this.pick([podFails, nodeIsBad, nodeLeaves, hang])();
+    // Processes are asked only where no node is to blame.
+    this.pick(rare === 'askProcesses' ? [podFails, hang] : [podFails, nodeIsBad, nodeLeaves, hang])();
     const others = Math.floor(this.random() * 6);
     for (let index = 0; index < others; index++) this.pick([podFails, nodeIsBad, ...Object.values(this.kinds)])();
   }
@@ -98,7 +113,7 @@ export class Interleaving implements Dice {
   };
 
   private plan(what: string, act: Happening['act']): void {
-    this.happenings.push({ what, during: this.pick([...moments, ...late, ...late]), after: this.chance(0.5), act });
+    this.happenings.push({ what, during: this.pick(this.moments), after: this.chance(0.5), act });
   }
 
   private podFails(): Promise<void> | undefined {

@@ -9,13 +9,26 @@ export interface Dice {
   pick<T>(list: readonly T[]): T;
 }
 
-/** Sets up settings, wishes and the state of the training by chance, and says what they are. */
-export function dress(cluster: SeededCluster, { chance, pick }: Dice): string {
+/** Steps that chance alone would bring few stories to: every other story is made so that it comes to one of them. */
+const rareSteps = ['askProcesses', 'takeSpares', 'reshapeJob'] as const;
+
+export interface Dressed {
+  /** Settings, wishes and room, for the log. */
+  readonly said: string;
+  /** The step that it is likely to come to. */
+  readonly rare: (typeof rareSteps)[number] | undefined;
+}
+
+/** Sets up settings, wishes and the state of the training by chance. */
+export function dress(cluster: SeededCluster, { chance, pick }: Dice): Dressed {
+  const rare = chance(0.5) ? pick(rareSteps) : undefined;
   const progress = { step: 1290, checkpointStep: 1200, at: new Date().toISOString(), pace: { msPerStep: 6000, stepsPerCheckpoint: 100 } };
+  const level = pick(['process', 'pod', 'pod', 'job'] as const);
+  const capacity = pick(['hold', 'spare', 'shrink', 'ask', 'restart'] as const);
   const wishes = {
-    level: pick(['process', 'process', 'pod', 'pod', 'job'] as const),
+    level: rare === 'askProcesses' ? 'process' : rare === 'reshapeJob' ? 'job' : level,
     checkpoint: pick(['none', 'fresh', 'dying-gasp'] as const),
-    capacity: pick(['hold', 'spare', 'spare', 'spare', 'shrink', 'shrink', 'ask', 'restart'] as const),
+    capacity: rare === 'takeSpares' ? 'spare' : capacity,
     minReplicas: pick([2, 4]),
     mode: pick(['grace', 'grace', 'force'] as const),
     hang: pick(['ignore', 'notify', 'recover'] as const),
@@ -23,32 +36,23 @@ export function dress(cluster: SeededCluster, { chance, pick }: Dice): string {
   };
   const asks = chance(0.4) ? { dead: 0, degrading: 0, slow: 0 } : {};
   const ledgers = { recoveries: 50, hardware: 50, platform: 50, user: 50, unknown: 50, crashLoop: 50, backoff: { first: '1ms', most: '1ms' } };
+  const priority = chance(0.1) || rare === 'reshapeJob' ? { priorityClass: 'urgent' } : {};
+  const by = pick(['suspend', 'suspend', 'delete-collection']);
   const recovery = {
     correlation: pick(['0s', '50ms']),
     attempts: pick([3, 10]),
     budget: ledgers,
     approval: { ...asks, otherwise: pick(['approve', 'deny']) },
-    capacity: { check: chance(0.9), ...(chance(0.5) && { priorityClass: 'urgent' }) },
+    capacity: { check: chance(0.8) || rare === 'takeSpares', ...priority },
     evidence: { within: pick(['0s', '5s']) },
     levels: { process: '10s' },
-    stop: { PyTorchJob: pick(['suspend', 'suspend', 'delete-collection']) },
+    stop: { PyTorchJob: rare === 'reshapeJob' ? 'suspend' : by },
   };
   cluster.settings = settings({ mode: 'act', recovery });
-  if (cluster.view) cluster.view = { ...cluster.view, gpus: 32, wishes, ...(chance(0.8) && { progress }) };
-  if (chance(0.6)) cluster.room = { fit: 3, fitWithSpares: pick([3, 4, 4, 4]), spares: ['gpu-19'], because: 'others are there' };
+  if (cluster.view) cluster.view = { ...cluster.view, gpus: 32, wishes, ...((chance(0.8) || rare === 'askProcesses') && { progress }) };
+  const isShort = chance(0.4) || rare === 'takeSpares';
+  if (isShort) cluster.room = { fit: 3, fitWithSpares: rare === 'takeSpares' ? 4 : pick([3, 4]), spares: ['gpu-19'], because: 'others are there' };
   cluster.unproven = pick([0, 0, 1]);
   cluster.late = pick([0, 0, 0, 1]);
-  return JSON.stringify({ wishes, recovery: { ...recovery, budget: undefined }, room: cluster.room });
-}
-
-/** Steps that only a few stories have, and this one is likely to. */
-export function rareSteps({ view, room, settings: { recovery } }: SeededCluster): readonly ('askProcesses' | 'takeSpares' | 'reshapeJob')[] {
-  const { level, capacity } = view?.wishes ?? {};
-  const isShort = recovery.capacity.check && room !== 'unseen' && room.fit !== undefined;
-  const isReshaped = recovery.stop.PyTorchJob === 'suspend' && (recovery.capacity.priorityClass !== undefined || (isShort && capacity === 'shrink'));
-  return [
-    ...(level === 'process' && view?.progress ? (['askProcesses'] as const) : []),
-    ...(isShort && capacity === 'spare' ? (['takeSpares'] as const) : []),
-    ...(isReshaped ? (['reshapeJob'] as const) : []),
-  ];
+  return { said: JSON.stringify({ wishes, recovery: { ...recovery, budget: undefined }, room: cluster.room }), rare };
 }
