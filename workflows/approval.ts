@@ -124,13 +124,19 @@ export class Approvals {
   }
 }
 
-export const refusedBy = ({ by, reason }: Answer): End => ({ outcome: 'refused', because: `denied by ${by}: ${reason}` });
+/** People hear of a no wherever it is met. */
+export function refusedBy({ story, event }: Pick<Preparing, 'story' | 'event'>, { by, reason }: Answer): End {
+  const said = `${by}: ${reason}`;
+  story.happened('denied', said);
+  void announce(event('Warning', 'approvalGiven', `denied by ${said}`));
+  return { outcome: 'refused', because: `denied by ${said}` };
+}
 
 export const approve: Step = async (preparing, { approval }) => {
   const { approvals, decision } = preparing;
   // Whoever said no is heard, whatever has come meanwhile.
   const denied = approvals.denied();
-  if (denied) return refusedBy(denied);
+  if (denied) return refusedBy(preparing, denied);
   if (approval) return askPerson(preparing, 'stop', { ...approval, at: decision.at });
   approvals.drop('stop');
   return 'ready';
@@ -149,8 +155,9 @@ export async function askPerson({ input, approvals, story, event, isNews }: Prep
   story.now('waiting for approval', { because, waitingFor, until });
   const answer = await approvals.wait(name, approval, isNews);
   if (!answer) return 'look again';
+  if (!answer.approved) return refusedBy({ story, event }, answer);
   const said = `${answer.by}: ${answer.reason}`;
-  story.happened(answer.approved ? 'approved' : 'denied', said);
-  void announce(event(answer.approved ? 'Normal' : 'Warning', 'approvalGiven', `${answer.approved ? 'approved' : 'denied'} by ${said}`));
-  return answer.approved ? 'look again' : refusedBy(answer);
+  story.happened('approved', said);
+  void announce(event('Normal', 'approvalGiven', `approved by ${said}`));
+  return 'look again';
 }

@@ -23,7 +23,9 @@ export const saveFirst: Step = async ({ input, memory, story, event, isNews }, {
   const { incident, job } = input;
   const left = Math.max(1, until - Date.now());
   const request = { incident, job, atLeast: beyond + 1, withinMs: left, stallMs };
+  const begun = Date.now();
   const seen = await unlessNews(isNews, () => tolerate(perform('awaitCheckpoint', `wait for a checkpoint beyond step ${beyond}: ${because}`, request)));
+  memory.putOffRoom(Date.now() - begun);
   if (seen === 'news') return 'look again';
   memory.checkpointSeen(memory.stops.length + 1, seen ?? { kind: 'missed', waitedMs: 0, because: 'nobody could look' });
   story.happened(seen?.kind === 'saved' ? 'checkpoint saved' : 'no checkpoint', seen?.because ?? 'nobody could look');

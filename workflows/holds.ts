@@ -29,8 +29,10 @@ export class Holds {
 
   /** How long it has been held for this, ms. */
   msOf(kind: HoldKind, now: number): number | undefined {
+    const { last } = this;
     const since = this.since.get(kind);
-    return since === undefined ? undefined : now - since;
+    const others = this.apart && last && last.kind !== kind ? now - last.at : 0;
+    return since === undefined ? undefined : now - since - others;
   }
 
   /** It is held no longer. For how long it was, ms. */

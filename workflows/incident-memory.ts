@@ -166,10 +166,23 @@ export class IncidentMemory {
     this.checkpointDeadline = undefined;
   }
 
-  /** It was left alone for so long, ms: its next checkpoint counts, and a wait for room has as much time left as before. */
+  /** It was left alone for so long, ms: room is looked for again, and after long the next checkpoint counts. */
   wasHeld(ms: number): void {
+    if (ms > 0) this.room = undefined;
     if (ms > longMs) this.forgetCheckpoint();
+    this.putOffRoom(ms);
+  }
+
+  /** Nobody looked for room for so long, ms: a wait for it has as much time left as before. */
+  putOffRoom(ms: number): void {
     if (this.roomless) this.roomless = { ...this.roomless, until: this.roomless.until + ms };
+  }
+
+  /** The broken pods alone come first again; false when they were not passed over. */
+  podsFirstAgain(): boolean {
+    if (this.tried.at(-1)?.noRoom !== true) return false;
+    this.tried.pop();
+    return true;
   }
 
   /** Whether what was seen has grown too old for a stop; said a few times only, where every look takes long. */

@@ -38,6 +38,9 @@ const pauseAfter = (times: number, first = 200): number => Math.min(first * 2 **
 /** An incident that sees nothing, or is paused, for so long is handed to a person; its faults stay with the job. */
 const patienceMs = 24 * 3_600_000;
 
+/** Who waits to be told looks by itself now and then: what was told may have been lost. */
+const slowLookMs = 5 * 60_000;
+
 /** One incident: from the first fault until the job runs again, or until it is clear that it will not. */
 export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
   const { incident, job, limits } = input;
@@ -49,6 +52,8 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
   const story = openStory(job, incident, memory.hasSteps ? firstPhase : {});
   const write = attributeWriter();
   const holds = new Holds(memory.hasSteps);
+  /** The cluster's workflow knows that we wait; whoever was told is forgotten there. */
+  let isKnown = false;
 
   setHandler(defineSignal<[FaultsObserved]>(signals.faultsObserved), (payload) => {
     for (const fault of memory.take(payload).slice(0, 5)) story.happened('fault joined', sentence(fault));
@@ -116,6 +121,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
         continue;
       }
       if (decision.kind === 'hold' && decision.inProcess) {
+        letGo();
         const end = await tryInProcess({ input, memory, story, isNews: () => memory.unanswered().length > fresh.length }, decision);
         if (!end) continue;
         memory.answer(fresh);
@@ -123,7 +129,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
       }
       if (decision.kind === 'hold') {
         const denied = approvals.denied();
-        if (denied) return refusedBy(denied);
+        if (denied) return refusedBy({ story, event }, denied);
         const kind = decision.blind === true ? 'blind' : paused && memory.hasSteps ? 'paused' : 'held';
         if (await hold(kind, decision, mark)) continue;
         return { outcome: 'handed over', because: `still held after its deadline: ${decision.because}`, unanswered: kind !== 'held' };
@@ -176,15 +182,20 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
     if (isFirst) {
       story.happened('held', decision.because);
       void announce(event('Warning', 'recoveryHeld', `held: ${decision.because}; ${decision.try}`));
+    }
+    if (isFirst || (memory.hasSteps && !isKnown)) {
+      isKnown = true;
       await getExternalWorkflowHandle(clusterWorkflowId)
         .signal(signals.waiting, { workflowId: incident })
         .catch(() => undefined);
       // Registered before one more look, so that a change in between is not missed.
       return true;
     }
-    const again = decision.lookAgainMs === undefined ? Infinity : pauseAfter(holds.times - 1, decision.lookAgainMs);
+    const unasked = memory.hasSteps ? slowLookMs : Infinity;
+    const again = decision.lookAgainMs === undefined ? unasked : pauseAfter(holds.times - 1, decision.lookAgainMs);
     const pause = Math.min(Math.max(1, until - Date.now()), again);
     const changed = await condition(() => memory.mark() !== mark || approvals.denied() !== undefined, pause, { summary: short(`held: ${decision.because}`) });
+    if (changed) isKnown = false;
     return changed || Date.now() < until;
   }
 

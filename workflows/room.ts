@@ -1,6 +1,7 @@
 /** Whether the next attempt finds room, and what is done when it does not: nothing is stopped that could not be started again. */
 
 import { condition } from '@temporalio/workflow';
+import type { CapacityChoice } from '../contract/job-wishes.ts';
 import type { CapacityDecision, RecoveryPlan } from '../contract/recovery-plan.ts';
 import { askPerson } from './approval.ts';
 import type { Prepared, Preparing, Step } from './preparing.ts';
@@ -19,34 +20,32 @@ export const findRoom: Step = async (preparing, plan) => {
   // What comes while somebody looks is not seen by that look.
   const mark = memory.mark();
   const decision = await judgeRoom(preparing, plan);
-  if (!decision) return roomUnknown(preparing, mark);
+  if (!decision) return roomUnknown(preparing, plan.capacity.choice, mark);
   if (decision.kind !== 'ask') approvals.drop('capacity');
   if (decision.kind !== 'go' && decision.kind !== 'shrink') memory.noRoom();
+  const podsFirst = decision.kind !== 'shrink' && plan.level.name === 'job' && memory.podsFirstAgain();
   switch (decision.kind) {
-    case 'go': {
-      const { waited } = memory.foundRoom(mark);
-      story.happened('room', decision.because);
-      if (!waited) return 'ready';
-      memory.forgetCheckpoint();
-      return 'look again';
+    case 'go':
+    case 'shrink': {
+      const { waited } = memory.foundRoom(mark, decision.kind === 'shrink' ? decision.pods : undefined);
+      story.happened(decision.kind === 'go' ? 'room' : 'shrinks', decision.because);
+      // It has trained on for long.
+      if (waited) memory.forgetCheckpoint();
+      return waited || podsFirst ? 'look again' : 'ready';
     }
-    case 'shrink':
-      memory.foundRoom(mark, decision.pods);
-      story.happened('shrinks', decision.because);
-      return 'ready';
     case 'spare':
       return takeSpares(preparing, decision);
     case 'ask':
       return askPerson(preparing, 'capacity', decision);
     case 'hold':
-      return (await wholeJobNext(preparing, plan, decision.because)) ? 'look again' : waitForRoom(preparing, decision);
+      return plan.level.name === 'pod' && plan.capacity.choice === 'shrink' ? wholeJobNext(preparing, plan, decision) : waitForRoom(preparing, decision);
   }
 };
 
-/** It goes on as if there were room, unless it is known that there was none. */
-async function roomUnknown(preparing: Preparing, mark: number): Promise<Prepared> {
-  const { memory, story } = preparing;
-  if (memory.isShort)
+/** It goes on as if there were room, unless it is known that there was none, and that counts. */
+async function roomUnknown(preparing: Preparing, choice: CapacityChoice, mark: number): Promise<Prepared> {
+  const { memory, story, approvals } = preparing;
+  if (memory.isShort && choice !== 'restart' && approvals.answerOf('capacity')?.approved !== true)
     return waitForRoom(preparing, { because: 'nobody can look at the nodes now, and there was no room before', try: 'kcover doctor', lookAgainMs: 5000 });
   memory.unknownRoom(mark);
   story.happened('room unknown', 'nobody could look at the nodes');
@@ -54,14 +53,13 @@ async function roomUnknown(preparing: Preparing, mark: number): Promise<Prepared
 }
 
 /** Pods that are replaced come back as many. Where they find no room, and a smaller job would, the whole job is stopped. */
-async function wholeJobNext(preparing: Preparing, plan: RecoveryPlan, because: string): Promise<boolean> {
+async function wholeJobNext(preparing: Preparing, plan: RecoveryPlan, alone: Hold): Promise<Prepared> {
   const { memory, story } = preparing;
-  if (plan.level.name !== 'pod' || plan.capacity?.choice !== 'shrink') return false;
-  const whole = await judgeRoom(preparing, { ...plan, level: { name: 'job', because } });
-  if (whole?.kind !== 'shrink') return false;
-  memory.tried.push({ level: 'pod', because: `${because}; ${whole.because}`, noRoom: true });
-  story.happened('the whole job next', because);
-  return true;
+  const whole = await judgeRoom(preparing, { ...plan, level: { name: 'job', because: alone.because } });
+  if (whole?.kind !== 'shrink') return waitForRoom(preparing, whole?.kind === 'hold' ? whole : alone);
+  memory.tried.push({ level: 'pod', because: `${alone.because}; ${whole.because}`, noRoom: true });
+  story.happened('the whole job next', alone.because);
+  return 'look again';
 }
 
 /** Undefined when nobody could look. */

@@ -79,13 +79,13 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
   for (;;) {
     const mark = memory.mark();
     if (changed) await look();
-    if (ended && !memory.incident && !changed) return finish(ended);
+    if (ended && isDone()) return finish(ended);
 
     const until = await turn();
     if (until === 'again') continue;
     if (mayContinue()) return continueAsNew<typeof trainingJob>({ job, carried: memory.carry() });
 
-    const news = () => changed || memory.mark() !== mark || isLabelLeft() || mayContinue();
+    const news = () => changed || memory.mark() !== mark || isLabelLeft() || mayContinue() || (ended !== undefined && isDone());
     if (until === undefined) await condition(news);
     else if (!(await condition(news, Math.max(1, until - Date.now()), { summary: short(`${status.phase}: ${status.waitingFor}`) })) && memory.incident?.started)
       await lookAtChild(memory.incident.incident);
@@ -123,19 +123,27 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
   async function refuseLabel(): Promise<void> {
     const incident = memory.incident?.incident ?? memory.last?.incident ?? '';
     const message = `already recovering, the label was removed: ${incident}`;
+    const event = { about: { kind: 'job', job }, type: 'Normal', reason: eventReasons.recoveryRefused, message, key: `${job.uid}/${incident}/label` } as const;
     removing += 1;
-    await removeLabel('a recovery is under way, which is what it asks for').catch(() => undefined);
-    await announce({ about: { kind: 'job', job }, type: 'Normal', reason: eventReasons.recoveryRefused, message, key: `${job.uid}/${incident}/label` });
+    const isRemoved = await removeLabel('a recovery is under way, which is what it asks for').catch(() => false);
+    if (isRemoved) await announce(event);
     removing -= 1;
+  }
+
+  /** Nothing is left to do for a job that has ended. */
+  function isDone(): boolean {
+    return !memory.incident && !changed && !isLabelLeft() && removing === 0;
   }
 
   function mayContinue(): boolean {
     return workflowInfo().continueAsNewSuggested && memory.pauseNews.length === 0 && !isLabelLeft() && removing === 0;
   }
 
-  async function removeLabel(because: string): Promise<void> {
+  /** False when it could not be removed. */
+  async function removeLabel(because: string): Promise<boolean> {
     memory.labelRemoved();
-    await tolerate(perform('acknowledgeWish', `remove the need-recovery label: ${because}`, { job }));
+    const removed = perform('acknowledgeWish', `remove the need-recovery label: ${because}`, { job }).then(() => true);
+    return (await tolerate(removed)) === true;
   }
 
   /** Of a pause, and of its end, people hear, and an open recovery. */

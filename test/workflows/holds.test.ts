@@ -9,7 +9,7 @@ describe('reasons to hold', () => {
     expect(holds.begin('paused', 4000)).toEqual({ isFirst: true, since: 4000 });
     expect(holds.begin('held', 10_000)).toEqual({ isFirst: false, since: 7000 });
     expect(holds.begin('paused', 12_000)).toEqual({ isFirst: false, since: 6000 });
-    expect([holds.times, holds.msOf('held', 12_000), holds.msOf('blind', 12_000)]).toEqual([5, 5000, undefined]);
+    expect([holds.times, holds.msOf('held', 12_000), holds.msOf('held', 20_000), holds.msOf('blind', 20_000)]).toEqual([5, 5000, 5000, undefined]);
   });
 
   it('are counted from their first time on in incidents of an earlier version', () => {

@@ -32,12 +32,17 @@ describe('what was seen before a stop', () => {
     expect([memory.hasRoom(), memory.nextPods]).toEqual([false, undefined]);
   });
 
-  it('is not looked for again where nobody can look, until there is news', () => {
+  it('is not looked for again where nobody can look, until there is news or it was held', () => {
     pass(0);
     const memory = new IncidentMemory([kernelFault()], true);
     memory.unknownRoom(memory.mark());
     pass(3_600_000);
     expect(memory.hasRoom()).toBe(true);
+    memory.wasHeld(0);
+    expect(memory.hasRoom()).toBe(true);
+    memory.wasHeld(1);
+    expect(memory.hasRoom()).toBe(false);
+    memory.unknownRoom(memory.mark());
     memory.ring();
     expect(memory.hasRoom()).toBe(false);
   });
@@ -75,6 +80,14 @@ describe('what was seen before a stop', () => {
   it('is looked at again for its age alone three times in an attempt', () => {
     const memory = new IncidentMemory([kernelFault()], true);
     expect([1, 2, 3, 4].map(() => memory.looksAgainForAge())).toEqual([true, true, true, false]);
+  });
+
+  it('has the broken pods come first again where they were passed over for want of room, and not where they were tried', () => {
+    const memory = new IncidentMemory([kernelFault()], true);
+    memory.tried.push({ level: 'pod', because: 'no room', noRoom: true });
+    expect([memory.podsFirstAgain(), memory.tried]).toEqual([true, []]);
+    memory.tried.push({ level: 'pod', because: 'it did not help' });
+    expect([memory.podsFirstAgain(), memory.tried.length]).toEqual([false, 1]);
   });
 
   it('lets stand-by nodes that others took first be looked for again, three times', () => {

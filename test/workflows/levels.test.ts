@@ -48,7 +48,10 @@ describe('levels and modes', () => {
     const handle = await story.start();
     await handle.signal('faultsObserved', { faults: [crash(story)] });
     const recovery = await recovering(story, handle, 'held');
-    expect((await recovery.query<RecoveryStatus>('status')).because).toContain('only the whole job can be made smaller');
+    await eventually(
+      () => recovery.query<RecoveryStatus>('status'),
+      ({ phase, because }) => phase === 'held' && because.includes('it needs at least 4'),
+    );
     story.cluster.room = {};
     await recovery.signal('permissionChanged');
     await ends(story, handle, 'recovered');
@@ -68,12 +71,15 @@ describe('levels and modes', () => {
       () => story.cluster.labelsRemoved,
       (count) => count === 1,
     );
+    await eventually(
+      () => story.cluster.announced.map(({ message }) => message).join(),
+      (told) => told.includes('the label was removed'),
+    );
     story.cluster.paused = undefined;
     await recovery.signal('permissionChanged');
     await ends(story, handle, 'recovered');
     await story.ended(handle);
     expect([story.cluster.labelsRemoved, story.cluster.stopped.length]).toEqual([1, 1]);
-    expect(story.cluster.announced.map(({ message }) => message).join()).toContain('the label was removed');
   });
 
   it('a pause of everything outlasts the deadline of other holds, and what waited is judged after it', async () => {
@@ -85,6 +91,12 @@ describe('levels and modes', () => {
     const recovery = await recovering(story, handle, 'held');
     await sleep(1500);
     expect((await recovery.query<RecoveryStatus>('status')).phase).toBe('held');
+    // Somebody else's news: whoever waits is told once, and has to say again that it waits.
+    await recovery.signal('permissionChanged');
+    await eventually(
+      async () => (await recovery.fetchHistory()).events?.filter((event) => event.signalExternalWorkflowExecutionInitiatedEventAttributes).length ?? 0,
+      (count) => count === 2,
+    );
     story.cluster.paused = undefined;
     await recovery.signal('permissionChanged');
     await ends(story, handle, 'recovered');

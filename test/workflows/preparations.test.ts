@@ -119,6 +119,28 @@ describe('before a stop', () => {
     await story.ended(handle);
   });
 
+  it('a look that fails after another found no room stops nothing, unless the job is dead', async () => {
+    set({ checkpoint: { strategy: 'none' } });
+    trains(story);
+    story.cluster.room = { fit: 3, because: '1 node: cordoned' };
+    const handle = await story.start();
+    await tell(handle);
+    const recovery = await recovering(story, handle, 'held');
+    story.cluster.room = 'unseen';
+    await recovery.signal('permissionChanged');
+    await eventually(
+      () => recovery.query<RecoveryStatus>('status'),
+      ({ phase, because }) => phase === 'held' && because.includes('nobody can look'),
+    );
+    expect(story.cluster.stopped).toEqual([]);
+    const { name, uid } = story.cluster.pods[1] ?? { name: '', uid: '' };
+    const at = new Date().toISOString();
+    await handle.signal('faultsObserved', { faults: [podFault({ pod: { name, uid, createdAt: at }, seenAt: at })] });
+    await ends(story, handle, 'recovered');
+    expect(story.cluster.stopped).toHaveLength(1);
+    await story.ended(handle);
+  });
+
   it('room that was looked for before a fault came is looked for again', async () => {
     set({ checkpoint: { strategy: 'none' } });
     trains(story);
