@@ -69,6 +69,12 @@ export class Approvals {
 
   denied = (): Answer | undefined => [...this.questions.values()].find(({ answer }) => answer?.approved === false)?.answer;
 
+  /** What was asked and waits for its answer. */
+  unanswered(name: string): Approval | undefined {
+    const asked = this.questions.get(name);
+    return asked?.answer ? undefined : asked?.approval;
+  }
+
   answerOf = (name: string): Answer | undefined => this.questions.get(name)?.answer;
 
   /** `until`: when silence becomes an answer, ms. */
@@ -143,7 +149,7 @@ export const approve: Step = async (preparing, { approval }) => {
 };
 
 /** Asks once for each `name`; a refusal ends the incident. */
-export async function askPerson({ input, approvals, story, event, isNews }: Preparing, name: string, approval: Asking): Promise<Prepared> {
+export async function askPerson({ input, memory, approvals, story, event, isNews }: Preparing, name: string, approval: Asking): Promise<Prepared> {
   if (approvals.answerOf(name)?.approved) return 'ready';
   const { because, otherwise } = approval;
   const { id, until, isFirst } = approvals.ask(name, approval);
@@ -153,7 +159,9 @@ export async function askPerson({ input, approvals, story, event, isNews }: Prep
     void announce(event('Warning', 'approvalAsked', `${because}; ${waitingFor}`));
   }
   story.now('waiting for approval', { because, waitingFor, until });
+  const begun = Date.now();
   const answer = await approvals.wait(name, approval, isNews);
+  memory.putOffRoom(Date.now() - begun);
   if (!answer) return 'look again';
   if (!answer.approved) return refusedBy({ story, event }, answer);
   const said = `${answer.by}: ${answer.reason}`;

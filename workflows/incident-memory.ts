@@ -168,7 +168,7 @@ export class IncidentMemory {
 
   /** It was left alone for so long, ms: room is looked for again, and after long the next checkpoint counts. */
   wasHeld(ms: number): void {
-    if (ms > 0) this.room = undefined;
+    if (ms > 0) this.forgetRoom();
     if (ms > longMs) this.forgetCheckpoint();
     this.putOffRoom(ms);
   }
@@ -211,6 +211,10 @@ export class IncidentMemory {
     this.room = { until: Date.now() + longMs, mark };
     this.nextPods = pods;
     return { waited };
+  }
+
+  forgetRoom(): void {
+    this.room = undefined;
   }
 
   /** Nobody could look: that is so until there is news. */

@@ -52,8 +52,8 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
   const story = openStory(job, incident, memory.hasSteps ? firstPhase : {});
   const write = attributeWriter();
   const holds = new Holds(memory.hasSteps);
-  /** The cluster's workflow knows that we wait; whoever was told is forgotten there. */
-  let isKnown = false;
+  /** The mark when the cluster's workflow heard that we wait; whoever it told since is forgotten there. */
+  let knownAt: number | undefined;
 
   setHandler(defineSignal<[FaultsObserved]>(signals.faultsObserved), (payload) => {
     for (const fault of memory.take(payload).slice(0, 5)) story.happened('fault joined', sentence(fault));
@@ -183,8 +183,8 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
       story.happened('held', decision.because);
       void announce(event('Warning', 'recoveryHeld', `held: ${decision.because}; ${decision.try}`));
     }
-    if (isFirst || (memory.hasSteps && !isKnown)) {
-      isKnown = true;
+    if (isFirst || (memory.hasSteps && knownAt !== memory.mark())) {
+      knownAt = memory.mark();
       await getExternalWorkflowHandle(clusterWorkflowId)
         .signal(signals.waiting, { workflowId: incident })
         .catch(() => undefined);
@@ -195,7 +195,6 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
     const again = decision.lookAgainMs === undefined ? unasked : pauseAfter(holds.times - 1, decision.lookAgainMs);
     const pause = Math.min(Math.max(1, until - Date.now()), again);
     const changed = await condition(() => memory.mark() !== mark || approvals.denied() !== undefined, pause, { summary: short(`held: ${decision.because}`) });
-    if (changed) isKnown = false;
     return changed || Date.now() < until;
   }
 

@@ -29,6 +29,8 @@ export const findRoom: Step = async (preparing, plan) => {
     case 'shrink': {
       const { waited } = memory.foundRoom(mark, decision.kind === 'shrink' ? decision.pods : undefined);
       story.happened(decision.kind === 'go' ? 'room' : 'shrinks', decision.because);
+      // Pods beside those that stay need a look of their own.
+      if (podsFirst) memory.forgetRoom();
       // It has trained on for long.
       if (waited) memory.forgetCheckpoint();
       return waited || podsFirst ? 'look again' : 'ready';
@@ -44,8 +46,11 @@ export const findRoom: Step = async (preparing, plan) => {
 
 /** It goes on as if there were room, unless it is known that there was none, and that counts. */
 async function roomUnknown(preparing: Preparing, choice: CapacityChoice, mark: number): Promise<Prepared> {
-  const { memory, story, approvals } = preparing;
-  if (memory.isShort && choice !== 'restart' && approvals.answerOf('capacity')?.approved !== true)
+  const { memory, story, approvals, decision } = preparing;
+  const asked = approvals.unanswered('capacity');
+  if (asked && choice === 'ask') return askPerson(preparing, 'capacity', { ...asked, at: decision.at });
+  const isShort = memory.isShort || memory.nextPods !== undefined;
+  if (isShort && choice !== 'restart' && approvals.answerOf('capacity')?.approved !== true)
     return waitForRoom(preparing, { because: 'nobody can look at the nodes now, and there was no room before', try: 'kcover doctor', lookAgainMs: 5000 });
   memory.unknownRoom(mark);
   story.happened('room unknown', 'nobody could look at the nodes');
