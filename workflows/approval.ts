@@ -161,7 +161,7 @@ export async function askPerson({ input, memory, approvals, story, event, isNews
   story.now('waiting for approval', { because, waitingFor, until });
   const begun = Date.now();
   const answer = await approvals.wait(name, approval, isNews);
-  memory.putOffRoom(Date.now() - begun);
+  memory.room.putOff(Date.now() - begun);
   if (!answer) return 'look again';
   if (!answer.approved) return refusedBy({ story, event }, answer);
   const said = `${answer.by}: ${answer.reason}`;

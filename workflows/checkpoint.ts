@@ -25,7 +25,7 @@ export const saveFirst: Step = async ({ input, memory, story, event, isNews }, {
   const request = { incident, job, atLeast: beyond + 1, withinMs: left, stallMs };
   const begun = Date.now();
   const seen = await unlessNews(isNews, () => tolerate(perform('awaitCheckpoint', `wait for a checkpoint beyond step ${beyond}: ${because}`, request)));
-  memory.putOffRoom(Date.now() - begun);
+  memory.room.putOff(Date.now() - begun);
   if (seen === 'news') return 'look again';
   memory.checkpointSeen(memory.stops.length + 1, seen ?? { kind: 'missed', waitedMs: 0, because: 'nobody could look' });
   story.happened(seen?.kind === 'saved' ? 'checkpoint saved' : 'no checkpoint', seen?.because ?? 'nobody could look');

@@ -2,14 +2,15 @@ import type { Evidence, EvidenceRequest } from '../contract/evidence.ts';
 import type { Fault } from '../contract/faults.ts';
 import type { AttemptPod } from '../contract/jobs.ts';
 import type { JobProgress } from '../contract/progress.ts';
-import type { CapacityDecision, CheckpointResult } from '../contract/recovery-plan.ts';
+import type { CheckpointResult } from '../contract/recovery-plan.ts';
 import type { AttemptFacts, Held, IncidentRecord, RecoveryDecision, RecoveryFacts, RecoveryOutcome } from '../contract/recovery.ts';
 import { mergeFaults, nodesFirst, nodesOf, takeFaults } from './faults.ts';
+import { RoomMemory } from './room-memory.ts';
 
 /** Bounds of what one incident keeps. */
-const most = { faults: 300, decisions: 50, capacity: 20, spareTries: 3, looksForAge: 3 } as const;
+const most = { faults: 300, decisions: 50, looksForAge: 3 } as const;
 
-/** After it others may have taken the room, and a job that was left alone has saved since. ms */
+/** A job that was left alone for longer has saved since. ms */
 const longMs = 60_000;
 
 type Stop = IncidentRecord['stops'][number];
@@ -27,13 +28,8 @@ export class IncidentMemory {
   progress: { readonly before?: JobProgress; readonly after?: JobProgress } = {};
   /** Levels that did not bring training back. */
   readonly tried: NonNullable<RecoveryFacts['tried']>[number][] = [];
+  readonly room = new RoomMemory();
   readonly checkpoints: (CheckpointResult & { readonly attempt: number })[] = [];
-  /** What was decided about room for the next attempt. */
-  readonly capacity: CapacityDecision[] = [];
-  /** Stand-by nodes were taken, or were to be taken often enough. */
-  sparesTaken = false;
-  /** Pods of the whole job from the next attempt on, where that is to be made smaller. */
-  nextPods: number | undefined;
   resized: IncidentRecord['pods'];
   /** We may have suspended the job. */
   suspended = false;
@@ -45,13 +41,7 @@ export class IncidentMemory {
   /** A checkpoint of this attempt was seen, or missed. */
   private isSaved = false;
   private checkpointDeadline: number | undefined;
-  /** Room for this attempt was found, or given up looking for. */
-  private room: { readonly until: number; readonly mark: number } | undefined;
-  /** The last look found none, since then, ms. */
-  private shortSince: number | undefined;
-  private roomless: { readonly until: number; readonly times: number } | undefined;
   private looksForAge = 0;
-  private spareTries = 0;
   private readonly answered = new Set<string>();
   private readonly stoppedPods = new Set<string>();
   private looked: readonly Fault[] = [];
@@ -112,12 +102,10 @@ export class IncidentMemory {
     for (const pod of [...stop.pods, ...leaving]) this.stoppedPods.add(pod.uid);
     this.stops.push(stop);
     this.forcing = [];
-    this.room = undefined;
-    this.shortSince = undefined;
+    this.room.stopped();
     this.looksForAge = 0;
     // Where the whole job was stopped after a gentler level, that level is answered.
     this.tried.length = 0;
-    this.roomless = undefined;
     this.forgetCheckpoint();
   }
 
@@ -150,7 +138,7 @@ export class IncidentMemory {
 
   /** The deadline of the wait for a checkpoint, ms: it may come nearer, never later. `over`: it was seen, or missed, before, or room is what is waited for. */
   checkpointUntil(until: number): number | 'over' {
-    if (this.isSaved || this.isShort) return 'over';
+    if (this.isSaved || this.room.isShort) return 'over';
     this.checkpointDeadline = Math.min(until, this.checkpointDeadline ?? Infinity);
     return this.checkpointDeadline;
   }
@@ -168,14 +156,9 @@ export class IncidentMemory {
 
   /** It was left alone for so long, ms: room is looked for again, and after long the next checkpoint counts. */
   wasHeld(ms: number): void {
-    if (ms > 0) this.forgetRoom();
+    if (ms > 0) this.room.forget();
     if (ms > longMs) this.forgetCheckpoint();
-    this.putOffRoom(ms);
-  }
-
-  /** Nobody looked for room for so long, ms: a wait for it has as much time left as before. */
-  putOffRoom(ms: number): void {
-    if (this.roomless) this.roomless = { ...this.roomless, until: this.roomless.until + ms };
+    this.room.putOff(ms);
   }
 
   /** The broken pods alone come first again; false when they were not passed over. */
@@ -189,56 +172,6 @@ export class IncidentMemory {
   looksAgainForAge(): boolean {
     this.looksForAge += 1;
     return this.looksForAge <= most.looksForAge;
-  }
-
-  /** Whether what was found holds: not for long, and not after news. */
-  hasRoom = (): boolean => this.room !== undefined && this.room.mark === this.arrivals && Date.now() < this.room.until;
-
-  /** Whether the last look found no room. */
-  get isShort(): boolean {
-    return this.shortSince !== undefined;
-  }
-
-  /** There is no room, or not for all. */
-  noRoom(): void {
-    this.shortSince ??= Date.now();
-  }
-
-  /** There is room for so many pods of the whole job, for all of them without a number. `mark`: before the look. `waited`: there was none for long. */
-  foundRoom(mark: number, pods?: number): { readonly waited: boolean } {
-    const waited = this.shortSince !== undefined && Date.now() - this.shortSince > longMs;
-    this.shortSince = undefined;
-    this.room = { until: Date.now() + longMs, mark };
-    this.nextPods = pods;
-    return { waited };
-  }
-
-  forgetRoom(): void {
-    this.room = undefined;
-  }
-
-  /** Nobody could look: that is so until there is news. */
-  unknownRoom(mark: number): void {
-    this.room = { until: Infinity, mark };
-    this.nextPods = undefined;
-  }
-
-  /** Of so many wanted: who finds fewer than were seen looks again, but not for ever. */
-  tookSpares(taken: number, wanted: number): void {
-    this.spareTries += 1;
-    this.sparesTaken = taken >= wanted || this.spareTries >= most.spareTries;
-  }
-
-  roomDecided(decision: CapacityDecision): void {
-    if (this.capacity.at(-1)?.because === decision.because) this.capacity.pop();
-    this.capacity.push(decision);
-    if (this.capacity.length > most.capacity) this.capacity.shift();
-  }
-
-  /** The deadline of the first time holds, ms. */
-  waitsForRoom(until: number): { readonly until: number; readonly times: number } {
-    this.roomless = { until: this.roomless?.until ?? until, times: (this.roomless?.times ?? 0) + 1 };
-    return this.roomless;
   }
 
   /**
@@ -278,7 +211,7 @@ export class IncidentMemory {
       ...(this.evidence.length > 0 ? { evidence: this.evidence } : {}),
       ...(this.progress.before ? { progress: this.progress } : {}),
       ...(this.checkpoints.length > 0 ? { checkpoints: this.checkpoints } : {}),
-      ...(this.capacity.length > 0 ? { capacity: this.capacity } : {}),
+      ...(this.room.decisions.length > 0 ? { capacity: this.room.decisions } : {}),
       ...(this.resized ? { pods: this.resized } : {}),
     };
   }

@@ -14,23 +14,22 @@ type Hold = Extract<CapacityDecision, { kind: 'hold' }>;
 
 export const findRoom: Step = async (preparing, plan) => {
   const { memory, story, approvals } = preparing;
-  if (!plan.capacity) memory.nextPods = undefined;
-  if (!plan.capacity || memory.hasRoom()) return 'ready';
+  if (!plan.capacity) memory.room.nextPods = undefined;
+  if (!plan.capacity || memory.room.isKnown(memory.mark())) return 'ready';
   story.now('checking capacity', { because: 'a whole attempt needs room at once', waitingFor: 'a look at all nodes and pods' });
   // What comes while somebody looks is not seen by that look.
   const mark = memory.mark();
   const decision = await judgeRoom(preparing, plan);
   if (!decision) return roomUnknown(preparing, plan.capacity.choice, mark);
   if (decision.kind !== 'ask') approvals.drop('capacity');
-  if (decision.kind !== 'go' && decision.kind !== 'shrink') memory.noRoom();
   const podsFirst = decision.kind !== 'shrink' && plan.level.name === 'job' && memory.podsFirstAgain();
   switch (decision.kind) {
     case 'go':
     case 'shrink': {
-      const { waited } = memory.foundRoom(mark, decision.kind === 'shrink' ? decision.pods : undefined);
+      const { waited } = memory.room.isThere(mark, decision.kind === 'shrink' ? decision.pods : undefined);
       story.happened(decision.kind === 'go' ? 'room' : 'shrinks', decision.because);
       // Pods beside those that stay need a look of their own.
-      if (podsFirst) memory.forgetRoom();
+      if (podsFirst) memory.room.forget();
       // It has trained on for long.
       if (waited) memory.forgetCheckpoint();
       return waited || podsFirst ? 'look again' : 'ready';
@@ -49,10 +48,10 @@ async function roomUnknown(preparing: Preparing, choice: CapacityChoice, mark: n
   const { memory, story, approvals, decision } = preparing;
   const asked = approvals.unanswered('capacity');
   if (asked && choice === 'ask') return askPerson(preparing, 'capacity', { ...asked, at: decision.at });
-  const isShort = memory.isShort || memory.nextPods !== undefined;
+  const isShort = memory.room.isShort || memory.room.nextPods !== undefined;
   if (isShort && choice !== 'restart' && approvals.answerOf('capacity')?.approved !== true)
     return waitForRoom(preparing, { because: 'nobody can look at the nodes now, and there was no room before', try: 'kcover doctor', lookAgainMs: 5000 });
-  memory.unknownRoom(mark);
+  memory.room.isUnknown(mark);
   story.happened('room unknown', 'nobody could look at the nodes');
   return 'ready';
 }
@@ -76,15 +75,15 @@ async function judgeRoom({ input: { job }, memory, approvals, decision }: Prepar
   if (!facts) return undefined;
   const by = level.name === 'pod' ? 'pods' : decision.by;
   const approved = approvals.answerOf('capacity')?.approved === true && { approved: true as const };
-  const decided = await decideCapacity({ facts, plan: capacity, severity, by, ...(memory.sparesTaken && { sparesTaken: true }), ...approved });
-  memory.roomDecided(decided);
+  const decided = await decideCapacity({ facts, plan: capacity, severity, by, ...(memory.room.sparesTaken && { sparesTaken: true }), ...approved });
+  memory.room.decided(decided);
   return decided;
 }
 
 /** Once in an incident, unless others were faster: whoever is short again waits. */
 async function takeSpares({ input, memory, story, event }: Preparing, { nodes, because }: Extract<CapacityDecision, { kind: 'spare' }>): Promise<Prepared> {
   const done = await tolerate(perform('takeSpares', `take ${nodes.join(', ')} from stand-by`, { incident: input.incident, nodes }));
-  memory.tookSpares(done?.taken.length ?? 0, nodes.length);
+  memory.room.tookSpares(done?.taken.length ?? 0, nodes.length);
   const taken = done?.taken.join(', ') || 'none';
   story.happened('stand-by nodes taken', `${taken}: ${because}`);
   void announce(event('Normal', 'spareTaken', `stand-by nodes taken: ${taken}; ${because}`));
@@ -94,7 +93,7 @@ async function takeSpares({ input, memory, story, event }: Preparing, { nodes, b
 /** Nobody tells when a pod elsewhere has gone: it looks again by itself. */
 async function waitForRoom({ input, memory, story, event, isNews }: Preparing, hold: Pick<Hold, 'because' | 'try' | 'lookAgainMs'>): Promise<Prepared> {
   const { because, lookAgainMs } = hold;
-  const { until, times } = memory.waitsForRoom(Date.now() + input.limits.holdMs);
+  const { until, times } = memory.room.waits(Date.now() + input.limits.holdMs);
   if (times === 1) {
     story.happened('held', because);
     void announce(event('Warning', 'recoveryHeld', `held: ${because}; ${hold.try}`));

@@ -55,14 +55,14 @@ export async function resume({ job, incident }: Preparing['input'], memory: Inci
 async function betweenAttempts(preparing: Preparing, plan: RecoveryPlan): Promise<void> {
   await awaitDyingGasp(preparing, plan);
   const { input, memory, story, event } = preparing;
-  const { nextPods: pods } = memory;
+  const { nextPods: pods } = memory.room;
   const { priorityClass } = plan;
   if (pods === undefined && priorityClass === undefined) return;
   const { incident, job } = input;
   const what = [pods === undefined ? '' : `${pods} pods`, priorityClass === undefined ? '' : `priority ${priorityClass}`].filter(Boolean).join(', ');
   const request = { incident, job, ...(pods !== undefined && { pods }), ...(priorityClass !== undefined && { priorityClass }) };
   const done = await tolerate(perform('reshapeJob', `the next attempt: ${what}`, request));
-  memory.nextPods = undefined;
+  memory.room.nextPods = undefined;
   if (done?.kind !== 'reshaped') {
     story.happened('not reshaped', done?.because ?? 'it could not be written');
     return;

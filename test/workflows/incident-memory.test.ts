@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { Fault } from '../../contract/faults.ts';
 import type { AttemptPod } from '../../contract/jobs.ts';
+import type { CapacityDecision } from '../../contract/recovery-plan.ts';
 import { IncidentMemory } from '../../workflows/incident-memory.ts';
 import { kernelFault, podFault } from '../support/builders.ts';
 
@@ -11,6 +12,7 @@ const stopOf = (...pods: readonly AttemptPod[]) => ({ attempt: 1, by: 'suspend',
 
 describe('what was seen before a stop', () => {
   afterEach(() => void jest.restoreAllMocks());
+  const short: CapacityDecision = { kind: 'hold', because: 'room for 3 of 4 pods', try: 'add nodes', lookAgainMs: 1, settings: 'x', at: 1 };
   let now = 1_000_000;
   const pass = (ms: number) => {
     now += ms;
@@ -20,51 +22,51 @@ describe('what was seen before a stop', () => {
   it('says that there is room for a minute, and not after news, even when that came during the look', () => {
     pass(0);
     const memory = new IncidentMemory([kernelFault()], true);
-    expect(memory.hasRoom()).toBe(false);
-    memory.foundRoom(memory.mark(), 3);
+    expect(memory.room.isKnown(memory.mark())).toBe(false);
+    memory.room.isThere(memory.mark(), 3);
     pass(59_000);
-    expect([memory.hasRoom(), memory.nextPods]).toEqual([true, 3]);
+    expect([memory.room.isKnown(memory.mark()), memory.room.nextPods]).toEqual([true, 3]);
     pass(2000);
-    expect(memory.hasRoom()).toBe(false);
+    expect(memory.room.isKnown(memory.mark())).toBe(false);
     const before = memory.mark();
     memory.ring();
-    memory.foundRoom(before);
-    expect([memory.hasRoom(), memory.nextPods]).toEqual([false, undefined]);
+    memory.room.isThere(before);
+    expect([memory.room.isKnown(memory.mark()), memory.room.nextPods]).toEqual([false, undefined]);
   });
 
   it('is not looked for again where nobody can look, until there is news or it was held', () => {
     pass(0);
     const memory = new IncidentMemory([kernelFault()], true);
-    memory.unknownRoom(memory.mark());
+    memory.room.isUnknown(memory.mark());
     pass(3_600_000);
-    expect(memory.hasRoom()).toBe(true);
+    expect(memory.room.isKnown(memory.mark())).toBe(true);
     memory.wasHeld(0);
-    expect(memory.hasRoom()).toBe(true);
+    expect(memory.room.isKnown(memory.mark())).toBe(true);
     memory.wasHeld(1);
-    expect(memory.hasRoom()).toBe(false);
-    memory.unknownRoom(memory.mark());
+    expect(memory.room.isKnown(memory.mark())).toBe(false);
+    memory.room.isUnknown(memory.mark());
     memory.ring();
-    expect(memory.hasRoom()).toBe(false);
+    expect(memory.room.isKnown(memory.mark())).toBe(false);
   });
 
   it('awaits no checkpoint while room is waited for, and says so when that was long', () => {
     pass(0);
     const memory = new IncidentMemory([kernelFault()], true);
-    memory.noRoom();
+    memory.room.decided(short);
     expect(memory.checkpointUntil(now + 5000)).toBe('over');
     pass(30_000);
-    expect(memory.foundRoom(memory.mark())).toEqual({ waited: false });
-    memory.noRoom();
+    expect(memory.room.isThere(memory.mark())).toEqual({ waited: false });
+    memory.room.decided(short);
     pass(61_000);
-    expect(memory.foundRoom(memory.mark())).toEqual({ waited: true });
+    expect(memory.room.isThere(memory.mark())).toEqual({ waited: true });
     expect(memory.checkpointUntil(now + 5000)).toBe(now + 5000);
   });
 
   it('keeps the first deadline of a wait for room, less the time in which it was held', () => {
     const memory = new IncidentMemory([kernelFault()], true);
-    expect(memory.waitsForRoom(5000)).toMatchObject({ until: 5000, times: 1 });
+    expect(memory.room.waits(5000)).toMatchObject({ until: 5000, times: 1 });
     memory.wasHeld(1000);
-    expect(memory.waitsForRoom(9000)).toMatchObject({ until: 6000, times: 2 });
+    expect(memory.room.waits(9000)).toMatchObject({ until: 6000, times: 2 });
   });
 
   it('counts one checkpoint of an attempt, and the next one only after a long hold', () => {
@@ -92,11 +94,11 @@ describe('what was seen before a stop', () => {
 
   it('lets stand-by nodes that others took first be looked for again, three times', () => {
     const memory = new IncidentMemory([kernelFault()], true);
-    memory.tookSpares(0, 1);
-    memory.tookSpares(1, 2);
-    expect(memory.sparesTaken).toBe(false);
-    memory.tookSpares(0, 1);
-    expect(memory.sparesTaken).toBe(true);
+    memory.room.tookSpares(0, 1);
+    memory.room.tookSpares(1, 2);
+    expect(memory.room.sparesTaken).toBe(false);
+    memory.room.tookSpares(0, 1);
+    expect(memory.room.sparesTaken).toBe(true);
   });
 });
 
