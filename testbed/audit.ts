@@ -13,11 +13,26 @@ export interface Write {
   readonly uid: string | undefined;
   /** UIDs of the pods that a delete or delete-collection took effect on. */
   readonly deleted: readonly string[];
+  /** The same pods as the answer had them. */
+  readonly deletedPods: readonly DeletedPod[];
   /** Body of patches of nodes and jobs. */
   readonly body: unknown;
   readonly code: number;
   readonly requestURI: string;
   readonly userAgent: string | undefined;
+}
+
+export interface DeletedPod {
+  readonly uid: string;
+  /** Missing while no scheduler had placed it. */
+  readonly node: string | undefined;
+  readonly failed: boolean;
+}
+
+interface PodAnswer {
+  readonly metadata?: { readonly uid?: string };
+  readonly spec?: { readonly nodeName?: string };
+  readonly status?: { readonly phase?: string };
 }
 
 interface AuditEvent {
@@ -36,11 +51,7 @@ interface AuditEvent {
   };
   readonly responseStatus?: { readonly code?: number };
   readonly requestObject?: unknown;
-  readonly responseObject?: {
-    readonly kind?: string;
-    readonly metadata?: { readonly uid?: string };
-    readonly items?: readonly { readonly metadata?: { readonly uid?: string } }[];
-  };
+  readonly responseObject?: PodAnswer & { readonly kind?: string; readonly items?: readonly PodAnswer[] };
 }
 
 /** Everything written so far, in the order of the answers. Leases and Events are not logged. */
@@ -60,7 +71,8 @@ const parse = (line: string): AuditEvent => JSON.parse(line.slice(Math.max(0, li
 
 function toWrite(event: AuditEvent): Write {
   const ref = event.objectRef ?? {};
-  const deleted = deletedBy(event);
+  const deletedPods = deletedBy(event);
+  const deleted = deletedPods.map(({ uid }) => uid);
   return {
     at: new Date(event.stageTimestamp),
     user: event.impersonatedUser?.username ?? event.user.username,
@@ -71,6 +83,7 @@ function toWrite(event: AuditEvent): Write {
     name: ref.name,
     uid: ref.uid ?? (event.verb === 'delete' ? deleted[0] : undefined),
     deleted,
+    deletedPods,
     body: event.requestObject,
     code: event.responseStatus?.code ?? 0,
     requestURI: event.requestURI,
@@ -78,10 +91,12 @@ function toWrite(event: AuditEvent): Write {
   };
 }
 
-function deletedBy({ verb, responseObject }: AuditEvent): string[] {
+function deletedBy({ verb, responseObject }: AuditEvent): DeletedPod[] {
   if (responseObject === undefined || responseObject.kind === 'Status') return [];
   const objects = verb === 'deletecollection' ? (responseObject.items ?? []) : verb === 'delete' ? [responseObject] : [];
-  return objects.flatMap(({ metadata }) => metadata?.uid ?? []);
+  return objects.flatMap(({ metadata, spec, status }) =>
+    metadata?.uid === undefined ? [] : [{ uid: metadata.uid, node: spec?.nodeName, failed: status?.phase === 'Failed' }],
+  );
 }
 
 export function countByUser(writes: readonly Write[]): Map<string, number> {

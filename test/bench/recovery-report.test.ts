@@ -43,6 +43,7 @@ describe('the report', () => {
     name: 'gpu-1',
     uid: undefined,
     deleted: [],
+    deletedPods: [],
     body: undefined,
     code: 200,
     requestURI: '/api/v1/nodes/gpu-1',

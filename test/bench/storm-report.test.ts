@@ -40,6 +40,7 @@ const write = (at: number): Write => ({
   name: 'gpu-1',
   uid: undefined,
   deleted: [],
+  deletedPods: [],
   body: undefined,
   code: 200,
   requestURI: '/api/v1/nodes/gpu-1',

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { annotations } from '../../contract/ids.ts';
 import type { IncidentRecord } from '../../contract/recovery.ts';
 import type { Write } from '../../testbed/audit.ts';
-import type { PodLife } from '../support/chronicle.ts';
+import { completed, type PodLife } from '../support/chronicle.ts';
 import { type StoryFacts, violations } from '../support/invariants.ts';
 
 const job = { kind: 'PyTorchJob', namespace: 'train', name: 'llm', uid: 'job', pods: 1, selector: '' } as const;
@@ -27,6 +27,7 @@ const write = (more: Partial<Write>): Write => ({
   name: 'llm',
   uid: undefined,
   deleted: [],
+  deletedPods: [],
   body: undefined,
   code: 200,
   requestURI: '',
@@ -113,5 +114,17 @@ describe('what must hold after an incident', () => {
   it('allows a pod that came to a quarantined node to be deleted alone', () => {
     const strayed = pod('strayed', { created: 25, gone: 28, node: 'gpu-0', ready: false });
     expect(violations({ ...good, pods: [...good.pods, strayed], writes: [suspend, deletion('strayed')] })).toEqual([]);
+  });
+
+  it('knows from its delete where a pod was that came and went while the watch was cut', () => {
+    const { node: _, ...unplaced } = pod('strayed', { created: 25, gone: Infinity, ready: false });
+    const deletedOn = (node: string) => write({ ...deletion('strayed'), deletedPods: [{ uid: 'strayed', node, failed: false }] });
+    const story = (node: string): StoryFacts => {
+      const writes = [suspend, deletedOn(node)];
+      return { ...good, pods: completed([...good.pods, unplaced], writes), writes };
+    };
+    expect(violations(story('gpu-0'))).toEqual([]);
+    expect(violations(story('gpu-2'))).not.toEqual([]);
+    expect(violations({ ...story('gpu-0'), pods: [...good.pods, unplaced] })).not.toEqual([]);
   });
 });

@@ -5,6 +5,7 @@ import { quarantineTaintKey } from '../../contract/ids.ts';
 import { connectKube } from '../../kube/connection.ts';
 import { jobKinds, watchPath } from '../../kube/job-kinds/index.ts';
 import { type WatchEvent, watchResource } from '../../kube/watch.ts';
+import type { DeletedPod, Write } from '../../testbed/audit.ts';
 import type { RunningJob } from '../../testbed/jobs.ts';
 
 /** One pod from its creation on. Places in the order of changes are resource versions. */
@@ -19,6 +20,7 @@ export interface PodLife {
   readonly ready: boolean;
   /** It ended by itself with an error before anybody told it to go: its own controller may replace it. */
   readonly failed: boolean;
+  /** Infinity when it went while the watch was cut, so that nobody saw when. */
   readonly gone?: number;
 }
 
@@ -46,6 +48,17 @@ const isReady = ({ metadata, status }: V1Pod): boolean =>
   status?.phase === 'Running' &&
   (status.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ?? false);
 
+/** Adds what deletes tell of pods whose scheduling or end the watch missed while it was cut. */
+export function completed(pods: readonly PodLife[], writes: readonly Write[]): PodLife[] {
+  // The first: later ones see what became of the pod after it was told to go.
+  const told = new Map<string, DeletedPod>();
+  for (const pod of writes.flatMap(({ deletedPods }) => deletedPods)) if (!told.has(pod.uid)) told.set(pod.uid, pod);
+  return pods.map((life) => {
+    const node = life.node ?? told.get(life.uid)?.node;
+    return { ...life, failed: life.failed || told.get(life.uid)?.failed === true, ...(node && { node }) };
+  });
+}
+
 export async function openChronicle(kubeconfig: string): Promise<Chronicle> {
   const kube = connectKube({ kubeconfig });
   const stop = new AbortController();
@@ -53,12 +66,11 @@ export async function openChronicle(kubeconfig: string): Promise<Chronicle> {
   const spans: QuarantineSpan[] = [];
   const suspended = new Map<string, boolean>();
   const placed = new Map<string, number>();
-  let newest = 0;
   const waiting = new Set<() => void>();
   const openSpan = (node: string): number => spans.findLastIndex((span) => span.node === node && span.to === undefined);
 
-  /** A watch that was cut finds out what is gone by what a new list lacks, and then has the object only as it was before: it went after all we know. */
-  const goneAt = (object: KubernetesObject): number => (placeOf(object) > (placed.get(object.metadata?.uid ?? '') ?? 0) ? placeOf(object) : newest);
+  /** A watch that was cut finds out what is gone by what a new list lacks, and then has the object only as it was before. */
+  const goneAt = (object: KubernetesObject): number => (placeOf(object) > (placed.get(object.metadata?.uid ?? '') ?? 0) ? placeOf(object) : Infinity);
 
   const onPod = ({ type, object }: WatchEvent<V1Pod>): void => {
     const { metadata, spec } = object;
@@ -89,7 +101,6 @@ export async function openChronicle(kubeconfig: string): Promise<Chronicle> {
     (event: WatchEvent<T>): void => {
       record(event);
       placed.set(event.object.metadata?.uid ?? '', placeOf(event.object));
-      newest = Math.max(newest, placeOf(event.object));
       for (const look of waiting) look();
     };
   const common = { kube, signal: stop.signal };

@@ -22,7 +22,7 @@ import { awaitRunning, createJob, placeOf, podsOf, type RunningJob } from '../..
 import type { SimulatedNode } from '../../testbed/nodes.ts';
 import { type Kcover, type KcoverOptions, startKcover } from '../../testbed/roles.ts';
 import { until } from '../../testbed/until.ts';
-import { type Chronicle, openChronicle } from './chronicle.ts';
+import { type Chronicle, completed, openChronicle } from './chronicle.ts';
 import { ourWrites, type StoryFacts, takenByKubelet } from './invariants.ts';
 
 /** A line after which a GPU is good for nothing. */
@@ -208,7 +208,7 @@ export class LiveKcover {
       writes: ourWrites(all),
       takenByKubelet: takenByKubelet(all),
       recoveries,
-      pods: this.chronicle.podsOf(job),
+      pods: completed(this.chronicle.podsOf(job), all),
       quarantines: this.chronicle.quarantines(),
       records: this.records(job),
       suspended: this.chronicle.isSuspended(job),
