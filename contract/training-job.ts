@@ -30,6 +30,13 @@ export interface Spent extends Charge {
   readonly endedAt?: number;
 }
 
+/** How many recoveries each ledger has; those that a person asked for and those of which nobody knows count in none. */
+export function ledgersOf(spent: readonly Charge[]): Partial<Record<Blame, number>> {
+  const ledgers: Partial<Record<Blame, number>> = {};
+  for (const { blame, asked } of spent) if (blame !== undefined && !asked) ledgers[blame] = (ledgers[blame] ?? 0) + 1;
+  return ledgers;
+}
+
 /** A request of a person: through an update, a signal, or the need-recovery label. */
 export interface RecoveryWish {
   readonly by: string;
@@ -115,6 +122,8 @@ export interface JobStatus {
   readonly spentThisHour: number;
   /** The same by blame, without those that a person asked for and those of which nobody knows. */
   readonly ledgers?: Readonly<Partial<Record<Blame, number>>>;
+  /** All that may still count, whatever the window of the settings; missing from a worker of an earlier version. */
+  readonly spent?: readonly Spent[];
   readonly dropped: number;
   readonly paused?: Held;
 }

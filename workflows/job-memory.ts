@@ -1,8 +1,8 @@
-import { type Blame, blames, type Fault } from '../contract/faults.ts';
+import { blames, type Fault } from '../contract/faults.ts';
 import type { JobRef } from '../contract/jobs.ts';
 import type { OperatorWish } from '../contract/messages.ts';
 import { type Held, outcomes, type RecoveryOutcome } from '../contract/recovery.ts';
-import type { CarriedJob, Charge, JobStatus, OpenIncident, RecoveryWish, Spent } from '../contract/training-job.ts';
+import { type CarriedJob, type Charge, type JobStatus, ledgersOf, type OpenIncident, type RecoveryWish, type Spent } from '../contract/training-job.ts';
 import { iso } from './attributes.ts';
 import { isObject, mergeFaults, nodesFirst } from './faults.ts';
 
@@ -190,13 +190,12 @@ export class JobMemory {
     return first;
   }
 
-  summary(now: number): Pick<JobStatus, 'incident' | 'last' | 'spentThisHour' | 'ledgers' | 'dropped' | 'paused'> {
+  summary(now: number): Pick<JobStatus, 'incident' | 'last' | 'spentThisHour' | 'ledgers' | 'spent' | 'dropped' | 'paused'> {
     const lately = this.spent.filter((one) => one.startedAt > now - 3_600_000);
-    const ledgers: Partial<Record<Blame, number>> = {};
-    for (const { blame, asked } of lately) if (blame !== undefined && !asked) ledgers[blame] = (ledgers[blame] ?? 0) + 1;
     return {
       spentThisHour: lately.length,
-      ledgers,
+      ledgers: ledgersOf(lately),
+      spent: this.spent,
       dropped: this.dropped,
       ...(this.incident ? { incident: this.incident.incident } : {}),
       ...(this.last ? { last: this.last } : {}),

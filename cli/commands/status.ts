@@ -7,7 +7,7 @@ import type { JobProgress } from '../../contract/progress.ts';
 import type { Question } from '../../contract/recovery-plan.ts';
 import type { RecoveryStatus } from '../../contract/recovery.ts';
 import { blames } from '../../contract/faults.ts';
-import type { JobStatus } from '../../contract/training-job.ts';
+import { type JobStatus, ledgersOf } from '../../contract/training-job.ts';
 import { ledgerLimits } from '../../policy/budget.ts';
 import { ago, clockTime, deadline } from '../clock.ts';
 import { type CommandEntry, sharedOptions } from '../command.ts';
@@ -97,7 +97,7 @@ export function describe(job: JobStatus, { recovery, cause, budget, progress }: 
       ['answer', recovery?.question && answerOf(job.job, recovery.question)],
       ['training', progress && trainingLine(progress, now)],
       ['faults', recovery?.faults.map(faultLine).join('; ')],
-      ['budget', budgetLine(job, budget)],
+      ['budget', budgetLine(job, budget, now)],
       ['incident', job.incident],
       ['last', last],
       ['cause', last === undefined ? undefined : cause],
@@ -109,13 +109,13 @@ export function describe(job: JobStatus, { recovery, cause, budget, progress }: 
 const trainingLine = ({ step, checkpointStep, at }: JobProgress, now: number): string =>
   `step ${step}${checkpointStep === undefined ? '' : `, checkpoint ${checkpointStep}`}, ${ago(at, now)}`;
 
-function budgetLine({ spentThisHour: spent, ledgers }: JobStatus, budget: Budget | undefined): string {
-  const said = `${spent} ${spent === 1 ? 'recovery' : 'recoveries'} in the last hour`;
-  const limits = budget && ledgerLimits(budget);
-  const whose = blames.map((blame) => `${blame} ${ledgers?.[blame] ?? 0}${limits ? ` of ${limits[blame]}` : ''}`).join(', ');
-  const may =
-    budget && (ledgers ? `; the limits are for ${formatDuration(budget.window)}` : `; ${budget.recoveries} may be in ${formatDuration(budget.window)}`);
-  return `${said}${ledgers ? `: ${whose}` : ''}${may ?? ''}`;
+/** Of the window for which the settings have limits, else of the last hour. */
+function budgetLine({ spent, spentThisHour, ledgers }: JobStatus, budget: Budget | undefined, now: number): string {
+  const said = (count: number, since: string): string => `${count} ${count === 1 ? 'recovery' : 'recoveries'} in the last ${since}`;
+  if (!budget || !spent) return `${said(spentThisHour, 'hour')}${ledgers ? `: ${blames.map((blame) => `${blame} ${ledgers[blame] ?? 0}`).join(', ')}` : ''}`;
+  const counted = spent.filter(({ startedAt }) => startedAt > now - budget.window);
+  const [whose, limits] = [ledgersOf(counted), ledgerLimits(budget)];
+  return `${said(counted.length, formatDuration(budget.window))}: ${blames.map((blame) => `${blame} ${whose[blame] ?? 0} of ${limits[blame]}`).join(', ')}`;
 }
 
 /** What a person who is asked can type. */

@@ -77,6 +77,15 @@ const node = z.looseObject({
   taint: z.looseObject({ value: z.string(), ours: z.boolean() }).optional(),
 });
 
+const capacity = z.looseObject({
+  needed: count,
+  fit: count,
+  fitWithSpares: count,
+  spares: z.array(text),
+  because,
+  sizes: z.looseObject({ now: count, least: count }).optional(),
+});
+
 const facts = z.strictObject({
   schema: z.literal(1),
   at: time,
@@ -109,16 +118,8 @@ const facts = z.strictObject({
     open: z.strictObject({ incident: text, stops: count, attempts: count, asked: z.boolean() }).optional(),
   }),
   imagined: fault.optional(),
-  capacity: z
-    .looseObject({
-      needed: count,
-      fit: count,
-      fitWithSpares: count,
-      spares: z.array(text),
-      because,
-      sizes: z.looseObject({ now: count, least: count }).optional(),
-    })
-    .optional(),
+  capacity: capacity.optional(),
+  capacityOfAll: capacity.optional(),
   unseen: z.array(z.string()),
 });
 

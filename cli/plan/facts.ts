@@ -19,6 +19,8 @@ export interface PlanFacts {
   readonly imagined?: Fault;
   /** Missing where nobody looked. */
   readonly capacity?: CapacityFacts;
+  /** Beside the room for the broken pods alone, that for all, where the job may be made smaller. */
+  readonly capacityOfAll?: CapacityFacts;
   /** What could not be asked, a sentence each. */
   readonly unseen: readonly string[];
 }

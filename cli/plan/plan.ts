@@ -3,15 +3,15 @@
 import { formatDuration } from '../../contract/duration.ts';
 import { jobTitle } from '../../contract/jobs.ts';
 import type { CapacityDecision } from '../../contract/recovery-plan.ts';
-import type { RecoveryDecision, RecoveryFacts } from '../../contract/recovery.ts';
+import type { RecoveryDecision } from '../../contract/recovery.ts';
 import type { WorkerSettings } from '../../contract/settings.schema.ts';
 import type { IncidentDecision } from '../../contract/training-job.ts';
 import type { NodeDecision } from '../../contract/activities.ts';
 import type { Undated } from '../../policy/decision.ts';
 import { decideIncident } from '../../policy/incident.ts';
-import { decideRecovery } from '../../policy/recovery.ts';
 import type { PlanFacts } from './facts.ts';
 import { judgeImagined } from './imagined-node.ts';
+import { reachLevel } from './levels.ts';
 import { type Step, stepsOf } from './steps.ts';
 
 /** The decisions as the worker would record them, but for time and settings. */
@@ -57,10 +57,10 @@ export function planOf(given: PlanFacts, settings: WorkerSettings): Plan {
   const { decision: incident } = opening;
   if (incident && incident.kind !== 'open') return end(opening.does, opening, begun, { ...decided, incident });
 
-  const { recovery, steps: before } = recover(facts, opening.now, settings);
+  const { recovery, steps: before, facts: atLevel } = reachLevel(facts, opening.now, settings);
   const soFar: Decisions = { ...decided, ...(incident && { incident }), recovery };
   if (recovery.kind === 'go-on') return end('nothing', recovery, [...begun, ...before], soFar);
-  const { steps, capacity, holds } = stepsOf(facts, recovery, settings);
+  const { steps, capacity, holds } = stepsOf(atLevel, recovery, settings);
   const decisions = { ...soFar, ...(capacity && { capacity }) };
   const all = [...begun, ...before, ...(recovery.kind === 'end' ? steps.map((step) => ({ ...step, otherwise: true as const })) : steps)];
   const plan = recovery.kind === 'hold' ? undefined : recovery.plan;
@@ -128,29 +128,4 @@ function closing(decision: Undated<IncidentDecision>, { attempt: { job } }: Plan
     case 'paused':
       return { does: 'holds', because, try: command('resume') };
   }
-}
-
-/** The next decision of the recovery; a try inside the processes is a step, and is taken to fail. */
-function recover(facts: PlanFacts, now: number, settings: WorkerSettings): { readonly recovery: Undated<RecoveryDecision>; readonly steps: readonly Step[] } {
-  const { fresh, answered, open: already } = facts.known;
-  const all = [...fresh, ...(facts.imagined ? [facts.imagined] : [])];
-  const request: RecoveryFacts = {
-    attempt: facts.attempt,
-    fresh: all,
-    answered,
-    stops: already?.stops ?? 0,
-    attempts: already?.attempts ?? settings.recovery.attempts,
-    asked: already?.asked ?? all.some(({ source }) => source === 'operator'),
-    now,
-  };
-  const recovery = decideRecovery(request, settings);
-  if (recovery.kind !== 'hold' || !recovery.inProcess) return { recovery, steps: [] };
-  const { beyond, withinMs } = recovery.inProcess;
-  const step: Step = {
-    step: 'restart',
-    what: `training inside its processes; a step beyond ${beyond} within ${formatDuration(withinMs)}`,
-    because: recovery.because,
-  };
-  const failed = { level: 'process', because: 'training did not go on inside its processes' } as const;
-  return { recovery: decideRecovery({ ...request, tried: [failed], now: now + withinMs }, settings), steps: [step] };
 }

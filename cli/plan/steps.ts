@@ -5,10 +5,10 @@ import type { StopMethod } from '../../contract/jobs.ts';
 import type { Approval, CapacityDecision, CheckpointPlan, RecoveryPlan } from '../../contract/recovery-plan.ts';
 import type { RecoveryDecision } from '../../contract/recovery.ts';
 import type { WorkerSettings } from '../../contract/settings.schema.ts';
-import { decideCapacity } from '../../policy/capacity.ts';
 import type { Undated } from '../../policy/decision.ts';
 import { stopMethod } from '../../policy/recovery.ts';
 import type { PlanFacts } from './facts.ts';
+import { judgeRoom } from './judge-room.ts';
 
 export interface Step {
   readonly step: 'quarantine' | 'wait' | 'approve' | 'evidence' | 'checkpoint' | 'capacity' | 'stop' | 'restart' | 'verify';
@@ -27,10 +27,10 @@ interface Steps {
 
 /** From the question to a person to the proof; empty without a plan. */
 export function stepsOf(facts: PlanFacts, decision: Undated<RecoveryDecision>, settings: WorkerSettings): Steps {
-  const plan = decision.kind === 'stop' || decision.kind === 'end' ? decision.plan : undefined;
-  const by = decision.kind === 'stop' ? decision.by : stopMethod(facts.attempt.job, settings);
-  if (!plan || by === undefined) return { steps: [] };
-  const capacity = judgeRoom(facts, plan, by, settings);
+  const stopped = stopOf(facts, decision, settings);
+  if (!stopped) return { steps: [] };
+  const { plan, by } = stopped;
+  const capacity = judgeRoom(facts, plan, by, settings)?.decision;
   const before = [
     ...(plan.approval ? [approve(plan.approval)] : []),
     ...evidence(facts, settings),
@@ -47,10 +47,11 @@ export function stepsOf(facts: PlanFacts, decision: Undated<RecoveryDecision>, s
   return { steps: [...before, ...after], ...(capacity && { capacity }) };
 }
 
-/** Undefined where nobody looks for room, or nobody has looked. */
-function judgeRoom({ capacity: facts }: PlanFacts, { capacity, severity, level }: RecoveryPlan, by: StopMethod, settings: WorkerSettings) {
-  if (!capacity || !facts) return undefined;
-  return decideCapacity({ facts, plan: capacity, severity, by: level.name === 'pod' ? 'pods' : by }, settings);
+/** The stop that is decided, or that would be; undefined without a plan. */
+export function stopOf({ attempt: { job } }: PlanFacts, decision: Undated<RecoveryDecision>, settings: WorkerSettings) {
+  const plan = decision.kind === 'stop' || decision.kind === 'end' ? decision.plan : undefined;
+  const by = decision.kind === 'stop' ? decision.by : stopMethod(job, settings);
+  return plan && by && { plan, by };
 }
 
 const silence = ({ withinMs, otherwise }: Approval): string => `a person has ${formatDuration(withinMs)}; silence means ${otherwise}`;

@@ -77,6 +77,31 @@ describe('the plan for a job', () => {
     expect(plan.steps.at(-1)).toMatchObject({ step: 'capacity', what: 'hold: nothing is stopped' });
   });
 
+  describe('where the broken pods alone find no room', () => {
+    const alone = { needed: 1, fit: 0, fitWithSpares: 0, spares: [], because: '4 nodes: no nvidia.com/gpu free' };
+    const all = { needed: 4, fit: 3, fitWithSpares: 3, spares: [], because: '1 node: no nvidia.com/gpu free', sizes: { now: 4, least: 1 } };
+    const wishes = { level: 'pod', capacity: 'shrink', minReplicas: 2, ignored: [] } as const;
+    const attempt = { ...planFacts().attempt, job: jobView({ progress, gpus: 32, wishes }) };
+    const facts = planFacts({ attempt, imagined: imagined('xid/79', { node: 'gpu-3' }), capacity: alone });
+    const planned = (capacityOfAll: PlanFacts['capacityOfAll']) => planOf({ ...facts, ...(capacityOfAll && { capacityOfAll }) }, act());
+
+    it('stops the whole job where it may be made smaller, as a recovery would', () => {
+      const plan = planned(all);
+      expect(plan).toMatchObject({ does: 'stops', decisions: { capacity: { kind: 'shrink', pods: 3 }, recovery: { plan: { level: { name: 'job' } } } } });
+      expect(plan.steps.filter(({ step }) => ['capacity', 'stop', 'restart'].includes(step)).map(({ what }) => what)).toEqual([
+        'the broken pods alone find none: the whole job',
+        'go on with 3 pods',
+        '4 pods by suspend',
+        'all 3 pods ready within 10m, none on a quarantined node',
+      ]);
+    });
+
+    it('holds where no size of the job finds any, or nobody looked', () => {
+      expect(planned({ ...all, fit: 1 })).toMatchObject({ does: 'holds', because: expect.stringContaining('needs at least 2') });
+      expect(planned(undefined)).toMatchObject({ does: 'holds', because: expect.stringContaining('only the whole job can be made smaller') });
+    });
+  });
+
   it('holds while kcover or the job is paused, and says how that ends', () => {
     const held = { by: 'bob', reason: 'demo' };
     expect(planOf({ ...onGpu3, attempt: { ...onGpu3.attempt, paused: held } }, act())).toMatchObject({ does: 'holds', try: 'kcover resume' });

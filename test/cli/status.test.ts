@@ -78,23 +78,24 @@ suite('the page of kcover status', () => {
   it('says what the last incident began with, and how much the budget allows', () => {
     const last = { incident, outcome: 'restarted', because: 'all 4 pods run again', at: '2026-11-21T07:09:01Z' } as const;
     const text = describe(
-      { ...watched, last, spentThisHour: 1 },
+      { ...watched, last, spentThisHour: 0, spent: [{ incident, startedAt: now - 90 * 60_000 }] },
       { cause: 'xid/79 on gpu-3: GPU has fallen off the bus', budget: settings({ recovery: { budget: { window: '2h' } } }).recovery.budget },
       now,
     );
     expect(text.split('\n').slice(-3)).toEqual([
-      '  budget    1 recovery in the last hour; 5 may be in 2h',
+      '  budget    1 recovery in the last 2h: hardware 0 of 20, platform 0 of 20, user 0 of 5, unknown 0 of 5',
       '  last      restarted 12s ago: all 4 pods run again',
       '  cause     xid/79 on gpu-3: GPU has fallen off the bus',
     ]);
   });
 
   it('says who spent what, and of how much where the settings are given', () => {
-    const job: JobStatus = { ...watched, spentThisHour: 4, ledgers: { hardware: 1, user: 2 } };
+    const spent = (['hardware', 'user', 'user', undefined] as const).map((blame, at) => ({ incident: `${at}`, startedAt: now - at, ...(blame && { blame }) }));
+    const job: JobStatus = { ...watched, spentThisHour: 4, ledgers: { hardware: 1, user: 2 }, spent };
     expect(describe(job, {}, now)).toContain('  budget    4 recoveries in the last hour: hardware 1, platform 0, user 2, unknown 0');
     const { budget } = settings({ recovery: { budget: { user: 7 } } }).recovery;
     expect(describe(job, { budget }, now)).toContain(
-      '  budget    4 recoveries in the last hour: hardware 1 of 20, platform 0 of 20, user 2 of 7, unknown 0 of 5; the limits are for 1h',
+      '  budget    4 recoveries in the last 1h: hardware 1 of 20, platform 0 of 20, user 2 of 7, unknown 0 of 5',
     );
   });
 

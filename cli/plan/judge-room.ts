@@ -1,0 +1,28 @@
+/** What is decided of room, as a recovery decides it. Pure. */
+
+import type { CapacityRequest } from '../../contract/activities.ts';
+import type { StopMethod } from '../../contract/jobs.ts';
+import type { CapacityDecision, CapacityFacts, RecoveryPlan } from '../../contract/recovery-plan.ts';
+import type { WorkerSettings } from '../../contract/settings.schema.ts';
+import { decideCapacity } from '../../policy/capacity.ts';
+import type { Undated } from '../../policy/decision.ts';
+import type { PlanFacts } from './facts.ts';
+
+export interface RoomJudged {
+  readonly decision: Undated<CapacityDecision>;
+  /** Why the level of single pods is passed over: they find no room, and a smaller job would. */
+  readonly wholeJobNext?: string;
+}
+
+/** Undefined where nobody looks for room, or nobody has looked. */
+export function judgeRoom(facts: PlanFacts, plan: RecoveryPlan, by: StopMethod, settings: WorkerSettings): RoomJudged | undefined {
+  const { capacity, severity, level } = plan;
+  if (!capacity || !facts.capacity) return undefined;
+  const judge = (room: CapacityFacts, how: CapacityRequest['by']) => decideCapacity({ facts: room, plan: capacity, severity, by: how }, settings);
+  if (level.name !== 'pod') return { decision: judge(facts.capacity, by) };
+  const alone = judge(facts.capacity, 'pods');
+  if (alone.kind !== 'hold' || capacity.choice !== 'shrink' || !facts.capacityOfAll) return { decision: alone };
+  const whole = judge(facts.capacityOfAll, by);
+  if (whole.kind === 'shrink') return { decision: alone, wholeJobNext: `${alone.because}; ${whole.because}` };
+  return { decision: whole.kind === 'hold' ? whole : alone };
+}
