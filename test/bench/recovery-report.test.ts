@@ -4,6 +4,7 @@ import { summarise } from '../../bench/statistics.ts';
 import type { Trial } from '../../bench/trial.ts';
 import { variantsOf } from '../../bench/variants.ts';
 import type { Write } from '../../testbed/audit.ts';
+import { write } from '../support/writes.ts';
 
 describe('a summary', () => {
   it.each<[string, number[], { p50: number; p99: number; max: number }]>([
@@ -33,27 +34,11 @@ describe('the report', () => {
     firstDeleted: fault + 9,
     newRunning: fault + toRunning,
   });
-  const write = (at: number, more: Partial<Write> = {}): Write => ({
-    at: new Date(at),
-    user: 'system:serviceaccount:kcover-system:kcover-worker',
-    verb: 'patch',
-    resource: 'nodes',
-    subresource: undefined,
-    namespace: undefined,
-    name: 'gpu-1',
-    uid: undefined,
-    deleted: [],
-    deletedPods: [],
-    body: undefined,
-    code: 200,
-    requestURI: '/api/v1/nodes/gpu-1',
-    userAgent: undefined,
-    ...more,
-  });
+  const wrote = (at: number, more: Partial<Write> = {}) => write({ ...more, at: new Date(at) });
   const report = reportOf({
     trials: [kcover(1000, 300), bare(2000, 200), bare(3000, 400), kcover(4000, 900)],
     variants: variantsOf('delete-collection'),
-    writes: [write(1050), write(1060, { resource: 'tokenreviews' }), write(1070, { user: 'kwok' }), write(1900), write(4010)],
+    writes: [wrote(1050), wrote(1060, { resource: 'tokenreviews' }), wrote(1070, { user: 'kwok' }), wrote(1900), wrote(4010)],
     healthy: { events: 19, minutes: 1 },
     machine: { cores: 2, memoryGiB: 24, node: 'v24', load: 1 },
     pods: 8,

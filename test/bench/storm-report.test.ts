@@ -3,7 +3,7 @@ import { cpuBetween } from '../../bench/cpu.ts';
 import { nodesOf, planOf } from '../../bench/storm-plan.ts';
 import { reportOfStorms } from '../../bench/storm-report.ts';
 import type { StormRound } from '../../bench/storm-round.ts';
-import type { Write } from '../../testbed/audit.ts';
+import { write } from '../support/writes.ts';
 
 const sound = { lost: 0, doubled: 0, misplaced: 0, violations: [] };
 const restarted = (at: number): StormRound['cases'][number] => ({
@@ -30,28 +30,13 @@ const storm = (firstFault: number, cases: StormRound['cases'], more: Partial<Sto
   window: { from: firstFault, to: firstFault + 1000 },
   ...more,
 });
-const write = (at: number): Write => ({
-  at: new Date(at),
-  user: 'system:serviceaccount:kcover-system:kcover-worker',
-  verb: 'patch',
-  resource: 'nodes',
-  subresource: undefined,
-  namespace: undefined,
-  name: 'gpu-1',
-  uid: undefined,
-  deleted: [],
-  deletedPods: [],
-  body: undefined,
-  code: 200,
-  requestURI: '/api/v1/nodes/gpu-1',
-  userAgent: undefined,
-});
+const wrote = (at: number) => write({ at: new Date(at) });
 const reportOn = (rounds: readonly StormRound[]) =>
   reportOfStorms({
     plan: planOf({ hits: 'nodes', count: 8, limit: 'all', kind: 'Job' }),
     nodes: 17,
     rounds,
-    writes: [write(1500), write(1600), write(1700), write(2500), write(9000)],
+    writes: [wrote(1500), wrote(1600), wrote(1700), wrote(2500), wrote(9000)],
     machine: { cores: 2, memoryGiB: 24, node: 'v24', load: 1 },
   });
 

@@ -4,6 +4,7 @@ import type { IncidentRecord } from '../../contract/recovery.ts';
 import type { Write } from '../../testbed/audit.ts';
 import { completed, type PodLife } from '../support/chronicle.ts';
 import { type StoryFacts, violations } from '../support/invariants.ts';
+import { write } from '../support/writes.ts';
 
 const job = { kind: 'PyTorchJob', namespace: 'train', name: 'llm', uid: 'job', pods: 1, selector: '' } as const;
 const pod = (uid: string, more: Partial<PodLife> = {}): PodLife => ({
@@ -17,25 +18,9 @@ const pod = (uid: string, more: Partial<PodLife> = {}): PodLife => ({
   failed: false,
   ...more,
 });
-const write = (more: Partial<Write>): Write => ({
-  at: new Date(0),
-  user: 'system:serviceaccount:kcover-system:kcover-worker',
-  verb: 'patch',
-  resource: 'pytorchjobs',
-  subresource: undefined,
-  namespace: 'train',
-  name: 'llm',
-  uid: undefined,
-  deleted: [],
-  deletedPods: [],
-  body: undefined,
-  code: 200,
-  requestURI: '',
-  userAgent: undefined,
-  ...more,
-});
-const suspend = write({ body: { metadata: { annotations: { [annotations.suspendedBy]: 'incident#1' } }, spec: { runPolicy: { suspend: true } } } });
-const deletion = (uid: string) => write({ verb: 'delete', resource: 'pods', deleted: [uid] });
+const writeOfJob = (more: Partial<Write>) => write({ resource: 'pytorchjobs', namespace: 'train', name: 'llm', ...more });
+const suspend = writeOfJob({ body: { metadata: { annotations: { [annotations.suspendedBy]: 'incident#1' } }, spec: { runPolicy: { suspend: true } } } });
+const deletion = (uid: string) => writeOfJob({ verb: 'delete', resource: 'pods', deleted: [uid] });
 const record = {
   incident: 'incident',
   outcome: 'restarted',
@@ -101,7 +86,7 @@ describe('what must hold after an incident', () => {
   });
 
   it('takes the word of an attempt that trained before a worker saw that the stop by deletion was over', () => {
-    const deleted = write({ ...deletion('old'), at: new Date('2026-11-21T07:00:10.000Z') });
+    const deleted = writeOfJob({ ...deletion('old'), at: new Date('2026-11-21T07:00:10.000Z') });
     const stops = record.stops.map((stop) => ({ ...stop, by: 'pods' as const }));
     const provedAt = (at: string): Partial<StoryFacts> => ({
       writes: [deleted],
@@ -118,7 +103,7 @@ describe('what must hold after an incident', () => {
 
   it('knows from its delete where a pod was that came and went while the watch was cut', () => {
     const { node: _, ...unplaced } = pod('strayed', { created: 25, gone: Infinity, ready: false });
-    const deletedOn = (node: string) => write({ ...deletion('strayed'), deletedPods: [{ uid: 'strayed', node, failed: false }] });
+    const deletedOn = (node: string) => writeOfJob({ ...deletion('strayed'), deletedPods: [{ uid: 'strayed', node, failed: false }] });
     const story = (node: string): StoryFacts => {
       const writes = [suspend, deletedOn(node)];
       return { ...good, pods: completed([...good.pods, unplaced], writes), writes };
