@@ -223,6 +223,10 @@ describe('waiting for the next attempt', () => {
 
   it('that takes too long ends with the words of the scheduler', async () => {
     const running = await pytorch({ workers: 1, gpus: 99 });
+    await eventually(
+      () => cluster.api.core.listNamespacedPod({ namespace: running.namespace, labelSelector: running.selector }),
+      ({ items }) => items.filter(({ status }) => status?.conditions?.some(({ type, status: is }) => type === 'PodScheduled' && is === 'False')).length === 2,
+    );
     expect(await cluster.run('awaitAttempt', { incident, job: refOf(running), old: [], deadlineMs: 3000 })).toMatchObject({
       kind: 'overdue',
       because: expect.stringMatching(/-(master|worker)-0 pending: .*nodes are available.*\(0 of 2 pods ready\)/),

@@ -52,7 +52,7 @@ beforeAll(async () => {
   wanted = memory.failingFirst(looked);
   evidence = await capture(1);
   index = JSON.parse(await readFile(join(evidence.address, 'index.json'), 'utf8')) as EvidenceFile[];
-}, 180_000);
+});
 afterAll(async () => {
   await askKube(cluster.kube, { method: 'DELETE', path: jobPath(job), query: { propagationPolicy: 'Background' } }, 'tidy up').catch(() => undefined);
   for (const pod of (await listMatchingPods(cluster.kube, job)).map(attemptPod)) await deletePod(cluster.kube, job.namespace, pod, { force: true });

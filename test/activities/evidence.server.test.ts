@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { CoreV1Event } from '@kubernetes/client-node';
 import { annotations } from '../../contract/ids.ts';
 import type { Evidence, EvidenceFile } from '../../contract/evidence.ts';
 import type { JobRef } from '../../contract/jobs.ts';
@@ -10,12 +11,16 @@ import { readPodLog } from '../../kube/pod-logs.ts';
 import { askKube, patchObject } from '../../kube/requests.ts';
 import { pytorchJob } from '../../testbed/job-manifests.ts';
 import { awaitRunning, createJob } from '../../testbed/jobs.ts';
+import { eventually } from '../support/rig.ts';
 import { liveCluster, type LiveCluster } from './live-cluster.ts';
 
 let cluster: LiveCluster;
 let job: JobRef;
 let evidence: Evidence;
 let index: EvidenceFile[];
+
+/** The job, or one of its pods. */
+const about = ({ involvedObject }: CoreV1Event, name: string): boolean => involvedObject.name?.startsWith(name) === true;
 
 const read = async (file: string): Promise<unknown> => JSON.parse(await readFile(join(evidence.address, file), 'utf8'));
 
@@ -25,6 +30,11 @@ beforeAll(async () => {
   const running = await createJob(cluster.api, pytorchJob({ name, workers: 3, gpus: 0, terminationSeconds: 1 }));
   job = { kind: running.kind, namespace: running.namespace, name: running.name, uid: running.uid };
   await awaitRunning(cluster.api, running);
+  // They are written when what they tell of has long been done.
+  await eventually(
+    () => cluster.api.core.listNamespacedEvent({ namespace: running.namespace }),
+    ({ items }) => ['Scheduled', 'SuccessfulCreatePod'].every((reason) => items.filter((one) => one.reason === reason && about(one, name)).length >= 4),
+  );
   await patchObject(
     cluster.kube,
     jobPath(job),
@@ -36,7 +46,7 @@ beforeAll(async () => {
   const request = { incident: `recovery/default/${name}/${job.uid}/2026-11-21T07:09:03.117Z`, attempt: 1, job, pods, nodes: [node], deadlineMs: 20_000 };
   evidence = await cluster.run('captureEvidence', request);
   index = (await read('index.json')) as EvidenceFile[];
-}, 180_000);
+});
 afterAll(async () => {
   await askKube(cluster.kube, { method: 'DELETE', path: jobPath(job), query: { propagationPolicy: 'Background' } }, 'tidy up').catch(() => undefined);
   await cluster.close();

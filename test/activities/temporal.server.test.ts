@@ -8,6 +8,7 @@ import { askKube } from '../../kube/requests.ts';
 import { pytorchJob } from '../../testbed/job-manifests.ts';
 import { awaitRunning, createJob } from '../../testbed/jobs.ts';
 import { kernelFault } from '../support/builders.ts';
+import { eventually } from '../support/rig.ts';
 import { liveCluster, type LiveCluster } from './live-cluster.ts';
 
 let cluster: LiveCluster;
@@ -60,7 +61,7 @@ describe('looking for recoveries', () => {
     await Promise.all([start(done), start(open), start(others)]);
     await cluster.client.workflow.getHandle(done).terminate('over');
     try {
-      const found = await until(
+      const found = await eventually(
         () => cluster.run('findRecoveries', { job }),
         ({ spent }) => spent.length === 2 && spent.some((each) => each.endedAt !== undefined),
       );
@@ -91,11 +92,3 @@ describe('what cannot be helped', () => {
     expect(failure).toMatchObject({ cause: { type: 'node.gone', nonRetryable: true } });
   });
 });
-
-async function until<T>(look: () => Promise<T>, ok: (seen: T) => boolean): Promise<T> {
-  for (let tries = 0; ; tries++) {
-    const seen = await look();
-    if (ok(seen) || tries > 50) return seen;
-    await new Promise((resolve) => setTimeout(resolve, 100));
-  }
-}

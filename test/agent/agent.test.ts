@@ -7,6 +7,7 @@ import { pino } from 'pino';
 import { type RunningAgent, startAgent } from '../../agent/index.ts';
 import { agentSettings } from '../../contract/settings.schema.ts';
 import { type HttpsController, startHttpsController } from './https-controller.ts';
+import { until } from './until.ts';
 
 let root = '';
 let controller: HttpsController;
@@ -32,13 +33,6 @@ async function start(): Promise<void> {
   agent = await startAgent({ settings, node: 'gpu-3', hostRoot: root, version: '0.1.0', log: pino({ level: 'silent' }) });
   await until(() => agent?.status().detectors['kernel-log']?.state === 'watching' && controller.requests.length > 0);
   await setTimeout(400);
-}
-async function until(condition: () => boolean): Promise<void> {
-  const deadline = Date.now() + 8000;
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error('waited 8 s in vain');
-    await setTimeout(5);
-  }
 }
 const codes = () => controller.requests.flatMap(({ batch }) => batch.reports.map((report) => report.fault.code));
 const write = (code: number) => appendFile(join(root, 'dev/kmsg'), `NVRM: Xid (PCI:0000:5d:00): ${code}, x\n`);

@@ -8,6 +8,7 @@ import type { RunningDetector } from '../../agent/detectors/detector.ts';
 import { kernelLog } from '../../agent/detectors/kernel-log.ts';
 import type { Fault } from '../../contract/faults.ts';
 import { agentSettings } from '../../contract/settings.schema.ts';
+import { until } from './until.ts';
 
 const log = pino({ level: 'silent' });
 const xid = (number: number, text = 'x') => `NVRM: Xid (PCI:0000:5d:00): ${number}, ${text}\n`;
@@ -51,13 +52,6 @@ function observe(more: { settled?: () => boolean } = {}) {
   return { detector, faults, gaps, codes: () => faults.map((fault) => fault.code) };
 }
 
-async function until(condition: () => boolean): Promise<void> {
-  const deadline = Date.now() + 5000;
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error('waited 5 s in vain');
-    await setTimeout(5);
-  }
-}
 const watching = ({ detector }: { detector: RunningDetector }) => until(() => detector.status().state === 'watching');
 /** Long enough for a poll: what has not come by then does not come. */
 const aWhile = () => setTimeout(400);

@@ -6,7 +6,8 @@ import type { FilesAnswer } from '../../agent/controller-connection.ts';
 import { type Courier, startCourier } from '../../agent/preflight/courier.ts';
 import { type ReportFiles, reportFiles } from '../../agent/preflight/files.ts';
 import type { PreflightFile, PreflightFileAnswer, PreflightFiles } from '../../contract/preflight-files.ts';
-import { type PreflightNode, preflightNode, rawReport, until } from './preflight-node.ts';
+import { type PreflightNode, preflightNode, rawReport } from './preflight-node.ts';
+import { until } from './until.ts';
 
 const taken: PreflightFileAnswer = { answer: 'taken' };
 const each =

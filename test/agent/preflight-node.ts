@@ -3,7 +3,6 @@
 import { mkdir, mkdtemp, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { setTimeout } from 'node:timers/promises';
 import { preflightDirectory } from '../../contract/preflight.ts';
 
 /** What a preflight container writes. */
@@ -46,12 +45,4 @@ export async function preflightNode(directory = preflightDirectory): Promise<Pre
     },
     remove: () => rm(hostRoot, { recursive: true, force: true }),
   };
-}
-
-export async function until(condition: () => boolean, longestMs = 12_000): Promise<void> {
-  const deadline = Date.now() + longestMs;
-  while (!condition()) {
-    if (Date.now() > deadline) throw new Error(`waited ${longestMs} ms in vain`);
-    await setTimeout(5);
-  }
 }

@@ -11,7 +11,8 @@ import { startReporter } from '../../agent/reporter.ts';
 import { openSpool } from '../../agent/spool.ts';
 import { agentSettings } from '../../contract/settings.schema.ts';
 import { type HttpsController, startHttpsController } from './https-controller.ts';
-import { type PreflightNode, preflightNode, rawReport, until } from './preflight-node.ts';
+import { type PreflightNode, preflightNode, rawReport } from './preflight-node.ts';
+import { until } from './until.ts';
 
 const log = pino({ level: 'silent' });
 let controller: HttpsController;

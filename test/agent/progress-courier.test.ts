@@ -5,7 +5,8 @@ import type { ProgressTaken } from '../../agent/controller-connection.ts';
 import { type ProgressCourier, startProgressCourier } from '../../agent/progress/courier.ts';
 import { trainerFiles } from '../../agent/progress/files.ts';
 import { progressDirectory, type ProgressFiles } from '../../contract/progress.ts';
-import { type PreflightNode, preflightNode, until } from './preflight-node.ts';
+import { type PreflightNode, preflightNode } from './preflight-node.ts';
+import { until } from './until.ts';
 
 let node: PreflightNode;
 let courier: ProgressCourier;

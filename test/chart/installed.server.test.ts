@@ -155,7 +155,7 @@ describe('a release', () => {
       await patchObject(kube, `/api/v1/namespaces/${namespace}/pods/${name}`, { metadata: { labels: { [leaderLabel.key]: value } } }, 'label a pod');
     };
     const leads = (expected: readonly string[]) =>
-      until(`intake leads to ${expected.join(', ') || 'nobody'}`, 30_000, async () => {
+      until(`intake leads to ${expected.join(', ') || 'nobody'}`, 60_000, async () => {
         const seen = await behind();
         return JSON.stringify(seen) === JSON.stringify(expected) ? { found: true } : { missing: `it leads to ${seen.join(', ') || 'nobody'}` };
       });

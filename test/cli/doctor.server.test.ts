@@ -35,7 +35,7 @@ beforeAll(async () => {
     ({ of }) => of['clock of temporal']?.result === 'ok' && of['search attributes']?.because.includes('not registered') === true,
     60_000,
   );
-}, 120_000);
+});
 
 afterAll(async () => {
   await temporal?.workflow

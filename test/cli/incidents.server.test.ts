@@ -59,13 +59,13 @@ beforeAll(async () => {
   await quarantine();
   await release('fan replaced');
   await quarantine();
-}, 120_000);
+});
 
 afterAll(async () => {
   if (!world) return;
   await release('the story is over').catch(() => undefined);
   await world.close();
-}, 60_000);
+});
 
 describe('kcover report', () => {
   it('reads from Temporal what a recovery wrote at its end', async () => {

@@ -65,7 +65,7 @@ beforeAll(async () => {
   cluster.view = jobView({ ref: job, gpus: 8 });
   cluster.settings = settings({ mode: 'act', recovery: { approval: { dead: 8, degrading: 8, slow: 8 }, budget: { backoff: { first: '1ms' } } } });
   handle = rig.client.workflow.getHandle(await startWorkflow(rig.client, jobStart(job, rig.taskQueue)));
-}, 120_000);
+});
 
 afterAll(async () => {
   if (!world) return;
@@ -80,7 +80,7 @@ describe('people and a recovery', () => {
   it('cannot answer where nobody asks', async () => {
     const { code, stderr } = await ask('approve', ...ofJob(), '--reason', 'why not');
     expect({ code, stderr }).toEqual({ code: 4, stderr: expect.stringContaining(`no recovery of ${jobTitle(running)} in ${running.namespace} is open`) });
-  }, 120_000);
+  });
 
   it('are told by the plan what a fault of a node would lead to, without doing any of it', async () => {
     const made = await plan('--fault', 'xid/79', '--node', node, '--config', join(directory, 'act.yaml'));
@@ -91,13 +91,13 @@ describe('people and a recovery', () => {
     expect(observed).toMatchObject({ does: 'stops' });
     expect(unreachable).toMatchObject({ code: 2, stderr: expect.stringContaining('xid/79 needs --node') });
     expect((await status()).phase).toBe('watching');
-  }, 120_000);
+  });
 
   it('are told by the plan what nobody could say without Temporal', async () => {
     const { code, data } = await answerOf<Plan & { readonly facts: PlanFacts }>(['plan', ...ofJob()], surroundings({ TEMPORAL_ADDRESS: '127.0.0.1:1' }));
     expect({ code, does: data.does }).toEqual({ code: 0, does: 'nothing' });
     expect(data.facts.unseen).toEqual([expect.stringContaining('faults that wait'), expect.stringContaining('whether kcover is paused')]);
-  }, 120_000);
+  });
 
   it('pause a job, see what waits, resume it and approve what asks then', async () => {
     const paused = await answerOf(['pause', ...ofJob(), '--reason', 'by hand']);

@@ -23,7 +23,7 @@ async function startPreflight(): Promise<string> {
 
 beforeAll(async () => {
   world = await imaginedWorld();
-}, 120_000);
+});
 afterAll(() => world.close());
 
 describe('kcover preflight status', () => {
@@ -37,7 +37,7 @@ describe('kcover preflight status', () => {
     );
     const { data } = await answerOf<PreflightStatus>(['preflight', 'status', name, '-n', 'train']);
     expect(data).toMatchObject({ workload: { name, uid }, phase: 'collecting', run: 1, received: 1, expected: 4, missing: [1, 2, 3] });
-  }, 120_000);
+  });
 
   it('ends with the code for what is not there when there is none', async () => {
     const { code, stdout, stderr } = await ask(name, '-n', 'elsewhere');

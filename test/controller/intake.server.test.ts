@@ -11,7 +11,7 @@ let rig: LiveController;
 
 beforeAll(async () => {
   rig = await LiveController.open();
-}, 60_000);
+});
 afterAll(() => rig?.close());
 
 describe('the intake', () => {
@@ -92,13 +92,13 @@ describe('the intake', () => {
       expect(await rig.post(batch(node, [1]), await rig.tokenOf(0), standby)).toMatchObject({ status: 503, body: { error: 'not-leading' } });
       await rig.controller.stop();
       await expect(rig.controller.stopped).resolves.toBe('stopped');
-      await until('the standby leads', 20_000, async () => (standby.leading() ? { found: true } : { missing: 'not yet' }));
+      await until('the standby leads', 60_000, async () => (standby.leading() ? { found: true } : { missing: 'not yet' }));
       expect(await rig.post(batch(node, [4]), await rig.tokenOf(0), standby)).toEqual({ status: 202, body: { accepted: 4 } });
     } finally {
       await standby.stop();
       await rig.startAgain('third');
     }
-  }, 30_000);
+  });
 });
 
 describe('a controller without an election', () => {
@@ -108,7 +108,7 @@ describe('a controller without an election', () => {
     await rig.api.core.createNamespacedPod({ namespace: agentNamespace, body: { metadata: { name }, spec: { containers: [{ name: 'c', image: 'c' }] } } });
     const alone = await rig.start(name, new Registry(), { enabled: false, name });
     try {
-      await until('it leads', 20_000, async () => (alone.leading() ? { found: true } : { missing: 'not yet' }));
+      await until('it leads', 60_000, async () => (alone.leading() ? { found: true } : { missing: 'not yet' }));
       const { node } = await rig.agentOf(0);
       expect(await rig.post(batch(node, []), await rig.tokenOf(0), alone)).toMatchObject({ status: 202 });
       await expect(rig.api.coordination.readNamespacedLease(lease)).rejects.toMatchObject({ code: 404 });
@@ -118,7 +118,7 @@ describe('a controller without an election', () => {
       await rig.api.core.deleteNamespacedPod({ ...lease, gracePeriodSeconds: 0 });
     }
     await expect(alone.stopped).resolves.toBe('stopped');
-  }, 30_000);
+  });
 });
 
 describe('a controller', () => {

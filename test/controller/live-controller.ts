@@ -110,7 +110,8 @@ export class LiveController {
     this.metrics.clear();
     const started = await this.start(identity, this.metrics);
     this.#controller = started;
-    await until(`${identity} leads`, 20_000, async () => (started.leading() ? { found: true } : { missing: 'not yet' }));
+    // Longer than a Lease that could not be given back.
+    await until(`${identity} leads`, 90_000, async () => (started.leading() ? { found: true } : { missing: 'not yet' }));
   }
 
   start(identity: string, registry = new Registry(), election = this.#options.election): Promise<Controller> {
@@ -118,7 +119,7 @@ export class LiveController {
       temporal: { taskQueue: `controller-test-${run}` },
       progress: this.#options.progress,
       intake: { listen: '127.0.0.1:0', tls: { certFile: join(this.#directory, 'tls.crt'), keyFile: join(this.#directory, 'tls.key') } },
-      leaderElection: { namespace: agentNamespace, name: `kcover-test-${run}`, lease: '4s', renew: '3s', retry: '500ms', ...election },
+      leaderElection: { namespace: agentNamespace, name: `kcover-test-${run}`, lease: '30s', renew: '20s', retry: '500ms', ...election },
     });
     const log = pino({ level: process.env['KCOVER_TEST_LOG'] ?? 'silent' });
     const pod = { namespace: agentNamespace, name: identity };
@@ -169,14 +170,14 @@ export class LiveController {
   }
 
   isTold(workflowId: string, what: string | RegExp): Promise<string[]> {
-    return until(`${workflowId} is told ${what}`, 15_000, async () => {
+    return until(`${workflowId} is told ${what}`, 60_000, async () => {
       const all = await this.told(workflowId);
       return all.some((each) => (typeof what === 'string' ? each === what : what.test(each))) ? { found: all } : { missing: `told ${JSON.stringify(all)}` };
     });
   }
 
   started(workflowId: string): Promise<true> {
-    return until(`${workflowId} runs`, 15_000, async () => {
+    return until(`${workflowId} runs`, 60_000, async () => {
       const { status } = await this.temporal.workflow.getHandle(workflowId).describe();
       return status.name === 'RUNNING' ? { found: true as const } : { missing: status.name };
     });

@@ -15,7 +15,7 @@ beforeAll(async () => {
   rig = await LiveController.open();
   node = (await rig.agentOf(0)).node;
   token = await rig.tokenOf(0);
-}, 60_000);
+});
 afterAll(() => rig?.close());
 
 /** Tests on the node of the agent that speaks here. */
@@ -40,7 +40,7 @@ async function send(...files: object[]): Promise<readonly PreflightFileAnswer[]>
 
 /** As an agent does it: again while the answer is to wait. */
 const deliver = (sent: object): Promise<PreflightFileAnswer> =>
-  until('the file has its answer', 30_000, async () => {
+  until('the file has its answer', 60_000, async () => {
     const [answer] = await send(sent);
     return answer && answer.answer !== 'wait' ? { found: answer } : { missing: answer?.because ?? 'no answer' };
   });
@@ -60,7 +60,7 @@ describe('the collection of preflight reports', () => {
     expect(told.indexOf('podsTesting')).toBe(0);
     await remove(job);
     await rig.isTold(id, 'podsGone');
-  }, 90_000);
+  });
 
   it('knows the rank of a worker beside a master', async () => {
     const job = await createJob(rig.api, pytorchJob({ ...shape('llm'), workers: 1 }));
@@ -71,7 +71,7 @@ describe('the collection of preflight reports', () => {
     expect(await deliver(report)).toEqual({ answer: 'taken' });
     await rig.isTold(preflightWorkflowId(job), 'reportsArrived');
     await remove(job);
-  }, 90_000);
+  });
 
   it('tells the workload of a file that names another node, and takes nothing that is older than its pod', async () => {
     const job = await indexed('forged');
@@ -82,7 +82,7 @@ describe('the collection of preflight reports', () => {
     expect(await deliver(file(job, 0, new Date(Date.now() - 3600_000)))).toMatchObject({ answer: 'refused', because: expect.stringMatching(/^stale: /) });
     await rig.isTold(preflightWorkflowId(job), 'reportsArrived');
     await remove(job);
-  }, 90_000);
+  });
 
   it('tells of a set of pods whose tests nobody saw before it takes their reports', async () => {
     await rig.controller.stop();
@@ -96,24 +96,24 @@ describe('the collection of preflight reports', () => {
     const told = await rig.isTold(preflightWorkflowId(job), 'reportsArrived');
     expect(told.indexOf('podsTesting')).toBe(0);
     await remove(job);
-  }, 120_000);
+  });
 
   it('tells a workflow whose pods went while nobody watched', async () => {
     const job = await indexed('gone');
     await testers(job);
     const id = preflightWorkflowId(job);
     await rig.isTold(id, 'podsTesting');
-    await until('it is listed', 30_000, async () => {
+    await until('it is listed', 60_000, async () => {
       const { count } = await rig.temporal.workflow.count(`WorkflowId = '${id}'`);
       return count > 0 ? { found: count } : { missing: 'not yet' };
     });
     await rig.controller.stop();
     await remove(job);
-    await until('its pods are gone', 30_000, async () => {
+    await until('its pods are gone', 60_000, async () => {
       const { items } = await rig.api.core.listNamespacedPod({ namespace: job.namespace, labelSelector: job.selector });
       return items.length === 0 ? { found: true } : { missing: `${items.length} left` };
     });
     await rig.startAgain('again');
     await rig.isTold(id, 'podsGone');
-  }, 120_000);
+  });
 });

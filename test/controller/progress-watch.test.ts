@@ -9,7 +9,7 @@ import { controllerMetrics } from '../../controller/metrics.ts';
 import { type ProgressWatch, watchProgress } from '../../controller/progress/watch.ts';
 import { isSameJob } from '../../kube/job-kinds/index.ts';
 import type { KnownJob } from '../../controller/watchers/known-jobs.ts';
-import { until } from '../agent/preflight-node.ts';
+import { until } from '../agent/until.ts';
 
 const ref: JobRef = { kind: 'PyTorchJob', namespace: 'train', name: 'llm', uid: 'job-uid' };
 const job: KnownJob = {

@@ -47,7 +47,7 @@ beforeAll(async () => {
     spool: { directory: join(hostRoot, 'spool') },
   });
   agent = await startAgent({ settings, node, hostRoot, version: '0.1.0', log: pino({ level: process.env['KCOVER_TEST_LOG'] ?? 'silent' }) });
-}, 90_000);
+});
 afterAll(async () => {
   await agent?.stop();
   await Promise.all(
@@ -108,7 +108,7 @@ describe('progress files of trainers', () => {
     await write(job, 1, { step: 46 });
     expect(await says(job, 46)).not.toHaveProperty('checkpointStep');
     expect(await rig.metrics.getSingleMetricAsString('kcover_progress_files_total')).toMatch(/answer="(stale|no-pod)"/);
-  }, 240_000);
+  });
 });
 
 describe('training that stands still', () => {
@@ -129,7 +129,7 @@ describe('training that stands still', () => {
     expect(await says(job, 100_100)).toMatchObject({ phase: 'evaluating', pace: { msPerStep: expect.any(Number) } });
     await write(job, 0, { step: 100_100, phase: 'training' });
     await rig.isTold(jobWorkflowId(job), new RegExp(`^hang/${job.uid}/.+/100100/`));
-  }, 240_000);
+  });
 });
 
 describe('the right of the controller to patch jobs', () => {

@@ -33,11 +33,11 @@ beforeAll(async () => {
     const { metadata } = await rig.api.core.createNamespacedPod({ namespace: agentNamespace, body: { metadata: { name, labels: worn }, spec } });
     pods.push({ namespace: agentNamespace, name, uid: metadata?.uid ?? '' });
   }
-}, 60_000);
+});
 afterAll(async () => {
   for (const { namespace, name } of pods) await rig.api.core.deleteNamespacedPod({ namespace, name, gracePeriodSeconds: 0 });
   await rig?.close();
-}, 30_000);
+});
 
 const tokenOf = (index: number, audience: string = roundsAudience) => podToken(rig.api, pods[index] ?? { namespace: '', name: '', uid: '' }, account, audience);
 const asking = (index: number) => ({ schema: 1, size: 2, address: `10.0.0.${index}:29400`, results: [] });
@@ -49,7 +49,7 @@ describe('a controller that is asked for rounds', () => {
     const nodes = [(await rig.agentOf(0)).node, (await rig.agentOf(1)).node];
     expect(first).toEqual({ status: 200, body: { kind: 'round', round: 0, peer: { rank: 1, node: nodes[1], address: '10.0.0.1:29400' }, lead: true } });
     expect(second).toEqual({ status: 200, body: { kind: 'round', round: 0, peer: { rank: 0, node: nodes[0], address: '10.0.0.0:29400' }, lead: false } });
-  }, 60_000);
+  });
 
   it('takes no token of an agent, and none of a preflight pod where agents report', async () => {
     const agents = await rig.tokenOf(0, agentAccount, agentAudience);
@@ -60,5 +60,5 @@ describe('a controller that is asked for rounds', () => {
   it('refuses a pod that tests nothing', async () => {
     const token = await rig.tokenOf(0, agentAccount, roundsAudience);
     expect(await rig.post(asking(0), token, rig.controller, roundsPath)).toMatchObject({ status: 403, body: { error: 'not-testing' } });
-  }, 60_000);
+  });
 });

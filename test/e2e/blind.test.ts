@@ -30,12 +30,12 @@ beforeAll(async () => {
   proxy = await openApiProxy({ to, port: await new Ports(world.directory).take(), directory, draw: seeded(4) });
   const controllerSettings = { agents: { silent: '12s' }, ...busyControllers };
   live = await LiveKcover.start(world, { workflowBundle, workerSettings: quick, controllerSettings, through: proxy });
-}, 240_000);
+});
 afterEach(() => live.clear(), 120_000);
 afterAll(async () => {
   await live?.close();
   await proxy?.close();
-}, 120_000);
+});
 
 const pause = (paused: boolean) => live.temporal.workflow.getHandle('cluster').executeUpdate(paused ? updates.pause : updates.resume, { args: [wish] });
 
@@ -94,7 +94,7 @@ describe('an agent that is silent while its node is ready', () => {
     await sleep(15_000);
     await breakGpu(node, xid79);
     await failContainer(live.world.api, pod, { exitCode: 1, restart: true });
-    await until('the failure waits', 30_000, async () => {
+    await until('the failure waits', 60_000, async () => {
       const { phase, because } = await live.status(job);
       return phase === 'waiting' && because.includes(`blind: the agent of ${node.name}`) ? { found: true } : { missing: `${phase}: ${because}` };
     });

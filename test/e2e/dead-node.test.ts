@@ -15,14 +15,14 @@ beforeAll(async () => {
   const workerSettings = { ...quick, recovery: { ...quick.recovery, deadNode: { after: '1s' } } };
   const controllerSettings = { nodes: { notReady: '2s' }, leaderElection: { lease: '6s', renew: '5s', retry: '1s' } };
   live = await LiveKcover.start(attachWorld(process.env['KCOVER_TEST_WORLD'] ?? ''), { workflowBundle, workerSettings, controllerSettings });
-}, 240_000);
+});
 afterEach(async () => {
   for (const node of lost.splice(0)) {
     await setKubelet(live.world.api, node, 'running');
     await setReady(live.world.api, node, 'True');
   }
   await live?.clear();
-}, 240_000);
+});
 afterAll(() => live?.close(), 120_000);
 
 /** The node's kubelet dies, and the control plane notices: what takes the real node controller 50 seconds is written here at once. */

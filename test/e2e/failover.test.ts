@@ -16,7 +16,7 @@ let live: LiveKcover;
 beforeAll(async () => {
   const { workflowBundle } = testServers();
   live = await LiveKcover.start(attachWorld(process.env['KCOVER_TEST_WORLD'] ?? ''), { workflowBundle, controllers: 3, workers: 2 });
-}, 240_000);
+});
 afterEach(() => live.clear());
 afterAll(() => live?.close(), 120_000);
 
@@ -66,7 +66,7 @@ describe('several controllers', () => {
     expect(live.records(job).map(({ stops }) => stops.length)).toEqual([1]);
     expect(violations(await live.facts(job))).toEqual([]);
     await tellsOf(live.records(job)[0]?.incident ?? '', second, node.name);
-  }, 180_000);
+  });
 
   /** What the roles count and log of one recovery; two workers share it. */
   async function tellsOf(incident: string, leads: Server, node: string): Promise<void> {
@@ -132,5 +132,5 @@ describe('every role restarted, one after the other, during a recovery', () => {
     await leader();
     expect(live.records(job).map(({ stops }) => stops.length)).toEqual([1]);
     expect(violations(await live.facts(job))).toEqual([]);
-  }, 180_000);
+  });
 });

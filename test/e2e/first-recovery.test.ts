@@ -25,7 +25,7 @@ let live: LiveKcover;
 beforeAll(async () => {
   const { workflowBundle } = testServers();
   live = await LiveKcover.start(attachWorld(process.env['KCOVER_TEST_WORLD'] ?? ''), { workflowBundle, workerSettings });
-}, 240_000);
+});
 afterEach(() => live?.clear(), 120_000);
 afterAll(() => live?.close(), 120_000);
 
@@ -202,7 +202,7 @@ describe('a person', () => {
 
   it('restarts a job by a signal to its workflow', async () => {
     const job = await live.pytorch();
-    await until('workflow of the job', 10_000, async () => ((await live.status(job)).phase === 'watching' ? { found: true } : { missing: 'not watching yet' }));
+    await until('workflow of the job', 60_000, async () => ((await live.status(job)).phase === 'watching' ? { found: true } : { missing: 'not watching yet' }));
     await live.temporal.workflow.getHandle(jobWorkflowId(job)).signal(signals.recover, { by: 'ada', reason: 'the switch was changed' });
     const { record } = await expectOneRecovery(job);
     expect(record.faults[0]?.message).toBe('ada asked: the switch was changed');
@@ -231,7 +231,7 @@ describe('a person', () => {
     const bootId = readFileSync(join(node.hostRoot, bootIdFile), 'utf8').trim();
     writeFileSync(join(live.world.directory, 'kcover', 'agents', node.name, 'spool', 'kernel-log.json'), JSON.stringify({ bootId, next: 0 }));
     await agent?.start();
-    await until('the old line judged once more', 20_000, async () => {
+    await until('the old line judged once more', 60_000, async () => {
       const { phase, because } = await live.temporal.workflow.getHandle(nodeWorkflowId(node.name)).query<NodeStatus>(statusQuery);
       return phase === 'watching' ? { found: because } : { missing: `node workflow ${phase}: ${because}` };
     });

@@ -17,7 +17,7 @@ beforeAll(async () => {
   const { workflowBundle } = testServers();
   const world = attachWorld(process.env['KCOVER_TEST_WORLD'] ?? '');
   live = await LiveKcover.start(world, { workflowBundle, agentSettings: shortReports.agentSettings, controllerSettings: shortHang });
-}, 240_000);
+});
 afterEach(() => live?.clear(), 120_000);
 afterAll(() => live?.close(), 120_000);
 

@@ -23,12 +23,12 @@ const broken: SimulatedNode[] = [];
 beforeAll(async () => {
   const { workflowBundle } = testServers();
   live = await LiveKcover.start(attachWorld(process.env['KCOVER_TEST_WORLD'] ?? ''), { workflowBundle, workerSettings: quick });
-}, 240_000);
+});
 afterEach(async () => {
   await pause(false);
   for (const node of broken.splice(0)) await live.quarantined(node);
   await live.clear();
-}, 240_000);
+});
 afterAll(() => live?.close(), 120_000);
 
 /** While paused, a recovery holds and a quarantine waits. */
@@ -92,7 +92,7 @@ describe('a job that changes while its recovery holds', () => {
   it('has nothing done to it once it succeeded', async () => {
     const job = await heldJob();
     for (const pod of job.first) await succeed(live.world.api, pod);
-    await until('job succeeded', 30_000, async () => {
+    await until('job succeeded', 60_000, async () => {
       const { status } = (await live.world.api.custom.getNamespacedCustomObject(custom(job))) as { status: { conditions: { type: string; status: string }[] } };
       return status.conditions.some((one) => one.type === 'Succeeded' && one.status === 'True') ? { found: true } : { missing: 'not yet' };
     });

@@ -39,7 +39,7 @@ beforeAll(async () => {
 afterAll(async () => {
   await stage?.live.close();
   await world?.stop();
-}, 120_000);
+});
 
 /** Told together: where one waits for an activity to time out, the next begins. */
 function tellAll(plans: readonly Plan[]): readonly Promise<Told>[] {

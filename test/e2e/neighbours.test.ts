@@ -20,14 +20,14 @@ const nodes: string[] = [];
 beforeAll(async () => {
   const { workflowBundle } = testServers();
   live = await LiveKcover.start(attachWorld(process.env['KCOVER_TEST_WORLD'] ?? ''), { workflowBundle });
-}, 240_000);
+});
 afterEach(async () => {
   const { core } = live.world.api;
   await Promise.all(sets.splice(0).map((set) => set.close()));
   await Promise.all(namespaces.splice(0).map((name) => core.deleteNamespace({ name })));
   await Promise.all(nodes.splice(0).map((name) => core.deleteNode({ name }).catch(() => undefined)));
   await live?.clear();
-}, 240_000);
+});
 afterAll(() => live?.close(), 120_000);
 
 /** No pods and no accelerators: only what stands on the object counts. */

@@ -27,7 +27,7 @@ afterEach(() => preflight?.clear(), 120_000);
 afterAll(async () => {
   await preflight?.close();
   await world?.stop();
-}, 120_000);
+});
 
 const victims = ['controller', 'worker'] as const;
 const processOf = (victim: (typeof victims)[number]): Server | undefined => (victim === 'controller' ? live.kcover.controller : live.kcover.workers[0]);

@@ -18,7 +18,7 @@ beforeAll(async () => {
   live = await LiveKcover.start(attachWorld(process.env['KCOVER_TEST_WORLD'] ?? ''), { workflowBundle, workerSettings: quick, agentsOn: [] });
   preflight = new LivePreflight(live);
   await preflight.agents.watch(live.world.nodes);
-}, 240_000);
+});
 afterEach(() => preflight?.clear(), 120_000);
 afterAll(() => preflight?.close(), 120_000);
 

@@ -21,7 +21,7 @@ let live: LiveKcover;
 beforeAll(async () => {
   const { workflowBundle } = testServers();
   live = await LiveKcover.start(attachWorld(process.env['KCOVER_TEST_WORLD'] ?? ''), { workflowBundle, workerSettings: quick });
-}, 240_000);
+});
 afterEach(() => live?.clear(), 120_000);
 afterAll(() => live?.close(), 120_000);
 

@@ -20,7 +20,7 @@ const careful = { ...quick, recovery: { ...quick.recovery, approval: { dead: 24,
 beforeAll(async () => {
   const { workflowBundle } = testServers();
   live = await LiveKcover.start(attachWorld(process.env['KCOVER_TEST_WORLD'] ?? ''), { workflowBundle, workerSettings: careful });
-}, 240_000);
+});
 afterEach(() => live?.clear(), 120_000);
 afterAll(() => live?.close(), 120_000);
 

@@ -16,7 +16,8 @@ let stop: AbortController;
 let run: string;
 beforeEach(() => {
   kube = connectKube({ kubeconfig });
-  writer = connectKube({ kubeconfig });
+  // Hundreds of objects at once.
+  writer = connectKube({ kubeconfig, timeoutMs: 60_000 });
   stop = new AbortController();
   run = `watch-${randomUUID().slice(0, 8)}`;
 });

@@ -290,9 +290,10 @@ export class Interleaving implements Dice {
 
   /** Read from what Temporal itself shows: a query could fall into a decision that is under way, and every one makes a workflow task. */
   private async place(handle: WorkflowHandle): Promise<string> {
-    const phase = await phaseOf(handle);
-    if (phase === 'watching') return this.busy === 0 ? 'at rest' : 'busy';
-    return phase === 'recovering' && this.recovery ? phaseOf(this.recovery) : phase;
+    const { phase, hasActivities } = await lookAt(handle);
+    // One may wait to be begun, of which nobody here knows yet.
+    if (phase === 'watching') return this.busy === 0 && !hasActivities ? 'at rest' : 'busy';
+    return phase === 'recovering' && this.recovery ? (await lookAt(this.recovery)).phase : phase;
   }
 
   /** Whatever it waits for comes: the pause is over, nodes are quarantined, there is room, a person answers. */
@@ -325,10 +326,11 @@ export class Interleaving implements Dice {
   left: readonly AttemptPod[] = [];
 }
 
-async function phaseOf(handle: WorkflowHandle): Promise<string> {
+async function lookAt(handle: WorkflowHandle): Promise<{ readonly phase: string; readonly hasActivities: boolean }> {
   const { searchAttributes, raw, status } = await handle.describe();
-  if (status.name !== 'RUNNING') return 'over';
-  return raw.pendingWorkflowTask ? 'busy' : String(searchAttributes['KcoverPhase']?.[0] ?? 'busy');
+  const hasActivities = (raw.pendingActivities?.length ?? 0) > 0;
+  if (status.name !== 'RUNNING') return { phase: 'over', hasActivities };
+  return { phase: raw.pendingWorkflowTask ? 'busy' : String(searchAttributes['KcoverPhase']?.[0] ?? 'busy'), hasActivities };
 }
 
 /** Id of the recovery whose activity this is. */

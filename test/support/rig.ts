@@ -56,7 +56,7 @@ export async function startRig(activities: Activities, ownTemporal?: string): Pr
 }
 
 /** Looks until it is so; the error says what was seen last. */
-export async function eventually<T>(look: () => Promise<T> | T, ok: (seen: T) => boolean, withinMs = 20_000): Promise<T> {
+export async function eventually<T>(look: () => Promise<T> | T, ok: (seen: T) => boolean, withinMs = 60_000): Promise<T> {
   const deadline = Date.now() + withinMs;
   let seen: unknown;
   for (;;) {

@@ -24,12 +24,12 @@ beforeAll(async () => {
   const namespace = `trainer-${randomUUID().slice(0, 8)}`;
   await world.api.core.createNamespace({ body: { metadata: { name: namespace } } });
   job = await createJob(world.api, pytorchJob({ name: 'llm', namespace, workers: 1 }));
-}, 120_000);
+});
 afterAll(async () => {
   await trainer?.stop();
   if (cordoned) await setCordon(cordoned, false);
   if (job) await world.api.custom.deleteNamespacedCustomObject({ ...placeOf(job), propagationPolicy: 'Background' });
-}, 120_000);
+});
 
 const setCordon = ({ name }: SimulatedNode, unschedulable: boolean) => world.api.core.patchNode({ name, body: { spec: { unschedulable } } }, merge);
 

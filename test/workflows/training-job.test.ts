@@ -134,7 +134,10 @@ describe('the workflow of a training job', () => {
       );
     }
     expect(await story.status(handle)).toMatchObject({ because: expect.stringContaining('2 recoveries in the last 1h'), until: expect.any(String) });
-    expect(story.cluster.reasons()).toContain('RecoveryRefused');
+    await eventually(
+      () => story.cluster.reasons(),
+      (reasons) => reasons.includes('RecoveryRefused'),
+    );
     await handle.executeUpdate('recoverNow', { args: [{ by: 'ada', reason: 'fixed the data loader' }] });
     await eventually(
       () => story.status(handle),
