@@ -45,7 +45,7 @@ const stop: ActivityOptions = { ...watch, cancellationType: ActivityCancellation
 const optional: ActivityOptions = { startToCloseTimeout: '30s', scheduleToCloseTimeout: '1m', retry: { initialInterval: '200ms', maximumInterval: '5s' } };
 
 /** As `optional`, where others may be looking already: it waits for their look to end before its own begins. */
-const shared: ActivityOptions = { ...optional, startToCloseTimeout: '1m', scheduleToCloseTimeout: '2m' };
+const shared: ActivityOptions = { ...optional, startToCloseTimeout: '1m', scheduleToCloseTimeout: '2m', heartbeatTimeout: '10s' };
 
 /** Must not hold up a stop: what is not there in time is left out. Carries its own deadline, which is at most a minute; once more when its worker died. */
 const capture: ActivityOptions = {

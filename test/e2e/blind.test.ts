@@ -90,6 +90,11 @@ describe('an agent that is silent while its node is ready', () => {
     const job = await live.pytorch();
     const { node, pod } = lastOf(job);
     const agent = live.kcover.agents.get(node.name);
+    // After the storm another controller may have to lead first, and its silence counts from then on.
+    await until('the controller leads', 60_000, async () => {
+      const metrics = await live.kcover.metricsOf(live.kcover.controller).catch(String);
+      return /^kcover_leading\S* 1$/m.test(metrics) ? { found: true } : { missing: 'not yet' };
+    });
     await agent?.kill('SIGKILL');
     await sleep(15_000);
     await breakGpu(node, xid79);

@@ -12,6 +12,9 @@ import { takeTurns } from '../kill/turns.ts';
 import { LiveKcover } from '../support/live-kcover.ts';
 import { testServers } from '../support/rig.ts';
 
+/** What stories wait for they give up themselves, and say what it was. */
+const storyMs = 900_000;
+
 /** Two pods and a bad node for each, with one node to go to: as many as the world has room for. */
 const atOnce = 4;
 const nodesEach = 3;
@@ -66,7 +69,7 @@ describe.each(victims)('when the %s is killed', (victim) => {
       expect(story?.violations).toEqual([]);
       expect(story?.stops).toBeGreaterThan(0);
     },
-    300_000,
+    storyMs,
   );
 });
 
@@ -85,6 +88,6 @@ describe('when processes are killed at the steps of a careful recovery', () => {
       expect(story?.violations).toEqual([]);
       expect(story?.stops).toBeGreaterThan(0);
     },
-    300_000,
+    storyMs,
   );
 });

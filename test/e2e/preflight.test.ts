@@ -170,7 +170,7 @@ describe('a job that did not opt in', () => {
 
 describe('a collection that stays incomplete', () => {
   it('ends with a warning that names the missing ranks, and with the verdict that the rest allows', async () => {
-    await live.kcover.reconfigure({ preflight: { collection: '6s' } });
+    await live.kcover.reconfigure({ preflight: { collection: '30s' } });
     const job = await preflight.job({ pods: 8 });
     const { node: slow } = at(job, 1);
     await preflight.end(job, { slow: [slow] }, [6]);

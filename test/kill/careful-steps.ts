@@ -1,7 +1,7 @@
 /** Steps of a careful recovery as an onlooker sees them: in what Temporal says of the incident without its worker, and in the cluster. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { annotations, jobWorkflowId, searchAttributes } from '../../contract/ids.ts';
+import { annotations, eventReasons, jobWorkflowId, searchAttributes } from '../../contract/ids.ts';
 import type { RecoveryPhase } from '../../contract/recovery.ts';
 import { readJob } from '../../testbed/jobs.ts';
 import type { SimulatedNode } from '../../testbed/nodes.ts';
@@ -30,12 +30,11 @@ interface Watching {
 export function watchSteps(live: LiveKcover, job: LiveJob, { course, broken, kept }: Watching): Onlooker {
   const { steps } = courseOf(course);
   const phases = new Set<string>();
-  let phase: string | undefined;
   const before = live.records(job).length;
   const victims = new Set(job.first.filter(({ spec }) => spec?.nodeName === broken.name).map(({ metadata }) => metadata?.uid ?? ''));
   let incident: string | undefined;
   let [resized, urged, roomless, taken] = [false, false, false, false];
-  let over = false;
+  let [over, isOver] = [false, false];
 
   const inPhase = (one: RecoveryPhase) => () => phases.has(one);
   const isSo = {
@@ -57,10 +56,9 @@ export function watchSteps(live: LiveKcover, job: LiveJob, { course, broken, kep
   async function look(): Promise<void> {
     incident ??= await childOf(live, job);
     const now = incident === undefined ? undefined : await phaseOf(live, incident);
-    // It is held for other reasons as well.
-    roomless ||= phase === 'checking capacity' && now === 'held';
     if (now !== undefined) phases.add(now);
-    phase = now;
+    if (now === 'held' && !roomless && steps.includes('held for room')) roomless = await isRoomless(live, job);
+    isOver = phases.has('recording') || phases.has('ended') || live.records(job).length > before;
     if (taken && !urged) urged = await isUrged(live, job);
     if (roomless && !taken) taken = await isTaken(live, incident, kept);
     if (steps.includes('shrinking') && phases.has('waiting for a checkpoint') && !resized) resized = await isResized(live, job);
@@ -74,7 +72,6 @@ export function watchSteps(live: LiveKcover, job: LiveJob, { course, broken, kep
   }
   void watch();
 
-  const isOver = (): boolean => phases.has('recording') || phases.has('ended') || live.records(job).length > before;
   return {
     get incident() {
       return incident;
@@ -82,7 +79,7 @@ export function watchSteps(live: LiveKcover, job: LiveJob, { course, broken, kep
     async reached(step) {
       const deadline = Date.now() + withinMs;
       const from = steps.slice(steps.indexOf(step));
-      while (!from.some((each) => isSo[each]()) && !isOver()) {
+      while (!from.some((each) => isSo[each]()) && !isOver) {
         if (over || Date.now() > deadline) throw new Error(`${step} of ${job.name} was not seen; phases: ${[...phases].join(', ') || 'none'}`);
         await sleep(10);
       }
@@ -90,6 +87,10 @@ export function watchSteps(live: LiveKcover, job: LiveJob, { course, broken, kep
     stop: () => void (over = true),
   };
 }
+
+/** By the Event, because it is held for other reasons as well. */
+const isRoomless = async (live: LiveKcover, job: LiveJob): Promise<boolean> =>
+  (await live.events(job)).some(({ reason, message = '' }) => reason === eventReasons.recoveryHeld && message.includes('room for'));
 
 const isResized = async ({ world }: LiveKcover, job: LiveJob): Promise<boolean> =>
   (await readJob(world.api, job)).metadata.annotations?.[annotations.podsBefore] !== undefined;

@@ -55,7 +55,7 @@ async function degradeAndKill({ stage, job, trainer, kept, kills }: Degrading, c
   const blamesNoNode = steps.includes('asking the processes');
   const before = { incidents: live.records(job).length, quarantines: quarantinesOf(live, node.name) };
   const onlooker = watchSteps(live, job, { course, broken: node, kept });
-  trainer.holdBack();
+  if (steps.includes('waiting for a checkpoint')) trainer.holdBack();
   begin();
   const passes = async (step: CarefulStep): Promise<void> => {
     await onlooker.reached(step);

@@ -66,7 +66,7 @@ async function dieAndReturn({ live, servers, startedAlong = [] }: Stage, process
   await Promise.all(
     startedAlong.map(async (each) => {
       await each.kill('SIGKILL');
-      await each.start();
+      await surely('a server beside the API server', () => each.start());
     }),
   );
 }

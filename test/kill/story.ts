@@ -99,8 +99,16 @@ async function judgeEnd(live: LiveKcover, { job, node, incidents, quarantines, w
   await live.settled(job, { incidents, withinMs: settledWithinMs });
   // Each kind of object has a watch of its own, and after a cut that of the jobs may come last.
   await live.chronicle.seen(`${job.name} not suspended`, settledWithinMs, () => !live.chronicle.isSuspended(job));
-  const facts = await surely(`facts of ${job.name}`, () => live.facts(job));
-  const wrong = [...violations(facts), ...wrongEnd()];
+  const judged = async () => {
+    const facts = await surely(`facts of ${job.name}`, () => live.facts(job));
+    return { facts, wrong: [...violations(facts), ...wrongEnd()] };
+  };
+  let { facts, wrong } = await judged();
+  if (wrong.length > 0) {
+    // Another story may have broken a node under it since it was settled. What was done wrong stays wrong.
+    await live.settled(job, { incidents, withinMs: settledWithinMs });
+    ({ facts, wrong } = await judged());
+  }
   return wrong.length > 0 ? [...wrong, `what was done:\n  ${evidence(facts)}`] : [];
 }
 

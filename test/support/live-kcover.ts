@@ -190,6 +190,7 @@ export class LiveKcover {
   /** Oldest first. */
   records(job: Pick<LiveJob, 'uid'>): IncidentRecord[] {
     return jsonFiles(this.kcover.records)
+      .filter((file) => file.includes(job.uid))
       .map((file) => JSON.parse(readFileSync(file, 'utf8')) as IncidentRecord | NodeRecord)
       .filter((record): record is IncidentRecord => 'job' in record && record.job.uid === job.uid)
       .toSorted((a, b) => a.startedAt.localeCompare(b.startedAt));
