@@ -11,7 +11,6 @@ import { inParallel } from '../kube/parallel.ts';
 import { spareEdit } from '../kube/spares.ts';
 import { capacityOf } from '../policy/placement.ts';
 import type { Dependencies } from './dependencies.ts';
-import { withHeartbeats } from './heartbeats.ts';
 import { together } from './lane.ts';
 
 type Capacity = Pick<Activities, 'observeCapacity' | 'takeSpares' | 'reshapeJob'>;
@@ -45,11 +44,7 @@ export function capacityActivities({ kube, settings }: Pick<Dependencies, 'kube'
   }
 
   return {
-    observeCapacity: (request) =>
-      withHeartbeats(
-        () => undefined,
-        () => observeCapacity(request),
-      ),
+    observeCapacity,
     takeSpares: async ({ incident, nodes }) => {
       const answers = await inParallel(nodes, (node) => takeSpare(node, incident));
       return { taken: nodes.filter((_, index) => answers[index]) };

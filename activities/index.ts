@@ -8,6 +8,7 @@ import { checkpointActivities } from './await-checkpoint.ts';
 import { decisionActivities } from './decisions.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withFailures } from './failures.ts';
+import { withLife } from './heartbeats.ts';
 import { incidentActivities } from './incidents.ts';
 import { jobActivities } from './jobs.ts';
 import { nodeActivities } from './nodes.ts';
@@ -22,7 +23,7 @@ export { directoryRecords } from './records.ts';
 
 /** Makes them once; they are safe to run at the same time. */
 export function createActivities(dependencies: Dependencies): Activities {
-  return withFailures({
+  const made = withFailures({
     ...decisionActivities(dependencies),
     ...nodeActivities(dependencies),
     ...jobActivities(dependencies),
@@ -35,4 +36,5 @@ export function createActivities(dependencies: Dependencies): Activities {
     ...incidentActivities(dependencies),
     ...preflightActivities(dependencies),
   });
+  return withLife(made);
 }

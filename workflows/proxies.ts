@@ -21,19 +21,22 @@ const decision: LocalActivityOptions = { startToCloseTimeout: '10s', retry: { ma
 /** One or two calls to the API server, each with a time-out of 10 s. Retried without end: who looks after a job or a node and is blind waits. */
 const call: ActivityOptions = { startToCloseTimeout: '15s', retry: { initialInterval: '200ms', maximumInterval: '15s' } };
 
+/** A worker that dies is noticed after that, whatever it did that can take longer. */
+const lively = { heartbeatTimeout: '10s' } as const satisfies ActivityOptions;
+
 /** For an incident: what cannot be seen for some seconds is answered as blind, and how long that may last is up to the incident. */
-const look: ActivityOptions = { ...call, startToCloseTimeout: '45s' };
+const look: ActivityOptions = { ...call, ...lively, startToCloseTimeout: '45s' };
 
 /** A stop that was begun is brought to its end, however long nobody could be reached. */
-const letGo: ActivityOptions = { startToCloseTimeout: '20s', retry: { initialInterval: '200ms', maximumInterval: '15s' } };
+const letGo: ActivityOptions = { ...lively, startToCloseTimeout: '20s', retry: { initialInterval: '200ms', maximumInterval: '15s' } };
 
 /** A few calls with conflicts retried inside. */
-const edit: ActivityOptions = { startToCloseTimeout: '20s', scheduleToCloseTimeout: '1 day', retry: { initialInterval: '200ms', maximumInterval: '15s' } };
+const edit: ActivityOptions = { ...letGo, scheduleToCloseTimeout: '1 day' };
 
 /** Waits for the cluster. Carries its own deadline; the heartbeat tells a dead worker from a slow cluster. */
 const watch: ActivityOptions = {
+  ...lively,
   startToCloseTimeout: '2 days',
-  heartbeatTimeout: '10s',
   retry: { initialInterval: '200ms', maximumInterval: '5s' },
   cancellationType: ActivityCancellationType.TRY_CANCEL,
 };
@@ -42,16 +45,21 @@ const watch: ActivityOptions = {
 const stop: ActivityOptions = { ...watch, cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED };
 
 /** What a recovery can do without: looks at the whole cluster, and what it would like to be. Without an answer it goes on, and says so. */
-const optional: ActivityOptions = { startToCloseTimeout: '30s', scheduleToCloseTimeout: '1m', retry: { initialInterval: '200ms', maximumInterval: '5s' } };
+const optional: ActivityOptions = {
+  ...lively,
+  startToCloseTimeout: '30s',
+  scheduleToCloseTimeout: '1m',
+  retry: { initialInterval: '200ms', maximumInterval: '5s' },
+};
 
 /** As `optional`, where others may be looking already: it waits for their look to end before its own begins. */
-const shared: ActivityOptions = { ...optional, startToCloseTimeout: '1m', scheduleToCloseTimeout: '2m', heartbeatTimeout: '10s' };
+const shared: ActivityOptions = { ...optional, startToCloseTimeout: '1m', scheduleToCloseTimeout: '2m' };
 
 /** Must not hold up a stop: what is not there in time is left out. Carries its own deadline, which is at most a minute; once more when its worker died. */
 const capture: ActivityOptions = {
+  ...lively,
   startToCloseTimeout: '75s',
   scheduleToCloseTimeout: '90s',
-  heartbeatTimeout: '10s',
   retry: { initialInterval: '200ms', maximumInterval: '5s', maximumAttempts: 2 },
 };
 
