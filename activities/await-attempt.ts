@@ -11,7 +11,7 @@ import { quarantineTaint, readNode } from '../kube/nodes.ts';
 import { inParallel } from '../kube/parallel.ts';
 import { belongsTo, deletePod } from '../kube/pods.ts';
 import type { Dependencies } from './dependencies.ts';
-import { withHeartbeats } from './heartbeats.ts';
+import { tellInHeartbeats } from './heartbeats.ts';
 import { misplacedPods } from './misplaced-pods.ts';
 
 export async function awaitAttempt(dependencies: Dependencies, request: AwaitRequest): Promise<AwaitResult> {
@@ -44,15 +44,11 @@ export async function awaitAttempt(dependencies: Dependencies, request: AwaitReq
     return { kind: 'running', at: new Date(now()).toISOString(), pods: seen.pods, startedAt, wholeSince, misplaced: misplaced.moved.size };
   };
 
-  return withHeartbeats(
-    // A later try must know which were moved.
-    () => ({ moved: [...misplaced.moved] }),
-    async () => {
-      const deadline = info.scheduledTimestampMs + request.deadlineMs;
-      const found = await awaitAttemptOf({ kube, job: request.job, deadline, now, signal }, settings.quarantine.taint, look);
-      return found ?? { kind: 'overdue', because };
-    },
-  );
+  // A later try must know which were moved.
+  tellInHeartbeats(() => ({ moved: [...misplaced.moved] }));
+  const deadline = info.scheduledTimestampMs + request.deadlineMs;
+  const found = await awaitAttemptOf({ kube, job: request.job, deadline, now, signal }, settings.quarantine.taint, look);
+  return found ?? { kind: 'overdue', because };
 }
 
 const movedOf = (details: unknown): Set<string> =>

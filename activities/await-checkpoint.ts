@@ -11,7 +11,7 @@ import { awaitJob, type Looked } from '../kube/job-wait.ts';
 import { annotateJob } from '../kube/jobs.ts';
 import { judgeCheckpoint, type NewsSeen, seeNews } from '../policy/checkpoint.ts';
 import type { Dependencies } from './dependencies.ts';
-import { withHeartbeats } from './heartbeats.ts';
+import { tellInHeartbeats } from './heartbeats.ts';
 
 export const checkpointActivities = (dependencies: Dependencies): Pick<Activities, 'awaitCheckpoint' | 'askProcesses'> => ({
   awaitCheckpoint: (request) => awaitCheckpoint(dependencies, request),
@@ -35,10 +35,8 @@ async function awaitCheckpoint({ kube, settings, now }: Dependencies, request: C
     return decision.kind === 'wait' ? decision : { answer: { ...decision, waitedMs: Math.max(0, now() - startedAt) } };
   };
 
-  return withHeartbeats(
-    () => ({ news }),
-    () => awaitJob({ kube, job: request.job, now, signal }, settings.quarantine.taint, look),
-  );
+  tellInHeartbeats(() => ({ news }));
+  return awaitJob({ kube, job: request.job, now, signal }, settings.quarantine.taint, look);
 }
 
 /** Heartbeat details of an earlier try. */

@@ -10,23 +10,19 @@ import { Collector } from './evidence-collector.ts';
 import { gatherEvidence } from './evidence-gathering.ts';
 import { clusterSource, type EvidenceSource } from './evidence-source.ts';
 import type { EvidenceStore } from './evidence-store.ts';
-import { withHeartbeats } from './heartbeats.ts';
+import { tellInHeartbeats } from './heartbeats.ts';
 
 export async function captureEvidence({ kube, settings, evidence: store, log }: Dependencies, request: EvidenceRequest): Promise<Evidence> {
   const { cancellationSignal } = Context.current();
   const patterns = redactionPatterns(settings.recovery.evidence.redact);
   let kept: Collector | undefined;
   const capture = { source: clusterSource(kube, request.job), store, patterns, cancelled: cancellationSignal, began: (into: Collector) => void (kept = into) };
-  return withHeartbeats(
-    () => ({ files: kept?.files.length ?? 0 }),
-    async () => {
-      const done = await inTime(capturing(capture, request), request.deadlineMs + lateMs);
-      await store
-        .sweep(request.incident, AbortSignal.timeout(sweepMs))
-        .catch((error: unknown) => log.warn({ incident: request.incident, error }, 'old evidence was not removed'));
-      return done;
-    },
-  );
+  tellInHeartbeats(() => ({ files: kept?.files.length ?? 0 }));
+  const done = await inTime(capturing(capture, request), request.deadlineMs + lateMs);
+  await store
+    .sweep(request.incident, AbortSignal.timeout(sweepMs))
+    .catch((error: unknown) => log.warn({ incident: request.incident, error }, 'old evidence was not removed'));
+  return done;
 }
 
 /** A store that does not answer must not hold up a stop for longer, ms. */

@@ -3,6 +3,7 @@
 import { ApplicationFailure } from '@temporalio/common';
 import type { Activities } from '../contract/activities.ts';
 import { KcoverError } from '../contract/errors.ts';
+import { type Activity, mapActivities } from './map-activities.ts';
 
 /** The failure that stands in history; any other error is passed on and tried again. */
 export function toFailure(error: unknown): unknown {
@@ -16,19 +17,15 @@ export function toFailure(error: unknown): unknown {
   });
 }
 
-type Activity = (...args: never[]) => Promise<unknown>;
-
-function guarded<A extends Activity>(activity: A): A {
-  const call = async (...args: Parameters<A>): Promise<unknown> => {
+const guarded =
+  (activity: Activity): Activity =>
+  async (...args) => {
     try {
       return await activity(...args);
     } catch (error) {
       throw toFailure(error);
     }
   };
-  return call as A;
-}
 
 /** The one place where errors become failures. */
-export const withFailures = (activities: Activities): Activities =>
-  Object.fromEntries(Object.entries(activities).map(([name, activity]) => [name, guarded(activity as Activity)])) as unknown as Activities;
+export const withFailures = (activities: Activities): Activities => mapActivities(activities, guarded);

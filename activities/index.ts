@@ -23,7 +23,7 @@ export { directoryRecords } from './records.ts';
 
 /** Makes them once; they are safe to run at the same time. */
 export function createActivities(dependencies: Dependencies): Activities {
-  const made = withFailures({
+  const made = {
     ...decisionActivities(dependencies),
     ...nodeActivities(dependencies),
     ...jobActivities(dependencies),
@@ -35,6 +35,6 @@ export function createActivities(dependencies: Dependencies): Activities {
     ...announcementActivities(dependencies),
     ...incidentActivities(dependencies),
     ...preflightActivities(dependencies),
-  });
-  return withLife(made);
+  };
+  return withLife(withFailures(made));
 }

@@ -4,6 +4,7 @@ import { activityInfo, cancellationSignal } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { Logger } from 'pino';
 import type { Activities } from '../contract/activities.ts';
+import { mapActivities } from './map-activities.ts';
 
 type Name = keyof Activities;
 type Answer<N extends Name> = Awaited<ReturnType<Activities[N]>>;
@@ -43,33 +44,27 @@ const observers = (meter: Meter): Observers => ({
 /** Looks that are made often and change nothing. */
 const quiet = /^(observe|decide|find|lookAt)/;
 
-type Activity = (...args: readonly unknown[]) => Promise<unknown>;
-
 /** The same activities, each answer counted, each effect logged under its incident. */
 export function metered(activities: Activities, meter: Meter, log: Logger): Activities {
   const seen = observers(meter) as Readonly<Record<string, ((answer: unknown, request: unknown) => void) | undefined>>;
-  const watched = Object.entries(activities as unknown as Record<string, Activity>).map(([name, activity]): [string, Activity] => [
-    name,
-    async (...args: readonly unknown[]) => {
-      const [request] = args;
-      const about = { ...storyOf(request), activity: name };
-      const began = performance.now();
-      try {
-        const answer = await activity(...args);
-        seen[name]?.(answer, request);
-        log[quiet.test(name) ? 'debug' : 'info']({ ...about, ms: Math.round(performance.now() - began) }, `${name} done`);
-        return answer;
-      } catch (error) {
-        // Cancelled, or handed to another worker.
-        if (cancellationSignal().aborted) throw error;
-        const code = error instanceof ApplicationFailure ? (error.type ?? 'unknown') : nameOf(error);
-        meter.failed(name, code);
-        log.warn({ ...about, code, because: error instanceof Error ? error.message : String(error) }, `${name} failed`);
-        throw error;
-      }
-    },
-  ]);
-  return Object.fromEntries(watched) as unknown as Activities;
+  return mapActivities(activities, (activity, name) => async (...args) => {
+    const [request] = args;
+    const about = { ...storyOf(request), activity: name };
+    const began = performance.now();
+    try {
+      const answer = await activity(...args);
+      seen[name]?.(answer, request);
+      log[quiet.test(name) ? 'debug' : 'info']({ ...about, ms: Math.round(performance.now() - began) }, `${name} done`);
+      return answer;
+    } catch (error) {
+      // Cancelled, or handed to another worker.
+      if (cancellationSignal().aborted) throw error;
+      const code = error instanceof ApplicationFailure ? (error.type ?? 'unknown') : nameOf(error);
+      meter.failed(name, code);
+      log.warn({ ...about, code, because: error instanceof Error ? error.message : String(error) }, `${name} failed`);
+      throw error;
+    }
+  });
 }
 
 /** The workflow that asks, and the incident that it is about: a recovery is its own. */

@@ -11,7 +11,7 @@ import { readJob, suspendJob } from '../kube/jobs.ts';
 import { inParallel } from '../kube/parallel.ts';
 import { attemptPod, belongsTo, deleteMatchingPods, deletePod, isTerminating, listMatchingPods, podsOfJob } from '../kube/pods.ts';
 import type { Dependencies } from './dependencies.ts';
-import { withHeartbeats } from './heartbeats.ts';
+import { tellInHeartbeats } from './heartbeats.ts';
 import { findLostPods, forceMore, forcePods } from './lost-pods.ts';
 
 /** What a later try of this activity must know. */
@@ -30,32 +30,28 @@ export async function stopAttempt(dependencies: Dependencies, request: StopReque
   const { info, cancellationSignal: signal } = Context.current();
   const { now } = dependencies;
   const progress: Progress = { requests: requestsOf(info.heartbeatDetails) };
-  return withHeartbeats(
-    () => progress,
-    async () => {
-      const forced = await begin(dependencies, request, progress);
-      if (!Array.isArray(forced)) return forced;
-      const deadline = info.scheduledTimestampMs + request.deadlineMs;
-      const pods = [...request.pods, ...(request.leaving ?? [])];
-      if (request.noGrace && !request.force) {
-        const left = await awaitLeaving({ kube: dependencies.kube, job: request.job, deadline: now() + leavingMs, now, signal }, pods);
-        if (left.length > 0) return { kind: 'lost', because: 'mode is force', pods: left };
-      }
-      const waiting: Waiting = { request, pods, forced, deadline, now, signal };
-      const seen = await (request.noGrace && !request.overtime ? goneByForce : goneOrLost)(dependencies, waiting);
-      const doubt = forced.length > 0 ? { forced } : {};
-      if ('lost' in seen) return { kind: 'lost', because: becauseLost(seen.lost), pods: seen.lost, ...doubt };
-      const { left } = seen;
-      if (left.length > 0)
-        return {
-          kind: 'timed-out',
-          because: `${left.length} of ${pods.length} pods are still there after ${formatDuration(request.deadlineMs)}`,
-          left,
-          ...doubt,
-        };
-      return { kind: 'stopped', at: new Date(now()).toISOString(), requests: progress.requests, ...doubt };
-    },
-  );
+  tellInHeartbeats(() => progress);
+  const forced = await begin(dependencies, request, progress);
+  if (!Array.isArray(forced)) return forced;
+  const deadline = info.scheduledTimestampMs + request.deadlineMs;
+  const pods = [...request.pods, ...(request.leaving ?? [])];
+  if (request.noGrace && !request.force) {
+    const left = await awaitLeaving({ kube: dependencies.kube, job: request.job, deadline: now() + leavingMs, now, signal }, pods);
+    if (left.length > 0) return { kind: 'lost', because: 'mode is force', pods: left };
+  }
+  const waiting: Waiting = { request, pods, forced, deadline, now, signal };
+  const seen = await (request.noGrace && !request.overtime ? goneByForce : goneOrLost)(dependencies, waiting);
+  const doubt = forced.length > 0 ? { forced } : {};
+  if ('lost' in seen) return { kind: 'lost', because: becauseLost(seen.lost), pods: seen.lost, ...doubt };
+  const { left } = seen;
+  if (left.length > 0)
+    return {
+      kind: 'timed-out',
+      because: `${left.length} of ${pods.length} pods are still there after ${formatDuration(request.deadlineMs)}`,
+      left,
+      ...doubt,
+    };
+  return { kind: 'stopped', at: new Date(now()).toISOString(), requests: progress.requests, ...doubt };
 }
 
 /** Sends the stop, or what an earlier call of it found to be lost; answers what was deleted by force. */

@@ -8,7 +8,7 @@ import { sightMs } from '../kube/attempts.ts';
 import { awaitJob, type Looked } from '../kube/job-wait.ts';
 import { judgeProgress, type ProgressSeen, seeProgress } from '../policy/progress.ts';
 import type { Dependencies } from './dependencies.ts';
-import { withHeartbeats } from './heartbeats.ts';
+import { tellInHeartbeats } from './heartbeats.ts';
 
 export async function verifyProgress({ kube, settings, now }: Dependencies, request: VerifyRequest): Promise<VerifyResult> {
   const { info, cancellationSignal: signal } = Context.current();
@@ -31,10 +31,8 @@ export async function verifyProgress({ kube, settings, now }: Dependencies, requ
     return { answer: { kind: 'unverified', ...(seen && { progress: seen.last }), ...moves, because } };
   };
 
-  return withHeartbeats(
-    () => ({ seen }),
-    () => awaitJob({ kube, job: request.job, now, signal }, settings.quarantine.taint, look),
-  );
+  tellInHeartbeats(() => ({ seen }));
+  return awaitJob({ kube, job: request.job, now, signal }, settings.quarantine.taint, look);
 }
 
 /** A job that came to its end after its restart has moved on as far as a job can. */

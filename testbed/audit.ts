@@ -24,13 +24,15 @@ export interface Write {
 
 export interface DeletedPod {
   readonly uid: string;
+  /** Of the delete in the one order of changes: a resource version. */
+  readonly place: number;
   /** Missing while no scheduler had placed it. */
   readonly node: string | undefined;
   readonly failed: boolean;
 }
 
 interface PodAnswer {
-  readonly metadata?: { readonly uid?: string };
+  readonly metadata?: { readonly uid?: string; readonly resourceVersion?: string };
   readonly spec?: { readonly nodeName?: string };
   readonly status?: { readonly phase?: string };
 }
@@ -95,7 +97,9 @@ function deletedBy({ verb, responseObject }: AuditEvent): DeletedPod[] {
   if (responseObject === undefined || responseObject.kind === 'Status') return [];
   const objects = verb === 'deletecollection' ? (responseObject.items ?? []) : verb === 'delete' ? [responseObject] : [];
   return objects.flatMap(({ metadata, spec, status }) =>
-    metadata?.uid === undefined ? [] : [{ uid: metadata.uid, node: spec?.nodeName, failed: status?.phase === 'Failed' }],
+    metadata?.uid === undefined
+      ? []
+      : [{ uid: metadata.uid, place: Number(metadata.resourceVersion), node: spec?.nodeName, failed: status?.phase === 'Failed' }],
   );
 }
 

@@ -113,9 +113,11 @@ const trainingLine = ({ step, checkpointStep, at }: JobProgress, now: number): s
 function budgetLine({ spent, spentThisHour, ledgers }: JobStatus, budget: Budget | undefined, now: number): string {
   const said = (count: number, since: string): string => `${count} ${count === 1 ? 'recovery' : 'recoveries'} in the last ${since}`;
   if (!budget || !spent) return `${said(spentThisHour, 'hour')}${ledgers ? `: ${blames.map((blame) => `${blame} ${ledgers[blame] ?? 0}`).join(', ')}` : ''}`;
-  const counted = spent.filter(({ startedAt }) => startedAt > now - budget.window);
+  const counted = spent.filter(({ startedAt, asked }) => startedAt > now - budget.window && !asked);
   const [whose, limits] = [ledgersOf(counted), ledgerLimits(budget)];
-  return `${said(counted.length, formatDuration(budget.window))}: ${blames.map((blame) => `${blame} ${whose[blame] ?? 0} of ${limits[blame]}`).join(', ')}`;
+  const nobodys = counted.filter(({ blame }) => blame === undefined).length;
+  const each = blames.map((blame) => `${blame} ${(whose[blame] ?? 0) + nobodys} of ${limits[blame]}`).join(', ');
+  return `${said(counted.length, formatDuration(budget.window))}: ${each}${nobodys > 0 ? ` (${nobodys} of which nobody knows, in each)` : ''}`;
 }
 
 /** What a person who is asked can type. */

@@ -10,8 +10,8 @@ import type { PlanFacts } from './facts.ts';
 
 export interface RoomJudged {
   readonly decision: Undated<CapacityDecision>;
-  /** Why the level of single pods is passed over: they find no room, and a smaller job would. */
-  readonly wholeJobNext?: string;
+  /** Single pods are passed over: they find no room, and a smaller job would, in this. */
+  readonly wholeJobNext?: { readonly because: string; readonly capacity: CapacityFacts };
 }
 
 /** Undefined where nobody looks for room, or nobody has looked. */
@@ -23,6 +23,6 @@ export function judgeRoom(facts: PlanFacts, plan: RecoveryPlan, by: StopMethod, 
   const alone = judge(facts.capacity, 'pods');
   if (alone.kind !== 'hold' || capacity.choice !== 'shrink' || !facts.capacityOfAll) return { decision: alone };
   const whole = judge(facts.capacityOfAll, by);
-  if (whole.kind === 'shrink') return { decision: alone, wholeJobNext: `${alone.because}; ${whole.because}` };
+  if (whole.kind === 'shrink') return { decision: alone, wholeJobNext: { because: `${alone.because}; ${whole.because}`, capacity: facts.capacityOfAll } };
   return { decision: whole.kind === 'hold' ? whole : alone };
 }

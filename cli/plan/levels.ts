@@ -1,4 +1,4 @@
-/** The level at which a recovery would stop the job: what it tries or passes over before is a step. Pure. */
+/** The level at which a recovery would stop the job. Pure. */
 
 import { formatDuration } from '../../contract/duration.ts';
 import type { RecoveryDecision, RecoveryFacts } from '../../contract/recovery.ts';
@@ -7,14 +7,14 @@ import type { Undated } from '../../policy/decision.ts';
 import { decideRecovery } from '../../policy/recovery.ts';
 import type { PlanFacts } from './facts.ts';
 import { judgeRoom } from './judge-room.ts';
-import { type Step, stopOf } from './steps.ts';
+import { type Level, type Step, stopOf } from './steps.ts';
 
 export interface Reached {
+  /** As the worker would record it; one that ends here looks for no room. */
   readonly recovery: Undated<RecoveryDecision>;
-  /** Of the levels before. */
+  /** Of what is tried before any stop. */
   readonly steps: readonly Step[];
-  /** With the room that this level looks at. */
-  readonly facts: PlanFacts;
+  readonly level: Level;
 }
 
 export function reachLevel(facts: PlanFacts, now: number, settings: WorkerSettings): Reached {
@@ -22,33 +22,38 @@ export function reachLevel(facts: PlanFacts, now: number, settings: WorkerSettin
   const all = [...fresh, ...(facts.imagined ? [facts.imagined] : [])];
   const asked = already?.asked ?? all.some(({ source }) => source === 'operator');
   const attempts = already?.attempts ?? settings.recovery.attempts;
-  const request = { attempt: facts.attempt, fresh: all, answered, stops: already?.stops ?? 0, attempts, asked, now };
-  return passPods(passProcesses({ ...request, tried: [] }, facts, settings), settings);
+  const first = { attempt: facts.attempt, fresh: all, answered, stops: already?.stops ?? 0, attempts, asked, now, tried: [] };
+  const { request, steps } = passProcesses(first, settings);
+  const decision = decideRecovery(request, settings);
+  const level = passPods(decision, request, facts, settings);
+  return { recovery: decision.kind === 'stop' ? level.decision : decision, steps, level };
 }
 
-interface Reaching extends Reached {
-  readonly request: RecoveryFacts & Required<Pick<RecoveryFacts, 'tried' | 'now'>>;
-}
+type Request = RecoveryFacts & Required<Pick<RecoveryFacts, 'tried' | 'now'>>;
 
 /** A try inside the processes is taken to fail. */
-function passProcesses(request: Reaching['request'], facts: PlanFacts, settings: WorkerSettings): Reaching {
-  const recovery = decideRecovery(request, settings);
-  if (recovery.kind !== 'hold' || !recovery.inProcess) return { recovery, steps: [], facts, request };
-  const { beyond, withinMs } = recovery.inProcess;
+function passProcesses(request: Request, settings: WorkerSettings): { readonly request: Request; readonly steps: readonly Step[] } {
+  const decision = decideRecovery(request, settings);
+  if (decision.kind !== 'hold' || !decision.inProcess) return { request, steps: [] };
+  const { beyond, withinMs } = decision.inProcess;
   const what = `training inside its processes; a step beyond ${beyond} within ${formatDuration(withinMs)}`;
   const failed = { level: 'process', because: 'training did not go on inside its processes' } as const;
-  const next = { ...request, tried: [...request.tried, failed], now: request.now + withinMs };
-  return { recovery: decideRecovery(next, settings), steps: [{ step: 'restart', what, because: recovery.because }], facts, request: next };
+  return {
+    request: { ...request, tried: [...request.tried, failed], now: request.now + withinMs },
+    steps: [{ step: 'restart', what, because: decision.because }],
+  };
 }
 
-function passPods(reached: Reaching, settings: WorkerSettings): Reached {
-  const { recovery, steps, facts, request } = reached;
-  const stop = stopOf(facts, recovery, settings);
-  const because = stop && judgeRoom(facts, stop.plan, stop.by, settings)?.wholeJobNext;
-  if (because === undefined) return reached;
-  const next = { ...request, tried: [...request.tried, { level: 'pod', because, noRoom: true } as const] };
-  const passed: Step = { step: 'capacity', what: 'the broken pods alone find none: the whole job', because };
-  const { capacity: _, ...others } = facts;
-  const room = facts.capacityOfAll && { capacity: facts.capacityOfAll };
-  return { recovery: decideRecovery(next, settings), steps: [...steps, passed], facts: { ...others, ...room } };
+/** Broken pods alone that find no room, where a smaller job would. */
+function passPods(decision: Undated<RecoveryDecision>, request: Request, facts: PlanFacts, settings: WorkerSettings): Level {
+  const stop = stopOf(facts, decision, settings);
+  const next = stop && judgeRoom(facts, stop.plan, stop.by, settings)?.wholeJobNext;
+  if (!next) return { decision, facts };
+  const { because, capacity } = next;
+  const tried = [...request.tried, { level: 'pod', because, noRoom: true } as const];
+  return {
+    decision: decideRecovery({ ...request, tried }, settings),
+    facts: { ...facts, capacity },
+    passed: { step: 'capacity', what: 'the broken pods alone find none: the whole job', because },
+  };
 }

@@ -57,10 +57,10 @@ export function planOf(given: PlanFacts, settings: WorkerSettings): Plan {
   const { decision: incident } = opening;
   if (incident && incident.kind !== 'open') return end(opening.does, opening, begun, { ...decided, incident });
 
-  const { recovery, steps: before, facts: atLevel } = reachLevel(facts, opening.now, settings);
+  const { recovery, steps: before, level } = reachLevel(facts, opening.now, settings);
   const soFar: Decisions = { ...decided, ...(incident && { incident }), recovery };
   if (recovery.kind === 'go-on') return end('nothing', recovery, [...begun, ...before], soFar);
-  const { steps, capacity, holds } = stepsOf(atLevel, recovery, settings);
+  const { steps, capacity, holds } = stepsOf(level, settings);
   const decisions = { ...soFar, ...(capacity && { capacity }) };
   const all = [...begun, ...before, ...(recovery.kind === 'end' ? steps.map((step) => ({ ...step, otherwise: true as const })) : steps)];
   const plan = recovery.kind === 'hold' ? undefined : recovery.plan;

@@ -25,8 +25,17 @@ interface Steps {
   readonly holds?: { readonly because: string; readonly try: string };
 }
 
+/** What a recovery comes to. */
+export interface Level {
+  readonly decision: Undated<RecoveryDecision>;
+  /** With the room that it looks at. */
+  readonly facts: PlanFacts;
+  /** A level before it that was found to be of no use when room was looked for. */
+  readonly passed?: Step;
+}
+
 /** From the question to a person to the proof; empty without a plan. */
-export function stepsOf(facts: PlanFacts, decision: Undated<RecoveryDecision>, settings: WorkerSettings): Steps {
+export function stepsOf({ decision, facts, passed }: Level, settings: WorkerSettings): Steps {
   const stopped = stopOf(facts, decision, settings);
   if (!stopped) return { steps: [] };
   const { plan, by } = stopped;
@@ -35,6 +44,7 @@ export function stepsOf(facts: PlanFacts, decision: Undated<RecoveryDecision>, s
     ...(plan.approval ? [approve(plan.approval)] : []),
     ...evidence(facts, settings),
     ...(plan.checkpoint.strategy === 'dying-gasp' ? [] : [checkpoint(plan.checkpoint)]),
+    ...(passed ? [passed] : []),
     ...room(plan, capacity),
   ];
   if (capacity?.kind === 'hold') return { steps: before, capacity, holds: capacity };

@@ -163,7 +163,7 @@ describe('a stop', () => {
       (left) => left.length === 0,
     );
     await first.close();
-    const second = await liveCluster(first.taskQueue);
+    const second = await liveCluster({ taskQueue: first.taskQueue });
     try {
       expect(await stopping).toMatchObject({ kind: 'stopped', requests: 1 });
     } finally {

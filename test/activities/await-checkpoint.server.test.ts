@@ -104,14 +104,14 @@ describe('a checkpoint that is waited for', () => {
 
   it('is found by another worker that comes after the deadline, because it looks before anything is late', async () => {
     const job = await training();
-    const first = await liveCluster(`checkpoint-${randomUUID()}`);
+    const first = await liveCluster({ taskQueue: `checkpoint-${randomUUID()}` });
     const withinMs = 15_000;
     const begunAt = Date.now();
     const handle = await begin(first.taskQueue, requestFor(job, { withinMs }));
     await begun(handle);
     await first.close();
     await new Promise((resolve) => setTimeout(resolve, begunAt + withinMs + 1000 - Date.now()));
-    const second = await liveCluster(first.taskQueue);
+    const second = await liveCluster({ taskQueue: first.taskQueue });
     try {
       await says(job, 1200, 1200);
       expect(await handle.result()).toMatchObject({ kind: 'saved', checkpointStep: 1200 });

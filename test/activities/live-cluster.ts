@@ -7,6 +7,7 @@ import { Client, Connection } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { pino } from 'pino';
 import { createActivities, directoryEvidence, directoryRecords } from '../../activities/index.ts';
+import type { RecordStore } from '../../activities/records.ts';
 import type { Activities } from '../../contract/activities.ts';
 import { connectKube, type Kube } from '../../kube/connection.ts';
 import { type Api, connect } from '../../testbed/api.ts';
@@ -29,7 +30,17 @@ export interface LiveCluster {
 
 let installed = false;
 
-export async function liveCluster(taskQueue = `test-${randomUUID()}`): Promise<LiveCluster> {
+interface Wanted {
+  /** A new one unless given. */
+  readonly taskQueue?: string;
+  /** Where incidents are recorded, a directory unless given. */
+  readonly records?: RecordStore;
+}
+
+export async function liveCluster({
+  taskQueue = `test-${randomUUID()}`,
+  records = directoryRecords(join(tmpdir(), taskQueue)),
+}: Wanted = {}): Promise<LiveCluster> {
   if (!installed) Runtime.install({ logger: new DefaultLogger('ERROR') });
   installed = true;
   const { kubeconfig, temporalAddress: address } = testServers<LiveServers>();
@@ -40,7 +51,7 @@ export async function liveCluster(taskQueue = `test-${randomUUID()}`): Promise<L
     kube,
     settings: settings({ mode: 'act' }),
     temporal: () => client,
-    records: directoryRecords(join(tmpdir(), taskQueue)),
+    records,
     evidence: directoryEvidence({ directory: join(tmpdir(), taskQueue, 'evidence'), keepMs: 3_600_000, now: Date.now }),
     log: pino({ level: 'silent' }),
     now: Date.now,

@@ -141,7 +141,7 @@ describe('proof that training moves on', () => {
 
   it('is found by another worker that comes after the deadline, because it looks before anybody is late', async () => {
     const job = await training();
-    const first = await liveCluster(`verify-${randomUUID()}`);
+    const first = await liveCluster({ taskQueue: `verify-${randomUUID()}` });
     const firstMs = 15_000;
     const begunAt = Date.now();
     const handle = await begin(first.taskQueue, requestFor(job, { firstMs, stallMs: 1 }));
@@ -149,7 +149,7 @@ describe('proof that training moves on', () => {
     await first.close();
     await reports(job, 1201);
     await new Promise((resolve) => setTimeout(resolve, begunAt + firstMs + 1000 - Date.now()));
-    const second = await liveCluster(first.taskQueue);
+    const second = await liveCluster({ taskQueue: first.taskQueue });
     try {
       expect(await trainUntil(job, 1202, handle.result())).toMatchObject({ kind: 'verified' });
     } finally {

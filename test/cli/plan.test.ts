@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import type { WorkerSettings } from '../../contract/settings.schema.ts';
 import type { PlanFacts } from '../../cli/plan/facts.ts';
 import { pageOf } from '../../cli/plan/page.ts';
 import { planOf } from '../../cli/plan/plan.ts';
@@ -94,6 +95,16 @@ describe('the plan for a job', () => {
         '4 pods by suspend',
         'all 3 pods ready within 10m, none on a quarantined node',
       ]);
+    });
+
+    it('says so where it comes to it, and in mode observe of what would be done', () => {
+      const names = (how: WorkerSettings) => planOf({ ...facts, capacityOfAll: all }, how).steps.map(({ step }) => step);
+      const asked = act({ recovery: { approval: { dead: 8 } } });
+      expect(names(asked)).toEqual(['quarantine', 'approve', 'evidence', 'checkpoint', 'capacity', 'capacity', 'stop', 'restart', 'verify']);
+      const observed = planOf({ ...facts, capacityOfAll: all }, settings());
+      expect(observed).toMatchObject({ does: 'nothing', decisions: { recovery: { kind: 'end', plan: { level: { name: 'pod' } } } } });
+      expect(observed.steps.filter(({ otherwise }) => !otherwise)).toEqual([]);
+      expect(observed.steps.map(({ what }) => what)).toContain('go on with 3 pods');
     });
 
     it('holds where no size of the job finds any, or nobody looked', () => {

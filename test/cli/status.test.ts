@@ -78,12 +78,12 @@ suite('the page of kcover status', () => {
   it('says what the last incident began with, and how much the budget allows', () => {
     const last = { incident, outcome: 'restarted', because: 'all 4 pods run again', at: '2026-11-21T07:09:01Z' } as const;
     const text = describe(
-      { ...watched, last, spentThisHour: 0, spent: [{ incident, startedAt: now - 90 * 60_000 }] },
+      { ...watched, last, spentThisHour: 0, spent: [{ incident, startedAt: now - 90 * 60_000, blame: 'user' }] },
       { cause: 'xid/79 on gpu-3: GPU has fallen off the bus', budget: settings({ recovery: { budget: { window: '2h' } } }).recovery.budget },
       now,
     );
     expect(text.split('\n').slice(-3)).toEqual([
-      '  budget    1 recovery in the last 2h: hardware 0 of 20, platform 0 of 20, user 0 of 5, unknown 0 of 5',
+      '  budget    1 recovery in the last 2h: hardware 0 of 20, platform 0 of 20, user 1 of 5, unknown 0 of 5',
       '  last      restarted 12s ago: all 4 pods run again',
       '  cause     xid/79 on gpu-3: GPU has fallen off the bus',
     ]);
@@ -95,7 +95,7 @@ suite('the page of kcover status', () => {
     expect(describe(job, {}, now)).toContain('  budget    4 recoveries in the last hour: hardware 1, platform 0, user 2, unknown 0');
     const { budget } = settings({ recovery: { budget: { user: 7 } } }).recovery;
     expect(describe(job, { budget }, now)).toContain(
-      '  budget    4 recoveries in the last 1h: hardware 1 of 20, platform 0 of 20, user 2 of 7, unknown 0 of 5',
+      '  budget    4 recoveries in the last 1h: hardware 2 of 20, platform 1 of 20, user 3 of 7, unknown 1 of 5 (1 of which nobody knows, in each)',
     );
   });
 

@@ -103,13 +103,15 @@ describe('what must hold after an incident', () => {
 
   it('knows from its delete where a pod was that came and went while the watch was cut', () => {
     const { node: _, ...unplaced } = pod('strayed', { created: 25, gone: Infinity, ready: false });
-    const deletedOn = (node: string) => writeOfJob({ ...deletion('strayed'), deletedPods: [{ uid: 'strayed', node, failed: false }] });
-    const story = (node: string): StoryFacts => {
-      const writes = [suspend, deletedOn(node)];
-      return { ...good, pods: completed([...good.pods, unplaced], writes), writes };
+    const story = (node: string, more: Partial<StoryFacts> = {}): StoryFacts => {
+      const deleted = writeOfJob({ ...deletion('strayed'), deletedPods: [{ uid: 'strayed', place: 28, node, failed: false }] });
+      const writes = [suspend, deleted];
+      return { ...good, pods: completed([...good.pods, unplaced], writes), writes, ...more };
     };
     expect(violations(story('gpu-0'))).toEqual([]);
     expect(violations(story('gpu-2'))).not.toEqual([]);
+    expect(violations(story('gpu-2', { quarantines: [{ node: 'gpu-2', from: 27 }] }))).toEqual([]);
+    expect(violations(story('gpu-2', { quarantines: [{ node: 'gpu-2', from: 29 }] }))).not.toEqual([]);
     expect(violations({ ...story('gpu-0'), pods: [...good.pods, unplaced] })).not.toEqual([]);
   });
 });

@@ -1,7 +1,9 @@
 /** One story: a GPU breaks, and processes are killed at steps of what follows. */
 
 import type { ApiWeather } from '../../testbed/api-proxy.ts';
-import { violations } from '../support/invariants.ts';
+import { until } from '../../testbed/until.ts';
+import type { PodLife } from '../support/chronicle.ts';
+import { type StoryFacts, violations } from '../support/invariants.ts';
 import type { LiveJob, LiveKcover } from '../support/live-kcover.ts';
 import { actCarefully } from './careful.ts';
 import { type CarefulStep, type Course, isCourse } from './courses.ts';
@@ -99,17 +101,20 @@ async function judgeEnd(live: LiveKcover, { job, node, incidents, quarantines, w
   await live.settled(job, { incidents, withinMs: settledWithinMs });
   // Each kind of object has a watch of its own, and after a cut that of the jobs may come last.
   await live.chronicle.seen(`${job.name} not suspended`, settledWithinMs, () => !live.chronicle.isSuspended(job));
-  const judged = async () => {
-    const facts = await surely(`facts of ${job.name}`, () => live.facts(job));
-    return { facts, wrong: [...violations(facts), ...wrongEnd()] };
-  };
-  let { facts, wrong } = await judged();
-  if (wrong.length > 0) {
-    // Another story may have broken a node under it since it was settled. What was done wrong stays wrong.
-    await live.settled(job, { incidents, withinMs: settledWithinMs });
-    ({ facts, wrong } = await judged());
-  }
+  const facts = await factsAtRest(live, job, incidents);
+  const wrong = [...violations(facts), ...wrongEnd()];
   return wrong.length > 0 ? [...wrong, `what was done:\n  ${evidence(facts)}`] : [];
+}
+
+/** Another story may break a node under the job at any time: facts count when nothing has begun while they were read. */
+function factsAtRest(live: LiveKcover, job: LiveJob, incidents: number): Promise<StoryFacts> {
+  return until(`facts of ${job.name} at rest`, settledWithinMs, async () => {
+    const facts = await live.facts(job);
+    const records = await live.settled(job, { incidents, withinMs: settledWithinMs });
+    const alive = (pods: readonly PodLife[]): string => String(pods.filter(({ gone }) => gone === undefined).map(({ uid }) => uid));
+    const isSame = records.length === facts.records.length && alive(live.chronicle.podsOf(job)) === alive(facts.pods);
+    return isSame ? { found: facts } : { missing: `${facts.records.length} records, and then ${records.length}` };
+  });
 }
 
 const said = (error: unknown): string => (error instanceof Error ? error.message : String(error));

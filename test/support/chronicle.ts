@@ -48,14 +48,16 @@ const isReady = ({ metadata, status }: V1Pod): boolean =>
   status?.phase === 'Running' &&
   (status.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ?? false);
 
-/** Adds what deletes tell of pods whose scheduling or end the watch missed while it was cut. */
+/** Adds what deletes tell of pods whose scheduling or end the watch missed while it was cut; told to go is gone then. */
 export function completed(pods: readonly PodLife[], writes: readonly Write[]): PodLife[] {
   // The first: later ones see what became of the pod after it was told to go.
   const told = new Map<string, DeletedPod>();
   for (const pod of writes.flatMap(({ deletedPods }) => deletedPods)) if (!told.has(pod.uid)) told.set(pod.uid, pod);
   return pods.map((life) => {
-    const node = life.node ?? told.get(life.uid)?.node;
-    return { ...life, failed: life.failed || told.get(life.uid)?.failed === true, ...(node && { node }) };
+    const deleted = told.get(life.uid);
+    if (!deleted) return life;
+    const node = life.node ?? deleted.node;
+    return { ...life, failed: life.failed || deleted.failed, ...(node && { node }), ...(life.gone === Infinity && { gone: deleted.place }) };
   });
 }
 
