@@ -30,7 +30,8 @@ interface Watching {
 export function watchSteps(live: LiveKcover, job: LiveJob, { course, broken, kept }: Watching): Onlooker {
   const { steps } = courseOf(course);
   const phases = new Set<string>();
-  const before = live.records(job).length;
+  const recorded = live.records(job).length;
+  let before: string | undefined;
   const victims = new Set(job.first.filter(({ spec }) => spec?.nodeName === broken.name).map(({ metadata }) => metadata?.uid ?? ''));
   let incident: string | undefined;
   let [resized, urged, roomless, taken] = [false, false, false, false];
@@ -57,8 +58,10 @@ export function watchSteps(live: LiveKcover, job: LiveJob, { course, broken, kep
     incident ??= await childOf(live, job);
     const now = incident === undefined ? undefined : await phaseOf(live, incident);
     if (now !== undefined) phases.add(now);
-    if (now === 'held' && !roomless && steps.includes('held for room')) roomless = await isRoomless(live, job);
-    isOver = phases.has('recording') || phases.has('ended') || live.records(job).length > before;
+    // The change from one to the other is soon over, and in bad weather the Event may be lost.
+    if (now === 'held' && !roomless && steps.includes('held for room')) roomless = before === 'checking capacity' || (await isRoomless(live, job));
+    before = now;
+    isOver = phases.has('recording') || phases.has('ended') || live.records(job).length > recorded;
     if (taken && !urged) urged = await isUrged(live, job);
     if (roomless && !taken) taken = await isTaken(live, incident, kept);
     if (steps.includes('shrinking') && phases.has('waiting for a checkpoint') && !resized) resized = await isResized(live, job);
