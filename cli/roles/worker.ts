@@ -31,8 +31,6 @@ const capacity = {
   // What waits for the cluster is handed to another worker then; a kubelet kills after 30 s.
   shutdownGraceTime: '3s',
   shutdownForceTime: '20s',
-  // Half of their time-out, so that one that comes late kills nobody.
-  maxHeartbeatThrottleInterval: '5s',
   // Most activities wait for pods; few do anything.
   maxConcurrentActivityTaskExecutions: 500,
   maxConcurrentWorkflowTaskExecutions: 40,

@@ -57,7 +57,7 @@ async function heldJob(): Promise<LiveJob> {
 
 /** A job in the middle of a stop, its pods taking their time. */
 async function stoppingJob(workers = 1): Promise<LiveJob> {
-  const job = await live.pytorch({ workers, terminationSeconds: 10 });
+  const job = await live.pytorch({ workers, terminationSeconds: 4 });
   const [node] = job.nodes;
   if (!node) throw new Error('the job has no pod on a node');
   await breakGpu(node, xid79);
