@@ -17,7 +17,8 @@ export interface Onlooker {
   stop(): void;
 }
 
-const withinMs = 240_000;
+/** The worker may die again and again by other stories, and each that comes after looks for a minute before anything is late. */
+const withinMs = 600_000;
 const lookEveryMs = 15;
 
 interface Watching {
