@@ -23,8 +23,7 @@ export function reachLevel(facts: PlanFacts, now: number, settings: WorkerSettin
   const asked = already?.asked ?? all.some(({ source }) => source === 'operator');
   const attempts = already?.attempts ?? settings.recovery.attempts;
   const first = { attempt: facts.attempt, fresh: all, answered, stops: already?.stops ?? 0, attempts, asked, now, tried: [] };
-  const { request, steps } = passProcesses(first, settings);
-  const decision = decideRecovery(request, settings);
+  const { decision, request, steps } = passProcesses(first, settings);
   const level = passPods(decision, request, facts, settings);
   return { recovery: decision.kind === 'stop' ? level.decision : decision, steps, level };
 }
@@ -32,16 +31,15 @@ export function reachLevel(facts: PlanFacts, now: number, settings: WorkerSettin
 type Request = RecoveryFacts & Required<Pick<RecoveryFacts, 'tried' | 'now'>>;
 
 /** A try inside the processes is taken to fail. */
-function passProcesses(request: Request, settings: WorkerSettings): { readonly request: Request; readonly steps: readonly Step[] } {
+function passProcesses(request: Request, settings: WorkerSettings) {
   const decision = decideRecovery(request, settings);
-  if (decision.kind !== 'hold' || !decision.inProcess) return { request, steps: [] };
+  if (decision.kind !== 'hold' || !decision.inProcess) return { decision, request, steps: [] };
   const { beyond, withinMs } = decision.inProcess;
   const what = `training inside its processes; a step beyond ${beyond} within ${formatDuration(withinMs)}`;
   const failed = { level: 'process', because: 'training did not go on inside its processes' } as const;
-  return {
-    request: { ...request, tried: [...request.tried, failed], now: request.now + withinMs },
-    steps: [{ step: 'restart', what, because: decision.because }],
-  };
+  const next: Request = { ...request, tried: [...request.tried, failed], now: request.now + withinMs };
+  const step: Step = { step: 'restart', what, because: decision.because };
+  return { decision: decideRecovery(next, settings), request: next, steps: [step] };
 }
 
 /** Broken pods alone that find no room, where a smaller job would. */
