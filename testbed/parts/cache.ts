@@ -36,21 +36,6 @@ async function removeUnfinished(target: string): Promise<void> {
   await Promise.all(unfinished.map((name) => rm(join(dirname(target), name), { recursive: true, force: true })));
 }
 
-/** Says every 15 s that `what` is still going on. */
-export async function withProgress<T>(what: string, onProgress: OnProgress, work: () => Promise<T>): Promise<T> {
-  const begin = Date.now();
-  const elapsed = (): string => `${Math.round((Date.now() - begin) / 1000)} s`;
-  onProgress(`${what} ...`);
-  const timer = setInterval(() => onProgress(`${what}: ${elapsed()} so far`), 15_000);
-  try {
-    const result = await work();
-    onProgress(`${what}: done after ${elapsed()}`);
-    return result;
-  } finally {
-    clearInterval(timer);
-  }
-}
-
 async function lock(file: string, onProgress: OnProgress): Promise<() => Promise<void>> {
   const mine = JSON.stringify(self());
   const draft = join(dirname(file), `.${basename(file)}.${process.pid}.${Date.now()}`);

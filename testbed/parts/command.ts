@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { createInterface } from 'node:readline';
 
 /** A program that could not be built or found: what, because (its last lines), try. */
 export class PartError extends Error {
@@ -13,6 +14,8 @@ export interface Command {
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   readonly cwd?: string;
+  /** Gets each line of the error stream as it comes. */
+  readonly onErrorLine?: (line: string) => void;
 }
 
 export interface Finished {
@@ -36,6 +39,7 @@ export function run(command: Command): Promise<Finished> {
     child.stderr.on('data', (chunk: Buffer) => {
       recent = (recent + chunk.toString()).slice(-4000);
     });
+    if (command.onErrorLine) createInterface(child.stderr).on('line', command.onErrorLine);
     const tail = (): string => recent.trim().split('\n').slice(-15).join('\n');
     child.once('error', (error) => resolve({ code: 127, stdout, tail: error.message }));
     child.once('close', (code, signal) => resolve({ code: code ?? 1, stdout, tail: signal ? `${tail()}\nended by ${signal}` : tail() }));

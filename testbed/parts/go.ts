@@ -1,6 +1,7 @@
 import { chmod, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { cached, withProgress, type OnProgress } from './cache.ts';
+import { cached, type OnProgress } from './cache.ts';
+import { withProgress } from './progress.ts';
 import { must, PartError, run } from './command.ts';
 import type { Environment } from './environment.ts';
 import { versions } from './versions.ts';

@@ -1,10 +1,11 @@
 import { createHash } from 'node:crypto';
 import { access, constants, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import { cached, withProgress, type OnProgress } from './cache.ts';
-import { must, PartError } from './command.ts';
+import { cached, type OnProgress } from './cache.ts';
+import { PartError } from './command.ts';
 import type { Environment } from './environment.ts';
 import { findGo } from './go.ts';
+import { goBuild } from './go-build.ts';
 import { versions } from './versions.ts';
 
 /** The Kubernetes control plane and kwok, built from one Go module (parts/go). */
@@ -48,13 +49,19 @@ export async function kubernetesPrograms(environment: Environment, onProgress: O
 
 async function build(environment: Environment, packages: readonly string[], directory: string, onProgress: OnProgress): Promise<void> {
   const go = await findGo(environment, onProgress);
-  const args = ['build', '-mod=readonly', '-trimpath', '-ldflags', linkerFlags(), '-o', `${directory}/`, ...packages];
-  await withProgress(`building Kubernetes ${versions.kubernetes} and kwok ${versions.kwok} (first start only: 4 to 6 minutes on two cores)`, onProgress, () =>
-    must(
-      { file: go, args, env: environment.commands, cwd: moduleDirectory },
-      'cannot build the Kubernetes control plane',
-      'check the network (Go modules) and 4 GB of free disk, or bring etcd and kube-apiserver with KUBEBUILDER_ASSETS',
-    ),
+  await goBuild(
+    {
+      title: `building Kubernetes ${versions.kubernetes} and kwok ${versions.kwok} (first start only: 5 to 8 minutes on two cores)`,
+      go,
+      verb: 'build',
+      args: ['-mod=readonly', '-trimpath', `-ldflags=${linkerFlags()}`, '-o', `${directory}/`],
+      packages,
+      env: environment.commands,
+      cwd: moduleDirectory,
+      failure: 'cannot build the Kubernetes control plane',
+      attempt: 'check the network (Go modules) and 4 GB of free disk, or bring etcd and kube-apiserver with KUBEBUILDER_ASSETS',
+    },
+    onProgress,
   );
   // The package's path ends in server/v3, so that is what Go calls the program.
   if (packages.includes('go.etcd.io/etcd/server/v3')) await rename(join(directory, 'server'), join(directory, 'etcd'));

@@ -1,7 +1,8 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { cached, withProgress, type OnProgress } from './cache.ts';
+import { cached, type OnProgress } from './cache.ts';
+import { withProgress } from './progress.ts';
 import { must } from './command.ts';
 import type { Environment } from './environment.ts';
 import { findGo } from './go.ts';

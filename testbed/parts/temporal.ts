@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { chmod, readdir, rename, rm } from 'node:fs/promises';
 import { delimiter, isAbsolute, join } from 'node:path';
-import { cached, withProgress, type OnProgress } from './cache.ts';
+import { cached, type OnProgress } from './cache.ts';
+import { withProgress } from './progress.ts';
 import { must, PartError, run } from './command.ts';
 import type { Environment } from './environment.ts';
 import { findGo } from './go.ts';

@@ -1,10 +1,11 @@
 import { mkdir, readFile, readdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { cached, withProgress, type OnProgress } from './cache.ts';
+import { cached, type OnProgress } from './cache.ts';
 import { must } from './command.ts';
 import type { Environment } from './environment.ts';
 import { findGo } from './go.ts';
+import { goBuild } from './go-build.ts';
 import { versions } from './versions.ts';
 
 export interface TrainingOperatorProgram {
@@ -18,10 +19,7 @@ const module = `github.com/kubeflow/training-operator`;
 export async function trainingOperatorProgram(environment: Environment, onProgress: OnProgress): Promise<TrainingOperatorProgram> {
   const directory = await cached(
     join(environment.cache, `training-operator-${versions.trainingOperator}-${process.platform}-${process.arch}`),
-    (target) =>
-      withProgress(`building training-operator ${versions.trainingOperator} (first start only: 1 to 2 minutes)`, onProgress, () =>
-        build(environment, target, onProgress),
-      ),
+    (target) => build(environment, target, onProgress),
     onProgress,
   );
   return { trainingOperator: join(directory, 'training-operator'), customResourceDefinitions: join(directory, 'crds') };
@@ -31,8 +29,20 @@ async function build(environment: Environment, target: string, onProgress: OnPro
   const go = await findGo(environment, onProgress);
   const env = { ...environment.commands, GOBIN: target };
   const attempt = 'check the network (Go modules) and 3 GB of free disk, then start again';
-  const install = ['install', '-trimpath', '-ldflags=-s -w', `${module}/cmd/training-operator.v1@${versions.trainingOperator}`];
-  await must({ file: go, args: install, env, cwd: target }, 'cannot build the training operator', attempt);
+  await goBuild(
+    {
+      title: `building training-operator ${versions.trainingOperator} (first start only: 1 to 2 minutes)`,
+      go,
+      verb: 'install',
+      args: ['-trimpath', '-ldflags=-s -w'],
+      packages: [`${module}/cmd/training-operator.v1@${versions.trainingOperator}`],
+      env,
+      cwd: target,
+      failure: 'cannot build the training operator',
+      attempt,
+    },
+    onProgress,
+  );
   await rename(join(target, 'training-operator.v1'), join(target, 'training-operator'));
 
   const download = ['mod', 'download', '-json', `${module}@${versions.trainingOperator}`];
