@@ -31,7 +31,17 @@ process.exitCode = failed === 0 ? 0 : 1;
 async function run(tier: 'offline' | 'servers'): Promise<Count> {
   const file = join(scratch, `${tier}.json`);
   const node = ['--disable-warning=ExperimentalWarning', '--experimental-vm-modules', join(root, 'node_modules/jest/bin/jest.js')];
-  const jest = ['--config', join(root, `test/jest.${tier}.json`), '--passWithNoTests', '--json', '--outputFile', file, ...process.argv.slice(2)];
+  const jest = [
+    '--config',
+    join(root, `test/jest.${tier}.json`),
+    '--passWithNoTests',
+    '--reporters',
+    join(root, 'scripts/test-reporter.mjs'),
+    '--json',
+    '--outputFile',
+    file,
+    ...process.argv.slice(2),
+  ];
   const code = await ended([...node, ...jest]);
   const report = read(file);
   // A file that could not run, or a run that died, counts as a failure even when no single test did.

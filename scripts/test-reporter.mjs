@@ -1,0 +1,58 @@
+// Jest reporter: says while it runs which file and which test it is at, and how many are left.
+// Plain JavaScript, because jest loads it itself.
+
+const stillRunningMs = 30_000;
+
+const seconds = (ms) => `${Math.round(ms / 1000)} s`;
+
+export default class ProgressReporter {
+  #files = 0;
+  #done = 0;
+  #begun = Date.now();
+  /** Tests that run now, by their full name. */
+  #running = new Map();
+  #timer;
+  #rootDir;
+
+  constructor({ rootDir }) {
+    this.#rootDir = rootDir;
+  }
+
+  onRunStart({ numTotalTestSuites }) {
+    this.#files = numTotalTestSuites;
+    this.#timer = setInterval(() => this.#stillRunning(), stillRunningMs);
+    this.#timer.unref();
+  }
+
+  onTestCaseStart({ path }, { fullName, startedAt }) {
+    this.#running.set(`${this.#short(path)}: ${fullName}`, startedAt ?? Date.now());
+  }
+
+  onTestCaseResult({ path }, { fullName }) {
+    this.#running.delete(`${this.#short(path)}: ${fullName}`);
+  }
+
+  onTestResult({ path }, { numPassingTests, numFailingTests, perfStats, failureMessage, testExecError }) {
+    this.#done += 1;
+    const failed = numFailingTests + (testExecError ? 1 : 0);
+    const counts = failed > 0 ? `${numPassingTests} passed, ${failed} FAILED` : `${numPassingTests} passed`;
+    console.error(`[${this.#done}/${this.#files}] ${this.#short(path)}: ${counts}, ${seconds(perfStats.runtime)}`);
+    if (failureMessage) console.error(failureMessage);
+  }
+
+  onRunComplete() {
+    clearInterval(this.#timer);
+    console.error(`${this.#done} files in ${seconds(Date.now() - this.#begun)}`);
+  }
+
+  /** A test that takes long is named each time; nothing is said of those that are over at once. */
+  #stillRunning() {
+    for (const [name, since] of this.#running) {
+      if (Date.now() - since >= stillRunningMs) console.error(`        ${name}: running for ${seconds(Date.now() - since)}`);
+    }
+  }
+
+  #short(path) {
+    return path.startsWith(`${this.#rootDir}/`) ? path.slice(this.#rootDir.length + 1) : path;
+  }
+}
