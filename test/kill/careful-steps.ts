@@ -12,6 +12,8 @@ import { urgent } from './priority.ts';
 export interface Onlooker {
   /** Resolves when the step is seen; or a later one, where it was over too soon to be seen. */
   reached(step: CarefulStep): Promise<void>;
+  /** Whether a later step has been seen, or the incident is over. */
+  isPast(step: CarefulStep): boolean;
   /** Of the incident, once there is one. */
   readonly incident: string | undefined;
   stop(): void;
@@ -88,6 +90,7 @@ export function watchSteps(live: LiveKcover, job: LiveJob, { course, broken, kep
         await sleep(10);
       }
     },
+    isPast: (step) => isOver || steps.slice(steps.indexOf(step) + 1).some((each) => isSo[each]()),
     stop: () => void (over = true),
   };
 }

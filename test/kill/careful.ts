@@ -17,7 +17,7 @@ import { clearPool, standBy } from './stand-by.ts';
 import { type Acted, type Kill, type Telling } from './story.ts';
 
 /** Its nodes are its own, so it needs no turn; what it kills the others must bear. */
-export async function actCarefully({ stage, plan, begun }: Telling, course: Course, nodeSelector: Selector): Promise<Acted> {
+export async function actCarefully({ stage, plan, begun, died }: Telling, course: Course, nodeSelector: Selector): Promise<Acted> {
   const { live } = stage;
   const { steps, workers, options, podsAfter } = courseOf(course);
   const kept = await surely('a pool', () => clearPool(live.world.api, nodeSelector, { keepsOne: steps.includes('taking stand-by nodes') }));
@@ -30,8 +30,8 @@ export async function actCarefully({ stage, plan, begun }: Telling, course: Cour
     await surely('all servers', () => allReady(stage));
     const job = await live.standing(created);
     begun(job);
-    const acted = await degradeAndKill({ stage, job, trainer, kept, kills: plan.kills }, course, () => stage.proxy?.setWeather(plan.weather ?? {}));
-    return { ...acted, job: { ...job, pods: podsAfter }, wrongEnd: () => wrongCourse(live, job, course), over: trainer.stop };
+    const acted = await degradeAndKill({ stage, job, trainer, kept, kills: plan.kills, died }, course, () => stage.proxy?.setWeather(plan.weather ?? {}));
+    return { ...acted, job: { ...job, pods: podsAfter }, wrongEnd: () => wrongCourse(live, job, course, plan.kills), over: trainer.stop };
   } catch (error) {
     trainer.stop();
     throw error;
@@ -45,9 +45,14 @@ interface Degrading {
   /** A node that takes no pods before it stands by. */
   readonly kept: string | undefined;
   readonly kills: readonly Kill[];
+  readonly died: Telling['died'];
 }
 
-async function degradeAndKill({ stage, job, trainer, kept, kills }: Degrading, course: Course, begin: () => void): Promise<Omit<Acted, 'job' | 'wrongEnd'>> {
+async function degradeAndKill(
+  { stage, job, trainer, kept, kills, died }: Degrading,
+  course: Course,
+  begin: () => void,
+): Promise<Omit<Acted, 'job' | 'wrongEnd'>> {
   const { live } = stage;
   const { steps, answer } = courseOf(course);
   const node = job.nodes.at(-1);
@@ -62,7 +67,11 @@ async function degradeAndKill({ stage, job, trainer, kept, kills }: Degrading, c
     const here = kills.filter((kill) => kill.step === step);
     // Who tells of the checkpoint, and of the proof, is the agent of rank 0.
     const tells = step === 'asking the processes' || step === 'waiting for a checkpoint' || step === 'dying gasp' || step === 'verifying';
-    const dying = here.map(({ victim, pauseMs }) => killAndStart(stage, processOf(stage, victim, (tells && trainer.node) || node), pauseMs));
+    const dying = here.map(({ victim, pauseMs }) =>
+      killAndStart(stage, processOf(stage, victim, (tells && trainer.node) || node), pauseMs, async () =>
+        died({ victim, step, seen: onlooker.isPast(step) ? 'after' : 'at' }),
+      ),
+    );
     if (step === 'waiting for a checkpoint') trainer.save();
     if (step === 'held for room' && kept !== undefined) await surely(`${kept} stands by`, () => standBy(live.world.api, kept));
     await Promise.all(dying);

@@ -19,7 +19,7 @@ import { createPriority } from './priority.ts';
 import { type Stage, victims } from './processes.ts';
 import { seeded } from './seeded.ts';
 import { busyControllers, weatherStorm } from './storm.ts';
-import { type Plan, tellStory, type Told } from './story.ts';
+import { type Kill, type Plan, tellStory, type Told } from './story.ts';
 import { takeTurns } from './turns.ts';
 
 type ProxiedStage = Stage & { readonly proxy: ApiProxy };
@@ -110,8 +110,9 @@ async function tellAll(stage: Stage, plans: readonly Plan[]): Promise<Told[]> {
   return all;
 }
 
-function lineOf(number: number, { plan, job, incidents, stops, tookMs, violations }: Told): string {
-  const kills = plan.kills.map(({ victim, step, pauseMs }) => `${victim} at ${step} for ${pauseMs} ms`).join(' + ');
+function lineOf(number: number, { plan, job, incidents, stops, tookMs, deaths, violations }: Told): string {
+  const seen = ({ victim, step }: Kill): string => deaths.find((death) => death.victim === victim && death.step === step)?.seen ?? 'not killed at';
+  const kills = plan.kills.map((kill) => `${kill.victim} ${seen(kill)} ${kill.step} for ${kill.pauseMs} ms`).join(' + ');
   const weather = Object.entries(plan.weather ?? {}).map(([fault, rate]) => `${fault} ${rate}`);
   const end = violations.length === 0 ? 'ok' : violations.map((sentence) => `\n      VIOLATION ${sentence}`).join('');
   return `${String(number).padStart(4)}  ${kills}; ${plan.tale}; API: ${weather.join(', ') || 'good'}; ${job}: incidents ${incidents}, stops ${stops}, ${formatDuration(tookMs)}  ${end}`;

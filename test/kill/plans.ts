@@ -1,7 +1,7 @@
 /** Which stories are told: random ones, the same for the same seed, or all of them. */
 
 import { type ApiFault, apiFaults, type ApiWeather } from '../../testbed/api-proxy.ts';
-import { courseNames, courseOf, isCourse } from './courses.ts';
+import { type Course, courseNames, courseOf, isCourse } from './courses.ts';
 import { type Victim, victims } from './processes.ts';
 import { steps } from './steps.ts';
 import type { Plan } from './story.ts';
@@ -44,11 +44,19 @@ export function planStories(count: number, draw: () => number): Plan[] {
 export const planMatrix = (among: readonly Victim[]): Plan[] =>
   among.flatMap((victim) => steps.map((step, index) => ({ kills: [{ victim, step, pauseMs: (index * 370) % 1000 }], tale: orders[index % 2] ?? orders[0] })));
 
+/** Every step of a sudden end once, each time with another process. */
+export const planSmoke = (): Plan[] => {
+  const alone = planMatrix(victims);
+  return steps.flatMap((step, index) => alone.find(({ kills: [kill] }) => kill?.step === step && kill.victim === victims[index % victims.length]) ?? []);
+};
+
+/** Every careful step once. The process that dies at the dying gasp is one that the trainer's words do not pass. */
+export const planCarefulSmoke = (among: readonly Victim[]): Plan[] => courseNames.map((tale, index) => carefulPlan(tale, among, index));
+
 /** Each of them once at each careful step, in good weather: several in one story, for these take long, and never two at the same step of one. */
-export const planCarefulMatrix = (among: readonly Victim[]): Plan[] =>
-  courseNames.flatMap((tale) =>
-    among.map((_, shift) => ({
-      tale,
-      kills: courseOf(tale).own.map((step, index) => ({ victim: among[(index + shift) % among.length] ?? 'worker', step, pauseMs: (index * 370) % 1000 })),
-    })),
-  );
+export const planCarefulMatrix = (among: readonly Victim[]): Plan[] => courseNames.flatMap((tale) => among.map((_, shift) => carefulPlan(tale, among, shift)));
+
+const carefulPlan = (tale: Course, among: readonly Victim[], shift: number): Plan => ({
+  tale,
+  kills: courseOf(tale).own.map((step, index) => ({ victim: among[(index + shift) % among.length] ?? 'worker', step, pauseMs: (index * 370) % 1000 })),
+});

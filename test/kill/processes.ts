@@ -50,15 +50,18 @@ export function processOf({ live, servers }: Stage, victim: Victim, node: Pick<S
 /** Nobody dies twice at once. */
 const turns = new WeakMap<Server, Turn>();
 
-/** Gone without a word, and back on the same ports and data. */
-export function killAndStart(stage: Stage, process: Server, pauseMs: number): Promise<void> {
+/** Gone without a word, and back on the same ports and data. `onDeath` is called when the process has ended. */
+export function killAndStart(stage: Stage, process: Server, pauseMs: number, onDeath: () => Promise<void> = async () => {}): Promise<void> {
   const turn = turns.get(process) ?? takeTurns();
   turns.set(process, turn);
-  return turn(() => dieAndReturn(stage, process, pauseMs));
+  return turn(() => dieAndReturn(stage, process, pauseMs, onDeath));
 }
 
-async function dieAndReturn({ live, servers, startedAlong = [] }: Stage, process: Server, pauseMs: number): Promise<void> {
+async function dieAndReturn({ live, servers, startedAlong = [] }: Stage, process: Server, pauseMs: number, onDeath: () => Promise<void>): Promise<void> {
+  // One that another story has just killed must be there before it can die here.
+  if (process.pid === undefined) await surely(`${process.name} runs`, () => process.start());
   await process.kill('SIGKILL');
+  await onDeath();
   await sleep(pauseMs);
   await process.start();
   if (process === servers.apiserver || process === servers.etcd) void syncPods(live.world.api);

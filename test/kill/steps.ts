@@ -20,39 +20,51 @@ export type Step = (typeof steps)[number];
 
 const withinMs = 120_000;
 
-/** Returns what resolves in the moment in which a step is seen; to be asked before anything breaks. */
-export async function lookout(live: LiveKcover, job: LiveJob, node: SimulatedNode): Promise<(step: Step) => Promise<void>> {
+export interface StepWatch {
+  /** Resolves in the moment in which a step is seen. */
+  reached(step: Step): Promise<void>;
+  /** Whether a later step has been seen, as far as the servers that are alive can tell. */
+  isPast(step: Step): Promise<boolean>;
+}
+
+/** To be asked before anything breaks. */
+export async function lookout(live: LiveKcover, job: LiveJob, node: SimulatedNode): Promise<StepWatch> {
   const { chronicle } = live;
   const first = new Set(job.first.map(({ metadata }) => metadata?.uid ?? ''));
   const before = { records: live.records(job).length, node: await live.markOf(nodeWorkflowId(node.name)) };
   const pods = () => chronicle.podsOf(job);
   const stopped = () => pods().some(({ uid, gone }) => first.has(uid) && gone !== undefined);
 
-  return async (step) => {
-    const seen = (isSo: () => boolean) => chronicle.seen(`${step} of ${job.name}`, withinMs, isSo);
-    const asked = (isSo: () => boolean | Promise<boolean>) => lookUntil(`${step} of ${job.name}`, isSo);
-    switch (step) {
-      case 'line written':
-        return;
-      case 'report accepted':
-        return asked(async () => (await live.markOf(nodeWorkflowId(node.name))) !== before.node);
-      case 'taint seen':
-        return seen(() => chronicle.isQuarantined(node.name));
-      case 'recovery exists':
-        return asked(() => hasChild(live, jobWorkflowId(job)));
-      case 'suspend seen':
-        // With two deaths the watch may have been away while it was suspended.
-        return seen(() => chronicle.isSuspended(job) || stopped());
-      case 'old pods gone':
-        return seen(() => pods().every(({ uid, gone }) => !first.has(uid) || gone !== undefined));
-      case 'resume seen':
-        await seen(() => chronicle.isSuspended(job) || stopped());
-        return seen(() => !chronicle.isSuspended(job));
-      case 'new pods running':
-        return seen(() => pods().filter(({ uid, ready }) => ready && !first.has(uid)).length === job.pods);
-      case 'record written':
-        return asked(() => live.records(job).length > before.records);
-    }
+  // With two deaths the watch may have been away while it was suspended.
+  const wasSuspended = () => chronicle.isSuspended(job) || stopped();
+  /** Seen in the moment in which the watch brings them. */
+  const watched = {
+    'taint seen': () => chronicle.isQuarantined(node.name),
+    'suspend seen': wasSuspended,
+    'old pods gone': () => pods().every(({ uid, gone }) => !first.has(uid) || gone !== undefined),
+    'resume seen': () => wasSuspended() && !chronicle.isSuspended(job),
+    'new pods running': () => pods().filter(({ uid, ready }) => ready && !first.has(uid)).length === job.pods,
+  } as const;
+  const asked = {
+    'line written': () => true,
+    'report accepted': async () => (await live.markOf(nodeWorkflowId(node.name))) !== before.node,
+    'recovery exists': () => hasChild(live, jobWorkflowId(job)),
+    'record written': () => live.records(job).length > before.records,
+  } as const;
+  const looks: Readonly<Record<Step, () => boolean | Promise<boolean>>> = { ...watched, ...asked };
+  const isWatched = (step: Step): step is keyof typeof watched => Object.hasOwn(watched, step);
+
+  return {
+    async reached(step) {
+      if (!isWatched(step)) return lookUntil(`${step} of ${job.name}`, asked[step]);
+      if (step === 'resume seen') await chronicle.seen(`suspend of ${job.name}`, withinMs, wasSuspended);
+      return chronicle.seen(`${step} of ${job.name}`, withinMs, watched[step]);
+    },
+    async isPast(step) {
+      const later = steps.slice(steps.indexOf(step) + 1);
+      const seen = await Promise.all(later.map((each) => Promise.resolve(looks[each]()).catch(() => false)));
+      return seen.includes(true);
+    },
   };
 }
 

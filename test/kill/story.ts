@@ -21,6 +21,12 @@ export interface Kill {
   readonly pauseMs: number;
 }
 
+/** A process that was killed when its step had been seen. */
+export interface Death extends Omit<Kill, 'pauseMs'> {
+  /** `after`: a later step had been seen too when the process had ended. */
+  readonly seen: 'at' | 'after';
+}
+
 export interface Plan {
   /** At steps of the tale; those of one step are of different processes. */
   readonly kills: readonly Kill[];
@@ -36,6 +42,8 @@ export interface Told {
   readonly incidents: number;
   readonly stops: number;
   readonly tookMs: number;
+  /** One for each kill of the plan, unless the story failed before. */
+  readonly deaths: readonly Death[];
   /** Sentences; empty when all is well. */
   readonly violations: readonly string[];
 }
@@ -60,6 +68,8 @@ export interface Telling {
   readonly turn: Turn;
   /** To be called as soon as there is something to put back. */
   readonly begun: (job: LiveJob) => void;
+  /** To be called when a process has been killed. */
+  readonly died: (death: Death) => void;
 }
 
 const settledWithinMs = 240_000;
@@ -67,21 +77,22 @@ const settledWithinMs = 240_000;
 /** Tells the story of a new job, judges it, and puts everything back. Never rejects. */
 export function tellStory(stage: Stage, plan: Plan, turn: Turn): Promise<Told> {
   const { tale } = plan;
-  if (!isCourse(tale)) return tell(stage, plan, (begun) => actSuddenly({ stage, plan, turn, begun }, tale));
-  return stage.pools.lend((selector) => tell(stage, plan, (begun) => actCarefully({ stage, plan, turn, begun }, tale, selector)));
+  if (!isCourse(tale)) return tell(stage, plan, (told) => actSuddenly({ stage, plan, turn, ...told }, tale));
+  return stage.pools.lend((selector) => tell(stage, plan, (told) => actCarefully({ stage, plan, turn, ...told }, tale, selector)));
 }
 
-async function tell({ live }: Stage, plan: Plan, act: (begun: Telling['begun']) => Promise<Acted>): Promise<Told> {
+async function tell({ live }: Stage, plan: Plan, act: (told: Pick<Telling, 'begun' | 'died'>) => Promise<Acted>): Promise<Told> {
   const began = Date.now();
   let job: LiveJob | undefined;
   let over: Acted['over'];
+  const deaths: Death[] = [];
   const told = (sentences: readonly string[]): Told => {
     const records = job ? live.records(job) : [];
     const stops = records.reduce((sum, record) => sum + record.stops.length, 0);
-    return { plan, job: job?.name ?? 'none', incidents: records.length, stops, tookMs: Date.now() - began, violations: sentences };
+    return { plan, job: job?.name ?? 'none', incidents: records.length, stops, tookMs: Date.now() - began, deaths, violations: sentences };
   };
   const judge = async (): Promise<string[]> => {
-    const acted = await act((begun) => void (job = begun));
+    const acted = await act({ begun: (one) => void (job = one), died: (death) => void deaths.push(death) });
     over = acted.over;
     return await judgeEnd(live, acted);
   };

@@ -5,16 +5,16 @@ import { breakGpu, failContainer } from '../../testbed/failures.ts';
 import type { SimulatedNode } from '../../testbed/nodes.ts';
 import { type LiveJob, type LiveKcover, xid79 } from '../support/live-kcover.ts';
 import { newJob } from './new-job.ts';
-import { allReady, killAndStart, processOf, type Stage, surely } from './processes.ts';
+import { allReady, killAndStart, processOf, surely } from './processes.ts';
 import { quarantinesOf } from './quarantines.ts';
 import { lookout, type Step } from './steps.ts';
-import { type Acted, type Plan, type Telling } from './story.ts';
+import { type Acted, type Telling } from './story.ts';
 
 export const orders = ['Xid before the pod failure', 'Xid after the pod failure'] as const;
 export type Order = (typeof orders)[number];
 
 /** Another story may break a node of this one just before: one breaks and kills at a time. */
-export async function actSuddenly({ stage, plan, turn, begun }: Telling, order: Order): Promise<Acted> {
+export async function actSuddenly({ stage, plan, turn, begun, died }: Telling, order: Order): Promise<Acted> {
   const { live, common } = stage;
   const created = await newJob(live, common ? { nodeSelector: common } : {});
   begun(created);
@@ -22,24 +22,26 @@ export async function actSuddenly({ stage, plan, turn, begun }: Telling, order: 
     await surely('all servers', () => allReady(stage));
     const job = await live.standing(created);
     begun(job);
-    return breakAndKill(stage, job, plan, order);
+    return breakAndKill({ stage, plan, died }, job, order);
   });
 }
 
-async function breakAndKill(stage: Stage, job: LiveJob, { kills, weather }: Plan, order: Order): Promise<Acted> {
+async function breakAndKill({ stage, plan, died }: Pick<Telling, 'stage' | 'plan' | 'died'>, job: LiveJob, order: Order): Promise<Acted> {
   const { live, proxy } = stage;
+  const { kills, weather } = plan;
   const node = job.nodes.at(-1);
   if (!node) throw new Error(`${job.name} runs nowhere`);
   const before = { incidents: live.records(job).length, quarantines: quarantinesOf(live, node.name) };
-  const reached = await lookout(live, job, node);
+  const watch = await lookout(live, job, node);
   proxy?.setWeather(weather ?? {});
-  const seen = kills.map(({ step }) => reached(step as Step));
+  const seen = kills.map(({ step }) => watch.reached(step as Step));
   for (const each of seen) each.catch(() => undefined);
   await breakDown(live, job, node, order);
   await Promise.all(
-    kills.map(async ({ victim, pauseMs }, index) => {
+    kills.map(async ({ victim, step, pauseMs }, index) => {
       await seen[index];
-      await killAndStart(stage, processOf(stage, victim, node), pauseMs);
+      const onDeath = async () => died({ victim, step, seen: (await watch.isPast(step as Step)) ? 'after' : 'at' });
+      await killAndStart(stage, processOf(stage, victim, node), pauseMs, onDeath);
     }),
   );
   return { job, node: node.name, incidents: before.incidents + 1, quarantines: before.quarantines + 1, wrongEnd: () => wrongEnd(live, job) };

@@ -1,0 +1,120 @@
+import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
+import { wishAnnotations } from '../../contract/job-wishes.ts';
+import { attachWorld } from '../../testbed/attach.ts';
+import { breakGpu, failContainer } from '../../testbed/failures.ts';
+import { podsOf } from '../../testbed/jobs.ts';
+import { awaitProgress, shortReports } from '../../testbed/trainer.ts';
+import { until } from '../../testbed/until.ts';
+import { type CarefulTrainer, trainCarefully } from '../kill/careful-trainer.ts';
+import { degrading } from '../kill/courses.ts';
+import { violations } from '../support/invariants.ts';
+import { type LiveJob, LiveKcover, quick } from '../support/live-kcover.ts';
+import { testServers } from '../support/rig.ts';
+
+let live: LiveKcover;
+const trainers: CarefulTrainer[] = [];
+
+/** Proof that does not come is given up after seconds. */
+const workerSettings = {
+  ...quick,
+  recovery: { ...quick.recovery, levels: { process: '30s', pod: '30s' }, verify: { first: '10s', stall: '10s', most: '2m' } },
+};
+
+beforeAll(async () => {
+  const { workflowBundle } = testServers();
+  live = await LiveKcover.start(attachWorld(process.env['KCOVER_TEST_WORLD'] ?? ''), { workflowBundle, ...shortReports, workerSettings });
+});
+afterEach(async () => {
+  for (const trainer of trainers.splice(0)) trainer.stop();
+  await live?.clear();
+}, 120_000);
+afterAll(() => live?.close(), 120_000);
+
+/** Trains until the test is over; resolves when the job says how far it is. */
+async function trains(job: LiveJob, { savesAtEnd = false } = {}): Promise<CarefulTrainer> {
+  const trainer = trainCarefully(live, job, { savesAtEnd });
+  trainers.push(trainer);
+  await awaitProgress(live.world.api, job, ({ pace }) => pace?.stepsPerCheckpoint !== undefined);
+  return trainer;
+}
+
+/** The container of its last pod dies, and its kubelet starts it again. */
+async function crash(job: LiveJob): Promise<void> {
+  const pod = (await podsOf(live.world.api, job)).at(-1);
+  if (!pod) throw new Error(`${job.name} has no pod`);
+  await failContainer(live.world.api, pod, { exitCode: 1, restart: true });
+}
+
+const uids = async (job: LiveJob): Promise<string[]> => (await podsOf(live.world.api, job)).map(({ metadata }) => metadata?.uid ?? '');
+
+describe('a job whose processes can go on by themselves', () => {
+  it('is recovered without a stop when they do', async () => {
+    const job = await live.pytorch({ annotations: { [wishAnnotations.level]: 'process' } });
+    await trains(job);
+    const before = await uids(job);
+    await crash(job);
+    const [record] = await live.settled(job);
+    expect(record).toMatchObject({ outcome: 'recovered', stops: [] });
+    expect(record?.timeline.filter(({ what }) => what === 'asked the processes')).toHaveLength(1);
+    expect(await uids(job)).toEqual(before);
+  });
+});
+
+describe('a job that has its broken pod restarted alone', () => {
+  it('is restarted as a whole when that does not bring training back in time', async () => {
+    const job = await live.pytorch({ annotations: { [wishAnnotations.level]: 'pod' } });
+    const trainer = await trains(job);
+    const first = await uids(job);
+    trainer.standStill();
+    await crash(job);
+    await until(`the broken pod of ${job.name} is another`, 120_000, async () => {
+      const now = await uids(job);
+      return now.length === 2 && now[0] === first[0] && now[1] !== first[1] ? { found: true } : { missing: String(now) };
+    });
+    // The attempt with the new pod stands still too; only one with a new first pod trains.
+    trainer.standStill();
+    const [record] = await live.settled(job, { withinMs: 240_000 });
+    expect(record?.stops.map(({ by, pods }) => [by, pods.length])).toEqual([
+      ['pods', 1],
+      ['suspend', 2],
+    ]);
+    expect(record?.outcome).toBe('recovered');
+    expect(violations(await live.facts(job))).toEqual([]);
+  });
+});
+
+describe('a job that saves when it is told to end', () => {
+  it('has its final checkpoint awaited, and goes on from it', async () => {
+    const job = await live.pytorch({ annotations: { [wishAnnotations.checkpoint]: 'dying-gasp' }, terminationSeconds: 8 });
+    await trains(job, { savesAtEnd: true });
+    const node = job.nodes.at(-1);
+    if (!node) throw new Error(`${job.name} runs nowhere`);
+    await breakGpu(node, degrading);
+    const [record] = await live.settled(job);
+    expect(record).toMatchObject({ outcome: 'recovered', checkpoints: [{ kind: 'saved', attempt: 1 }], stops: [{ by: 'suspend' }] });
+    const { before, after } = record?.progress ?? {};
+    expect(after?.step).toBeGreaterThan(before?.step ?? Infinity);
+  });
+});
+
+describe('a job whose own code fails again', () => {
+  it('is refused when it has used up what it may, and untouched until a person asks', async () => {
+    const job = await live.pytorch({ annotations: { [wishAnnotations.retries]: '1' } });
+    await crash(job);
+    expect(await live.settled(job)).toMatchObject([{ outcome: 'restarted' }]);
+    const second = await uids(job);
+    const since = new Date();
+    await crash(job);
+    await until(`${job.name} refused`, 60_000, async () => {
+      const { phase, because } = await live.status(job);
+      return phase === 'refused' && because.includes('ended with exit code 1') ? { found: because } : { missing: `${phase}: ${because}` };
+    });
+    const { stdout } = await live.say('status', `pytorchjob/${job.name}`, '-n', job.namespace);
+    expect(stdout).toContain('refused');
+    expect(await uids(job)).toEqual(second);
+    expect((await live.writes(since)).filter(({ namespace }) => namespace === job.namespace)).toEqual([]);
+    expect((await live.say('recover', `pytorchjob/${job.name}`, '-n', job.namespace, '--reason', 'the bug is found')).code).toBe(0);
+    const records = await live.settled(job, { incidents: 2 });
+    expect(records[1]).toMatchObject({ outcome: 'restarted', stops: [{ by: 'suspend' }] });
+  });
+});
