@@ -13,19 +13,30 @@ export interface SimulatedNode {
   readonly hostRoot: string;
 }
 
+/**
+ * How nodes are called: as EKS calls them, or short for a demo. Long names are the default because they are what clusters have, and what
+ * limits of size meet first.
+ */
+export const nodeNames = {
+  cloud: (index: number): string => `ip-10-123-${Math.floor(index / 100)}-${100 + (index % 100)}.us-west-2.compute.internal`,
+  short: (index: number): string => `gpu-${index}`,
+} as const satisfies Record<string, (index: number) => string>;
+export type NodeNames = keyof typeof nodeNames;
+
 export interface NodesOptions {
   readonly directory: string;
   readonly count: number;
   readonly gpus: number;
+  readonly names: NodeNames;
 }
 
 /** Files of a node, relative to its root. */
 export const kernelLog = join('dev', 'kmsg');
 export const bootIdFile = join('proc', 'sys', 'kernel', 'random', 'boot_id');
 
-/** Creates nodes gpu-0, gpu-1, ... and waits until all of them are Ready. */
-export async function createNodes(api: Api, { directory, count, gpus }: NodesOptions): Promise<SimulatedNode[]> {
-  const nodes = await Promise.all(Array.from({ length: count }, (_, index) => createNode(api, directory, `gpu-${index}`, gpus)));
+/** Creates the nodes and waits until all of them are Ready. */
+export async function createNodes(api: Api, { directory, count, gpus, names }: NodesOptions): Promise<SimulatedNode[]> {
+  const nodes = await Promise.all(Array.from({ length: count }, (_, index) => createNode(api, directory, nodeNames[names](index), gpus)));
   await until(`${count} nodes Ready`, 60_000, async () => {
     const { items } = await api.core.listNode();
     const waiting = items.filter((node) => !isReady(node)).map((node) => node.metadata?.name);

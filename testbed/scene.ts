@@ -27,7 +27,7 @@ const llm = (options: Omit<PytorchJobOptions, 'name'>): KubeflowJobManifest =>
 
 async function setUp(options: SceneOptions, manifest: KubeflowJobManifest, begun: (api: World['api'], job: RunningJob) => Promise<unknown>): Promise<Scene> {
   const { tell } = options;
-  const world = await startWorld({ ...options, onProgress: tell });
+  const world = await startWorld({ ...options, nodeNames: 'short', onProgress: tell });
   stopOnSignals(world);
   try {
     tell(`Temporal and Kubernetes run, with ${world.nodes.length} simulated GPU nodes; starting kcover`);

@@ -3,7 +3,7 @@ import { connect, type Api } from './api.ts';
 import { installDefinitions, installTrainingOperator } from './definitions.ts';
 import { endOf, stopOnSignals } from './ending.ts';
 import { type ApiAddress, writeKubeconfig } from './kubeconfig.ts';
-import { createNodes, type SimulatedNode } from './nodes.ts';
+import { createNodes, type NodeNames, type SimulatedNode } from './nodes.ts';
 import { obtainPrograms, type Programs } from './parts/programs.ts';
 import { createRunDirectory, sweep } from './run-directory.ts';
 import { apiserver, apiserverCertificate, auditLogOf } from './servers/apiserver.ts';
@@ -27,6 +27,8 @@ export interface WorldOptions {
    */
   readonly patientWithNodes?: boolean;
   readonly gpusPerNode?: number;
+  /** `cloud` unless told. */
+  readonly nodeNames?: NodeNames;
   readonly onProgress?: (line: string) => void;
   /** Added to the values that every world sets (servers/temporal.ts), or in their place. */
   readonly temporalDynamicConfig?: Readonly<Record<string, unknown>>;
@@ -129,7 +131,7 @@ async function build(options: WorldOptions, programs: Programs, directory: strin
   const admin = { server, token: credentials.tokens.admin };
   const installing = installTrainingOperator(api, { ...admin, definitions: programs.customResourceDefinitions });
   const [nodes] = await Promise.all([
-    createNodes(api, { directory, count: options.nodes, gpus: options.gpusPerNode ?? 8 }),
+    createNodes(api, { directory, count: options.nodes, gpus: options.gpusPerNode ?? 8, names: options.nodeNames ?? 'cloud' }),
     installing.then(() => servers.trainingOperator.start()),
     installDefinitions(api, { ...admin, definitions: programs.setDefinitions }),
     ...[servers.controllerManager, servers.scheduler, servers.kwok].map((each) => each.start()),

@@ -1,16 +1,25 @@
 /** What a careful recovery must have done, beside what must hold after any incident. */
 
-import type { LiveJob, LiveKcover } from '../support/live-kcover.ts';
+import type { LiveJob } from '../support/live-kcover.ts';
 import { type CarefulStep, type Course, courseOf } from './courses.ts';
-import type { Victim } from './processes.ts';
-import type { Kill } from './story.ts';
+import type { Absence, Stage } from './processes.ts';
 
-/** What a trainer's last words pass on their way to the job, or what they are read from. Who comes after the pods had gone cannot know whose they are. */
-const relays: readonly Victim[] = ['controller', 'agent', 'API server', 'etcd'];
+/** A controller leads again so long after it is ready, at the latest: the Lease of the one that was killed has to run out. */
+const leadsAfterMs = 10_000;
+
+/** The final checkpoint reaches its job through all processes but these. */
+const isRelay = ({ process }: Absence): boolean => !/^(worker|temporal)/.test(process);
+
+/**
+ * Whether a process was away that the word of a final checkpoint passes, while the pods were ending: a controller that leads only after
+ * they have gone cannot tell whose word it is. `goneAt`: when the last of them had gone, ms.
+ */
+const wasCutOff = (absences: readonly Absence[], goneAt: number, terminationMs: number): boolean =>
+  absences.some((each) => isRelay(each) && each.from < goneAt + terminationMs && (each.until ?? Infinity) + leadsAfterMs > goneAt - terminationMs);
 
 /** A sentence each; empty when all is well. */
-export function wrongCourse(live: LiveKcover, job: LiveJob, course: Course, kills: readonly Kill[]): string[] {
-  const { steps, podsAfter } = courseOf(course);
+export function wrongCourse({ live, absences }: Stage, job: LiveJob, course: Course): string[] {
+  const { steps, podsAfter, options } = courseOf(course);
   const records = live.records(job);
   const [first] = records;
   if (!first) return ['there is no record'];
@@ -19,8 +28,7 @@ export function wrongCourse(live: LiveKcover, job: LiveJob, course: Course, kill
   const savings = has('waiting for a checkpoint') || has('dying gasp') ? 1 : 0;
   const asked = timeline.filter(({ what }) => what === 'asked the processes').length;
   const kinds = capacity.map(({ kind }) => kind);
-  const [gasp, at] = [steps.indexOf('dying gasp'), ({ step }: Kill) => steps.indexOf(step as CarefulStep)];
-  const relayDied = kills.some((kill) => relays.includes(kill.victim) && at(kill) <= gasp);
+  const isCutOff = has('dying gasp') && wasCutOff(absences, Date.parse(stops[0]?.at ?? ''), (options.terminationSeconds ?? 0) * 1000);
   const wrong = (isSo: boolean, sentence: string): string[] => (isSo ? [sentence] : []);
   return [
     // One that met a new fault leaves the proof to the next.
@@ -35,8 +43,8 @@ export function wrongCourse(live: LiveKcover, job: LiveJob, course: Course, kill
     ...wrong(asked !== (has('asking the processes') ? 1 : 0), `its processes were asked ${asked} times`),
     ...wrong(checkpoints.length !== savings, `${checkpoints.length} checkpoints`),
     ...wrong(
-      checkpoints.some(({ kind }) => kind !== 'saved' && !(relayDied && kind === 'missed')),
-      `checkpoints: ${JSON.stringify(checkpoints)}`,
+      checkpoints.some(({ kind }) => kind !== 'saved' && !(isCutOff && kind === 'missed')),
+      `checkpoints: ${JSON.stringify(checkpoints)}; away: ${JSON.stringify(absences)}`,
     ),
     ...wrong(capacity.length === 0, 'nobody looked for room'),
     ...wrong(has('held for room') && !kinds.includes('hold'), `was not held for room: ${kinds.join(', ')}`),

@@ -31,7 +31,7 @@ export async function actCarefully({ stage, plan, begun, died }: Telling, course
     const job = await live.standing(created);
     begun(job);
     const acted = await degradeAndKill({ stage, job, trainer, kept, kills: plan.kills, died }, course, () => stage.proxy?.setWeather(plan.weather ?? {}));
-    return { ...acted, job: { ...job, pods: podsAfter }, wrongEnd: () => wrongCourse(live, job, course, plan.kills), over: trainer.stop };
+    return { ...acted, job: { ...job, pods: podsAfter }, wrongEnd: () => wrongCourse(stage, job, course), over: trainer.stop };
   } catch (error) {
     trainer.stop();
     throw error;

@@ -74,7 +74,7 @@ async function setStage({ directory, kubernetes, servers, api, nodes }: World): 
   const pools = await openPools(api, [nodes.slice(-pooled)]);
   const common = await poolOf(api, 'common', nodes.slice(0, -pooled));
   const live = await LiveKcover.start(world, { through: proxy, ...settings, controllerSettings });
-  return { live, servers, startedAlong: [servers.kwok], proxy, pools, common };
+  return { live, servers, startedAlong: [servers.kwok], proxy, pools, common, absences: [] };
 }
 
 /** How much was done to a job that needed nothing. */

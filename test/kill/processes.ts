@@ -31,6 +31,16 @@ export interface Stage {
   /** Where careful stories are told, and, if these are not all nodes, where the others are. */
   readonly pools: Pools;
   readonly common?: Selector;
+  /** Of all stories: what one kills, the others must bear. */
+  readonly absences: Absence[];
+}
+
+/** How long a process was not there, times in ms. */
+export interface Absence {
+  readonly process: string;
+  readonly from: number;
+  /** Missing until it is ready again. */
+  until?: number;
 }
 
 export function processOf({ live, servers }: Stage, victim: Victim, node: Pick<SimulatedNode, 'name'>): Server {
@@ -57,13 +67,21 @@ export function killAndStart(stage: Stage, process: Server, pauseMs: number, onD
   return turn(() => dieAndReturn(stage, process, pauseMs, onDeath));
 }
 
-async function dieAndReturn({ live, servers, startedAlong = [] }: Stage, process: Server, pauseMs: number, onDeath: () => Promise<void>): Promise<void> {
+async function dieAndReturn(
+  { live, servers, startedAlong = [], absences }: Stage,
+  process: Server,
+  pauseMs: number,
+  onDeath: () => Promise<void>,
+): Promise<void> {
   // One that another story has just killed must be there before it can die here.
   if (process.pid === undefined) await surely(`${process.name} runs`, () => process.start());
+  const absence: Absence = { process: process.name, from: Date.now() };
+  absences.push(absence);
   await process.kill('SIGKILL');
   await onDeath();
   await sleep(pauseMs);
   await process.start();
+  absence.until = Date.now();
   if (process === servers.apiserver || process === servers.etcd) void syncPods(live.world.api);
   if (process !== servers.apiserver) return;
   await Promise.all(
