@@ -3,20 +3,24 @@
 import type { V1ContainerStateTerminated, V1ContainerStatus, V1Pod } from '@kubernetes/client-node';
 import { type Fault, faultLimits } from '../contract/faults.ts';
 import { preflightContainer } from '../contract/preflight.ts';
+import type { JobKindEntry } from './job-kinds/index.ts';
 import { isPreflightPod } from './preflight-pods.ts';
 import { timeOf, timeOrEpoch } from './time.ts';
 
 /**
  * Every failure that the status still shows; the same death has the same id in `state` and `lastState`.
- * A pod that is being deleted fails because somebody wants it to: it has none. A preflight that finds something wrong exits with an error:
- * that is said by its report, and is no failure; one that was killed, or could not be run, is.
+ * A pod that is being deleted fails because somebody wants it to, and one that succeeded did not fail: they have none. A preflight that finds
+ * something wrong exits with an error: that is said by its report, and is no failure; one that was killed, or could not be run, is.
  */
-export function podFailures(pod: V1Pod): Fault[] {
-  if (pod.metadata?.deletionTimestamp !== undefined) return [];
+export function podFailures(pod: V1Pod, { isRank }: Pick<JobKindEntry, 'isRank'>): Fault[] {
   const { status } = pod;
+  if (pod.metadata?.deletionTimestamp !== undefined || status?.phase === 'Succeeded') return [];
+  const failed = status?.phase === 'Failed';
   const deaths = [
-    ...(status?.initContainerStatuses ?? []).flatMap((container) => containerDeaths(pod, container, true)),
-    ...(status?.containerStatuses ?? []).flatMap((container) => containerDeaths(pod, container, false)),
+    ...(status?.initContainerStatuses ?? [])
+      .filter((container) => isPreflight(pod, container.name) || (failed && !isSidecar(pod, container.name) && hasFailed(container)))
+      .flatMap((container) => containerDeaths(pod, container, true)),
+    ...(status?.containerStatuses ?? []).filter(({ name }) => failed || isRank(pod, name)).flatMap((container) => containerDeaths(pod, container, false)),
   ];
   const others = [...disruption(pod), ...eviction(pod)];
   const faults = [...deaths, ...others];
@@ -27,16 +31,32 @@ export function podFailures(pod: V1Pod): Fault[] {
 
 const unique = (faults: readonly Fault[]): Fault[] => [...new Map(faults.map((fault) => [fault.id, fault])).values()];
 
+/**
+ * An init container that fails is started again by the kubelet until it succeeds: only where the pod fails with it is the rank lost. One that the
+ * training operator adds to the workers of a PyTorchJob, `init-pytorch`, fails for as long as the master does not run.
+ */
+const isPreflight = (pod: V1Pod, name: string): boolean => name === preflightContainer && isPreflightPod(pod);
+
+const hasFailed = ({ state }: V1ContainerStatus): boolean => (state?.terminated?.exitCode ?? 0) !== 0;
+
+/** A native sidecar is started again beside the others whatever it exits with, and its end never decides about the pod. */
+const isSidecar = ({ spec }: V1Pod, name: string): boolean =>
+  (spec?.initContainers ?? []).some((container) => container.name === name && container.restartPolicy === 'Always');
+
 function containerDeaths(pod: V1Pod, container: V1ContainerStatus, init: boolean): Fault[] {
   const reports = init ? isReport(pod, container) : () => false;
   return endsOf(container)
-    .filter((end) => end.exitCode !== 0 || end.reason === 'OOMKilled')
+    .filter((end) => isDeath(pod, end))
     .filter((end) => !reports(end))
     .map((end) => death(pod, container, end, init));
 }
 
 const endsOf = (container: V1ContainerStatus): V1ContainerStateTerminated[] =>
   [container.lastState?.terminated, container.state?.terminated].filter((end) => end !== undefined && end !== null);
+
+/** One that ended with 0 has succeeded, also where memory ran out in one of its processes; but with policy Always it is started again. */
+const isDeath = ({ spec }: V1Pod, { exitCode, reason }: V1ContainerStateTerminated): boolean =>
+  exitCode !== 0 || (reason === 'OOMKilled' && spec?.restartPolicy === 'Always');
 
 /** Shells and runtimes tell with higher codes that a command could not be run, was not found, or that a signal ended it. */
 const lastOwnCode = 125;
@@ -45,7 +65,7 @@ const lastOwnCode = 125;
 const isReport =
   (pod: V1Pod, { name }: V1ContainerStatus) =>
   ({ exitCode, signal, reason = 'Error' }: V1ContainerStateTerminated): boolean =>
-    name === preflightContainer && isPreflightPod(pod) && exitCode >= 1 && exitCode <= lastOwnCode && !signal && deathCode(reason, true) === 'pod/init-exit';
+    isPreflight(pod, name) && exitCode >= 1 && exitCode <= lastOwnCode && !signal && deathCode(reason, true) === 'pod/init-exit';
 
 function death(pod: V1Pod, container: V1ContainerStatus, end: V1ContainerStateTerminated, init: boolean): Fault {
   const reason = end.reason ?? 'Error';

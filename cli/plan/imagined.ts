@@ -6,6 +6,7 @@ import { type Fault, nodeNotReady, preflightFaults, trainingHangs } from '../../
 import type { AttemptPod, JobRef } from '../../contract/jobs.ts';
 import { lookUp } from '../../faults/catalogue.ts';
 import { kernelFault } from '../../faults/from-kernel.ts';
+import { jobKinds } from '../../kube/job-kinds/index.ts';
 import { podFailures } from '../../kube/pod-failures.ts';
 
 /** What was typed, and what it is about. */
@@ -66,7 +67,7 @@ const podStatuses: Readonly<Record<string, V1PodStatus>> = {
   'pod/exit': { containerStatuses: ended('Error', 1) },
   'pod/oom-killed': { containerStatuses: ended('OOMKilled', 137) },
   'pod/cannot-run': { containerStatuses: ended('StartError', 128) },
-  'pod/init-exit': { initContainerStatuses: ended('Error', 1) },
+  'pod/init-exit': { phase: 'Failed', initContainerStatuses: ended('Error', 1) },
   'pod/evicted': { phase: 'Failed', reason: 'Evicted' },
   'pod/disruption': { conditions: [{ type: 'DisruptionTarget', status: 'True', reason: 'PreemptionByScheduler' }] },
   'pod/failed': { phase: 'Failed', reason: 'NodeLost' },
@@ -79,7 +80,8 @@ function onPod(wanted: Imagining, status: V1PodStatus): Fault {
     throw new KcoverError('usage', which, { try: `--pod ${wanted.pods[0]?.name ?? 'NAME'}` });
   }
   const metadata = { name: pod.name, uid: pod.uid, creationTimestamp: new Date(wanted.at) };
-  const [fault] = podFailures({ metadata, spec: { containers: [], ...(pod.node !== undefined && { nodeName: pod.node }) }, status });
+  const spec = { containers: [], ...(pod.node !== undefined && { nodeName: pod.node }) };
+  const [fault] = podFailures({ metadata, spec, status }, jobKinds[wanted.job.kind]);
   if (fault?.code !== wanted.code) throw new Error(`${wanted.code} was imagined as ${fault?.code ?? 'nothing'}`);
   return { ...fault, seenAt: wanted.at };
 }

@@ -144,5 +144,5 @@ export function watchPods(options: PodsOptions): PodsWatch {
 
 function seenOf(pod: Pod, entry: JobKindEntry): PodSeen {
   const succeededAs = pod.status?.phase === 'Succeeded' ? entry.roleOf(pod.metadata?.labels ?? {}) : undefined;
-  return { uid: pod.metadata?.uid ?? '', failures: podFailures(pod), ...(succeededAs && { succeededAs }) };
+  return { uid: pod.metadata?.uid ?? '', failures: podFailures(pod, entry), ...(succeededAs && { succeededAs }) };
 }

@@ -4,6 +4,7 @@ import type { KubernetesObject, V1PodTemplateSpec } from '@kubernetes/client-nod
 import type { JobView } from '../../contract/jobs.ts';
 import type { JobSizes, Labels } from '../../contract/placement.ts';
 import type { JobKindEntry, JobRole, QuarantineTaint } from './entry.ts';
+import { asksForAccelerators } from './rank-containers.ts';
 import { type Condition, finishedBy, isRestartPolicy, queueOf, viewOf } from './view.ts';
 
 interface BatchJob extends KubernetesObject {
@@ -79,6 +80,7 @@ export const batchJob: JobKindEntry = {
   suspend: (suspended) => ({ suspend: suspended }),
   isSuspended,
   keepsEndedPods: true,
+  isRank: asksForAccelerators,
   roleOf: () => undefined,
   succeedsWith: () => undefined,
   roles,

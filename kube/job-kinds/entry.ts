@@ -3,6 +3,7 @@
 import type { KubernetesObject, V1Pod, V1PodTemplateSpec } from '@kubernetes/client-node';
 import type { JobKind, JobRef, JobView, PodRole, RestartPolicy, StopMethod } from '../../contract/jobs.ts';
 import type { JobSizes, Labels } from '../../contract/placement.ts';
+import type { IsRank } from './rank-containers.ts';
 
 /** The taint of a quarantine, as settings have it. */
 export interface QuarantineTaint {
@@ -32,6 +33,8 @@ export interface JobKindEntry {
   readonly isSuspended: (object: KubernetesObject) => boolean;
   /** Whether its controller leaves pods that ended in place when it stops: they are no part of an attempt then. */
   readonly keepsEndedPods: boolean;
+  /** Whose end in a running pod is a failed rank. In a pod that has failed every container counts, in one that has succeeded none. */
+  readonly isRank: IsRank;
   /** Which pod of its job carries these labels; undefined where the kind has no roles. */
   readonly roleOf: (labels: Readonly<Record<string, string>>) => PodRole | undefined;
   /** Whose success is the job's success; without a number, any one of the role. Undefined: all have to succeed. */

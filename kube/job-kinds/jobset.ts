@@ -4,6 +4,7 @@ import type { KubernetesObject, V1JobSpec, V1Pod } from '@kubernetes/client-node
 import type { JobRef, JobView } from '../../contract/jobs.ts';
 import type { Labels } from '../../contract/placement.ts';
 import type { JobKindEntry, JobRole, QuarantineTaint } from './entry.ts';
+import { asksForAccelerators } from './rank-containers.ts';
 import { type Condition, finishedBy, isRestartPolicy, queueOf, viewOf } from './view.ts';
 
 const label = (name: string): string => `jobset.sigs.k8s.io/${name}`;
@@ -102,6 +103,7 @@ export const jobSet: JobKindEntry = {
   suspend: (suspended) => ({ suspend: suspended }),
   isSuspended,
   keepsEndedPods: true,
+  isRank: asksForAccelerators,
   roleOf: (labels) => roleIn(labels[label('replicatedjob-name')]),
   succeedsWith: () => undefined,
   roles,

@@ -5,6 +5,7 @@ import type { Labels } from '../../contract/placement.ts';
 import { type JobKind, jobKindNames, type JobView, type PodRole, type RestartPolicy } from '../../contract/jobs.ts';
 import { kubeflowReshaping, replicasOf, scalingRole } from './kubeflow-size.ts';
 import type { JobKindEntry, JobRole, QuarantineTaint } from './entry.ts';
+import { isNamed } from './rank-containers.ts';
 import { type Condition, finishedBy, isRestartPolicy, queueOf, viewOf } from './view.ts';
 
 /** What is particular to one kind. */
@@ -12,6 +13,8 @@ export interface KubeflowKind {
   readonly kind: JobKind;
   /** The field of its spec that holds its roles. */
   readonly roles: string;
+  /** The container whose exit code the operator reads. */
+  readonly container: string;
   /** What the operator takes where a role says nothing; one replica unless told, by role. */
   readonly fillsIn: { readonly restartPolicy: RestartPolicy; readonly replicas?: Readonly<Record<string, number>> };
   /** With these, and no other, restart policies its controller creates deleted pods anew, whatever they exit with (but for 0). */
@@ -68,6 +71,7 @@ export function kubeflowKind(data: KubeflowKind): JobKindEntry {
     suspend: (suspended) => ({ runPolicy: { suspend: suspended } }),
     isSuspended,
     keepsEndedPods: false,
+    isRank: isNamed(data.container),
     roleOf,
     succeedsWith: (object) => succeedsWith(data, object),
     roles: (object) => jobRoles(data, object),

@@ -11,6 +11,7 @@ export const kubeflowKinds = {
   PyTorchJob: kubeflowKind({
     kind: 'PyTorchJob',
     roles: 'pytorchReplicaSpecs',
+    container: 'pytorch',
     fillsIn: { restartPolicy: 'OnFailure' },
     recreatesWith: ['OnFailure', 'Always'],
     succeedsWith: [{ role: 'master' }, { role: 'worker', given: 'elasticPolicy' }],
@@ -18,6 +19,7 @@ export const kubeflowKinds = {
   TFJob: kubeflowKind({
     kind: 'TFJob',
     roles: 'tfReplicaSpecs',
+    container: 'tensorflow',
     fillsIn: { restartPolicy: 'Never' },
     recreatesWith: [],
     succeedsWith: [{ role: 'chief' }, { role: 'master' }, { role: 'worker', index: 0, unless: { successPolicy: 'AllWorkers' } }],
@@ -25,6 +27,7 @@ export const kubeflowKinds = {
   MPIJob: kubeflowKind({
     kind: 'MPIJob',
     roles: 'mpiReplicaSpecs',
+    container: 'mpi',
     fillsIn: { restartPolicy: 'Never', replicas: { worker: 0 } },
     recreatesWith: [],
     succeedsWith: [{ role: 'launcher' }],
@@ -32,6 +35,7 @@ export const kubeflowKinds = {
   XGBoostJob: kubeflowKind({
     kind: 'XGBoostJob',
     roles: 'xgbReplicaSpecs',
+    container: 'xgboost',
     fillsIn: { restartPolicy: 'Never' },
     recreatesWith: [],
     succeedsWith: [{ role: 'master' }],
@@ -39,6 +43,7 @@ export const kubeflowKinds = {
   PaddleJob: kubeflowKind({
     kind: 'PaddleJob',
     roles: 'paddleReplicaSpecs',
+    container: 'paddle',
     fillsIn: { restartPolicy: 'OnFailure' },
     recreatesWith: ['OnFailure', 'Always'],
     succeedsWith: [{ role: 'master' }],

@@ -3,6 +3,7 @@
 import type { KubernetesObject, V1ObjectMeta, V1PodSpec, V1PodTemplateSpec, V1ResourceRequirements } from '@kubernetes/client-node';
 import type { JobView } from '../../contract/jobs.ts';
 import type { JobKindEntry, JobRole, QuarantineTaint } from './entry.ts';
+import { asksForAccelerators } from './rank-containers.ts';
 import { failsWhenDeleted, isOfSet, jobSet, labelsOfSet, podsOfSets, selectorOfSet } from './jobset.ts';
 import { type Condition, finishedBy, queueOf, viewOf } from './view.ts';
 
@@ -89,6 +90,7 @@ export const trainJob: JobKindEntry = {
   suspend: (suspended) => ({ suspend: suspended }),
   isSuspended,
   keepsEndedPods: true,
+  isRank: asksForAccelerators,
   roleOf: jobSet.roleOf,
   succeedsWith: () => undefined,
   roles,

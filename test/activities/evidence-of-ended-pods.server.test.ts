@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { Evidence, EvidenceFile } from '../../contract/evidence.ts';
 import type { AttemptPod, JobRef } from '../../contract/jobs.ts';
 import type { AttemptFacts } from '../../contract/recovery.ts';
-import { jobPath } from '../../kube/job-kinds/index.ts';
+import { jobKinds, jobPath } from '../../kube/job-kinds/index.ts';
 import { podFailures } from '../../kube/pod-failures.ts';
 import { attemptPod, deletePod, listMatchingPods } from '../../kube/pods.ts';
 import { askKube } from '../../kube/requests.ts';
@@ -48,7 +48,10 @@ beforeAll(async () => {
   await evict(cluster.api, pressed, 'kubelet');
   await evict(cluster.api, drained);
   looked = await cluster.run('observeAttempt', { job, nodes: [] });
-  const memory = new IncidentMemory((await listMatchingPods(cluster.kube, job)).flatMap(podFailures), true);
+  const memory = new IncidentMemory(
+    (await listMatchingPods(cluster.kube, job)).flatMap((pod) => podFailures(pod, jobKinds.Job)),
+    true,
+  );
   wanted = memory.failingFirst(looked);
   evidence = await capture(1);
   index = JSON.parse(await readFile(join(evidence.address, 'index.json'), 'utf8')) as EvidenceFile[];

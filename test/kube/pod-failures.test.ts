@@ -1,5 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import type { V1ContainerStatus, V1Pod, V1PodStatus } from '@kubernetes/client-node';
+import type { V1ContainerStatus, V1Pod, V1PodSpec, V1PodStatus } from '@kubernetes/client-node';
+import type { JobKind } from '../../contract/jobs.ts';
+import { jobKinds } from '../../kube/job-kinds/index.ts';
 import { podFailures } from '../../kube/pod-failures.ts';
 
 /** As the API server sends it: times are text. */
@@ -8,9 +10,10 @@ const at = (text: string): Date => text as unknown as Date;
 const pod = (
   status: V1PodStatus,
   metadata: { readonly name?: string; readonly uid?: string; readonly creationTimestamp?: Date; readonly deletionTimestamp?: Date } = {},
+  spec: Partial<V1PodSpec> = {},
 ): V1Pod => ({
   metadata: { name: 'llm-worker-1', namespace: 'train', uid: 'pod-1', creationTimestamp: at('2026-11-21T06:00:00Z'), ...metadata },
-  spec: { nodeName: 'gpu-3', containers: [] },
+  spec: { nodeName: 'gpu-3', containers: [{ name: 'pytorch' }, { name: 'exporter' }], ...spec },
   status,
 });
 
@@ -24,6 +27,9 @@ const container = (name: string, more: Partial<V1ContainerStatus>): V1ContainerS
   ...more,
 });
 const condition = (type: string, reason: string, message = '') => ({ type, status: 'True', reason, message, lastTransitionTime: at('2026-11-21T07:09:01Z') });
+
+/** A log shipper beside the trainer. */
+const sidecar: Partial<V1PodSpec> = { initContainers: [{ name: 'logs', restartPolicy: 'Always' }] };
 
 const cases: readonly [sentence: string, pod: V1Pod, expected: readonly [id: string, code: string][]][] = [
   ['a running pod has none', pod({ phase: 'Running', containerStatuses: [container('pytorch', { state: { running: {} } })] }), []],
@@ -43,9 +49,29 @@ const cases: readonly [sentence: string, pod: V1Pod, expected: readonly [id: str
     [['pod/pod-1/containerd://a', 'pod/oom-killed']],
   ],
   [
-    'memory that ran out counts even where the container then ended with 0',
+    'memory that ran out is none in a pod that succeeded',
     pod({ phase: 'Succeeded', containerStatuses: [container('pytorch', { state: { terminated: ended(0, 'OOMKilled') } })] }),
+    [],
+  ],
+  [
+    'memory that ran out is none where the container ended with 0 and is not started again',
+    pod({ phase: 'Running', containerStatuses: [container('pytorch', { state: { terminated: ended(0, 'OOMKilled') } })] }),
+    [],
+  ],
+  [
+    'memory that ran out is one where the container is started again though it ended with 0',
+    pod({ phase: 'Running', containerStatuses: [container('pytorch', { lastState: { terminated: ended(0, 'OOMKilled') } })] }, {}, { restartPolicy: 'Always' }),
     [['pod/pod-1/containerd://a', 'pod/oom-killed']],
+  ],
+  [
+    'a container that failed before its pod succeeded is none',
+    pod({
+      phase: 'Succeeded',
+      containerStatuses: [
+        container('pytorch', { state: { terminated: ended(0, 'Completed', 'containerd://b') }, lastState: { terminated: ended(1, 'Error') } }),
+      ],
+    }),
+    [],
   ],
   [
     'a container that was restarted in place shows its death in lastState',
@@ -82,9 +108,88 @@ const cases: readonly [sentence: string, pod: V1Pod, expected: readonly [id: str
     [['pod/pod-1/containerd://a', 'pod/cannot-run']],
   ],
   [
-    'an init container that fails is one',
-    pod({ phase: 'Pending', initContainerStatuses: [container('preflight', { state: { terminated: ended(2, 'Error') } })] }),
+    'an init container that fails and is tried again is none',
+    pod({
+      phase: 'Pending',
+      initContainerStatuses: [container('init-pytorch', { restartCount: 1, state: { running: {} }, lastState: { terminated: ended(1, 'Error') } })],
+    }),
+    [],
+  ],
+  [
+    'an init container that has just failed is none while its pod did not fail',
+    pod({ phase: 'Pending', initContainerStatuses: [container('init-pytorch', { state: { terminated: ended(1, 'Error') } })] }),
+    [],
+  ],
+  [
+    'an init container that fails its pod is one',
+    pod({ phase: 'Failed', initContainerStatuses: [container('init-pytorch', { state: { terminated: ended(2, 'Error') } })] }),
     [['pod/pod-1/containerd://a', 'pod/init-exit']],
+  ],
+  [
+    'an init container that failed before it passed explains no failure of its pod',
+    pod({
+      phase: 'Failed',
+      initContainerStatuses: [
+        container('init-pytorch', { state: { terminated: ended(0, 'Completed') }, lastState: { terminated: ended(1, 'Error', 'containerd://b') } }),
+      ],
+      containerStatuses: [container('pytorch', { state: { terminated: ended(1, 'Error', 'containerd://c') } })],
+    }),
+    [['pod/pod-1/containerd://c', 'pod/exit']],
+  ],
+  [
+    'a native sidecar that is started again beside a running trainer is none',
+    pod(
+      {
+        phase: 'Running',
+        initContainerStatuses: [container('logs', { restartCount: 1, state: { running: {} }, lastState: { terminated: ended(1, 'Error') } })],
+        containerStatuses: [container('pytorch', { state: { running: {} } })],
+      },
+      {},
+      sidecar,
+    ),
+    [],
+  ],
+  [
+    'a native sidecar that was killed with its pod explains no failure of it',
+    pod(
+      {
+        phase: 'Failed',
+        initContainerStatuses: [container('logs', { state: { terminated: ended(137, 'Error', 'containerd://b') } })],
+        containerStatuses: [container('pytorch', { state: { terminated: ended(1, 'Error') } })],
+      },
+      {},
+      sidecar,
+    ),
+    [['pod/pod-1/containerd://a', 'pod/exit']],
+  ],
+  [
+    'a native sidecar that was killed after its rank succeeded is none',
+    pod(
+      {
+        phase: 'Succeeded',
+        initContainerStatuses: [container('logs', { state: { terminated: ended(143, 'Error') } })],
+        containerStatuses: [container('pytorch', { state: { terminated: ended(0, 'Completed') } })],
+      },
+      {},
+      sidecar,
+    ),
+    [],
+  ],
+  [
+    'another container that is started again beside the one of its kind is none',
+    pod({ phase: 'Running', containerStatuses: [container('exporter', { state: { running: {} }, lastState: { terminated: ended(1, 'Error') } })] }),
+    [],
+  ],
+  [
+    'another container that failed its pod is one',
+    pod({
+      phase: 'Failed',
+      containerStatuses: [
+        container('pytorch', { state: { terminated: ended(0, 'Completed', 'containerd://b') } }),
+        container('exporter', { state: { terminated: ended(1, 'Error') } }),
+      ],
+    }),
+    [['pod/pod-1/containerd://a', 'pod/exit']],
   ],
   [
     'an init container that ended well is none',
@@ -115,7 +220,7 @@ const cases: readonly [sentence: string, pod: V1Pod, expected: readonly [id: str
 
 describe('failures of a pod', () => {
   it.each(cases)('%s', (_, given, expected) => {
-    expect(podFailures(given).map((fault) => [fault.id, fault.code])).toEqual(expected);
+    expect(podFailures(given, jobKinds.PyTorchJob).map((fault) => [fault.id, fault.code])).toEqual(expected);
   });
 
   const preflight = (status: V1PodStatus, label = 'true'): V1Pod => {
@@ -150,9 +255,9 @@ describe('failures of a pod', () => {
     ['a preflight with the last code of its own is none', preflight({ phase: 'Failed', initContainerStatuses: found('Error', 125) }), []],
     ['a preflight that cannot be started is one', preflight({ phase: 'Pending', initContainerStatuses: found('StartError', 128) }), ['pod/cannot-run']],
     [
-      'another init container that fails beside it is one',
-      preflight({ initContainerStatuses: [container('setup', { state: { terminated: ended(1, 'Error') } })] }),
-      ['pod/init-exit'],
+      'another init container that fails before it is none while it is tried again',
+      preflight({ phase: 'Pending', initContainerStatuses: [container('setup', { state: { terminated: ended(1, 'Error') } })] }),
+      [],
     ],
     [
       'a container that fails after a preflight that found something is one',
@@ -172,7 +277,21 @@ describe('failures of a pod', () => {
       ['pod/init-exit'],
     ],
   ])('%s', (_sentence, given, codes) => {
-    expect(podFailures(given).map(({ code }) => code)).toEqual(codes);
+    expect(podFailures(given, jobKinds.PyTorchJob).map(({ code }) => code)).toEqual(codes);
+  });
+
+  const beside = (resources: object, status: V1ContainerStatus[]): V1Pod =>
+    pod({ phase: 'Running', containerStatuses: status }, {}, { containers: [{ name: 'trainer', resources }, { name: 'exporter' }] });
+  const again = (name: string) => [container(name, { restartCount: 1, state: { running: {} }, lastState: { terminated: ended(1, 'Error') } })];
+  const gpus = { limits: { 'nvidia.com/gpu': '8' } };
+
+  it.each<[sentence: string, kind: JobKind, pod: V1Pod, codes: readonly string[]]>([
+    ['the container with GPUs is a rank of a batch Job', 'Job', beside(gpus, again('trainer')), ['pod/exit']],
+    ['a container without GPUs beside it is none', 'Job', beside(gpus, again('exporter')), []],
+    ['every container is, where none asks for GPUs', 'Job', beside({}, again('exporter')), ['pod/exit']],
+    ['a container of another name is a rank where a pod has none of the name of its kind', 'MPIJob', beside({}, again('trainer')), ['pod/exit']],
+  ])('%s', (_sentence, kind, given, codes) => {
+    expect(podFailures(given, jobKinds[kind]).map(({ code }) => code)).toEqual(codes);
   });
 
   it('names container, exit code, reason, node, pod and time', () => {
@@ -181,6 +300,7 @@ describe('failures of a pod', () => {
         phase: 'Failed',
         containerStatuses: [container('pytorch', { state: { terminated: { ...ended(1, 'Error'), message: 'CUDA error:\n device lost' } } })],
       }),
+      jobKinds.PyTorchJob,
     );
     expect(fault).toEqual({
       id: 'pod/pod-1/containerd://a',
@@ -195,6 +315,6 @@ describe('failures of a pod', () => {
 
   it('reads times of the typed client as well', () => {
     const typed = pod({ phase: 'Failed', reason: 'Evicted' }, { name: 'llm-worker-1', uid: 'pod-1', creationTimestamp: new Date('2026-11-21T06:00:00Z') });
-    expect(podFailures(typed)[0]?.pod?.createdAt).toBe('2026-11-21T06:00:00Z');
+    expect(podFailures(typed, jobKinds.PyTorchJob)[0]?.pod?.createdAt).toBe('2026-11-21T06:00:00Z');
   });
 });
