@@ -57,7 +57,7 @@ export function attemptActivities(dependencies: Dependencies): Attempts {
   }
 
   async function observeAttempt({ job: ref, nodes: names }: Parameters<Attempts['observeAttempt']>[0]): Promise<AttemptFacts> {
-    const [job, { present: pods, leaving }, nodes, paused] = await Promise.all([
+    const [job, { present: pods, leaving, oldestAt }, nodes, paused] = await Promise.all([
       readJob(kube, ref, taint),
       podsOfJob(kube, ref),
       inParallel(names, (name) => readNode(kube, name)),
@@ -71,6 +71,7 @@ export function attemptActivities(dependencies: Dependencies): Attempts {
     return {
       ...(job && { job }),
       pods,
+      ...(oldestAt !== undefined && { oldestPodAt: oldestAt }),
       ...(leaving.length > 0 && { leaving }),
       nodes: views,
       undecided: open.flatMap((one) => one ?? []),

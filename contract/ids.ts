@@ -92,6 +92,7 @@ export const eventReasons = {
   recoveryRefused: 'RecoveryRefused',
   recoveryEnded: 'RecoveryEnded',
   notRecoverable: 'NotRecoverable',
+  takenForHistory: 'TakenForHistory',
   preflightPassed: 'PreflightPassed',
   preflightFailed: 'PreflightFailed',
   preflightUndetermined: 'PreflightUndetermined',

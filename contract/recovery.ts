@@ -51,6 +51,8 @@ export interface AttemptFacts {
   readonly job?: JobView;
   /** Pods controlled by the job and not being deleted. */
   readonly pods: readonly AttemptPod[];
+  /** RFC 3339, the API server's clock: when the oldest of these pods was created. Absent where there are none. */
+  readonly oldestPodAt?: string;
   /** Pods of the job that somebody has already asked to go. */
   readonly leaving?: readonly AttemptPod[];
   /** Nodes that the faults blame; a node that is gone is missing. */

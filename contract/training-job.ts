@@ -57,6 +57,8 @@ export interface OpenIncident {
 /** What survives continue-as-new. Bounded: inbox and seen ids are capped. */
 export interface CarriedJob {
   readonly optedInAt: string;
+  /** RFC 3339: what failed before it was there when the first run began, and is history. */
+  readonly historyUntil?: string;
   readonly inbox: readonly Fault[];
   readonly wishes: readonly RecoveryWish[];
   readonly open?: OpenIncident;
@@ -82,6 +84,8 @@ export interface IncidentFacts {
   readonly attemptStartedAt?: string;
   /** RFC 3339: what ended before it is history. */
   readonly optedInAt: string;
+  /** RFC 3339: what failed before it was there when kcover began to look after the job. */
+  readonly historyUntil?: string;
   /** What the job asks for. */
   readonly wishes?: Pick<JobWishes, 'retries' | 'hang'>;
   /** A person has paused this job. */
@@ -94,7 +98,7 @@ export interface IncidentFacts {
 /** Open an incident, wait, refuse until a time, or set faults aside. */
 export type IncidentDecision = Decided & {
   /** Fault ids that need nothing, each with its reason. */
-  readonly aside: readonly { readonly id: string; readonly because: string; /** People are to hear of it. */ readonly tell?: true }[];
+  readonly aside: readonly { readonly id: string; readonly because: string; /** People are to hear of it, as of this. */ readonly tell?: 'hang' | 'history' }[];
 } & (
     | { readonly kind: 'open'; readonly limits: RecoveryLimits; readonly charge?: Charge }
     | { readonly kind: 'wait'; readonly until: number }

@@ -20,6 +20,7 @@ export function decideIncident(facts: IncidentFacts, settings: WorkerSettings): 
   const aside = facts.faults.flatMap((fault) => {
     const because = whyNothing(fault, facts);
     if (because !== undefined) return [{ id: fault.id, because }];
+    if (isHistory(fault, facts)) return [{ id: fault.id, because: `${fault.message}, at ${fault.seenAt}`, tell: 'history' as const }];
     return fault.code === trainingHangs && policy.hang !== 'recover' ? [onlyTold(fault, policy.hang)] : [];
   });
   const limits = {
@@ -79,14 +80,14 @@ export function decideIncident(facts: IncidentFacts, settings: WorkerSettings): 
 
 /** People are told that training stands still; nothing is done about it. */
 const onlyTold = ({ id, message }: Fault, response: HangResponse): IncidentDecision['aside'][number] =>
-  response === 'ignore' ? { id, because: `${message}; hang: ignore` } : { id, because: `${message}; hang: notify`, tell: true };
+  response === 'ignore' ? { id, because: `${message}; hang: ignore` } : { id, because: `${message}; hang: notify`, tell: 'hang' };
 
 /** What is kept with a recovery, so that the next one can tell whether training came any further. */
 const reached = (progress: JobProgress | undefined): Pick<Charge, 'step' | 'checkpointStep'> =>
   progress ? { step: progress.step, ...(progress.checkpointStep !== undefined && { checkpointStep: progress.checkpointStep }) } : {};
 
 /** Steps so long after a failure are no longer those that were under way, ms; also what clocks may differ. */
-const movedOnMs = 5 * 60_000;
+export const movedOnMs = 5 * 60_000;
 
 /** Why a fault needs nothing, if it does not. */
 function whyNothing(fault: Fault, { optedInAt, attemptStartedAt, progress }: IncidentFacts): string | undefined {
@@ -99,6 +100,13 @@ function whyNothing(fault: Fault, { optedInAt, attemptStartedAt, progress }: Inc
   if (Date.parse(fault.seenAt) < Math.floor(Date.parse(optedInAt) / 1000) * 1000) return `${fault.pod.name} ended before the job was opted in`;
   return undefined;
 }
+
+/**
+ * A job that kcover meets with its failures, as after an install or with another Temporal namespace, may long have got over them.
+ * Somebody who knows better can ask for a recovery.
+ */
+const isHistory = ({ pod, seenAt }: Fault, { historyUntil }: IncidentFacts): boolean =>
+  pod !== undefined && historyUntil !== undefined && Date.parse(seenAt) < Date.parse(historyUntil);
 
 /** One sentence for one or many faults; those of nodes come first, because they explain those of pods. */
 export function describeFaults(faults: readonly Fault[]): string {

@@ -1,12 +1,13 @@
-import { type Fault, nodeNotReady, trainingHangs } from '../contract/faults.ts';
+import type { Fault } from '../contract/faults.ts';
 import { wishAnnotations } from '../contract/job-wishes.ts';
-import type { AttemptPod, JobView, StopMethod } from '../contract/jobs.ts';
+import type { JobView, StopMethod } from '../contract/jobs.ts';
 import type { AttemptFacts, Outcome, RecoveryDecision, RecoveryFacts } from '../contract/recovery.ts';
 import type { WorkerSettings } from '../contract/settings.schema.ts';
 import { blameOf } from './blame.ts';
 import type { Undated } from './decision.ts';
 import { describeFaults } from './incident.ts';
 import { jobPolicy } from './job-policy.ts';
+import { whyNotNeeded } from './need.ts';
 import { planStop } from './plan.ts';
 import { whyNotRecoverable } from './recoverable.ts';
 
@@ -42,32 +43,14 @@ function noLongerWanted(job: JobView): Decision | undefined {
   return undefined;
 }
 
-/**
- * A node fault needs nothing once no pod of the job is on that node; the fault of a pod always needs the others restarted.
- * A pod that was asked to go leaves by itself, but for one on a node that was not ready: its job cannot go on alone.
- */
-function notNeeded({ attempt, fresh, stops, asked, tried = [] }: RecoveryFacts, { recovery }: WorkerSettings): Decision | undefined {
+/** A job that a person wants restarted is restarted once, whatever it needs. */
+function notNeeded(facts: RecoveryFacts, { recovery }: WorkerSettings): Decision | undefined {
+  const { attempt, stops, asked } = facts;
   if (asked && stops === 0) return undefined;
-  const isOn = (node: string | undefined, pods: readonly AttemptPod[] = []): boolean => pods.some((pod) => pod.node === node);
-  const leaves = (fault: Fault) => fault.code === nodeNotReady && isOn(fault.node, attempt.leaving);
-  const isBack = (fault: Fault) => fault.code === nodeNotReady && !leaves(fault) && attempt.nodes.some((node) => node.name === fault.node && node.ready);
-  const recoversHangs = jobPolicy(attempt.job?.wishes, recovery).hang === 'recover';
-  const isOver = (fault: Fault) => fault.hold?.state === 'released' || (fault.code === trainingHangs && hasMovedOn(fault, attempt.job));
-  // A gentler level did not bring training back.
-  if (tried.some(({ noRoom }) => !noRoom) && !(fresh.length > 0 && fresh.every(isOver))) return undefined;
-  const touches = (fault: Fault) =>
-    fault.pod !== undefined || (fault.code === trainingHangs && recoversHangs) || leaves(fault) || (isOn(fault.node, attempt.pods) && !isBack(fault));
-  const needed = fresh.some((fault) => !isOver(fault) && touches(fault));
-  if (needed) return undefined;
-  if (stops > 0) return { kind: 'go-on', because: 'what was seen since the stop does not touch the new attempt' };
-  if (fresh.some((fault) => fault.code === trainingHangs))
-    return end('cancelled', fresh.some(isOver) ? 'training goes on' : 'training stands still, and people were told');
-  const where = listed(blamed(fresh)) || 'the node';
-  return end('cancelled', fresh.some(isBack) ? `${where} is ready again` : `no pod of the job is left on ${where}`);
+  const because = whyNotNeeded(facts, jobPolicy(attempt.job?.wishes, recovery).hang === 'recover');
+  if (because === undefined) return undefined;
+  return stops > 0 ? { kind: 'go-on', because: `what was seen since the stop does not touch the new attempt: ${because}` } : end('cancelled', because);
 }
-
-/** Its trainer has told of a step since. */
-const hasMovedOn = ({ seenAt }: Fault, job: JobView | undefined): boolean => Date.parse(job?.progress?.at ?? '') > Date.parse(seenAt);
 
 function notAllowed(facts: RecoveryFacts, job: JobView, settings: WorkerSettings): Decision | undefined {
   const { attempts, stops, asked, fresh, answered, attempt } = facts;
@@ -138,9 +121,6 @@ export const stopMethod = (job: JobView, settings: Pick<WorkerSettings, 'recover
   const preferred = settings.recovery.stop[job.ref.kind];
   return job.canStopBy.includes(preferred) ? preferred : job.canStopBy[0];
 };
-
-const blamed = (faults: readonly Fault[]): string[] => [...new Set(faults.flatMap((fault) => fault.node ?? []))].toSorted();
-const listed = (names: readonly string[]): string => names.join(', ');
 
 const end = (outcome: Outcome, because: string, advice?: string): Extract<Decision, { kind: 'end' }> => ({
   kind: 'end',

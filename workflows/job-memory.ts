@@ -6,6 +6,9 @@ import { type CarriedJob, type Charge, type JobStatus, ledgersOf, type OpenIncid
 import { iso } from './attributes.ts';
 import { isObject, mergeFaults, nodesFirst } from './faults.ts';
 
+/** Failures so long before the first run of a job are history, ms: time enough for a workflow that is started because of them. */
+const historyMs = 10 * 60_000;
+
 /** Bounds, so that what is carried over continue-as-new stays small whatever arrives. */
 const most = { inbox: 200, seen: 1000, wishes: 10, spent: 200, perSignal: 100 } as const;
 
@@ -15,6 +18,7 @@ export class JobMemory {
   wishes: RecoveryWish[];
   spent: Spent[];
   optedInAt: string;
+  readonly historyUntil: string;
   incident: OpenIncident | undefined;
   attemptStartedAt: string | undefined;
   last: CarriedJob['last'];
@@ -39,6 +43,7 @@ export class JobMemory {
     this.spent = [...(carried?.spent ?? [])];
     this.seen = new Set(carried?.seen);
     this.optedInAt = carried?.optedInAt ?? iso(0);
+    this.historyUntil = carried?.historyUntil ?? iso(Date.now() - historyMs);
     this.incident = carried?.open;
     this.attemptStartedAt = carried?.attemptStartedAt;
     this.last = carried?.last;
@@ -206,6 +211,7 @@ export class JobMemory {
   carry(): CarriedJob {
     return {
       optedInAt: this.optedInAt,
+      historyUntil: this.historyUntil,
       inbox: this.inbox,
       wishes: this.wishes,
       spent: this.spent,

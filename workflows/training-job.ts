@@ -1,5 +1,6 @@
 import { condition, continueAsNew, defineQuery, defineSignal, defineUpdate, patched, setHandler, workflowInfo } from '@temporalio/workflow';
-import { trainingHangs } from '../contract/faults.ts';
+import type { Announcement } from '../contract/activities.ts';
+import { type Fault, trainingHangs } from '../contract/faults.ts';
 import { eventReasons, recoveryId } from '../contract/ids.ts';
 import type { JobWishes } from '../contract/job-wishes.ts';
 import { jobTitle, type JobView } from '../contract/jobs.ts';
@@ -12,6 +13,9 @@ import { isObject, takeFaults, textOf } from './faults.ts';
 import { JobMemory } from './job-memory.ts';
 import { announce, decideIncident, decideOptIn, perform, short, tolerate } from './proxies.ts';
 import { requireWish } from './wishes.ts';
+
+/** A failure that waited for so long may be over, ms: its job is looked at before an incident opens. */
+const oldMs = 5 * 60_000;
 
 /** How long an open incident may be silent before somebody looks at it. */
 const lookAfterMs = 5 * 60_000;
@@ -200,8 +204,8 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
     const wish = memory.nextWish();
     if (wish?.label) await removeLabel('before acting on it');
     const asked = memory.incident?.askedBy ?? wish;
-    // Whether a job crashes again and again without getting on is seen from its checkpoints; and what it asks for may have changed.
-    const wantsLook = memory.spent.some((one) => one.blame === 'user') || memory.inbox.some((fault) => fault.code === trainingHangs);
+    // Whether a job crashes again and again without getting on, or has got over an old failure, is seen from its progress; and what it asks for may have changed.
+    const wantsLook = memory.spent.some((one) => one.blame === 'user') || memory.inbox.some(mayBeOver);
     const seen = wantsLook && (hasSteps || patched('crash-loop')) ? await tolerate(perform('observeJob', `how far is ${jobTitle(job)}?`, { job })) : undefined;
     if (seen) memory.asks = asksOf(seen);
     const decision = await decideIncident({
@@ -209,6 +213,7 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
       faults: memory.inbox,
       spent: memory.spent,
       optedInAt: memory.optedInAt,
+      historyUntil: memory.historyUntil,
       since: memory.waitingSince ?? Date.now(),
       now: Date.now(),
       ...(seen?.progress ? { progress: seen.progress } : {}),
@@ -217,9 +222,8 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
       ...(asked ? { askedBy: { by: asked.by, reason: asked.reason } } : {}),
       ...(memory.attemptStartedAt === undefined ? {} : { attemptStartedAt: memory.attemptStartedAt }),
     });
-    const told = decision.aside.filter((one) => one.tell);
     memory.setAside(decision.aside.map((one) => one.id));
-    if (told.length > 0) await announceHang(told);
+    await tellAside(decision.aside);
     if (decision.kind === 'paused') memory.waitForPause();
     if (decision.kind === 'wait') tell('waiting', decision.because, 'its time', decision.until);
     if (decision.kind === 'refuse') await refuse(decision);
@@ -233,9 +237,18 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
     return decision.kind === 'wait' || decision.kind === 'refuse' ? decision.until : undefined;
   }
 
-  async function announceHang(told: IncidentDecision['aside']): Promise<void> {
-    const about = { kind: 'job', job } as const;
-    await announce(...told.map(({ id, because }) => ({ about, type: 'Warning' as const, reason: eventReasons.trainingHangs, message: because, key: id })));
+  /** Training that stands still, each time; failures that are history, once for the job. */
+  async function tellAside(aside: IncidentDecision['aside']): Promise<void> {
+    const warning = { about: { kind: 'job', job }, type: 'Warning' } as const;
+    const hangs = aside.filter(({ tell: as }) => as === 'hang');
+    const [oldest, ...more] = aside.filter(({ tell: as }) => as === 'history');
+    const events: Announcement[] = hangs.map(({ id, because }) => ({ ...warning, reason: eventReasons.trainingHangs, message: because, key: id }));
+    if (oldest) {
+      const which = `${oldest.because}${more.length > 0 ? ` (and ${more.length} more)` : ''}`;
+      const message = `failed before kcover began to look after the job, which is taken for history: ${which}; if training stands still: kcover recover ${jobTitle(job)} -n ${job.namespace} --reason "..."`;
+      events.push({ ...warning, reason: eventReasons.takenForHistory, message, key: `${job.uid}/history` });
+    }
+    if (events.length > 0) await announce(...events);
   }
 
   async function refuse(decision: Extract<IncidentDecision, { kind: 'refuse' }>): Promise<void> {
@@ -264,6 +277,8 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
     return outcome;
   }
 }
+
+const mayBeOver = ({ code, pod, seenAt }: Fault): boolean => code === trainingHangs || (pod !== undefined && Date.parse(seenAt) < Date.now() - oldMs);
 
 /** What the workflow itself goes by; of the rest the recovery reads the job anew. */
 function asksOf(view: JobView | null): Pick<JobWishes, 'retries' | 'hang'> | undefined {

@@ -91,6 +91,7 @@ const facts = z.strictObject({
   at: time,
   settings: z.looseObject({}),
   attempt: z.looseObject({
+    oldestPodAt: time.optional(),
     job,
     pods: z.array(pod),
     leaving: z.array(pod).optional(),

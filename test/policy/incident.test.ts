@@ -59,6 +59,17 @@ describe('whether faults open an incident', () => {
     expect(decision.aside[0]?.because).toContain(because);
   });
 
+  it('takes what failed long before the first run for history, and says so', () => {
+    const decision = decideIncident(facts({ faults: [podFault()], historyUntil: '2026-11-21T07:09:04Z' }), settings());
+    expect(decision).toMatchObject({ kind: 'nothing', aside: [{ tell: 'history', because: expect.stringContaining('llm-worker-2') }] });
+    expect(decideIncident(facts({ faults: [podFault()], historyUntil: '2026-11-21T07:09:03Z' }), settings()).aside).toEqual([]);
+  });
+
+  it('takes no fault of a node for history', () => {
+    const later = { historyUntil: '2026-11-21T08:00:00Z' };
+    expect(decideIncident(facts({ faults: [kernelFault({ hold: quarantined })], ...later }), settings()).kind).toBe('open');
+  });
+
   it('counts a death in the very second of the opt-in', () => {
     expect(decideIncident(facts({ faults: [podFault()], optedInAt: '2026-11-21T07:09:03.900Z' }), settings()).aside).toEqual([]);
   });
@@ -111,7 +122,7 @@ describe('training that stands still', () => {
   } as const;
 
   it('is told to people, and nothing more, unless the operator or the job wants a recovery', () => {
-    expect(decideIncident(facts({ faults: [hang] }), settings())).toMatchObject({ kind: 'nothing', aside: [{ id: 'h', tell: true }] });
+    expect(decideIncident(facts({ faults: [hang] }), settings())).toMatchObject({ kind: 'nothing', aside: [{ id: 'h', tell: 'hang' }] });
     expect(decideIncident(facts({ faults: [hang], wishes: { hang: 'ignore' } }), settings()).aside[0]?.tell).toBeUndefined();
     expect(decideIncident(facts({ faults: [hang], wishes: { hang: 'recover' } }), settings())).toMatchObject({ kind: 'open', aside: [] });
     expect(decideIncident(facts({ faults: [hang] }), settings({ recovery: { hang: { response: 'recover' } } })).kind).toBe('open');

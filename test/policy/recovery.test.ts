@@ -80,9 +80,67 @@ describe('the next step of a recovery', () => {
     expect(decideRecovery(facts({ fresh: [podFault({ node: 'gpu-9' })] }, { nodes: [] }), act).kind).toBe('stop');
   });
 
+  it('says that a node was released, where that is why nothing is needed', () => {
+    const released = kernelFault({ hold: { state: 'released', because: 'ada' } });
+    expect(decideRecovery(facts({ fresh: [released] }), act)).toMatchObject({ kind: 'end', outcome: 'cancelled', because: 'gpu-3 was released' });
+  });
+
   it('goes on waiting when a later fault does not touch the new attempt', () => {
     expect(decideRecovery(facts({ stops: 1, fresh: [kernelFault({ node: 'gpu-7' })] }), act).kind).toBe('go-on');
     expect(decideRecovery(facts({ stops: 1 }), act).kind).toBe('stop');
+  });
+});
+
+describe('the failure of a pod', () => {
+  const gone = podFault({ pod: { name: 'llm-worker-2', uid: 'gone', createdAt: '2026-11-21T06:00:00Z' } });
+  const decide = (attempt: Partial<RecoveryFacts['attempt']>, more: Partial<RecoveryFacts> = {}) =>
+    decideRecovery(facts({ fresh: [gone], ...more }, { nodes: [], ...attempt }), act);
+
+  it.each([
+    ['of those that ran beside it one is there', '2026-11-21T06:00:00Z'],
+    ['one was created in the second in which it failed', '2026-11-21T07:09:03Z'],
+    ['one was created before it failed by the clock of the API server, if that of its node is a little behind', '2026-11-21T07:09:07Z'],
+  ])('needs a stop while %s, though it is gone itself', (_sentence, oldestPodAt) => {
+    expect(decide({ oldestPodAt }).kind).toBe('stop');
+  });
+
+  it('needs a stop while a pod is there that is no younger than it, whatever the clock of its node says', () => {
+    const early = { ...gone, seenAt: '2026-11-21T05:00:00Z' };
+    expect(decide({ oldestPodAt: '2026-11-21T06:00:00Z' }, { fresh: [early] }).kind).toBe('stop');
+  });
+
+  it('needs nothing once all pods were created after it, as when its own controller restarted the job', () => {
+    expect(decide({ oldestPodAt: '2026-11-21T07:09:30Z' })).toMatchObject({
+      kind: 'end',
+      outcome: 'cancelled',
+      because: 'all pods of the job were created after llm-worker-2 failed',
+    });
+  });
+
+  it('needs nothing once none of those that ran beside it is left', () => {
+    const { pods: _, ...nothing } = facts().attempt;
+    expect(decide({ ...nothing, pods: [] })).toMatchObject({ kind: 'end', outcome: 'cancelled' });
+  });
+
+  it('stops no later attempt when it is told after the stop of its own', () => {
+    const late = { fresh: [{ ...gone, seenAt: '2026-11-21T07:09:04Z' }], stops: 1 };
+    expect(decide({ oldestPodAt: '2026-11-21T07:09:05Z' }, late)).toMatchObject({ kind: 'go-on', because: expect.stringContaining('llm-worker-2') });
+    expect(decide({ oldestPodAt: '2026-11-21T07:09:05Z' }, { ...late, fresh: [podFault({ seenAt: '2026-11-21T07:12:00Z' })] }).kind).toBe('stop');
+  });
+
+  it('needs nothing once training has moved on for long, also where the pod is still there', () => {
+    const at = (time: string) => ({ job: jobView({ progress: { step: 1200, at: time } }) });
+    expect(decide(at('2026-11-21T07:15:00Z'), { fresh: [podFault()] })).toMatchObject({
+      kind: 'end',
+      outcome: 'cancelled',
+      because: 'training has moved on since llm-worker-2 failed',
+    });
+    expect(decide(at('2026-11-21T07:13:00Z'), { fresh: [podFault()] }).kind).toBe('stop');
+  });
+
+  it('does not take the fault of its node away', () => {
+    const { kind } = decide({ oldestPodAt: '2026-11-21T07:09:30Z', nodes: [tainted()] }, { fresh: [gone, nodeFault] });
+    expect(kind).toBe('stop');
   });
 });
 

@@ -5,7 +5,7 @@ import type { WorkflowHandle } from '@temporalio/client';
 import type { Fault } from '../../contract/faults.ts';
 import { nodeWorkflowId } from '../../contract/ids.ts';
 import type { NodeStatus } from '../../contract/nodes.ts';
-import { kernelFault, nodeView, podFault, settings } from '../support/builders.ts';
+import { kernelFault, nodeView, podFaultNow, settings } from '../support/builders.ts';
 import type { FakeCluster } from '../support/fake-cluster.ts';
 import { eventually } from '../support/rig.ts';
 import { gone, outcome, recoveryIs, statusOf, tell, train, watch, wish } from './acts.ts';
@@ -105,7 +105,7 @@ export const stories: readonly Story[] = [
     scene.cluster.settings = settings({ mode: 'act', recovery: { correlation: '1ms', budget: { recoveries: 1 } } });
     const job = await watch(scene);
     for (const id of ['a', 'b']) {
-      await tell(job, podFault({ id: `pod/${id}`, pod: { name: 'llm-0', uid: id, createdAt: '2099-01-01T00:00:00Z' } }));
+      await tell(job, podFaultNow({ id: `pod/${id}`, pod: { name: 'llm-0', uid: id, createdAt: '2099-01-01T00:00:00Z' } }));
       await eventually(
         () => statusOf(job),
         (seen) => seen.phase === (id === 'a' ? 'watching' : 'refused') && seen.last !== undefined,

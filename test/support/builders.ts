@@ -34,6 +34,9 @@ export const podFault = (more: Partial<Fault> = {}): Fault => ({
   ...more,
 });
 
+/** For workflows, whose clock is real. */
+export const podFaultNow = (more: Partial<Fault> = {}): Fault => podFault({ seenAt: new Date().toISOString(), ...more });
+
 export const jobView = (more: Partial<JobView> = {}): JobView => ({
   ref: job,
   optedIn: true,

@@ -13,7 +13,7 @@ import type { VerifyResult } from '../../contract/progress.ts';
 import type { PreflightNote } from '../../contract/preflight-runs.ts';
 import type { CapacityFacts, CheckpointRequest, CheckpointResult, ReshapeRequest } from '../../contract/recovery-plan.ts';
 import type { AttemptFacts, IncidentRecord, RecoveryOutcome } from '../../contract/recovery.ts';
-import type { Spent } from '../../contract/training-job.ts';
+import type { IncidentDecision, Spent } from '../../contract/training-job.ts';
 import { decideCapacity } from '../../policy/capacity.ts';
 import { decideIncident } from '../../policy/incident.ts';
 import { decideNode } from '../../policy/node.ts';
@@ -28,7 +28,12 @@ export class FakeCluster {
   view: JobView | null = jobView({ ref: this.job });
   readonly nodes = new Map<string, NodeView>();
   pods: AttemptPod[] = [];
+  private placedAt = '2026-11-21T06:00:00Z';
   readonly announced: Announcement[] = [];
+  /** Faults that needed nothing. */
+  readonly asides: IncidentDecision['aside'][number][] = [];
+  /** At the attempt. */
+  looks = 0;
   readonly records: IncidentRecord[] = [];
   readonly nodeRecords: NodeRecord[] = [];
   readonly stopped: { attempt: number; uids: string[] }[] = [];
@@ -92,7 +97,13 @@ export class FakeCluster {
     this.place();
   }
 
+  /** When the oldest of the present pods was created. */
+  protected oldestPodAt(): string | undefined {
+    return this.placedAt;
+  }
+
   place(): void {
+    if (this.pods.length > 0 || this.stopped.length > 0) this.placedAt = new Date().toISOString();
     const free = [...this.nodes.values()].filter((node) => !node.taint && node.ready).map((node) => node.name);
     this.pods = [0, 1, 2, 3].map((index) => ({ name: `llm-${index}`, uid: randomUUID(), node: free[index] ?? 'none' }));
   }
@@ -101,7 +112,11 @@ export class FakeCluster {
     const digest = async <T>(decision: T): Promise<T & { settings: string; at: number }> => ({ ...decision, settings: 'test', at: Date.now() });
     return {
       decideNode: (facts) => digest(decideNode(facts, this.settings)),
-      decideIncident: (facts) => digest(decideIncident(facts, this.settings)),
+      decideIncident: (facts) => {
+        const decision = decideIncident(facts, this.settings);
+        this.asides.push(...decision.aside);
+        return digest(decision);
+      },
       decideRecovery: (facts) => digest(decideRecovery(facts, this.settings)),
       decideOptIn: (view) => digest(decideOptIn(view)),
       decideCollection: (request) => digest(decideCollection(request, this.settings)),
@@ -140,6 +155,7 @@ export class FakeCluster {
       },
       observeJob: async () => this.view,
       observeAttempt: async ({ nodes }) => {
+        this.looks += 1;
         await this.beforeLook?.();
         return this.attempt(nodes);
       },
@@ -233,8 +249,10 @@ export class FakeCluster {
 
   private attempt(nodes: readonly string[]): AttemptFacts {
     if (this.blind !== undefined) return { pods: [], nodes: [], undecided: [], blind: this.blind };
+    const oldestPodAt = this.pods.length > 0 ? this.oldestPodAt() : undefined;
     return {
       pods: this.pods,
+      ...(oldestPodAt !== undefined && { oldestPodAt }),
       nodes: nodes.flatMap((name) => this.nodes.get(name) ?? []),
       undecided: [],
       ...(this.view ? { job: this.view } : {}),

@@ -58,6 +58,10 @@ export class SeededCluster extends FakeCluster {
     for (let index = 0; index < (this.view?.podsExpected ?? 0); index++) this.pods.push(this.born(`llm-${index}`));
   }
 
+  protected override oldestPodAt(): string | undefined {
+    return this.pods.flatMap(({ uid }) => this.createdAt.get(uid) ?? []).toSorted()[0];
+  }
+
   private born(name: string): AttemptPod {
     const free = [...this.nodes.values()].filter((node) => !node.taint && node.ready && !this.pods.some((pod) => pod.node === node.name));
     const node = free[Math.floor(this.random() * free.length)]?.name ?? 'none';

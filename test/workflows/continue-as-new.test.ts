@@ -10,7 +10,7 @@ import { createRunDirectory } from '../../testbed/run-directory.ts';
 import { Ports } from '../../testbed/servers/ports.ts';
 import { type Server } from '../../testbed/servers/server.ts';
 import { temporal } from '../../testbed/servers/temporal.ts';
-import { kernelFault, nodeView, podFault, settings } from '../support/builders.ts';
+import { kernelFault, nodeView, podFaultNow, settings } from '../support/builders.ts';
 import { activitiesOf, FakeCluster } from '../support/fake-cluster.ts';
 import { eventually, type Rig, startRig } from '../support/rig.ts';
 
@@ -62,7 +62,7 @@ describe('continue-as-new', () => {
     cluster.settings = settings({ mode: 'act', recovery: { correlation: '1ms', budget: { recoveries: 3, backoff: { first: '1ms', most: '1ms' } } } });
     const workflowId = jobWorkflowId(cluster.job);
     const handle = await rig.client.workflow.start('trainingJob', { workflowId, taskQueue: rig.taskQueue, args: [{ job: cluster.job }] });
-    const fault = (round: number) => podFault({ id: `pod/${round}`, pod: { name: 'llm-0', uid: `${round}`, createdAt: '2099-01-01T00:00:00Z' } });
+    const fault = (round: number) => podFaultNow({ id: `pod/${round}`, pod: { name: 'llm-0', uid: `${round}`, createdAt: '2099-01-01T00:00:00Z' } });
     for (let round = 0; round < 3; round++) {
       await handle.signal('faultsObserved', { faults: [fault(round), fault(0)] });
       await eventually(
@@ -124,7 +124,7 @@ describe('continue-as-new', () => {
     await handle.executeUpdate('pause', { args: [{ by: 'ada', reason: 'profiling' }] });
     for (let round = 0; round < 8; round++) {
       await handle.signal('faultsObserved', {
-        faults: [podFault({ id: `pod/${round}`, pod: { name: 'llm-0', uid: 'u', createdAt: '2099-01-01T00:00:00Z' } })],
+        faults: [podFaultNow({ id: `pod/${round}`, pod: { name: 'llm-0', uid: 'u', createdAt: '2099-01-01T00:00:00Z' } })],
       });
       await eventually(
         () => status(handle),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { RecoverAnswer } from '../../contract/training-job.ts';
-import { kernelFault, podFault, settings } from '../support/builders.ts';
+import { kernelFault, podFaultNow, settings } from '../support/builders.ts';
 import { useJobRig } from '../support/job-rig.ts';
 import { eventually } from '../support/rig.ts';
 
@@ -29,7 +29,7 @@ describe('the workflow of a training job', () => {
   it('makes one incident of a pod failure and the node fault that it overtook', async () => {
     const handle = await story.start();
     await handle.signal('faultsObserved', {
-      faults: [podFault({ pod: { name: 'llm-3', uid: story.cluster.pods[3]?.uid ?? '', createdAt: '2026-11-21T06:00:00Z' } })],
+      faults: [podFaultNow({ pod: { name: 'llm-3', uid: story.cluster.pods[3]?.uid ?? '', createdAt: '2026-11-21T06:00:00Z' } })],
     });
     await handle.signal('faultsObserved', { faults: [story.cluster.quarantined(kernelFault())] });
     await eventually(
@@ -45,13 +45,13 @@ describe('the workflow of a training job', () => {
   it('waits with a pod failure while the agent of its node is silent, says so, and goes on once it is heard', async () => {
     const handle = await story.start();
     const pod = { name: 'llm-3', uid: story.cluster.pods[3]?.uid ?? '', createdAt: '2026-11-21T06:00:00Z' };
-    await handle.signal('faultsObserved', { faults: [podFault({ pod, blind: 'the agent of gpu-3 was last heard 45s ago' })] });
+    await handle.signal('faultsObserved', { faults: [podFaultNow({ pod, blind: 'the agent of gpu-3 was last heard 45s ago' })] });
     const waiting = await eventually(
       () => story.status(handle),
       (seen) => seen.phase === 'waiting',
     );
     expect(waiting.because).toContain('blind: the agent of gpu-3');
-    await handle.signal('faultsObserved', { faults: [podFault({ pod })] });
+    await handle.signal('faultsObserved', { faults: [podFaultNow({ pod })] });
     await eventually(
       () => story.status(handle),
       (seen) => seen.last?.outcome === 'restarted',
@@ -122,7 +122,7 @@ describe('the workflow of a training job', () => {
     const handle = await story.start();
     for (let round = 0; round < 3; round++) {
       await handle.signal('faultsObserved', {
-        faults: [podFault({ id: `pod/${round}`, pod: { name: 'llm-0', uid: `${round}`, createdAt: '2099-01-01T00:00:00Z' } })],
+        faults: [podFaultNow({ id: `pod/${round}`, pod: { name: 'llm-0', uid: `${round}`, createdAt: '2099-01-01T00:00:00Z' } })],
       });
       await eventually(
         () => story.cluster.stopped.length,
@@ -183,7 +183,7 @@ describe('the workflow of a training job', () => {
     story.cluster.settings = settings({ mode: 'act', recovery: { correlation: '1ms', budget: { recoveries: 2 } } });
     story.cluster.found = { spent: [1, 2].map((minutes) => ({ incident: `${minutes}`, startedAt: Date.now() - minutes * 60_000, endedAt: Date.now() })) };
     const handle = await story.start();
-    await handle.signal('faultsObserved', { faults: [podFault({ pod: { name: 'llm-0', uid: 'x', createdAt: '2099-01-01T00:00:00Z' } })] });
+    await handle.signal('faultsObserved', { faults: [podFaultNow({ pod: { name: 'llm-0', uid: 'x', createdAt: '2099-01-01T00:00:00Z' } })] });
     expect(
       await eventually(
         () => story.status(handle),
