@@ -12,6 +12,7 @@ import { readJob } from '../kube/jobs.ts';
 import { nodeView, readNode } from '../kube/nodes.ts';
 import { inParallel } from '../kube/parallel.ts';
 import { podsOfJob } from '../kube/pods.ts';
+import { decides } from '../policy/pod-watch.ts';
 import { awaitAttempt } from './await-attempt.ts';
 import type { Dependencies } from './dependencies.ts';
 import { captureEvidence } from './evidence.ts';
@@ -57,7 +58,7 @@ export function attemptActivities(dependencies: Dependencies): Attempts {
   }
 
   async function observeAttempt({ job: ref, nodes: names }: Parameters<Attempts['observeAttempt']>[0]): Promise<AttemptFacts> {
-    const [job, { present: pods, leaving, oldestAt }, nodes, paused] = await Promise.all([
+    const [job, { present: pods, leaving, oldestAt, succeeded }, nodes, paused] = await Promise.all([
       readJob(kube, ref, taint),
       podsOfJob(kube, ref),
       inParallel(names, (name) => readNode(kube, name)),
@@ -68,8 +69,10 @@ export function attemptActivities(dependencies: Dependencies): Attempts {
       views.filter((node) => !node.taint).map((node) => node.name),
       undecidedNode,
     );
+    const decided = job && succeeded.find((pod) => decides(job, pod));
     return {
       ...(job && { job }),
+      ...(decided && { succeeded: decided.name }),
       pods,
       ...(oldestAt !== undefined && { oldestPodAt: oldestAt }),
       ...(leaving.length > 0 && { leaving }),

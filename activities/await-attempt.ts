@@ -27,11 +27,12 @@ export async function awaitAttempt(dependencies: Dependencies, request: AwaitReq
   });
   const nodes = new KnownNodes(dependencies);
   const [old, staying] = [new Set(request.old), new Set(request.staying)];
+  const stopped = request.stoppedBy && { stoppedBy: request.stoppedBy };
   let because = 'nothing was seen of the job';
 
   const look = async (job: JobView | undefined, pods: readonly V1Pod[]): Promise<AwaitResult | undefined> => {
     await nodes.learn(pods.filter((pod) => job && belongsTo(job.ref, pod) && !old.has(pod.metadata?.uid ?? '')).flatMap((pod) => pod.spec?.nodeName ?? []));
-    const seen = attemptProgress({ job, pods, old, staying, quarantined: nodes.quarantined });
+    const seen = attemptProgress({ job, pods, old, ...stopped, staying, quarantined: nodes.quarantined });
     if (seen.kind === 'ended') return seen;
     if (seen.kind === 'waiting') {
       because = seen.because;

@@ -25,7 +25,7 @@ export function decisionActivities({ settings, now }: Pick<Dependencies, 'settin
     decideNode: async (facts) => ({ ...decideNode(facts, settings), ...date() }),
     decideIncident: async (facts) => ({ ...decideIncident(facts, settings), ...date() }),
     decideRecovery: async (facts) => ({ ...decideRecovery(facts, settings), ...date() }),
-    decideOptIn: async (job) => ({ ...decideOptIn(job), ...date() }),
+    decideOptIn: async (job) => ({ ...decideOptIn(job, settings), ...date() }),
     decideCapacity: async (request) => ({ ...decideCapacity(request, settings), ...date() }),
     decideCollection: async (request) => ({ ...decideCollection(request, settings), ...date() }),
     decidePreflight: async (request) => ({ ...decidePreflight(request, settings), ...date() }),

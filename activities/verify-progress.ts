@@ -19,10 +19,10 @@ export async function verifyProgress({ kube, settings, now }: Dependencies, requ
   let seen = seenBefore(info.heartbeatDetails);
 
   const look = (job: JobView | undefined, lateFrom: number): Looked<VerifyResult> => {
-    const end = endOf(job);
-    if (end) return { answer: end };
     const progress = job?.progress;
-    seen = seeProgress(seen, progress, request, now());
+    if (job) seen = seeProgress(seen, progress, request, now());
+    const end = endOf(job, request, seen);
+    if (end) return { answer: end };
     const decision = judgeProgress({ request, progress, seen, startedAt, lateFrom: Math.max(lateFrom, lookedFrom) }, now());
     if (decision.kind === 'wait') return decision;
     const { because } = decision;
@@ -35,13 +35,19 @@ export async function verifyProgress({ kube, settings, now }: Dependencies, requ
   return awaitJob({ kube, job: request.job, now, signal }, settings.quarantine.taint, look);
 }
 
-/** A job that came to its end after its restart has moved on as far as a job can. */
-function endOf(job: JobView | undefined): Extract<VerifyResult, { kind: 'ended' }> | undefined {
-  const end = whyEnded(job);
-  return end && job?.finished?.as === 'succeeded'
-    ? { ...end, outcome: 'recovered', because: `training came to its end after the restart: ${end.because}` }
+/**
+ * A job that came to its end after its restart has moved on as far as a job can. Where pods were deleted under its running controller, one of those
+ * may have ended it: then only a step beyond the last one proves the opposite.
+ */
+function endOf(job: JobView | undefined, { stoppedBy, beyond }: VerifyRequest, seen: ProgressSeen | undefined): Ended | undefined {
+  const end = whyEnded(job, stoppedBy);
+  const proven = end?.outcome === 'restarted' || (seen !== undefined && seen.last.step > beyond);
+  return end && job?.finished?.as === 'succeeded' && proven
+    ? { ...end, outcome: 'recovered', because: `training came to its end after the restart: ${job.finished.because}` }
     : end;
 }
+
+type Ended = Extract<VerifyResult, { kind: 'ended' }>;
 
 /** Heartbeat details of an earlier try. */
 function seenBefore(details: unknown): ProgressSeen | undefined {

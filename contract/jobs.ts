@@ -37,6 +37,12 @@ export type RestartPolicy = 'Never' | 'OnFailure' | 'Always' | 'ExitCode';
 /** Who set `suspend` on a job. */
 export type Suspension = { readonly by: 'owner' } | { readonly by: 'kcover'; readonly incident: string; readonly attempt: number };
 
+/** Why something cannot be done, or may go wrong, and what to change. */
+export interface Reason {
+  readonly because: string;
+  readonly try: string;
+}
+
 /** The job object, read once. Pods are read apart (`AttemptPod`). */
 export interface JobView {
   readonly ref: JobRef;
@@ -56,7 +62,13 @@ export interface JobView {
   /** Which ways of stopping are open for it. */
   readonly canStopBy: readonly StopMethod[];
   /** Why its controller fails it when its pods are deleted, where that is for another reason than the restart policy. */
-  readonly failsWhenDeleted?: { readonly because: string; readonly try: string };
+  readonly failsWhenDeleted?: Reason;
+  /** Why its own controller may fail it while it is stopped by suspend. */
+  readonly unsafeSuspend?: Reason;
+  /** Why a restart would not bring back all of its ranks. */
+  readonly incomplete?: Reason;
+  /** Whose success is the success of the job; without a number, any one of the role. Missing where all have to succeed. */
+  readonly succeedsWith?: PodRole;
   /** Accelerators that all its pods ask for; missing where they ask for none. */
   readonly gpus?: number;
   /** What it asks for its own recovery. */

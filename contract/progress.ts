@@ -1,6 +1,6 @@
 /** Progress of training: a trainer writes a small file on its node, and the controller keeps annotations on the job, which anybody else may patch too. */
 
-import type { JobRef } from './jobs.ts';
+import type { JobRef, StopMethod } from './jobs.ts';
 import type { Outcome } from './recovery.ts';
 
 /** Directory of the progress files below the host root: `<namespace>/<job>-<rank>.json`. */
@@ -83,6 +83,8 @@ export interface VerifyRequest {
   readonly since: string;
   /** UIDs of pods that were stopped: what they tell is of an earlier attempt, whenever it was told. */
   readonly stopped?: readonly string[];
+  /** How they were stopped. */
+  readonly stoppedBy?: StopMethod | 'pods';
   /** The last step that was seen before the stop: it must be passed. */
   readonly beyond: number;
   /** Until the first progress, ms. */

@@ -7,6 +7,8 @@ import { duration, longestAgeMs, pattern } from './settings-values.schema.ts';
 
 const stop = z.enum(stopMethods).default('suspend');
 
+const unsafe = z.enum(['refuse', 'stop']).default('refuse');
+
 const ledger = z.int().min(1).max(50);
 
 const budget = z
@@ -18,7 +20,11 @@ const budget = z
     platform: ledger.default(20).describe('The same for those that blame the cluster: nodes that are not ready, evictions, preemption'),
     user: ledger.optional().describe("For the job's own code, where it is not to be `recoveries`"),
     unknown: ledger.optional().describe('For those that blame nobody, where it is not to be `recoveries`'),
-    crashLoop: ledger.default(3).describe("So many recoveries in a row that blame the job's own code, without a newer checkpoint, and a person is asked"),
+    crashLoop: ledger
+      .default(3)
+      .describe(
+        "So many recoveries in a row that blame the job's own code, without a newer checkpoint, and the next is refused until a person asks for it, or a newer checkpoint is there",
+      ),
     window: duration('1h'),
     backoff: z
       .strictObject({ first: duration('30s'), most: duration('10m') })
@@ -106,7 +112,7 @@ export const recoverySettings = z
   .strictObject({
     correlation: duration('500ms').describe('How long a pod failure waits for a fault of its node, and a slow node for others of the same verdict'),
     blind: duration('2m').describe('How long a pod failure waits for the agent of its node, when that is silent: the node may be bad, and nobody can say so'),
-    attempts: z.int().min(1).max(10).default(3).describe('Stops in one incident before a person is asked'),
+    attempts: z.int().min(1).max(10).default(3).describe('Stops in one incident; after the last it is handed over'),
     budget,
     mode: z.enum(['grace', 'force']).default('grace').describe('force: pods are deleted at once, without time to save anything'),
     overtime: z.enum(['force', 'person']).default('force').describe('Pods that are still there after deadlines.stop are deleted by force, or left to a person'),
@@ -120,6 +126,12 @@ export const recoverySettings = z
       .strictObject(Object.fromEntries(jobKinds.map((kind) => [kind, stop])) as Record<JobKind, typeof stop>)
       .prefault({})
       .describe('Preferred way of stopping all pods of a kind; another is taken where this one is not possible'),
+    unsafeSuspend: z
+      .strictObject({ Job: unsafe, JobSet: unsafe, TrainJob: unsafe })
+      .prefault({})
+      .describe(
+        'A job whose own controller may fail it while it is suspended, by ranks that end with an error when their peers go: refuse to stop it, or stop it',
+      ),
     deadNode: z
       .strictObject({
         force: z

@@ -49,6 +49,8 @@ export interface RecoveryLimits {
 export interface AttemptFacts {
   /** Absent when the job object is gone. */
   readonly job?: JobView;
+  /** Name of the pod whose success is the job's, once it has succeeded: its controller may be slow to say so. */
+  readonly succeeded?: string;
   /** Pods controlled by the job and not being deleted. */
   readonly pods: readonly AttemptPod[];
   /** RFC 3339, the API server's clock: when the oldest of these pods was created. Absent where there are none. */
@@ -73,6 +75,8 @@ export interface RecoveryFacts {
   /** Faults that an earlier stop of this incident answered. */
   readonly answered: readonly Fault[];
   readonly stops: number;
+  /** How the last of them was done. */
+  readonly stoppedBy?: StopMethod | 'pods';
   readonly attempts: number;
   /** A person asked for this recovery. */
   readonly asked: boolean;
@@ -159,6 +163,8 @@ export interface AwaitRequest {
   readonly job: JobRef;
   /** The stopped attempt: none of these may be counted. */
   readonly old: readonly string[];
+  /** How it was stopped. */
+  readonly stoppedBy?: StopMethod | 'pods';
   /** UIDs of pods that the stop left alone. One on a node that is quarantined since is waited for like any other, but only a stop moves it. */
   readonly staying?: readonly string[];
   readonly deadlineMs: number;
@@ -177,6 +183,18 @@ export type AwaitResult =
     }
   | { readonly kind: 'overdue'; readonly because: string }
   | { readonly kind: 'ended'; readonly outcome: Outcome; readonly because: string };
+
+/**
+ * How an incident ends whose job succeeded before a whole new attempt was seen. Pods that are deleted under a running controller may end with 0
+ * when they are told to stop, and where such a one decides, the job counts as done. While a job is suspended no end counts.
+ */
+export const successAfterStop = (
+  because: string,
+  stoppedBy: StopMethod | 'pods' | undefined,
+): { readonly outcome: 'restarted' | 'handed over'; readonly because: string } =>
+  stoppedBy === undefined || stoppedBy === 'suspend'
+    ? { outcome: 'restarted', because: `the job succeeded: ${because}` }
+    : { outcome: 'handed over', because: `the job counts as succeeded since its pods were told to stop, and nobody saw it run again: ${because}` };
 
 /** Result of `recovery`, shown in the Temporal UI and sent to the parent. */
 export interface RecoveryOutcome {

@@ -2,7 +2,7 @@
 
 import type { V1Pod } from '@kubernetes/client-node';
 import type { AttemptPod, JobView } from '../contract/jobs.ts';
-import type { AwaitResult } from '../contract/recovery.ts';
+import { type AwaitRequest, type AwaitResult, successAfterStop } from '../contract/recovery.ts';
 import { attemptPod, belongsTo, byRank, isTerminating } from './pods.ts';
 import { timeOrEpoch } from './time.ts';
 
@@ -18,14 +18,16 @@ export interface AttemptSeen {
   readonly pods: readonly V1Pod[];
   /** UIDs that were stopped. */
   readonly old: ReadonlySet<string>;
+  /** How they were. */
+  readonly stoppedBy?: AwaitRequest['stoppedBy'];
   /** UIDs that the stop left alone: only another stop may move them. */
   readonly staying?: ReadonlySet<string>;
   readonly quarantined: ReadonlySet<string>;
 }
 
 /** A whole attempt is ready: the expected number of pods, each new and ready, none going, none on a quarantined node. */
-export function attemptProgress({ job, pods, old, staying, quarantined }: AttemptSeen): AttemptProgress {
-  const end = whyEnded(job);
+export function attemptProgress({ job, pods, old, stoppedBy, staying, quarantined }: AttemptSeen): AttemptProgress {
+  const end = whyEnded(job, stoppedBy);
   if (end || !job) return end ?? { kind: 'ended', outcome: 'cancelled', because: 'the job is gone' };
   const fresh = pods.filter((pod) => belongsTo(job.ref, pod) && !old.has(pod.metadata?.uid ?? ''));
   const misplaced = fresh.filter((pod) => !isTerminating(pod) && quarantined.has(pod.spec?.nodeName ?? ''));
@@ -36,11 +38,11 @@ export function attemptProgress({ job, pods, old, staying, quarantined }: Attemp
 }
 
 /** Why nothing more is to be waited for; undefined while there is. */
-export function whyEnded(job: JobView | undefined): Extract<AwaitResult, { kind: 'ended' }> | undefined {
-  const ended = (outcome: 'cancelled' | 'failed' | 'restarted', because: string) => ({ kind: 'ended', outcome, because }) as const;
+export function whyEnded(job: JobView | undefined, stoppedBy?: AwaitRequest['stoppedBy']): Extract<AwaitResult, { kind: 'ended' }> | undefined {
+  const ended = (outcome: 'cancelled' | 'failed', because: string) => ({ kind: 'ended', outcome, because }) as const;
   if (!job) return ended('cancelled', 'the job is gone');
   if (job.finished?.as === 'failed') return ended('failed', `its own controller failed the job: ${job.finished.because}`);
-  if (job.finished) return ended('restarted', `the job succeeded: ${job.finished.because}`);
+  if (job.finished) return { kind: 'ended', ...successAfterStop(job.finished.because, stoppedBy) };
   if (!job.optedIn) return ended('cancelled', 'the job was opted out');
   if (job.suspension?.by === 'owner') return ended('cancelled', 'the job is suspended by its owner');
   return undefined;

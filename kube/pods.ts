@@ -1,7 +1,7 @@
 /** Pods of a job and on a node. */
 
 import type { V1Pod } from '@kubernetes/client-node';
-import { type AttemptPod, type JobRef, jobTitle } from '../contract/jobs.ts';
+import { type AttemptPod, type JobRef, jobTitle, type PodRole } from '../contract/jobs.ts';
 import type { Kube } from './connection.ts';
 import { isConflict, isNotFound } from './errors.ts';
 import { jobKinds } from './job-kinds/index.ts';
@@ -41,6 +41,8 @@ export interface PodsOfJob {
   readonly leaving: AttemptPod[];
   /** RFC 3339, of those present. */
   readonly oldestAt?: string;
+  /** Those present that have succeeded. */
+  readonly succeeded: readonly { readonly name: string; readonly succeededAs?: PodRole }[];
 }
 
 /** Everything that the job's selector matches, whoever controls it. */
@@ -59,7 +61,13 @@ export async function podsOfJob(kube: Kube, job: JobRef): Promise<PodsOfJob> {
   const inOrder = (some: readonly V1Pod[]) => some.map(attemptPod).toSorted((a, b) => byRank(a.name, b.name));
   const present = pods.filter((pod) => !isTerminating(pod));
   const [oldestAt] = present.map(({ metadata }) => timeOrEpoch(metadata?.creationTimestamp)).toSorted();
-  return { present: inOrder(present), leaving: inOrder(pods.filter(isTerminating)), ...(oldestAt !== undefined && { oldestAt }) };
+  const succeeded = present.filter(({ status }) => status?.phase === 'Succeeded').map((pod) => ({ name: pod.metadata?.name ?? '', ...roleOf(job, pod) }));
+  return { present: inOrder(present), leaving: inOrder(pods.filter(isTerminating)), ...(oldestAt !== undefined && { oldestAt }), succeeded };
+}
+
+function roleOf({ kind }: JobRef, { metadata }: V1Pod): { readonly succeededAs?: PodRole } {
+  const succeededAs = jobKinds[kind].roleOf(metadata?.labels ?? {});
+  return succeededAs ? { succeededAs } : {};
 }
 
 /** Pods bound to the node that may still run there, and on request those that were asked to go. */

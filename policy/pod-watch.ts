@@ -34,8 +34,8 @@ export function whySilent(job: PodOwner, pods: readonly PodSeen[]): string | und
   return undefined;
 }
 
-/** Without a number, any pod of the role decides. */
-const decides = ({ succeedsWith }: PodOwner, { succeededAs }: PodSeen): boolean =>
+/** Whether the success of this pod is the success of its job. Without a number, any pod of the role decides. */
+export const decides = ({ succeedsWith }: Pick<PodOwner, 'succeedsWith'>, { succeededAs }: Pick<PodSeen, 'succeededAs'>): boolean =>
   succeedsWith !== undefined && succeededAs?.role === succeedsWith.role && (succeedsWith.index === undefined || succeededAs.index === succeedsWith.index);
 
 /** What ended before the opt-in is history. Both times have whole seconds, so the same second counts. */

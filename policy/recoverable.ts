@@ -1,15 +1,26 @@
-import type { JobView } from '../contract/jobs.ts';
+import type { JobView, Reason } from '../contract/jobs.ts';
 import type { OptInDecision } from '../contract/recovery.ts';
+import type { WorkerSettings } from '../contract/settings.schema.ts';
 import type { Undated } from './decision.ts';
 
+type Settings = Pick<WorkerSettings, 'recovery'>;
+
 /** Why a job could not be recovered whatever happens, and what to change; undefined when it could. */
-export function whyNotRecoverable(job: JobView): { readonly because: string; readonly try: string } | undefined {
+export const whyNotRecoverable = (job: JobView, settings: Settings): Reason | undefined =>
+  whyNeverRecoverable(job) ?? (refusesUnsafe(job, settings) ? job.unsafeSuspend : undefined);
+
+/** The same, whatever the settings are. */
+export function whyNeverRecoverable(job: JobView): Reason | undefined {
   if (job.toleratesQuarantine) {
     return {
       because: 'its pods tolerate the quarantine taint, so a restart could land on the bad node again',
       try: 'remove the toleration, or name the taints it tolerates by key',
     };
   }
+  return job.incomplete ?? whyNotStoppable(job);
+}
+
+function whyNotStoppable(job: JobView): Reason | undefined {
   if (job.canStopBy.length > 0) return undefined;
   const fails = job.failsWhenDeleted ?? {
     because: `with restart policy ${job.restartPolicy} its controller fails the job when pods are deleted`,
@@ -18,8 +29,15 @@ export function whyNotRecoverable(job: JobView): { readonly because: string; rea
   return job.queue === undefined ? fails : { ...fails, because: `queue ${job.queue} owns its suspend field, and ${fails.because}` };
 }
 
+function refusesUnsafe({ ref: { kind } }: JobView, { recovery: { unsafeSuspend } }: Settings): boolean {
+  return (kind === 'Job' || kind === 'JobSet' || kind === 'TrainJob') && unsafeSuspend[kind] === 'refuse';
+}
+
 /** Told once when a job opts in, so that nobody learns it from a broken node. */
-export function decideOptIn(job: JobView): Undated<OptInDecision> {
-  const why = whyNotRecoverable(job);
-  return why ? { kind: 'warn', ...why } : { kind: 'watch', because: `opted in since ${job.optedInAt}` };
+export function decideOptIn(job: JobView, settings: Settings): Undated<OptInDecision> {
+  const why = whyNotRecoverable(job, settings);
+  if (why) return { kind: 'warn', ...why, because: `kcover cannot recover this job: ${why.because}` };
+  const { unsafeSuspend } = job;
+  if (unsafeSuspend) return { kind: 'warn', ...unsafeSuspend, because: `a recovery may fail this job: ${unsafeSuspend.because}` };
+  return { kind: 'watch', because: `opted in since ${job.optedInAt}` };
 }

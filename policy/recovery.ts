@@ -1,7 +1,7 @@
 import type { Fault } from '../contract/faults.ts';
 import { wishAnnotations } from '../contract/job-wishes.ts';
 import type { JobView, StopMethod } from '../contract/jobs.ts';
-import type { AttemptFacts, Outcome, RecoveryDecision, RecoveryFacts } from '../contract/recovery.ts';
+import { type AttemptFacts, type Outcome, type RecoveryDecision, type RecoveryFacts, successAfterStop } from '../contract/recovery.ts';
 import type { WorkerSettings } from '../contract/settings.schema.ts';
 import { blameOf } from './blame.ts';
 import type { Undated } from './decision.ts';
@@ -32,12 +32,17 @@ function nextStep(facts: RecoveryFacts, settings: WorkerSettings): Decision {
       blind: true,
     };
   if (job === undefined) return end('cancelled', 'the job object is gone');
-  return noLongerWanted(job) ?? notNeeded(facts, settings) ?? notAllowed(facts, job, settings) ?? notYet(facts, settings) ?? stop(facts, job, settings);
+  return noLongerWanted(facts, job) ?? notNeeded(facts, settings) ?? notAllowed(facts, job, settings) ?? notYet(facts, settings) ?? stop(facts, job, settings);
 }
 
-function noLongerWanted(job: JobView): Decision | undefined {
+function noLongerWanted({ attempt: { succeeded }, stops, stoppedBy }: RecoveryFacts, job: JobView): Decision | undefined {
   if (job.finished?.as === 'failed') return end('failed', `its own controller failed the job: ${job.finished.because}`);
+  if (job.finished && stops > 0 && stoppedBy !== undefined) {
+    const { outcome, because } = successAfterStop(job.finished.because, stoppedBy);
+    return end(outcome, because);
+  }
   if (job.finished) return end('cancelled', `the job succeeded: ${job.finished.because}`);
+  if (succeeded !== undefined) return end('cancelled', `${succeeded} has succeeded, and with it the job, which its own controller has not said yet`);
   if (!job.optedIn) return end('cancelled', 'the job was opted out');
   if (job.suspension?.by === 'owner') return end('cancelled', 'the job is suspended by its owner');
   return undefined;
@@ -54,7 +59,7 @@ function notNeeded(facts: RecoveryFacts, { recovery }: WorkerSettings): Decision
 
 function notAllowed(facts: RecoveryFacts, job: JobView, settings: WorkerSettings): Decision | undefined {
   const { attempts, stops, asked, fresh, answered, attempt } = facts;
-  const why = whyNotRecoverable(job);
+  const why = whyNotRecoverable(job, settings);
   if (why) return end('refused', why.because, why.try);
   if (stops >= attempts) return end('handed over', `stopped ${stops} times in this incident and not running: ${describeFaults([...fresh, ...answered])}`);
   // A person's word is for one stop: what comes after it is the mode's again.

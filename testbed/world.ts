@@ -26,6 +26,8 @@ export interface WorldOptions {
    * kubelet is, and pods that were called not ready meanwhile stay so.
    */
   readonly patientWithNodes?: boolean;
+  /** The controller manager sends no more requests than it does by default: what is done to many pods takes as long as elsewhere. */
+  readonly usualRates?: boolean;
   readonly gpusPerNode?: number;
   /** `cloud` unless told. */
   readonly nodeNames?: NodeNames;
@@ -116,6 +118,7 @@ async function build(options: WorldOptions, programs: Programs, directory: strin
     temporal: temporalServer,
     controllerManager: controllerManager({
       patientWithNodes: options.patientWithNodes ?? false,
+      usualRates: options.usualRates ?? false,
       ...(await controller('controllerManager', programs.kubeControllerManager)),
       serviceAccountKey: credentials.serviceAccountKey,
     }),

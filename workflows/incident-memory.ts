@@ -109,6 +109,12 @@ export class IncidentMemory {
     this.forgetCheckpoint();
   }
 
+  /** How the last stop was done. */
+  stoppedBy(): Pick<RecoveryFacts, 'stoppedBy'> {
+    const by = this.stops.at(-1)?.by;
+    return by ? { stoppedBy: by } : {};
+  }
+
   /** Intents of this attempt to delete by force, less what turned out not to be needed. */
   forcedNow = (): AttemptPod[] => [...this.forcing];
   /** Of all attempts: also of a stop that never came to its end. */

@@ -48,6 +48,7 @@ export async function followAttempt({ input, startedAt, memory, story, level, ev
   // The last look into the inbox: what came meanwhile is answered in this incident.
   const isNews = () => memory.unanswered().length > 0;
   const restartMs = level?.withinMs ?? limits.restartMs;
+  const stoppedBy = memory.stoppedBy();
 
   story.now('restarting', {
     because: memory.stops.length > 0 ? 'the old attempt is gone' : '',
@@ -73,6 +74,7 @@ export async function followAttempt({ input, startedAt, memory, story, level, ev
         incident,
         job,
         old: memory.stoppedUids(),
+        ...stoppedBy,
         ...(memory.staying.length > 0 && { staying: memory.staying }),
         deadlineMs,
       }),
@@ -115,6 +117,7 @@ export async function followAttempt({ input, startedAt, memory, story, level, ev
         since: level ? (seen.wholeSince ?? seen.startedAt) : seen.startedAt,
         beyond: before.step,
         stopped: memory.stoppedUids(),
+        ...stoppedBy,
         firstMs,
         stallMs,
         mostMs,

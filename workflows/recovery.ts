@@ -104,6 +104,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
         fresh,
         answered: memory.answeredFaults(),
         stops: memory.stops.length,
+        ...memory.stoppedBy(),
         attempts: limits.attempts,
         asked: input.askedBy !== undefined,
         now: Date.now(),

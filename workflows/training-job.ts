@@ -183,7 +183,7 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
       about: { kind: 'job', job },
       type: 'Warning',
       reason: eventReasons.notRecoverable,
-      message: `kcover cannot recover this job: ${optIn.because}; ${optIn.try}`,
+      message: `${optIn.because}; ${optIn.try}`,
       key: job.uid,
     });
   }

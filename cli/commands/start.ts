@@ -1,7 +1,7 @@
 import { labels } from '../../contract/ids.ts';
 import { jobTitle, type JobView } from '../../contract/jobs.ts';
 import { jobStart } from '../../contract/starts.ts';
-import { whyNotRecoverable } from '../../policy/recoverable.ts';
+import { whyNeverRecoverable } from '../../policy/recoverable.ts';
 import { type CommandEntry, sharedOptions } from '../command.ts';
 import type { Answer } from '../output.ts';
 
@@ -28,10 +28,15 @@ export const start: CommandEntry = {
 };
 
 function started(job: JobView, workflow: string): Answer {
-  const why = whyNotRecoverable(job);
+  const never = whyNeverRecoverable(job);
+  // Only the worker knows its settings.
+  const why = never ?? job.unsafeSuspend;
+  const unless = never ? '' : ` unless recovery.unsafeSuspend.${job.ref.kind} of the worker is stop`;
   const title = `${jobTitle(job.ref)} in ${job.ref.namespace}`;
   return {
     data: { job: job.ref, workflow, label: `${labels.cascadingRecovery}=true`, recoverable: why === undefined, ...why },
-    text: why ? `${title}: watched, but it cannot be recovered\n  because: ${why.because}\n  try:     ${why.try}` : `${title}: watched\n  workflow ${workflow}`,
+    text: why
+      ? `${title}: watched, but it cannot be recovered${unless}\n  because: ${why.because}\n  try:     ${why.try}`
+      : `${title}: watched\n  workflow ${workflow}`,
   };
 }

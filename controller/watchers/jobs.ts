@@ -48,10 +48,9 @@ export function watchJobs(options: JobsOptions): JobsWatch {
 }
 
 function knownJob(entry: JobKindEntry, object: JobObject, taint: QuarantineTaint): KnownJob {
-  const succeedsWith = entry.succeedsWith(object);
   const maker = makerOf(entry.kind, object.metadata);
   const wantsRecovery = object.metadata?.labels?.[labels.needRecovery] === 'true';
-  return { ...entry.view(object, taint), wantsRecovery, ...(succeedsWith && { succeedsWith }), ...(maker && { maker }) };
+  return { ...entry.view(object, taint), wantsRecovery, ...(maker && { maker }) };
 }
 
 function take(step: JobStep, job: KnownJob, options: JobsOptions): void {

@@ -1,12 +1,10 @@
 /** The jobs that are there, in memory, and which of them made which. Owner references are claims: only a job that has all that they say is the one. */
 
-import type { JobRef, JobView, PodRole } from '../../contract/jobs.ts';
+import type { JobRef, JobView } from '../../contract/jobs.ts';
 import { isSameJob, jobKey, jobKinds } from '../../kube/job-kinds/index.ts';
 import type { JobSeen } from '../../policy/job-watch.ts';
 
 export interface KnownJob extends JobView, JobSeen {
-  /** Whose success is the success of the job; absent where all have to succeed. */
-  readonly succeedsWith?: PodRole;
   /** The job that made it: what happens to its pods is that one's business. */
   readonly maker?: JobRef;
 }

@@ -1,9 +1,10 @@
 /** Job of batch/v1. */
 
 import type { KubernetesObject, V1PodTemplateSpec } from '@kubernetes/client-node';
-import type { JobView } from '../../contract/jobs.ts';
+import type { JobView, Reason } from '../../contract/jobs.ts';
 import type { JobSizes, Labels } from '../../contract/placement.ts';
 import type { JobKindEntry, JobRole, QuarantineTaint } from './entry.ts';
+import { unsafeBatchJob } from './own-failures.ts';
 import { asksForAccelerators } from './rank-containers.ts';
 import { type Condition, finishedBy, isRestartPolicy, queueOf, viewOf } from './view.ts';
 
@@ -13,6 +14,7 @@ interface BatchJob extends KubernetesObject {
     readonly completions?: number;
     readonly completionMode?: string;
     readonly suspend?: boolean;
+    readonly backoffLimit?: number;
     readonly template?: V1PodTemplateSpec;
   };
   readonly status?: { readonly succeeded?: number; readonly conditions?: readonly Condition[] };
@@ -31,6 +33,12 @@ function view(object: KubernetesObject, taint: QuarantineTaint): JobView {
       suspended: isSuspended(object),
       canStopBy: queueOf(object) === undefined ? ['suspend'] : [],
       failsWhenDeleted: { because: 'a batch Job counts deleted pods as failures', try: 'take the job out of the queue' },
+      unsafeSuspend: unsafeBatchJob({
+        ranks: livePods(job),
+        restartPolicy: job.spec?.template?.spec?.restartPolicy,
+        backoffLimit: job.spec?.backoffLimit,
+      }),
+      incomplete: ranksThatAreThrough(job),
       finished: finishedBy(job.status?.conditions, 'Complete', 'Failed'),
     },
     taint,
@@ -54,6 +62,16 @@ function sizes(object: KubernetesObject): JobSizes | undefined {
   const { spec, status }: BatchJob = object;
   if (spec?.completionMode !== 'Indexed' || spec.completions === undefined || spec.completions !== spec.parallelism || status?.succeeded) return undefined;
   return { now: spec.completions, least: 1 };
+}
+
+/** Its controller never runs an index again that has succeeded: the others would wait for it. */
+function ranksThatAreThrough({ spec, status }: BatchJob): Reason | undefined {
+  const { succeeded = 0 } = status ?? {};
+  if (spec?.completionMode !== 'Indexed' || succeeded === 0) return undefined;
+  return {
+    because: `${succeeded} of its ${spec.completions ?? spec.parallelism ?? 1} ranks have succeeded, and are not run again with the others`,
+    try: 'create the job anew, and let all ranks end together',
+  };
 }
 
 /** What succeeded is not run again. */

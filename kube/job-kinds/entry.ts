@@ -1,7 +1,7 @@
 /** What kcover must know of a kind of job. */
 
 import type { KubernetesObject, V1Pod, V1PodTemplateSpec } from '@kubernetes/client-node';
-import type { JobKind, JobRef, JobView, PodRole, RestartPolicy, StopMethod } from '../../contract/jobs.ts';
+import type { JobKind, JobRef, JobView, PodRole, Reason, RestartPolicy, StopMethod } from '../../contract/jobs.ts';
 import type { JobSizes, Labels } from '../../contract/placement.ts';
 import type { IsRank } from './rank-containers.ts';
 
@@ -73,6 +73,9 @@ export interface ViewParts {
   readonly podsExpected: number;
   readonly suspended: boolean;
   readonly canStopBy: readonly StopMethod[];
-  readonly failsWhenDeleted?: JobView['failsWhenDeleted'];
+  readonly failsWhenDeleted?: Reason | undefined;
+  readonly unsafeSuspend?: Reason | undefined;
+  readonly incomplete?: Reason | undefined;
   readonly finished: JobView['finished'];
+  readonly succeedsWith?: PodRole | undefined;
 }

@@ -4,6 +4,7 @@ import type { KubernetesObject, V1JobSpec, V1Pod } from '@kubernetes/client-node
 import type { JobRef, JobView } from '../../contract/jobs.ts';
 import type { Labels } from '../../contract/placement.ts';
 import type { JobKindEntry, JobRole, QuarantineTaint } from './entry.ts';
+import { unsafeSet } from './own-failures.ts';
 import { asksForAccelerators } from './rank-containers.ts';
 import { type Condition, finishedBy, isRestartPolicy, queueOf, viewOf } from './view.ts';
 
@@ -61,6 +62,7 @@ function view(object: KubernetesObject, taint: QuarantineTaint): JobView {
       suspended: isSuspended(object),
       canStopBy: queueOf(object) === undefined ? ['suspend'] : [],
       failsWhenDeleted,
+      unsafeSuspend: unsafeSet((set.spec?.replicatedJobs ?? []).map(limitsOf)),
       finished: finishedBy(set.status?.conditions, 'Completed', 'Failed'),
     },
     taint,
@@ -70,6 +72,11 @@ function view(object: KubernetesObject, taint: QuarantineTaint): JobView {
 function roles(object: KubernetesObject): readonly JobRole[] {
   const set: JobSet = object;
   return (set.spec?.replicatedJobs ?? []).map((each) => roleOf(set, each));
+}
+
+function limitsOf({ replicas = 1, template }: ReplicatedJob) {
+  const { parallelism = 1, completions = parallelism, backoffLimit, template: pod } = template?.spec ?? {};
+  return { replicas, ranks: Math.min(parallelism, completions), restartPolicy: pod?.spec?.restartPolicy ?? 'OnFailure', backoffLimit };
 }
 
 /** Jobs that succeeded are not run again. */

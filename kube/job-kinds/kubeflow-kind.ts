@@ -108,6 +108,7 @@ function view(data: KubeflowKind, object: KubernetesObject, taint: QuarantineTai
       ],
       failsWhenDeleted,
       finished: finishedBy(job.status?.conditions, 'Succeeded', 'Failed'),
+      succeedsWith: succeedsWith(data, object),
     },
     taint,
   );

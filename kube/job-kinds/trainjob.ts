@@ -1,7 +1,7 @@
 /** TrainJob of trainer.kubeflow.org/v1alpha1: it makes a JobSet of its own name, whose pods are its pods. Read in the source of trainer 2.0 and the main branch. */
 
 import type { KubernetesObject, V1ObjectMeta, V1PodSpec, V1PodTemplateSpec, V1ResourceRequirements } from '@kubernetes/client-node';
-import type { JobView } from '../../contract/jobs.ts';
+import type { JobView, Reason } from '../../contract/jobs.ts';
 import type { JobKindEntry, JobRole, QuarantineTaint } from './entry.ts';
 import { asksForAccelerators } from './rank-containers.ts';
 import { failsWhenDeleted, isOfSet, jobSet, labelsOfSet, podsOfSets, selectorOfSet } from './jobset.ts';
@@ -42,11 +42,18 @@ function view(object: KubernetesObject, taint: QuarantineTaint): JobView {
       suspended: isSuspended(object),
       canStopBy: queueOf(object) === undefined ? ['suspend'] : [],
       failsWhenDeleted,
+      unsafeSuspend: nodesOf(job) > 1 ? unknownLimits : undefined,
       finished: finishedBy(job.status?.conditions, 'Complete', 'Failed'),
     },
     taint,
   );
 }
+
+/** The limits of its batch Jobs stand in the runtime that it names. */
+const unknownLimits: Reason = {
+  because: 'its runtime says when its batch Jobs fail by ranks that end with an error while they are suspended, which the TrainJob does not show',
+  try: 'give the job templates of its runtime a backoffLimit of twice its nodes, and set recovery.unsafeSuspend.TrainJob: stop',
+};
 
 /** Its templates stand in the runtime that it names; the object itself has only the number of nodes, their resources, and what it changes. */
 function roles(object: KubernetesObject): readonly JobRole[] {

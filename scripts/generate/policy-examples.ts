@@ -18,7 +18,7 @@ export type SettingExample = readonly [value: string, does: string];
 export const settingExamples: Readonly<Record<string, SettingExample>> = {
   correlation: ['2s', 'a pod that fails waits 2 s for a line of its node, and both become one incident'],
   blind: ['5m', 'a pod that fails on a node with a silent agent waits up to 5 min for it'],
-  attempts: ['2', 'after the second stop of one incident a person is asked'],
+  attempts: ['2', 'an incident that would need a third stop is handed over'],
   mode: ['force', 'pods are deleted without grace; a dying gasp is never awaited'],
   overtime: ['person', 'pods that are left after `deadlines.stop` are named, and the incident is handed over'],
 
@@ -27,7 +27,7 @@ export const settingExamples: Readonly<Record<string, SettingExample>> = {
   'budget.platform': ['10', 'the same for evictions, preemption and nodes that are not ready'],
   'budget.user': ['2', 'user code has two; what nobody is blamed for keeps `recoveries`'],
   'budget.unknown': ['2', 'what nobody is blamed for has two; user code keeps `recoveries`'],
-  'budget.crashLoop': ['2', 'when it crashes a third time without a newer checkpoint, a person must ask'],
+  'budget.crashLoop': ['2', 'when it crashes a third time without a newer checkpoint, that is refused until a person asks for it'],
   'budget.window': ['24h', 'recoveries are counted over a day'],
   'budget.backoff.first': ['1m', 'a minute passes between the end of the first recovery and the second'],
   'budget.backoff.most': ['30m', 'the pauses grow: 30 s, 1 min, 2 min, up to half an hour'],
@@ -69,6 +69,9 @@ export const settingExamples: Readonly<Record<string, SettingExample>> = {
   'deadNode.after': ['2m', 'a node must have been silent for 2 min before its pods are given up'],
   'deadNode.grace': ['1m', 'pods on dead nodes get a minute of their grace period'],
 
+  'unsafeSuspend.Job': ['stop', 'a large batch Job with OnFailure and a low backoffLimit is stopped all the same, and may be failed by its own controller'],
+  'unsafeSuspend.JobSet': ['stop', 'the same for a JobSet'],
+  'unsafeSuspend.TrainJob': ['stop', 'TrainJobs are stopped: the backoffLimit of their runtimes is known to be high enough'],
   'evidence.within': ['0s', 'nothing is kept, and no stop waits for it'],
   'evidence.directory': ['/mnt/evidence', 'a volume that all workers share'],
   'evidence.keep': ['720h', 'evidence is kept for 30 days'],
@@ -78,10 +81,10 @@ export const settingExamples: Readonly<Record<string, SettingExample>> = {
   'verify.stall': ['20m', 'twenty minutes without a step are a stall'],
   'verify.most': ['4h', 'a job may need four hours to get back to where it was'],
 
-  'deadlines.hold': ['4h', 'what is held or without room is handed to a person after four hours'],
+  'deadlines.hold': ['4h', 'what is held or without room is handed over after four hours'],
   'deadlines.stop': ['20m', 'pods with a grace period of 15 min have their time'],
   'deadlines.restart': ['20m', 'large images may take 20 min to pull'],
-  'deadlines.placement': ['2h', 'without room for two hours a person is asked'],
+  'deadlines.placement': ['2h', 'without room for two hours the incident is handed over'],
 };
 
 /** What a job can write on itself. */

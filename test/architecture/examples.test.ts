@@ -4,6 +4,7 @@ import { parse } from 'yaml';
 import { agentSettings, controllerSettings, workerSettings } from '../../contract/settings.schema.ts';
 import { jobKinds } from '../../kube/job-kinds/index.ts';
 import { decideOptIn } from '../../policy/recoverable.ts';
+import { settings } from '../support/builders.ts';
 import { files, textOf } from './sources.ts';
 
 const taint = { key: 'kcover.io/quarantine', effect: 'NoSchedule' } as const;
@@ -26,7 +27,7 @@ describe('the examples', () => {
     expect(job.kind).toBe(entry.kind);
     const view = entry.view({ ...job, metadata: { ...job.metadata, uid: 'uid', resourceVersion: '1' } }, taint);
     expect(view).toMatchObject({ optedIn: true, podsExpected });
-    expect(decideOptIn(view).kind).not.toBe('warn');
+    expect(decideOptIn(view, settings()).kind).not.toBe('warn');
   });
 
   it('are all looked at here', () => {

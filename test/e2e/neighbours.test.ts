@@ -8,7 +8,7 @@ import type { IncidentRecord } from '../../contract/recovery.ts';
 import { attachWorld } from '../../testbed/attach.ts';
 import { breakGpu } from '../../testbed/failures.ts';
 import { until } from '../../testbed/until.ts';
-import { LiveKcover, optIn, xid79 } from '../support/live-kcover.ts';
+import { LiveKcover, optIn, quick, xid79 } from '../support/live-kcover.ts';
 import { testServers } from '../support/rig.ts';
 import { type PlayedSet, playSet } from '../support/set-controller.ts';
 
@@ -19,7 +19,11 @@ const nodes: string[] = [];
 
 beforeAll(async () => {
   const { workflowBundle } = testServers();
-  live = await LiveKcover.start(attachWorld(process.env['KCOVER_TEST_WORLD'] ?? ''), { workflowBundle });
+  live = await LiveKcover.start(attachWorld(process.env['KCOVER_TEST_WORLD'] ?? ''), {
+    workflowBundle,
+    // Its controllers are played here: no rank dies of another.
+    workerSettings: { ...quick, recovery: { ...quick.recovery, unsafeSuspend: { TrainJob: 'stop' } } },
+  });
 });
 afterEach(async () => {
   const { core } = live.world.api;

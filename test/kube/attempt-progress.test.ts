@@ -119,6 +119,14 @@ describe('a new attempt', () => {
     expect(look({ job: seen })).toMatchObject({ kind: 'ended', outcome });
   });
 
+  it.each([
+    ['suspend', 'restarted'],
+    ['delete-collection', 'handed over'],
+    ['pods', 'handed over'],
+  ] as const)('that succeeded before it was whole after a stop by %s is %s', (stoppedBy, outcome) => {
+    expect(look({ job: jobView({ finished: { as: 'succeeded', because: 'done' } }), stoppedBy })).toMatchObject({ kind: 'ended', outcome });
+  });
+
   it('is waited for while our own suspend stands', () => {
     expect(look({ job: jobView({ podsExpected: 2, suspension: { by: 'kcover', incident: 'i', attempt: 1 } }) }).kind).toBe('waiting');
   });

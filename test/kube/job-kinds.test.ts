@@ -59,6 +59,7 @@ describe('a PyTorchJob', () => {
       podsExpected: 4,
       toleratesQuarantine: false,
       canStopBy: ['suspend', 'delete-collection'],
+      succeedsWith: { role: 'master' },
       resourceVersion: '7',
     });
   });

@@ -223,63 +223,6 @@ describe('failures of a pod', () => {
     expect(podFailures(given, jobKinds.PyTorchJob).map((fault) => [fault.id, fault.code])).toEqual(expected);
   });
 
-  const preflight = (status: V1PodStatus, label = 'true'): V1Pod => {
-    const given = pod(status);
-    return {
-      ...given,
-      metadata: { ...given.metadata, labels: { 'kcover.io/preflight': label } },
-      spec: { ...given.spec, containers: [], initContainers: [{ name: 'setup' }, { name: 'preflight' }] },
-    };
-  };
-  const found = (reason = 'Error', exitCode = 3) => [container('preflight', { state: { terminated: ended(exitCode, reason) } })];
-
-  it.each<[sentence: string, pod: V1Pod, codes: readonly string[]]>([
-    ['a preflight that found something is none', preflight({ phase: 'Pending', initContainerStatuses: found() }), []],
-    ['a preflight that found something and failed its pod is none', preflight({ phase: 'Failed', initContainerStatuses: found() }), []],
-    [
-      'a preflight that found something before and runs again is none',
-      preflight({
-        phase: 'Pending',
-        initContainerStatuses: [container('preflight', { state: { running: {} }, lastState: { terminated: ended(3, 'Error') } })],
-      }),
-      [],
-    ],
-    ['a preflight that ran out of memory is one', preflight({ phase: 'Failed', initContainerStatuses: found('OOMKilled', 137) }), ['pod/oom-killed']],
-    ['a preflight that was killed is one', preflight({ phase: 'Failed', initContainerStatuses: found('Error', 137) }), ['pod/init-exit']],
-    ['a preflight whose command was not found is one', preflight({ phase: 'Failed', initContainerStatuses: found('Error', 127) }), ['pod/init-exit']],
-    [
-      'a preflight that a signal ended is one',
-      preflight({ phase: 'Failed', initContainerStatuses: [container('preflight', { state: { terminated: { ...ended(1, 'Error'), signal: 9 } } })] }),
-      ['pod/init-exit'],
-    ],
-    ['a preflight with the last code of its own is none', preflight({ phase: 'Failed', initContainerStatuses: found('Error', 125) }), []],
-    ['a preflight that cannot be started is one', preflight({ phase: 'Pending', initContainerStatuses: found('StartError', 128) }), ['pod/cannot-run']],
-    [
-      'another init container that fails before it is none while it is tried again',
-      preflight({ phase: 'Pending', initContainerStatuses: [container('setup', { state: { terminated: ended(1, 'Error') } })] }),
-      [],
-    ],
-    [
-      'a container that fails after a preflight that found something is one',
-      preflight({ phase: 'Failed', initContainerStatuses: found(), containerStatuses: [container('pytorch', { state: { terminated: ended(1, 'Error') } })] }),
-      ['pod/exit'],
-    ],
-    ['an eviction of its pod is one', preflight({ phase: 'Failed', reason: 'Evicted', initContainerStatuses: found() }), ['pod/evicted']],
-    ['a pod that failed for another reason is one', preflight({ phase: 'Failed', reason: 'NodeLost', initContainerStatuses: found() }), ['pod/failed']],
-    [
-      'a failed phase without a preflight that found anything is one',
-      preflight({ phase: 'Failed', initContainerStatuses: found('Completed', 0) }),
-      ['pod/failed'],
-    ],
-    [
-      'without the label strictly true it is an init container like others',
-      preflight({ phase: 'Failed', initContainerStatuses: found() }, 'yes'),
-      ['pod/init-exit'],
-    ],
-  ])('%s', (_sentence, given, codes) => {
-    expect(podFailures(given, jobKinds.PyTorchJob).map(({ code }) => code)).toEqual(codes);
-  });
-
   const beside = (resources: object, status: V1ContainerStatus[]): V1Pod =>
     pod({ phase: 'Running', containerStatuses: status }, {}, { containers: [{ name: 'trainer', resources }, { name: 'exporter' }] });
   const again = (name: string) => [container(name, { restartCount: 1, state: { running: {} }, lastState: { terminated: ended(1, 'Error') } })];

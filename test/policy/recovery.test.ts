@@ -35,6 +35,20 @@ describe('the next step of a recovery', () => {
     expect(decideRecovery({ ...given, attempt: merged }, act)).toMatchObject({ kind: 'end', outcome });
   });
 
+  it('leaves a job alone whose deciding pod has succeeded, before its own controller says so', () => {
+    expect(decideRecovery(facts({}, { succeeded: 'llm-master-0' }), act)).toMatchObject({
+      kind: 'end',
+      outcome: 'cancelled',
+      because: expect.stringContaining('llm-master-0 has succeeded'),
+    });
+  });
+
+  it('hands over a job that counts as succeeded since its pods were deleted', () => {
+    const finished = { job: jobView({ finished: { as: 'succeeded', because: 'done' } }) } as const;
+    expect(decideRecovery(facts({ stops: 1, stoppedBy: 'delete-collection' }, finished), act)).toMatchObject({ outcome: 'handed over' });
+    expect(decideRecovery(facts({ stops: 1, stoppedBy: 'suspend' }, finished), act)).toMatchObject({ outcome: 'restarted' });
+  });
+
   it('hands over after the last stop that is allowed', () => {
     expect(decideRecovery(facts({ stops: 3 }), act)).toMatchObject({ kind: 'end', outcome: 'handed over' });
   });

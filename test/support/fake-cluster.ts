@@ -118,7 +118,7 @@ export class FakeCluster {
         return digest(decision);
       },
       decideRecovery: (facts) => digest(decideRecovery(facts, this.settings)),
-      decideOptIn: (view) => digest(decideOptIn(view)),
+      decideOptIn: (view) => digest(decideOptIn(view, this.settings)),
       decideCollection: (request) => digest(decideCollection(request, this.settings)),
       decidePreflight: (request) => digest(decidePreflight(request, this.settings)),
       observeNode: async ({ node }) => {

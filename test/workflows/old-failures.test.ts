@@ -74,6 +74,7 @@ describe('a failure that is told late', () => {
 
   it('is history where it was there long before the first run, and people hear of it once', async () => {
     story.cluster.settings = settings({ mode: 'act', recovery: { correlation: '1ms' } });
+    if (story.cluster.view) story.cluster.view = { ...story.cluster.view, optedInAt: ago(7 * 24 * 60 * minute) };
     const handle = await story.start();
     for (const name of ['llm-1', 'llm-2']) {
       await handle.signal('faultsObserved', { faults: [failed(name, ago(3 * 24 * 60 * minute))] });

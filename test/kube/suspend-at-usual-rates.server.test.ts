@@ -1,0 +1,94 @@
+/** A suspend as the controller manager carries it out with the rates of its defaults, and ranks that die of each other. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import type { V1Job, V1Pod } from '@kubernetes/client-node';
+import type { JobView } from '../../contract/jobs.ts';
+import { connectKube, type Kube } from '../../kube/connection.ts';
+import { readJob, suspendJob } from '../../kube/jobs.ts';
+import { listMatchingPods } from '../../kube/pods.ts';
+import { failContainer } from '../../testbed/failures.ts';
+import { batchJob, type BatchJobOptions } from '../../testbed/job-manifests.ts';
+import { awaitRunning, createJob, type RunningJob } from '../../testbed/jobs.ts';
+import { startWorld, type World } from '../../testbed/world.ts';
+import { eventually } from '../support/rig.ts';
+
+const ranks = 60;
+const taint = { key: 'kcover.io/quarantine', effect: 'NoSchedule' } as const;
+
+let world: World;
+let kube: Kube;
+
+beforeAll(async () => {
+  world = await startWorld({ nodes: 8, usualRates: true });
+  kube = connectKube({ kubeconfig: world.kubernetes.kubeconfig });
+});
+afterAll(async () => {
+  await kube?.close();
+  await world?.stop();
+});
+
+const refOf = ({ kind, namespace, name, uid }: RunningJob) => ({ kind, namespace, name, uid });
+const podsNow = (job: RunningJob) => listMatchingPods(kube, refOf(job));
+const jobNow = (job: RunningJob): Promise<V1Job> => world.api.batch.readNamespacedJob({ name: job.name, namespace: job.namespace });
+const viewOf = async (job: RunningJob): Promise<JobView> => {
+  const view = await readJob(kube, refOf(job), taint);
+  if (!view) throw new Error(`${job.name} is gone`);
+  return view;
+};
+
+/** Suspends a running job under our mark. As soon as the first rank goes, each one that nobody asked to go yet ends with 1, as trainers do that lose a peer. */
+async function suspended(name: string, more: Partial<BatchJobOptions>): Promise<{ job: RunningJob; died: number }> {
+  const job = await createJob(world.api, batchJob({ name, pods: ranks, gpus: 0, restartPolicy: 'OnFailure', ...more }));
+  const first = await awaitRunning(world.api, job, { withinMs: 240_000 });
+  const { resourceVersion } = await viewOf(job);
+  await suspendJob(kube, { job: refOf(job), incident: 'recovery/default/llm/1/2026-11-21T07:09:03.117Z', attempt: 1, resourceVersion });
+  await eventually(
+    () => podsNow(job),
+    (pods) => pods.filter(isHere).length < ranks,
+  );
+  const left = (await podsNow(job)).filter(isHere);
+  const uids = new Set(first.map(({ metadata }) => metadata?.uid));
+  const ends = await Promise.allSettled(
+    left
+      .filter(({ metadata }) => uids.has(metadata?.uid))
+      .map((pod) => failContainer(world.api, pod, { exitCode: 1, restart: more.restartPolicy !== 'Never' })),
+  );
+  return { job, died: ends.filter(({ status }) => status === 'fulfilled').length };
+}
+
+const isHere = ({ metadata }: V1Pod): boolean => metadata?.deletionTimestamp === undefined;
+const failureOf = ({ status }: V1Job) => status?.conditions?.find(({ type, status: holds }) => type === 'Failed' && holds === 'True')?.reason;
+
+describe('a batch Job of many ranks that die of each other while it is suspended', () => {
+  it('is failed by its own controller with OnFailure and the usual backoffLimit, which is why such a job is refused', async () => {
+    const { job, died } = await suspended('usual-limit', { backoffLimit: 6 });
+    expect(died).toBeGreaterThan(6);
+    const failed = await eventually(
+      () => jobNow(job),
+      (seen) => failureOf(seen) !== undefined,
+    );
+    expect(failureOf(failed)).toBe('BackoffLimitExceeded');
+    expect((await viewOf(job)).unsafeSuspend?.try).toContain(`set backoffLimit to ${2 * ranks} or more`);
+  });
+
+  it.each([
+    ['OnFailure and the backoffLimit that the refusal names', { backoffLimit: 2 * ranks }],
+    ['Never, whatever its backoffLimit', { restartPolicy: 'Never', backoffLimit: 0 }],
+  ] as const)('only stops with %s', async (_sentence, more) => {
+    const { job, died } = await suspended(`enough-${more.backoffLimit}`, more);
+    expect(died).toBeGreaterThan(6);
+    expect((await viewOf(job)).unsafeSuspend).toBeUndefined();
+    await eventually(
+      async () => (await podsNow(job)).filter((pod) => pod.status?.phase === 'Running'),
+      (running) => running.length === 0,
+    );
+    // Its controller has taken all of them into account.
+    await eventually(
+      () => jobNow(job),
+      ({ status }) => (status?.active ?? 0) === 0 && (status?.uncountedTerminatedPods?.failed ?? []).length === 0,
+    );
+    await sleep(3000);
+    expect(failureOf(await jobNow(job))).toBeUndefined();
+  });
+});
