@@ -88,7 +88,10 @@ export const workerSettings = z.strictObject({
       collection: duration('30m').describe('How long a run waits for the next report; also --preflight-report-collection-timeout'),
       deadline: duration('2h').describe('How long it waits altogether'),
       slow: response.default('quarantine').describe('What a slow node leads to'),
-      failed: response.default('quarantine').describe('What a failed GPU or storage check leads to'),
+      failed: response.default('quarantine').describe('What a failed GPU check leads to'),
+      storage: response
+        .default('warn')
+        .describe('What a failed storage check leads to: storage is shared, and an outage of it would take out one node after the other'),
     })
     .prefault({}),
   records: z.strictObject({ directory: z.string().min(1).default('/var/lib/kcover/records') }).prefault({}),

@@ -1,6 +1,6 @@
 /** Who caused a fault, so that nobody pays for the faults of others. */
 
-import { type Action, type Blame, blames, type Fault } from '../contract/faults.ts';
+import { type Action, type Blame, blames, type Fault, preflightFaults } from '../contract/faults.ts';
 
 /**
  * Whom faults that belong together blame. The strongest explains the others: a container that exits beside a broken GPU did so because of it.
@@ -34,7 +34,8 @@ function blameOfOne({ source, code, action, blind, message }: Fault): Blame {
     case 'kernel':
       return action === undefined ? 'unknown' : byAction[action];
     case 'preflight':
-      return 'hardware';
+      // What is mounted there is seldom the machine's own.
+      return code === preflightFaults.storage ? 'platform' : 'hardware';
     case 'node':
       return 'platform';
     case 'pod':

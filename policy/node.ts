@@ -44,10 +44,15 @@ export function responseTo(fault: Fault, { faults, preflight }: Pick<WorkerSetti
   const own = faults.codes[fault.code];
   if (own !== undefined) return own;
   if (fault.code === nodeNotReady) return faults.responses.notReady;
-  if (fault.source === 'preflight') return fault.code === preflightFaults.slow ? preflight.slow : preflight.failed;
+  if (fault.source === 'preflight') return toPreflight(fault, preflight);
   if (fault.standing === 'retired') return faults.responses.retired;
   if (fault.standing === 'unknown' || fault.action === undefined) return faults.responses.unknown;
   return faults.responses[fault.action];
+}
+
+function toPreflight({ code }: Fault, { slow, storage, failed }: WorkerSettings['preflight']): Response {
+  if (code === preflightFaults.slow) return slow;
+  return code === preflightFaults.storage ? storage : failed;
 }
 
 /** True when the line stands at or below the last one judged in the same boot. */

@@ -17,6 +17,8 @@ export interface JobOptions {
   /** How long a pod takes to start; at once unless told. */
   readonly startupSeconds?: number;
   readonly initContainers?: readonly string[];
+  /** Init containers that stay beside the others. */
+  readonly sidecars?: readonly string[];
   readonly nodeSelector?: Readonly<Record<string, string>>;
   readonly tolerations?: readonly V1Toleration[];
   readonly suspend?: boolean;
@@ -117,7 +119,8 @@ export function batchJob(options: BatchJobOptions): BatchJobManifest {
 }
 
 export function podTemplate(options: JobOptions, container: string, policy: { restartPolicy?: string }): V1PodTemplateSpec {
-  const { gpus = 8, terminationSeconds, exitOnTerm, startupSeconds, initContainers = [] } = options;
+  const { gpus = 8, terminationSeconds, exitOnTerm, startupSeconds, initContainers = [], sidecars = [] } = options;
+  const before = [...initContainers.map((each) => ({ name: each, image })), ...sidecars.map((each) => ({ name: each, image, restartPolicy: 'Always' }))];
   const behaviour = {
     ...(terminationSeconds === undefined ? {} : { 'testbed.kcover.io/termination': `${terminationSeconds}s` }),
     ...(exitOnTerm === undefined ? {} : { 'testbed.kcover.io/exit-on-term': String(exitOnTerm) }),
@@ -133,7 +136,7 @@ export function podTemplate(options: JobOptions, container: string, policy: { re
       terminationGracePeriodSeconds: Math.max(30, Math.ceil(terminationSeconds ?? 0)),
       ...(options.tolerations ? { tolerations: [...options.tolerations] } : {}),
       ...(options.nodeSelector ? { nodeSelector: { ...options.nodeSelector } } : {}),
-      ...(initContainers.length > 0 ? { initContainers: initContainers.map((name) => ({ name, image })) } : {}),
+      ...(before.length > 0 ? { initContainers: before } : {}),
       containers: [{ name: container, image, resources }],
     },
   };

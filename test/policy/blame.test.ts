@@ -14,6 +14,8 @@ describe('whom faults blame', () => {
     ['what only its maker can judge blames the hardware', [kernelFault({ action: 'contact-support' })], 'hardware'],
     ['a switch blames the hardware', [kernelFault({ code: 'sxid/20034', action: 'reboot' })], 'hardware'],
     ['a node that failed its tests blames the hardware', [fault({ source: 'preflight', code: 'preflight/slow-node' })], 'hardware'],
+    ['a node whose GPUs failed their check blames the hardware', [fault({ source: 'preflight', code: 'preflight/gpu-check' })], 'hardware'],
+    ['a node whose storage failed its check blames the platform', [fault({ source: 'preflight', code: 'preflight/storage-check' })], 'platform'],
     ['an error that needs the application restarted blames the user', [kernelFault({ code: 'xid/13', action: 'restart-app' })], 'user'],
     ['a harmless line blames nobody', [kernelFault({ action: 'ignore' })], 'unknown'],
     ['a line without an action blames nobody', [fault({})], 'unknown'],

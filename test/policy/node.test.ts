@@ -49,6 +49,17 @@ describe('what a fault means for its node', () => {
     });
   });
 
+  it('takes no node out for its storage, which others share, unless the settings say so', () => {
+    const storage = kernelFault({ source: 'preflight', code: 'preflight/storage-check', message: 'its storage check failed' });
+    const { action: _, standing: __, ...check } = storage;
+    expect(decideNode({ node: nodeView(), faults: [check] }, act)).toMatchObject({
+      kind: 'warn',
+      try: expect.stringContaining('kcover node quarantine gpu-3'),
+    });
+    expect(decideNode({ node: nodeView(), faults: [check] }, settings({ mode: 'act', preflight: { storage: 'quarantine' } })).kind).toBe('quarantine');
+    expect(decideNode({ node: nodeView(), faults: [{ ...check, code: 'preflight/gpu-check' }] }, act).kind).toBe('quarantine');
+  });
+
   it('names the command where it leaves the decision to a person', () => {
     expect(decideNode({ node: nodeView(), faults: [kernelFault({ code: 'xid/999', standing: 'unknown' })] }, act).try).toBe(
       'kcover node quarantine gpu-3 --reason "xid/999"',

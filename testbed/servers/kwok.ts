@@ -34,7 +34,7 @@ export function kwok({ program, directory, kubeconfig, port, api }: ControllerOp
       `--server-address=127.0.0.1:${port}`,
       `--tls-cert-file=${certificate}`,
       `--tls-private-key-file=${key}`,
-      ...[config, ...['node.yaml', 'pod-ready.yaml', 'pod-preflight.yaml', 'pod-delete.yaml'].map((stage) => join(stages, stage))].map(
+      ...[config, ...['node.yaml', 'pod-ready.yaml', 'pod-helpers.yaml', 'pod-preflight.yaml', 'pod-delete.yaml'].map((stage) => join(stages, stage))].map(
         (file) => `--config=${file}`,
       ),
     ],
