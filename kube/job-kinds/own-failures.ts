@@ -25,8 +25,9 @@ const askedAtOnce = 15;
 const restartsOfRank = 2;
 
 /**
- * The least limit that a stop of so many ranks leaves unspent. With OnFailure the controller adds up the restarts of all pods, also while the job is
- * suspended (`pastBackoffLimitOnFailure`). With Never pods that end count while their finalizer is there.
+ * The least limit that a stop of so many ranks leaves unspent. With OnFailure the controller adds up the restarts of all pods that are there, also of
+ * those that were asked to go, and also while the job is suspended (`pastBackoffLimitOnFailure`). With Never pods that end count while their finalizer
+ * is there.
  */
 const neededLimit = ({ ranks, restartPolicy }: JobLimits): number => (restartPolicy === 'Never' ? ranks : restartsOfRank * ranks);
 

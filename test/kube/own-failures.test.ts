@@ -6,7 +6,7 @@ import { jobSet, trainJob } from '../../testbed/set-manifests.ts';
 
 const taint = { key: 'kcover.io/quarantine', effect: 'NoSchedule' } as const;
 const batch = (more: Partial<BatchJobOptions>) =>
-  jobKinds.Job.view(batchJob({ name: 'llm', pods: 60, restartPolicy: 'OnFailure', backoffLimit: 6, ...more }) as KubernetesObject, taint);
+  jobKinds.Job.view(batchJob({ name: 'llm', pods: 60, restartPolicy: 'OnFailure', backoffLimit: 6, ...more }), taint);
 const set = (replicas: number, pods: number, backoffLimit?: number, restartPolicy = 'OnFailure') => {
   const template = { spec: { parallelism: pods, ...(backoffLimit !== undefined && { backoffLimit }), template: { spec: { restartPolicy } } } };
   return jobKinds.JobSet.view(Object.assign(jobSet({ name: 'llm' }), { spec: { replicatedJobs: [{ name: 'node', replicas, template }] } }), taint);

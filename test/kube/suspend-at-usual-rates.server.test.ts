@@ -14,6 +14,8 @@ import { startWorld, type World } from '../../testbed/world.ts';
 import { eventually } from '../support/rig.ts';
 
 const ranks = 60;
+/** A kubelet needs a moment to end a pod that it was told of; until then the pod counts. */
+const terminationSeconds = 2;
 const taint = { key: 'kcover.io/quarantine', effect: 'NoSchedule' } as const;
 
 let world: World;
@@ -39,7 +41,7 @@ const viewOf = async (job: RunningJob): Promise<JobView> => {
 
 /** Suspends a running job under our mark. As soon as the first rank goes, each one that nobody asked to go yet ends with 1, as trainers do that lose a peer. */
 async function suspended(name: string, more: Partial<BatchJobOptions>): Promise<{ job: RunningJob; died: number }> {
-  const job = await createJob(world.api, batchJob({ name, pods: ranks, gpus: 0, restartPolicy: 'OnFailure', ...more }));
+  const job = await createJob(world.api, batchJob({ name, pods: ranks, gpus: 0, restartPolicy: 'OnFailure', terminationSeconds, ...more }));
   const first = await awaitRunning(world.api, job, { withinMs: 240_000 });
   const { resourceVersion } = await viewOf(job);
   await suspendJob(kube, { job: refOf(job), incident: 'recovery/default/llm/1/2026-11-21T07:09:03.117Z', attempt: 1, resourceVersion });
