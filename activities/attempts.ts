@@ -1,10 +1,8 @@
 /** Looks at an attempt, stops it, and waits for the next one. */
 
-import { defineSearchAttributeKey, WorkflowNotFoundError } from '@temporalio/common';
+import { WorkflowNotFoundError } from '@temporalio/common';
 import type { Activities } from '../contract/activities.ts';
-import type { ClusterStatus } from '../contract/cluster.ts';
-import { KcoverError } from '../contract/errors.ts';
-import { clusterWorkflowId, nodeWorkflowId, searchAttributes } from '../contract/ids.ts';
+import { nodeWorkflowId } from '../contract/ids.ts';
 import { statusQuery } from '../contract/messages.ts';
 import type { NodeStatus } from '../contract/nodes.ts';
 import type { AttemptFacts } from '../contract/recovery.ts';
@@ -16,33 +14,16 @@ import { decides } from '../policy/pod-watch.ts';
 import { awaitAttempt } from './await-attempt.ts';
 import type { Dependencies } from './dependencies.ts';
 import { captureEvidence } from './evidence.ts';
+import { readPause } from './pause.ts';
 import { withSight } from './sight.ts';
 import { stopAttempt } from './stop-attempt.ts';
 import { verifyProgress } from './verify-progress.ts';
 
 type Attempts = Pick<Activities, 'observeAttempt' | 'stopAttempt' | 'awaitAttempt' | 'verifyProgress' | 'captureEvidence'>;
 
-const phaseKey = defineSearchAttributeKey('KcoverPhase', searchAttributes.KcoverPhase);
-
 export function attemptActivities(dependencies: Dependencies): Attempts {
   const { kube, settings, temporal } = dependencies;
   const { taint } = settings.quarantine;
-
-  /**
-   * A cluster whose workflow was never started is not paused; one that cannot be asked may be.
-   * The server itself knows the phase: a query waits for a worker, and is asked only for the words of a pause.
-   */
-  async function pause(): Promise<AttemptFacts['paused']> {
-    try {
-      const cluster = temporal().workflow.getHandle(clusterWorkflowId);
-      if ((await cluster.describe()).typedSearchAttributes.get(phaseKey) === 'open') return undefined;
-      const { paused } = await cluster.query<ClusterStatus>(statusQuery);
-      return paused && { by: paused.by, reason: paused.reason };
-    } catch (error) {
-      if (error instanceof WorkflowNotFoundError) return undefined;
-      throw new KcoverError('temporal.unreachable', `ask whether kcover is paused: ${error instanceof Error ? error.message : 'unknown failure'}`);
-    }
-  }
 
   /** The fault of a pod may overtake that of its node: whether the node's workflow is still about to decide. */
   async function undecidedNode(node: string): Promise<AttemptFacts['undecided'][number] | undefined> {
@@ -62,7 +43,7 @@ export function attemptActivities(dependencies: Dependencies): Attempts {
       readJob(kube, ref, taint),
       podsOfJob(kube, ref),
       inParallel(names, (name) => readNode(kube, name)),
-      pause(),
+      readPause(temporal()),
     ]);
     const views = nodes.flatMap((node) => (node ? [nodeView(node, taint)] : []));
     const open = await inParallel(

@@ -9,6 +9,7 @@ import { attemptProgress } from '../kube/attempt-progress.ts';
 import { awaitAttemptOf } from '../kube/attempts.ts';
 import { quarantineTaint, readNode } from '../kube/nodes.ts';
 import { inParallel } from '../kube/parallel.ts';
+import { observationClock, observedOf } from '../kube/observation-clock.ts';
 import { belongsTo, deletePod } from '../kube/pods.ts';
 import type { Dependencies } from './dependencies.ts';
 import { tellInHeartbeats } from './heartbeats.ts';
@@ -25,6 +26,7 @@ export async function awaitAttempt(dependencies: Dependencies, request: AwaitReq
     },
     pause: (ms) => sleep(ms, undefined, { signal }),
   });
+  const clock = observationClock(now, info.scheduledTimestampMs, observedOf(info.heartbeatDetails));
   const nodes = new KnownNodes(dependencies);
   const [old, staying] = [new Set(request.old), new Set(request.staying)];
   const stopped = request.stoppedBy && { stoppedBy: request.stoppedBy };
@@ -46,9 +48,9 @@ export async function awaitAttempt(dependencies: Dependencies, request: AwaitReq
   };
 
   // A later try must know which were moved.
-  tellInHeartbeats(() => ({ moved: [...misplaced.moved] }));
+  tellInHeartbeats(() => ({ moved: [...misplaced.moved], clock: clock.observed() }));
   const deadline = info.scheduledTimestampMs + request.deadlineMs;
-  const found = await awaitAttemptOf({ kube, job: request.job, deadline, now, signal }, settings.quarantine.taint, look);
+  const found = await awaitAttemptOf({ kube, job: request.job, clock, deadline, signal }, settings.quarantine.taint, look);
   return found ?? { kind: 'overdue', because };
 }
 
@@ -62,7 +64,7 @@ const movedOf = (details: unknown): Set<string> =>
 /** Not where that would fail the job, and not where its pods tolerate the taint: the next one would land there again. */
 const mayMove = ({ toleratesQuarantine, canStopBy }: JobView): boolean => !toleratesQuarantine && canStopBy.includes('delete-collection');
 
-/** Nodes that pods landed on, each read when first met and once more at the end. */
+/** Nodes that pods landed on: each is read when first met, at every look while it is quarantined, and once more at the end. */
 class KnownNodes {
   readonly #dependencies: Dependencies;
   readonly #met = new Set<string>();
@@ -73,7 +75,7 @@ class KnownNodes {
   }
 
   async learn(names: readonly string[]): Promise<void> {
-    await this.#read([...new Set(names)].filter((name) => !this.#met.has(name)));
+    await this.#read([...new Set(names)].filter((name) => !this.#met.has(name) || this.quarantined.has(name)));
   }
 
   /** True when one of them was quarantined since it was met. */

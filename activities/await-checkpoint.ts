@@ -6,9 +6,9 @@ import { annotations } from '../contract/ids.ts';
 import type { JobView } from '../contract/jobs.ts';
 import type { CheckpointRequest, CheckpointResult } from '../contract/recovery-plan.ts';
 import { whyEnded } from '../kube/attempt-progress.ts';
-import { sightMs } from '../kube/attempts.ts';
 import { awaitJob, type Looked } from '../kube/job-wait.ts';
 import { annotateJob } from '../kube/jobs.ts';
+import { observationClock, observedOf } from '../kube/observation-clock.ts';
 import { judgeCheckpoint, type NewsSeen, seeNews } from '../policy/checkpoint.ts';
 import type { Dependencies } from './dependencies.ts';
 import { tellInHeartbeats } from './heartbeats.ts';
@@ -20,23 +20,25 @@ export const checkpointActivities = (dependencies: Dependencies): Pick<Activitie
 
 async function awaitCheckpoint({ kube, settings, now }: Dependencies, request: CheckpointRequest): Promise<CheckpointResult> {
   const { info, cancellationSignal: signal } = Context.current();
-  // From the schedule, so that a later try does not begin anew; but who comes late looks for a while before anybody else is late.
+  // From the schedule, so that a later try does not begin anew.
   const startedAt = info.scheduledTimestampMs;
-  const cameLate = info.attempt > 1 || now() > startedAt + sightMs;
-  const lookedFrom = cameLate ? now() + sightMs : 0;
+  const clock = observationClock(now, startedAt, observedOf(info.heartbeatDetails));
   let news = newsBefore(info.heartbeatDetails);
 
-  const look = (job: JobView | undefined, lateFrom: number): Looked<CheckpointResult> => {
+  const judge = (): Looked<CheckpointResult> => {
+    const decision = judgeCheckpoint({ request, news, startedAt, lateFrom: clock.lateFrom }, clock.time());
+    return decision.kind === 'wait' ? decision : { answer: { ...decision, waitedMs: Math.max(0, now() - startedAt) } };
+  };
+  const look = (job: JobView | undefined): Looked<CheckpointResult> => {
     const end = whyEnded(job);
     // Nothing has been restarted yet.
     if (end) return { answer: { ...end, outcome: end.outcome === 'restarted' ? 'cancelled' : end.outcome } };
-    news = seeNews(news, job?.progress, now());
-    const decision = judgeCheckpoint({ request, news, startedAt, lateFrom: Math.max(lateFrom, lookedFrom) }, now());
-    return decision.kind === 'wait' ? decision : { answer: { ...decision, waitedMs: Math.max(0, now() - startedAt) } };
+    news = seeNews(news, job?.progress, clock.time());
+    return judge();
   };
 
-  tellInHeartbeats(() => ({ news }));
-  return awaitJob({ kube, job: request.job, now, signal }, settings.quarantine.taint, look);
+  tellInHeartbeats(() => ({ news, clock: clock.observed() }));
+  return awaitJob({ kube, job: request.job, clock, signal }, settings.quarantine.taint, look, judge);
 }
 
 /** Heartbeat details of an earlier try. */

@@ -2,6 +2,7 @@
 
 import type { V1Pod } from '@kubernetes/client-node';
 import type { Activities } from '../contract/activities.ts';
+import { KcoverError } from '../contract/errors.ts';
 import { nodeNotReady } from '../contract/faults.ts';
 import { type JobRef } from '../contract/jobs.ts';
 import { jobStart } from '../contract/starts.ts';
@@ -26,7 +27,7 @@ export function jobActivities({ kube, settings, temporal }: Dependencies): Jobs 
 
   return {
     observeJob: async ({ job }) => (await readJob(kube, job, taint)) ?? null,
-    resumeJob: async ({ job, incident }) => ({ resumed: await resumeJob(kube, job, incident) }),
+    resumeJob: async ({ job, incident }) => ({ resumed: await resumeJob(kube, job, incident).catch(tryAgain) }),
     acknowledgeWish: ({ job }) => removeWish(kube, job),
     tellJobs: async ({ node, faults }) => {
       // On a node that died, pods that were asked to go stay: their job cannot go on without them.
@@ -41,6 +42,11 @@ export function jobActivities({ kube, settings, temporal }: Dependencies): Jobs 
       return told.flat();
     },
   };
+}
+
+/** A job that we have suspended is never given up: what refuses the request today, such as an admission webhook, may let it pass tomorrow. */
+function tryAgain(error: unknown): never {
+  throw error instanceof KcoverError && error.code === 'kube.invalid' ? new KcoverError('kube.forbidden', error.because) : error;
 }
 
 /** The jobs that can be stopped, each once, with the UIDs of those that they made. */

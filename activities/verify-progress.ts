@@ -2,37 +2,38 @@
 
 import { Context } from '@temporalio/activity';
 import type { JobView } from '../contract/jobs.ts';
-import type { VerifyRequest, VerifyResult } from '../contract/progress.ts';
+import type { JobProgress, VerifyRequest, VerifyResult } from '../contract/progress.ts';
 import { whyEnded } from '../kube/attempt-progress.ts';
-import { sightMs } from '../kube/attempts.ts';
 import { awaitJob, type Looked } from '../kube/job-wait.ts';
+import { observationClock, observedOf } from '../kube/observation-clock.ts';
 import { judgeProgress, type ProgressSeen, seeProgress } from '../policy/progress.ts';
 import type { Dependencies } from './dependencies.ts';
 import { tellInHeartbeats } from './heartbeats.ts';
 
 export async function verifyProgress({ kube, settings, now }: Dependencies, request: VerifyRequest): Promise<VerifyResult> {
   const { info, cancellationSignal: signal } = Context.current();
-  // From the schedule, so that a later try does not begin anew; but who comes late looks for a while before anybody else is late.
+  // From the schedule, so that a later try does not begin anew.
   const startedAt = info.scheduledTimestampMs;
-  const cameLate = info.attempt > 1 || now() > startedAt + sightMs;
-  const lookedFrom = cameLate ? now() + sightMs : 0;
+  const clock = observationClock(now, startedAt, observedOf(info.heartbeatDetails));
   let seen = seenBefore(info.heartbeatDetails);
 
-  const look = (job: JobView | undefined, lateFrom: number): Looked<VerifyResult> => {
-    const progress = job?.progress;
-    if (job) seen = seeProgress(seen, progress, request, now());
-    const end = endOf(job, request, seen);
-    if (end) return { answer: end };
-    const decision = judgeProgress({ request, progress, seen, startedAt, lateFrom: Math.max(lateFrom, lookedFrom) }, now());
+  const judge = (progress?: JobProgress): Looked<VerifyResult> => {
+    const decision = judgeProgress({ request, progress, seen, startedAt, lateFrom: clock.lateFrom }, clock.time());
     if (decision.kind === 'wait') return decision;
     const { because } = decision;
     if (decision.kind === 'verified' && seen) return { answer: { kind: 'verified', progress: seen.last, because } };
     const moves = decision.kind === 'unverified' && decision.moves === true && { moves: true as const };
     return { answer: { kind: 'unverified', ...(seen && { progress: seen.last }), ...moves, because } };
   };
+  const look = (job: JobView | undefined): Looked<VerifyResult> => {
+    if (job) seen = seeProgress(seen, job.progress, request, clock.time());
+    const end = endOf(job, request, seen);
+    if (end) return { answer: end };
+    return judge(job?.progress);
+  };
 
-  tellInHeartbeats(() => ({ seen }));
-  return awaitJob({ kube, job: request.job, now, signal }, settings.quarantine.taint, look);
+  tellInHeartbeats(() => ({ seen, clock: clock.observed() }));
+  return awaitJob({ kube, job: request.job, clock, signal }, settings.quarantine.taint, look, judge);
 }
 
 /**

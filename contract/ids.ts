@@ -78,6 +78,8 @@ export const eventReasons = {
   released: 'NodeReleased',
   recoveryStarted: 'RecoveryStarted',
   attemptStopped: 'AttemptStopped',
+  stopNotSent: 'StopNotSent',
+  resumeDelayed: 'ResumeDelayed',
   restarted: 'JobRestarted',
   recovered: 'JobRecovered',
   waitingForPlacement: 'WaitingForPlacement',

@@ -138,6 +138,8 @@ export interface StopRequest {
   readonly force?: readonly AttemptPod[];
   /** Everything is deleted by force, whether or not somebody would end it: `force` above holds all that is left. */
   readonly noGrace?: true;
+  /** A person asked for this stop: it is sent in mode observe too. */
+  readonly asked?: true;
   /** Without grace because its time is over, which nobody asked for: pods of dead nodes keep what `deadNode` of the settings grants them. */
   readonly overtime?: true;
   readonly because: string;
@@ -148,6 +150,8 @@ export interface StopRequest {
 export type StopResult =
   | (Forced & { readonly kind: 'stopped'; readonly at: string; readonly requests: number })
   | { readonly kind: 'interfered'; readonly because: string }
+  /** It could not, or may no longer, be sent; nothing was done, look again. */
+  | { readonly kind: 'unsent'; readonly because: string }
   /** Nobody ends these pods any more; they may be deleted by force, once that is recorded. */
   | (Forced & { readonly kind: 'lost'; readonly because: string; readonly pods: readonly AttemptPod[] })
   | (Forced & { readonly kind: 'timed-out'; readonly because: string; readonly left: readonly string[] });

@@ -5,25 +5,37 @@ import type { AttemptPod, JobRef, JobView } from '../contract/jobs.ts';
 import { Bell } from './bell.ts';
 import type { Kube } from './connection.ts';
 import { jobKinds, namespacePath, type QuarantineTaint } from './job-kinds/index.ts';
+import type { ObservationClock } from './observation-clock.ts';
 import { belongsTo, isTerminating, podsPath } from './pods.ts';
 import { type Watched, type WatchEvent, watchResource } from './watch.ts';
 
 export interface Wait {
   readonly kube: Kube;
   readonly job: JobRef;
-  /** When to give up, ms since the epoch. */
+  readonly clock: ObservationClock;
+  /** When to give up, ms since the epoch, by that clock. */
   readonly deadline: number;
-  readonly now: () => number;
   readonly signal: AbortSignal;
 }
+
+/** A look comes at least this often, ms: what it asks for besides the watches may have changed. */
+export const lookEveryMs = 30_000;
+
+/** How long to wait for something to change, ms. A clock that stands still must not be asked in a tight loop. */
+export const waitFor = ({ clock }: Pick<Wait, 'clock'>, until: number): number =>
+  Math.min(lookEveryMs, Math.max(until - clock.time(), clock.isRunning ? 0 : 1000));
 
 /**
  * Waits until the pods are observed gone, and returns the names of those left at the deadline.
  * Where a kind keeps pods that ended, an ended one counts as gone: its processes are.
  * After every change `meanwhile` is shown the pods that are there; no look comes before it is done.
  */
-export function awaitGone(wait: Wait, pods: readonly AttemptPod[], meanwhile?: (present: readonly V1Pod[]) => Promise<void>): Promise<readonly string[]> {
-  return watching(wait, undefined, async (watches) => {
+export async function awaitGone(
+  wait: Wait,
+  pods: readonly AttemptPod[],
+  meanwhile?: (present: readonly V1Pod[]) => Promise<void>,
+): Promise<readonly string[]> {
+  const seen = await watching(wait, undefined, async (watches) => {
     const left = () => pods.filter((pod) => watches.present.has(pod.uid)).map((pod) => pod.name);
     const gone = await watches.until(async () => {
       if (left().length === 0) return [];
@@ -32,11 +44,12 @@ export function awaitGone(wait: Wait, pods: readonly AttemptPod[], meanwhile?: (
     });
     return gone ?? left();
   });
+  return seen ?? pods.map((pod) => pod.name);
 }
 
 /** Waits until each of the pods is gone or was asked to go, and answers which are there, then or at the deadline. */
-export function awaitLeaving(wait: Wait, pods: readonly AttemptPod[]): Promise<readonly AttemptPod[]> {
-  return watching(wait, undefined, async (watches) => {
+export async function awaitLeaving(wait: Wait, pods: readonly AttemptPod[]): Promise<readonly AttemptPod[]> {
+  const seen = await watching(wait, undefined, async (watches) => {
     const there = () => pods.filter(({ uid }) => watches.present.has(uid));
     await watches.until(() => {
       const leaving = new Set(watches.pods().flatMap((pod) => (isTerminating(pod) ? (pod.metadata?.uid ?? []) : [])));
@@ -44,6 +57,7 @@ export function awaitLeaving(wait: Wait, pods: readonly AttemptPod[]): Promise<r
     });
     return there();
   });
+  return seen ?? pods;
 }
 
 /** Shows job and pods to `look` after every change until it answers; undefined at the deadline. */
@@ -55,9 +69,6 @@ export function awaitAttemptOf<T>(
   return watching(wait, taint, (watches) => watches.until(() => look(watches.job(), watches.pods())));
 }
 
-/** After an outage nobody is late before so much time, ms: pods may have begun to go only when the API server was back. */
-export const sightMs = 60_000;
-
 /** What is seen once everything was listed. */
 interface Watches {
   /** UIDs of pods of the job that exist. */
@@ -67,18 +78,16 @@ interface Watches {
   readonly until: <T>(look: () => T | undefined | Promise<T | undefined>) => Promise<T | undefined>;
 }
 
-/** Opens the watches, runs `use`, and closes them again. */
-async function watching<T>(wait: Wait, taint: QuarantineTaint | undefined, use: (watches: Watches) => Promise<T>): Promise<T> {
-  const { kube, job } = wait;
+/** Opens the watches, runs `use`, and closes them again; undefined when nothing could be listed before the deadline. */
+async function watching<T>(wait: Wait, taint: QuarantineTaint | undefined, use: (watches: Watches) => Promise<T>): Promise<T | undefined> {
+  const { kube, job, clock } = wait;
   const entry = jobKinds[job.kind];
   const closing = new AbortController();
   const signal = AbortSignal.any([wait.signal, closing.signal]);
   const bell = new Bell();
-  let { deadline } = wait;
-  let sees = true;
   const onState = (state: 'watching' | 'broken') => {
-    if (state === 'watching' && !sees) deadline = Math.max(deadline, wait.now() + sightMs);
-    sees = state === 'watching';
+    if (state === 'watching') clock.regained();
+    else clock.lost();
     bell.ring();
   };
   const present = new Set<string>();
@@ -100,13 +109,13 @@ async function watching<T>(wait: Wait, taint: QuarantineTaint | undefined, use: 
     });
   try {
     // While nothing could be listed nothing can be said.
-    await Promise.all([pods.synced, jobs?.synced]);
-    if (wait.now() > deadline) deadline = wait.now() + sightMs;
+    const listed = ringWhen(Promise.all([pods.synced, jobs?.synced]), bell);
+    if (!(await untilFound(wait, bell, () => listed.is || undefined))) return undefined;
     return await use({
       present,
       pods: () => pods.objects(),
       job: () => taint && viewIn(jobs, job, taint),
-      until: (look) => untilFound(wait, () => (sees ? deadline : Infinity), bell, look),
+      until: (look) => untilFound(wait, bell, look),
     });
   } finally {
     closing.abort();
@@ -119,14 +128,26 @@ export function viewIn(jobs: Watched<KubernetesObject> | undefined, job: JobRef,
   return object?.metadata?.uid === job.uid ? jobKinds[job.kind].view(object, taint) : undefined;
 }
 
-/** A deadline that passes while we are blind is none. */
-async function untilFound<T>(wait: Wait, deadline: () => number, bell: Bell, look: () => T | undefined | Promise<T | undefined>): Promise<T | undefined> {
+/** Whether it has happened; the bell rings when it does. */
+export function ringWhen(happening: Promise<unknown>, bell: Bell): { readonly is: boolean } {
+  const seen = { is: false };
+  happening.then(
+    () => {
+      seen.is = true;
+      bell.ring();
+    },
+    () => undefined,
+  );
+  return seen;
+}
+
+async function untilFound<T>(wait: Wait, bell: Bell, look: () => T | undefined | Promise<T | undefined>): Promise<T | undefined> {
   for (;;) {
     wait.signal.throwIfAborted();
     const found = await look();
     if (found !== undefined) return found;
-    const left = deadline() - wait.now();
-    if (left <= 0) return undefined;
-    await bell.next(left, wait.signal);
+    const late = Math.max(wait.deadline, wait.clock.lateFrom);
+    if (wait.clock.time() >= late) return undefined;
+    await bell.next(waitFor(wait, late), wait.signal);
   }
 }

@@ -2,44 +2,43 @@
 
 import type { KubernetesObject } from '@kubernetes/client-node';
 import type { JobView } from '../contract/jobs.ts';
-import { sightMs, viewIn, type Wait } from './attempts.ts';
+import { ringWhen, viewIn, type Wait, waitFor } from './attempts.ts';
 import { Bell } from './bell.ts';
 import { jobKinds, namespacePath, type QuarantineTaint } from './job-kinds/index.ts';
 import { watchResource } from './watch.ts';
 
-/** An answer, or when to look again although nothing changed (ms since the epoch). */
+/** An answer, or when to look again although nothing changed (ms since the epoch, by the clock of the wait). */
 export type Looked<T> = { readonly answer: T } | { readonly until: number };
 
 /**
- * Shows the job to `look` after every change, and when the time has come that it named, until it answers.
- * While the job cannot be seen nothing is late, and nobody is asked; after an outage nothing is late before `lateFrom`.
+ * Shows the job to `look` after every change, and when the time has come that it named, until it answers. Before the job could be read
+ * at all it is asked only what it says when its time is over.
  */
 export async function awaitJob<T>(
   wait: Omit<Wait, 'deadline'>,
   taint: QuarantineTaint,
-  look: (job: JobView | undefined, lateFrom: number) => Looked<T>,
+  look: (job: JobView | undefined) => Looked<T>,
+  unread: () => Looked<T>,
 ): Promise<T> {
-  const { kube, job, now } = wait;
+  const { kube, job, clock } = wait;
   const entry = jobKinds[job.kind];
   const closing = new AbortController();
   const signal = AbortSignal.any([wait.signal, closing.signal]);
   const bell = new Bell();
-  let lateFrom = 0;
-  let sees = true;
   const onState = (state: 'watching' | 'broken') => {
-    if (state === 'watching' && !sees) lateFrom = now() + sightMs;
-    sees = state === 'watching';
+    if (state === 'watching') clock.regained();
+    else clock.lost();
     bell.ring();
   };
   const path = namespacePath(entry, job.namespace);
   const jobs = watchResource<KubernetesObject>({ kube, path, fieldSelector: `metadata.name=${job.name}`, signal, onEvent: () => bell.ring(), onState });
   try {
-    await jobs.synced;
+    const listed = ringWhen(jobs.synced, bell);
     for (;;) {
       wait.signal.throwIfAborted();
-      const looked: Looked<T> = sees ? look(viewIn(jobs, job, taint), lateFrom) : { until: Infinity };
+      const looked = listed.is ? look(viewIn(jobs, job, taint)) : unread();
       if ('answer' in looked) return looked.answer;
-      await bell.next(Math.max(0, looked.until - now()), wait.signal);
+      await bell.next(waitFor(wait, looked.until), wait.signal);
     }
   } finally {
     closing.abort();

@@ -33,9 +33,12 @@ const letGo: ActivityOptions = { ...lively, startToCloseTimeout: '20s', retry: {
 /** A few calls with conflicts retried inside. */
 const edit: ActivityOptions = { ...letGo, scheduleToCloseTimeout: '1 day' };
 
-/** Waits for the cluster. Carries its own deadline; the heartbeat tells a dead worker from a slow cluster. */
+/** A reservation that is not written soon is given to others: without an answer it is asked for anew, with all that counts by then. */
+const taint: ActivityOptions = { ...letGo, scheduleToCloseTimeout: '1m' };
+
+/** Waits for the cluster. Carries its own deadline; the heartbeat tells a dead worker from a slow cluster, and a Temporal that does not answer for seconds from both. */
 const watch: ActivityOptions = {
-  ...lively,
+  heartbeatTimeout: '20s',
   startToCloseTimeout: '2 days',
   retry: { initialInterval: '200ms', maximumInterval: '5s' },
   cancellationType: ActivityCancellationType.TRY_CANCEL,
@@ -74,7 +77,7 @@ const table = {
   observeJob: call,
   observeAttempt: look,
   reserveQuarantine: call,
-  quarantineNode: edit,
+  quarantineNode: taint,
   releaseNode: edit,
   tellJobs: edit,
   tellNodes: edit,

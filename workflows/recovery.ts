@@ -29,7 +29,7 @@ import { firstPhase, openStory } from './story.ts';
 
 type Decided<Kind extends RecoveryDecision['kind']> = Extract<RecoveryDecision, { kind: Kind }>;
 
-/** The job changed between look and stop this often in a row, with pauses up to a minute: somebody else is at work on it. */
+/** So often in a row nothing came of a stop, with pauses up to a minute, because the job changed since the look or the stop could not be sent: a person is asked. */
 const mostInterferences = 8;
 
 /** Doubles from `first`, up to 40 s: a day of blindness stays far below what a history may hold. */
@@ -142,12 +142,12 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
         if (prepared === 'look again') continue;
         if (prepared !== 'ready') return prepared;
         const stopped = await stop(preparing);
-        if (stopped === 'interfered' && ++interferences < mostInterferences) {
-          await sleep(pauseAfter(interferences));
+        if (stopped !== 'stopped') {
+          const { because, againMs } = stopped;
+          if (againMs === undefined || ++interferences >= mostInterferences) return { outcome: 'handed over', because };
+          await sleep(pauseAfter(interferences, againMs));
           continue;
         }
-        if (stopped !== 'stopped')
-          return { outcome: 'handed over', because: stopped === 'interfered' ? 'somebody else keeps changing the job' : stopped.because };
         interferences = 0;
       }
       memory.answer(fresh);
@@ -235,7 +235,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
 
   async function resumed(given: End): Promise<End> {
     try {
-      await resume(input, memory);
+      await resume({ input, memory, story, event });
       return given;
     } catch {
       return { outcome: 'handed over', because: `${given.because}; and it could not be resumed: look at spec.suspend of ${jobTitle(job)}` };

@@ -42,7 +42,7 @@ export async function stopAttempt(
     const deadlineMs = Math.max(leastStopMs, until - Date.now());
     const noGrace = forcing.noGrace && { noGrace: true as const, ...(request.noGrace ? {} : { overtime: true as const }) };
     result = await perform('stopAttempt', `delete ${counted(pods)} by force: ${because}`, { ...request, ...noGrace, force: memory.forcedNow(), deadlineMs });
-    memory.wasForced(result.kind === 'interfered' ? [] : (result.forced ?? []));
+    memory.wasForced('forced' in result ? (result.forced ?? []) : []);
   }
   return result.kind === 'lost' ? { kind: 'timed-out', because: result.because, left: result.pods.map(({ name }) => name) } : result;
 }

@@ -1,0 +1,169 @@
+/** Sends the stop of an attempt: once, and only while the decision behind it is fresh. */
+
+import { setTimeout as sleep } from 'node:timers/promises';
+import { Context } from '@temporalio/activity';
+import { formatDuration } from '../contract/duration.ts';
+import { KcoverError } from '../contract/errors.ts';
+import { jobTitle, type JobView } from '../contract/jobs.ts';
+import type { StopRequest, StopResult } from '../contract/recovery.ts';
+import { isConflict, isNotFound } from '../kube/errors.ts';
+import { readJob, suspendJob } from '../kube/jobs.ts';
+import { inParallel } from '../kube/parallel.ts';
+import { attemptPod, belongsTo, deleteMatchingPods, deletePod, isTerminating, listMatchingPods, podsOfJob } from '../kube/pods.ts';
+import type { Dependencies } from './dependencies.ts';
+import { readPause } from './pause.ts';
+
+/** What a later try of the activity must know. */
+export interface Progress {
+  /** Write requests sent, those of earlier tries included as far as their heartbeats arrived. */
+  requests: number;
+}
+
+/** Nothing was done. `interfered`: the job or its pods are not what the decision saw. `unsent`: it may not, or could not, be sent in time. */
+export type NotSent = Extract<StopResult, { kind: 'interfered' | 'unsent' }>;
+const interfered = (because: string): NotSent => ({ kind: 'interfered', because });
+
+/** Older decisions are not sent: the cluster, the settings or a pause may say something else since. ms */
+const freshMs = 30_000;
+
+/** Between two tries, ms. */
+const pauseMs = 1000;
+
+/** An operator writes the status of a job several times in a row; this often we look again before somebody else must decide. */
+const mostConflicts = 10;
+
+interface Sending {
+  readonly dependencies: Dependencies;
+  readonly request: StopRequest;
+  readonly progress: Progress;
+  /** No request of this stop was sent before, by this try of the activity or an earlier one. */
+  readonly isFirst: boolean;
+  /** Asked right before every write that is not the rest of one that took effect; answers why it may not be sent. */
+  readonly whyNot: () => Promise<NotSent | undefined>;
+}
+
+/**
+ * Tries until it is sent, or its decision is too old; undefined: it was sent, now or before. Where nobody can say whether an earlier
+ * request took effect, it goes on looking until the deadline of the stop.
+ */
+export async function sendStop(dependencies: Dependencies, request: StopRequest, progress: Progress): Promise<NotSent | undefined> {
+  const { info, cancellationSignal: signal } = Context.current();
+  let why = 'no worker took it up';
+  for (let tries = 1; ; tries++) {
+    const isFirst = tries === 1 && info.attempt === 1;
+    const whyNot = () => whyNotSent(dependencies, request, { isFirst, why });
+    try {
+      return await send[request.by]({ dependencies, request, progress, isFirst, whyNot });
+    } catch (error) {
+      if (signal.aborted || !(error instanceof KcoverError) || !error.transient) throw error;
+      why = error.because;
+      dependencies.log.warn({ incident: request.incident, job: request.job, code: error.code, because: why }, 'the stop could not be sent');
+      const isDoubtful = progress.requests > 0 || info.attempt > 1;
+      const late = isDoubtful ? undefined : tooOld(dependencies, request, why);
+      if (late) return late;
+      if (ageOf(dependencies) >= request.deadlineMs) throw error;
+      await sleep(error.retryAfterMs ?? pauseMs, undefined, { signal });
+    }
+  }
+}
+
+const ageOf = ({ now }: Pick<Dependencies, 'now'>): number => now() - Context.current().info.scheduledTimestampMs;
+
+function tooOld(dependencies: Dependencies, request: StopRequest, why: string): NotSent | undefined {
+  const age = ageOf(dependencies);
+  if (age <= Math.min(freshMs, request.deadlineMs)) return undefined;
+  return { kind: 'unsent', because: `decided ${formatDuration(Math.round(age / 1000) * 1000)} ago and could not be sent: ${why}` };
+}
+
+async function whyNotSent(dependencies: Dependencies, request: StopRequest, { isFirst, why }: { isFirst: boolean; why: string }): Promise<NotSent | undefined> {
+  // Other settings may count since it was decided: those of this worker.
+  if (dependencies.settings.mode === 'observe' && !request.asked) return { kind: 'unsent', because: 'mode is observe' };
+  const late = tooOld(dependencies, request, why);
+  if (late || isFirst) return late;
+  const paused = await readPause(dependencies.temporal());
+  return paused && { kind: 'unsent', because: `paused by ${paused.by}: ${paused.reason}` };
+}
+
+const send = {
+  suspend,
+  'delete-collection': deleteAttempt,
+  // Each is named by its UID: nothing that changed since the look can be met.
+  pods: deleteLeft,
+} as const satisfies Record<StopRequest['by'], (sending: Sending) => Promise<NotSent | undefined>>;
+
+/** Looks for our own mark first: after a lost answer the job is no longer the version that was looked at. */
+async function suspend({ dependencies: { kube, settings }, request, progress, whyNot }: Sending): Promise<NotSent | undefined> {
+  const title = jobTitle(request.job);
+  for (let conflicts = 0; conflicts < mostConflicts; conflicts++) {
+    const job = await readJob(kube, request.job, settings.quarantine.taint);
+    if (!job) return interfered(`${title} is gone`);
+    const { suspension, resourceVersion } = job;
+    if (suspension?.by === 'kcover' && suspension.incident === request.incident && suspension.attempt === request.attempt) return undefined;
+    if (suspension) return interfered(suspension.by === 'owner' ? `${title} was suspended by its owner` : `${title} is suspended by ${suspension.incident}`);
+    if (resourceVersion !== request.resourceVersion && !(await isSameAttempt(kube, job, request))) return interfered(`${title} changed since it was looked at`);
+    const why = await whyNot();
+    if (why) return why;
+    try {
+      progress.requests += 1;
+      await suspendJob(kube, { ...request, resourceVersion });
+      return undefined;
+    } catch (error) {
+      if (!isConflict(error) && !isNotFound(error)) throw error;
+    }
+  }
+  return interfered(`somebody else keeps changing ${title}`);
+}
+
+/**
+ * Whether what changed is only what an operator says of its job, such as the counts after a pod failed: the decision still holds.
+ * The pods are listed after the version was read, so that a later attempt either shows here or is a conflict there.
+ */
+async function isSameAttempt(kube: Dependencies['kube'], job: JobView, request: StopRequest): Promise<boolean> {
+  // Without pods there is nothing to tell this attempt from a later one whose pods are about to be created.
+  if (request.pods.length === 0 || job.finished || !job.optedIn || !job.canStopBy.includes('suspend')) return false;
+  return sameSet((await podsOfJob(kube, request.job)).present, request.pods);
+}
+
+/** One delete-collection, once; whatever is doubtful after it is looked at and deleted singly by UID. */
+async function deleteAttempt(sending: Sending): Promise<NotSent | undefined> {
+  const { request, progress, isFirst, whyNot } = sending;
+  const { kube } = sending.dependencies;
+  if (!isFirst) return deleteLeft(sending);
+  const matching = await listMatchingPods(kube, request.job);
+  const present = matching.filter((pod) => belongsTo(request.job, pod) && !isTerminating(pod)).map(attemptPod);
+  if (!sameSet(present, request.pods)) return interfered(`the pods of ${jobTitle(request.job)} changed since they were looked at`);
+  if (request.pods.length === 0) return undefined;
+  // Somebody else's pods carry the labels too: a collection would take them along.
+  if (matching.some((pod) => !belongsTo(request.job, pod))) return deleteLeft(sending);
+  const why = await whyNot();
+  if (why) return why;
+  try {
+    progress.requests += 1;
+    Context.current().heartbeat(progress);
+    await deleteMatchingPods(kube, request.job);
+    return undefined;
+  } catch (error) {
+    if (error instanceof KcoverError && !error.transient) throw error;
+    return deleteLeft({ ...sending, isFirst: false });
+  }
+}
+
+const sameSet = (pods: readonly { readonly uid: string }[], others: readonly { readonly uid: string }[]): boolean => {
+  const uids = new Set(pods.map((pod) => pod.uid));
+  return uids.size === others.length && others.every((pod) => uids.has(pod.uid));
+};
+
+/** Deletes what is left of the attempt and not going yet. No other UID is touched, whatever carries its labels now. */
+async function deleteLeft({ dependencies: { kube }, request, progress, isFirst, whyNot }: Sending): Promise<NotSent | undefined> {
+  const wanted = new Set(request.pods.map((pod) => pod.uid));
+  const left = (await listMatchingPods(kube, request.job)).filter((pod) => wanted.has(pod.metadata?.uid ?? '') && !isTerminating(pod)).map(attemptPod);
+  // A stop that has begun to take effect is brought to its end.
+  const hasBegun = !isFirst && left.length < wanted.size;
+  const why = left.length > 0 && !hasBegun ? await whyNot() : undefined;
+  if (why) return why;
+  await inParallel(left, async (pod) => {
+    progress.requests += 1;
+    await deletePod(kube, request.job.namespace, pod);
+  });
+  return undefined;
+}
