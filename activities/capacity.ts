@@ -6,6 +6,7 @@ import { jobTitle } from '../contract/jobs.ts';
 import type { CapacityFacts } from '../contract/recovery-plan.ts';
 import { readRoom, takeCensus } from '../kube/capacity.ts';
 import { reshapeJob } from '../kube/job-size.ts';
+import { readJob } from '../kube/jobs.ts';
 import { editNode, readNode } from '../kube/nodes.ts';
 import { inParallel } from '../kube/parallel.ts';
 import { spareEdit } from '../kube/spares.ts';
@@ -49,6 +50,10 @@ export function capacityActivities({ kube, settings }: Pick<Dependencies, 'kube'
       const answers = await inParallel(nodes, (node) => takeSpare(node, incident));
       return { taken: nodes.filter((_, index) => answers[index]) };
     },
-    reshapeJob: (request) => reshapeJob(kube, request),
+    reshapeJob: async (request) => {
+      // Opted out while it was stopped: it is resumed as its owner made it.
+      const job = await readJob(kube, request.job, settings.quarantine.taint);
+      return job?.optedIn === false ? { kind: 'refused', because: 'the job was opted out' } : reshapeJob(kube, request);
+    },
   };
 }

@@ -69,11 +69,10 @@ export async function forcePods(dependencies: Dependencies, request: StopRequest
   if (!noGrace && !settings.recovery.deadNode.force) return [];
   const known = wantedOf(request);
   const present = new Map((await listMatchingPods(kube, job)).map((pod) => [uidOf(pod), pod]));
-  const isOnDeadNode = async ({ node }: AttemptPod): Promise<boolean> => node !== undefined && isOut({ kube }, node);
   const mayForce = async (pod: AttemptPod, seen: V1Pod): Promise<boolean> => {
-    if (!noGrace) return isOnDeadNode(pod);
-    // Those of dead nodes are found to be lost by the rules for them, or not at all.
-    return mayGoAtOnce(request, seen) && !(overtime && (await isOnDeadNode(pod)));
+    if (!noGrace) return isOnDeadNode(dependencies, pod);
+    // Where nobody asked for that, each is left its own time to end.
+    return !overtime && mayGoAtOnce(request, seen);
   };
   const own = wished.filter(({ uid }) => known.has(uid));
   const forced = await inParallel(own, async (pod) => {
@@ -101,10 +100,13 @@ export async function forceMore(dependencies: Dependencies, request: StopRequest
 /** A controller that has not asked it to go has not seen the suspend yet, and would count it as failed. */
 const mayGoAtOnce = ({ by }: StopRequest, pod: V1Pod): boolean => by !== 'suspend' || isTerminating(pod);
 
-async function forcePod({ kube, log }: Dependencies, { incident, job }: StopRequest, pod: AttemptPod): Promise<void> {
+export async function forcePod({ kube, log }: Dependencies, { incident, job }: StopRequest, pod: AttemptPod): Promise<void> {
   log.warn({ incident, job, pod: pod.name, uid: pod.uid, node: pod.node }, 'deleted by force: its process is not proven dead');
   await deletePod(kube, job.namespace, pod, { force: true });
 }
+
+export const isOnDeadNode = async (dependencies: Pick<Dependencies, 'kube'>, { node }: AttemptPod): Promise<boolean> =>
+  node !== undefined && isOut(dependencies, node);
 
 async function isOut({ kube }: Pick<Dependencies, 'kube'>, name: string): Promise<boolean> {
   const node = await readNode(kube, name);

@@ -10,6 +10,7 @@ import { type ObservationClock, observationClock, observedOf } from '../kube/obs
 import type { Dependencies } from './dependencies.ts';
 import { tellInHeartbeats } from './heartbeats.ts';
 import { findLostPods, forceMore, forcePods } from './lost-pods.ts';
+import { forceAsTimeEnds, longestTimeLeft } from './overtime.ts';
 import { type Progress, sendStop } from './send-stop.ts';
 
 /** A transient error is tried again by Temporal, but not beyond the deadline of the stop: then somebody else must decide. */
@@ -33,7 +34,7 @@ async function sendAndWait(dependencies: Dependencies, request: StopRequest): Pr
   tellInHeartbeats(() => ({ ...progress, clock: clock.observed() }));
   const forced = request.force ? await forcePods(dependencies, request, request.force) : ((await sendStop(dependencies, request, progress)) ?? []);
   if (!Array.isArray(forced)) return forced;
-  const deadline = info.scheduledTimestampMs + request.deadlineMs;
+  const deadline = Math.max(info.scheduledTimestampMs + request.deadlineMs, request.overtime ? clock.time() + (await longestTimeLeft(dependencies, request)) + forcingMs : 0);
   const pods = [...request.pods, ...(request.leaving ?? [])];
   if (request.noGrace && !request.force) {
     const left = await awaitLeaving({ kube, job: request.job, clock, deadline: clock.time() + leavingMs, signal }, pods);
@@ -53,6 +54,9 @@ async function sendAndWait(dependencies: Dependencies, request: StopRequest): Pr
     };
   return { kind: 'stopped', at: new Date(now()).toISOString(), requests: progress.requests, ...doubt };
 }
+
+/** What a deletion by force has, once the pod's own time to end is over, ms. */
+const forcingMs = 60_000;
 
 /** Its controller sees a suspend at once; whom it has not asked to go by then is left out of what is deleted by force, ms. */
 const leavingMs = 5000;
@@ -88,11 +92,12 @@ async function goneOrLost(
   const lost = findLostPods(dependencies, { job: request.job, pods: others(request.pods), leaving: others(request.leaving ?? []) }, both).then((some) => ({
     lost: some,
   }));
+  const forcing = request.overtime ? [forceAsTimeEnds(dependencies, request, forced, both)] : [];
   try {
-    return await Promise.race([gone, lost]);
+    return await Promise.race([gone, lost, ...forcing]);
   } finally {
     over.abort();
-    await gone.catch(() => undefined);
+    await Promise.allSettled([gone, ...forcing]);
   }
 }
 

@@ -3,8 +3,14 @@
  * A name is written here once; nothing else spells it out.
  */
 
-/** The Temporal task queue that workflows and activities share when settings name no other. */
+/** The Temporal task queue of workflows and their effects when settings name no other. */
 export const defaultTaskQueue = 'kcover';
+
+/**
+ * The queue of activities that wait for the cluster, for up to a day, beside the queue of everything else: however many of them wait,
+ * a job is resumed and a node is quarantined at once.
+ */
+export const waitsTaskQueue = (taskQueue: string): string => `${taskQueue}-waits`;
 
 /** Kubernetes labels that people set. */
 export const labels = {

@@ -94,6 +94,14 @@ export const workerSettings = z.strictObject({
         .describe('What a failed storage check leads to: storage is shared, and an outage of it would take out one node after the other'),
     })
     .prefault({}),
+  waits: z
+    .int()
+    .min(1)
+    .max(100_000)
+    .default(2000)
+    .describe(
+      'How many stops, restarts, checkpoints and proofs one worker waits for at once; each holds up to two connections to the Kubernetes API, and what is beyond waits for its turn',
+    ),
   records: z.strictObject({ directory: z.string().min(1).default('/var/lib/kcover/records') }).prefault({}),
   health,
   log,

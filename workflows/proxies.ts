@@ -8,8 +8,10 @@ import {
   type LocalActivityOptions,
   proxyActivities,
   proxyLocalActivities,
+  workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities, Announcement } from '../contract/activities.ts';
+import { waitsTaskQueue } from '../contract/ids.ts';
 import type { NodeView } from '../contract/nodes.ts';
 
 type Name = keyof Activities;
@@ -46,6 +48,9 @@ const watch: ActivityOptions = {
 
 /** As `watch`, but a stop that was begun is seen to its end before anything else is decided. */
 const stop: ActivityOptions = { ...watch, cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED };
+
+/** They may take a day, and must keep no worker from anything else: they have a task queue of their own. */
+const waits: readonly ActivityOptions[] = [watch, stop];
 
 /** What a recovery can do without: looks at the whole cluster, and what it would like to be. Without an answer it goes on, and says so. */
 const optional: ActivityOptions = {
@@ -112,7 +117,9 @@ export const { decidePreflight } = decided('which nodes are slow or broken');
 
 /** Calls one activity under its entry in the table, with the sentence that the Temporal UI shows beside it. */
 export const perform = <N extends keyof typeof table>(name: N, summary: string, request: Parameters<Activities[N]>[0]): ReturnType<Activities[N]> => {
-  const proxy = proxyActivities<Activities>({ ...table[name], summary: short(summary) });
+  const options = table[name];
+  const queue = waits.includes(options) && { taskQueue: waitsTaskQueue(workflowInfo().taskQueue) };
+  const proxy = proxyActivities<Activities>({ ...options, ...queue, summary: short(summary) });
   return (proxy[name] as (one: unknown) => unknown)(request) as ReturnType<Activities[N]>;
 };
 

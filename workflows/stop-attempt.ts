@@ -38,7 +38,7 @@ export async function stopAttempt(
       return { kind: 'timed-out', because: `${because}; that was so ${round} times, and each time its node came back`, left: pods.map(({ name }) => name) };
     }
     memory.mayForce(pods);
-    story.happened(`deleting ${counted(pods)} by force`, because);
+    story.happened(`deleting ${counted(pods)} by force${forcing.noGrace ? ', each when its own time to end is over' : ''}`, because);
     const deadlineMs = Math.max(leastStopMs, until - Date.now());
     const noGrace = forcing.noGrace && { noGrace: true as const, ...(request.noGrace ? {} : { overtime: true as const }) };
     result = await perform('stopAttempt', `delete ${counted(pods)} by force: ${because}`, { ...request, ...noGrace, force: memory.forcedNow(), deadlineMs });

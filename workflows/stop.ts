@@ -17,7 +17,7 @@ export type Stopped = 'stopped' | { readonly because: string; readonly againMs?:
 const again = { interfered: 200, unsent: 5000 } as const;
 
 /** When people first hear that a job is not resumed yet, ms; then after twice as long, up to the most. */
-const firstWordMs = 60_000;
+const firstWordMs = 30_000;
 const mostPauseMs = 3_600_000;
 
 export async function stop(preparing: Preparing): Promise<Stopped> {

@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { formatDuration } from '../../contract/duration.ts';
+import { waitsTaskQueue } from '../../contract/ids.ts';
 import { registerSearchAttributes, searchAttributeGaps } from '../roles/search-attributes.ts';
 import { askTemporal, type TemporalTarget } from '../temporal.ts';
 import { clockFinding, failed, type Finding, look, ok, warn } from './finding.ts';
@@ -70,16 +71,22 @@ const pollersOf = async ({ client, target }: TemporalExam, name: string, taskQue
 };
 
 async function workers(exam: TemporalExam): Promise<Finding> {
-  const polled = await Promise.all(Object.entries(queueTypes).map(async ([what, type]) => ({ what, pollers: await pollersOf(exam, exam.taskQueue, type) })));
+  const { taskQueue } = exam;
+  const served = [
+    { what: 'workflows', queue: taskQueue, type: queueTypes.workflows },
+    { what: 'activities', queue: taskQueue, type: queueTypes.activities },
+    { what: 'waits', queue: waitsTaskQueue(taskQueue), type: queueTypes.activities },
+  ];
+  const polled = await Promise.all(served.map(async ({ what, queue, type }) => ({ what, pollers: await pollersOf(exam, queue, type) })));
   const idle = polled.filter(({ pollers }) => pollers.length === 0);
   if (idle.length > 0)
     return warn(
       'workers',
-      `nobody polls task queue ${exam.taskQueue} for ${idle.map(({ what }) => what).join(' and ')}`,
+      `nobody polls task queue ${taskQueue} for ${idle.map(({ what }) => what).join(' and ')}`,
       'start a kcover worker, or name its --task-queue',
     );
   const names = new Set(polled.flatMap(({ pollers }) => pollers.flatMap(({ identity }) => identity ?? [])));
-  return ok('workers', `${names.size} on task queue ${exam.taskQueue}: ${[...names].slice(0, 3).join(', ')}`);
+  return ok('workers', `${names.size} on task queue ${taskQueue}: ${[...names].slice(0, 3).join(', ')}`);
 }
 
 /** The server tells its time to nobody but in the record of who polls: we poll a queue of our own for a moment. */

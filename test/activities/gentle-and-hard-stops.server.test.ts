@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { attachWorld } from '../../testbed/attach.ts';
 import { readWrites, type Write } from '../../testbed/audit.ts';
@@ -157,6 +158,25 @@ describe('pods that outlive a stop on living nodes', () => {
     const ended = await cluster.run('stopAttempt', { ...request, deadlineMs: 30_000, force: all.pods, noGrace: true });
     expect(ended).toMatchObject({ kind: 'stopped', forced: [{ uid: first.uid }, { uid: second.uid }] });
     expect(uids(await present(all))).toContain(other.uid);
+  });
+
+  it('are left alone as long as they may take by themselves, and end by force after that', async () => {
+    const all = await running(pytorch(long), 'pods');
+    const pods = all.pods.slice(-1);
+    const [slow] = pods;
+    if (!slow) throw new Error('no pods');
+    const request: StopRequest = { ...all, pods, deadlineMs: 2000 };
+    expect(await cluster.run('stopAttempt', request)).toMatchObject({ kind: 'timed-out' });
+
+    const forcing = cluster.run('stopAttempt', { ...request, force: pods, noGrace: true, overtime: true });
+    await sleep(7000);
+    expect((await present(all)).map(({ uid }) => uid)).not.toContain(slow.uid);
+    expect(await deletesOf(slow)).toHaveLength(1);
+    // Its own time is over in a second, by the API server's clock.
+    const body = { contentType: 'application/json', text: JSON.stringify({ gracePeriodSeconds: 1 }) };
+    await askKube(cluster.kube, { method: 'DELETE', path: `${podsPath(all.job.namespace)}/${slow.name}`, body }, 'shorten its time');
+    expect(await forcing).toMatchObject({ kind: 'stopped', forced: [{ uid: slow.uid }] });
+    expect(await deletesOf(slow)).toHaveLength(3);
   });
 
   it('are not asked twice by force, and are named when somebody else keeps them', async () => {

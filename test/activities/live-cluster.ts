@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Client, Connection } from '@temporalio/client';
-import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { NativeConnection, Worker } from '@temporalio/worker';
 import { pino } from 'pino';
 import { createActivities, directoryEvidence, directoryRecords } from '../../activities/index.ts';
 import type { RecordStore } from '../../activities/records.ts';
@@ -12,7 +12,7 @@ import type { Activities } from '../../contract/activities.ts';
 import { connectKube, type Kube } from '../../kube/connection.ts';
 import { type Api, connect } from '../../testbed/api.ts';
 import { settings } from '../support/builders.ts';
-import { testServers, type TestServers } from '../support/rig.ts';
+import { quietRuntime, testServers, type TestServers } from '../support/rig.ts';
 
 interface LiveServers extends TestServers {
   readonly kubeconfig: string;
@@ -28,28 +28,30 @@ export interface LiveCluster {
   close(): Promise<void>;
 }
 
-let installed = false;
-
 interface Wanted {
   /** A new one unless given. */
   readonly taskQueue?: string;
   /** Where incidents are recorded, a directory unless given. */
   readonly records?: RecordStore;
+  readonly mode?: 'observe' | 'act';
+  /** How the worker reaches the API server; as the test itself does unless given. */
+  readonly kubeconfig?: string;
 }
 
 export async function liveCluster({
   taskQueue = `test-${randomUUID()}`,
   records = directoryRecords(join(tmpdir(), taskQueue)),
+  mode = 'act',
+  kubeconfig: ofWorker,
 }: Wanted = {}): Promise<LiveCluster> {
-  if (!installed) Runtime.install({ logger: new DefaultLogger('ERROR') });
-  installed = true;
+  quietRuntime();
   const { kubeconfig, temporalAddress: address } = testServers<LiveServers>();
-  const kube = connectKube({ kubeconfig });
+  const kube = connectKube({ kubeconfig: ofWorker ?? kubeconfig });
   const [connection, native] = await Promise.all([Connection.connect({ address }), NativeConnection.connect({ address })]);
   const client = new Client({ connection });
   const activities = createActivities({
     kube,
-    settings: settings({ mode: 'act' }),
+    settings: settings({ mode }),
     temporal: () => client,
     records,
     evidence: directoryEvidence({ directory: join(tmpdir(), taskQueue, 'evidence'), keepMs: 3_600_000, now: Date.now }),

@@ -85,6 +85,12 @@ export class FakeCluster {
   /** How often the need-recovery label was removed. */
   labelsRemoved = 0;
   asked = 0;
+  /** Called by every stop that is sent, before it answers. */
+  stopping: () => Promise<void> = async () => undefined;
+  /** Why no stop can be sent, while that is so. */
+  unsendable: string | undefined;
+  /** No job can be resumed before this. */
+  resumable: Promise<void> = Promise.resolve();
   /** Stops that leave pods when their time is over. */
   lingers = false;
   workload: WorkloadSeen = { kind: 'there', optedIn: true };
@@ -160,6 +166,8 @@ export class FakeCluster {
         return this.attempt(nodes);
       },
       stopAttempt: async ({ attempt, pods, force, by, noGrace }) => {
+        if (this.unsendable !== undefined) return { kind: 'unsent', because: this.unsendable };
+        await this.stopping();
         if (noGrace && !force) {
           this.stopped.push({ attempt, uids: pods.map((pod) => pod.uid) });
           return { kind: 'lost', because: 'mode is force', pods };
@@ -215,12 +223,14 @@ export class FakeCluster {
       },
       verifyProgress: async ({ beyond }) => this.verified(beyond),
       resumeJob: async () => {
+        await this.resumable;
         this.resumes += 1;
         return { resumed: true };
       },
       awaitAttempt: async ({ old }) => {
         if (this.pods.length === 0) this.place();
         await this.gate;
+        if (!this.view?.optedIn) return { kind: 'ended', outcome: 'cancelled', because: 'the job was opted out' };
         if (this.pods.some((pod) => old.includes(pod.uid))) throw new Error('the old attempt was counted');
         return { kind: 'running', at: new Date().toISOString(), pods: this.pods, startedAt: new Date().toISOString(), misplaced: 0 };
       },

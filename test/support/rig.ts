@@ -5,6 +5,7 @@ import { readFileSync } from 'node:fs';
 import { Client, Connection } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import type { Activities } from '../../contract/activities.ts';
+import { waitsTaskQueue } from '../../contract/ids.ts';
 
 export interface TestServers {
   readonly temporalAddress: string;
@@ -28,17 +29,36 @@ export interface Rig {
 
 let installed = false;
 
-/** On the servers of the whole run, or on a Temporal of the test's own. */
-export async function startRig(activities: Activities, ownTemporal?: string): Promise<Rig> {
+/** Once in a process. */
+export function quietRuntime(): void {
   if (!installed) Runtime.install({ logger: new DefaultLogger('ERROR') });
   installed = true;
+}
+
+export interface RigOptions {
+  /** The servers of the whole run unless given. */
+  readonly ownTemporal?: string;
+  /** How many activities that wait for the cluster run at once. */
+  readonly waits?: number;
+}
+
+export async function startRig(given: Activities, { ownTemporal, waits = 100 }: RigOptions = {}): Promise<Rig> {
+  quietRuntime();
   const { temporalAddress, workflowBundle } = testServers();
   const address = ownTemporal ?? temporalAddress;
   const [connection, native] = await Promise.all([Connection.connect({ address }), NativeConnection.connect({ address })]);
   const client = new Client({ connection });
   const taskQueue = `test-${randomUUID()}`;
-  const worker = await Worker.create({ connection: native, taskQueue, workflowBundle: { codePath: workflowBundle }, activities: { ...activities } });
-  const running = worker.run();
+  const activities = { ...given };
+  const effects = await Worker.create({ connection: native, taskQueue, workflowBundle: { codePath: workflowBundle }, activities });
+  const waiting = await Worker.create({
+    connection: native,
+    taskQueue: waitsTaskQueue(taskQueue),
+    activities,
+    maxConcurrentActivityTaskExecutions: waits,
+  });
+  const workers = [effects, waiting];
+  const running = workers.map((worker) => worker.run());
   return {
     client,
     taskQueue,
@@ -47,8 +67,8 @@ export async function startRig(activities: Activities, ownTemporal?: string): Pr
       await Worker.runReplayHistory({ workflowBundle: { codePath: workflowBundle } }, history, workflowId);
     },
     async close() {
-      worker.shutdown();
-      await running;
+      for (const worker of workers) worker.shutdown();
+      await Promise.all(running);
       await native.close();
       await connection.close();
     },

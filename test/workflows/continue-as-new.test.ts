@@ -45,7 +45,7 @@ describe('continue-as-new', () => {
     await server.start();
     rig = await startRig(
       activitiesOf(() => cluster),
-      `127.0.0.1:${port}`,
+      { ownTemporal: `127.0.0.1:${port}` },
     );
   });
   beforeEach(() => {

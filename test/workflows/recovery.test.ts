@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { WorkflowHandle } from '@temporalio/client';
-import { kernelFault } from '../support/builders.ts';
+import { jobView, kernelFault } from '../support/builders.ts';
 import { useJobRig } from '../support/job-rig.ts';
 import { eventually } from '../support/rig.ts';
 
@@ -85,6 +85,63 @@ describe('the workflow of a recovery', () => {
     ).toMatchObject({ spentThisHour: 1 });
     expect(story.cluster.resumes).toBeGreaterThan(before);
     open();
+    await story.ended(handle);
+  });
+
+  it('brings a stop to its end and resumes the job when it is opted out meanwhile, and does nothing else', async () => {
+    const handle = await story.start();
+    let optingOut: Promise<void> | undefined;
+    story.cluster.stopping = () =>
+      (optingOut ??= (async () => {
+        story.cluster.view = { ...jobView({ ref: story.cluster.job }), optedIn: false };
+        await handle.signal('jobObserved', { change: 'opted-out' });
+      })());
+    await handle.signal('faultsObserved', { faults: [story.cluster.quarantined(kernelFault())] });
+    expect(await handle.result()).toMatchObject({ outcome: 'opted-out' });
+    expect(story.cluster.records).toMatchObject([{ outcome: 'cancelled', because: 'the job was opted out', stops: [{ attempt: 1 }] }]);
+    expect(story.cluster.stopped).toHaveLength(1);
+    expect(story.cluster.resumes).toBe(1);
+    expect(story.cluster.reshaped).toEqual([]);
+  });
+
+  it('looks anew when a stop could not be sent, says why, and sends none after a pause', async () => {
+    story.cluster.unsendable = 'decided 31s ago and could not be sent: 403';
+    const handle = await story.start();
+    await handle.signal('faultsObserved', { faults: [story.cluster.quarantined(kernelFault())] });
+    const notSent = await eventually(
+      () => story.cluster.announced.find(({ reason }) => reason === 'StopNotSent'),
+      (event) => event !== undefined,
+    );
+    expect(notSent).toMatchObject({ type: 'Warning', message: expect.stringContaining('could not be sent: 403') });
+    story.cluster.paused = { by: 'ada', reason: 'the webhook is broken' };
+    story.cluster.unsendable = undefined;
+    await eventually(story.cluster.reasons, (reasons) => reasons.includes('RecoveryHeld'));
+    expect(story.cluster.stopped).toEqual([]);
+    story.cluster.paused = undefined;
+    const { incident = '' } = await story.status(handle);
+    await story.rig.client.workflow.getHandle(incident).signal('permissionChanged');
+    await eventually(
+      () => story.status(handle),
+      (seen) => seen.last?.outcome === 'restarted',
+    );
+    expect(story.cluster.stopped).toHaveLength(1);
+    await story.ended(handle);
+  });
+
+  it('tells people when a job that it has suspended is not resumed for long, and goes on trying', async () => {
+    const allowed = Promise.withResolvers<void>();
+    story.cluster.resumable = allowed.promise;
+    const { handle } = await stopped();
+    const told = await eventually(
+      () => story.cluster.announced.find(({ reason }) => reason === 'ResumeDelayed'),
+      (event) => event !== undefined,
+    );
+    expect(told).toMatchObject({ type: 'Warning', message: expect.stringContaining('is still suspended by kcover') });
+    allowed.resolve();
+    await eventually(
+      () => story.status(handle),
+      (seen) => seen.last?.outcome === 'restarted',
+    );
     await story.ended(handle);
   });
 
