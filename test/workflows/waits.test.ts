@@ -29,13 +29,16 @@ describe('as many waits as a worker has room for', () => {
     );
     cluster.client = rig.client;
   });
-  afterAll(() => rig.close());
+  afterAll(() => {
+    placed.resolve();
+    return rig.close();
+  });
 
-  /** One incident for each job of a large cluster that a whole zone has left. */
+  /** One incident of one job among many. */
   async function recover() {
     const job = { ...cluster.job, name: `llm-${randomUUID().slice(0, 8)}` };
     const incident = recoveryId(job, Date.now());
-    const input: RecoveryInput = { incident, job, faults: [cluster.quarantined(kernelFault())], limits };
+    const input: RecoveryInput = { incident, job, faults: [], askedBy: { by: 'ada', reason: 'a zone is gone' }, limits };
     return rig.client.workflow.start(workflowTypes.recovery, { workflowId: incident, taskQueue: rig.taskQueue, args: [input] });
   }
 
