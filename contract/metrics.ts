@@ -25,6 +25,11 @@ export const metricTable = {
     },
     reportsAccepted: { name: 'kcover_intake_accepted_total', help: 'Reports of agents that Temporal took', labelNames: [] },
     reportsRepeated: { name: 'kcover_intake_repeated_total', help: 'Reports of agents that were taken before', labelNames: [] },
+    faultsSuppressed: {
+      name: 'kcover_intake_suppressed_total',
+      help: 'Faults that repeat one of the same code and device more often than intake.limits allows: taken, and not told to workflows',
+      labelNames: [],
+    },
     rejected: { name: 'kcover_intake_rejected_total', help: 'Requests of agents that were not taken', labelNames: ['reason'] },
     gaps: { name: 'kcover_intake_gaps_total', help: 'Times that an agent said it missed something', labelNames: ['what'] },
     preflightReports: { name: 'kcover_preflight_reports_total', help: 'Preflight reports of agents, each sending counted, by answer', labelNames: ['answer'] },

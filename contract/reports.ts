@@ -53,6 +53,9 @@ export const rejections = {
   'not-testing': 403,
   'other-size': 409,
   'too-large': 413,
+  /** Later; `Retry-After` says when. Nothing of the request was looked at. */
+  'too-many': 429,
+  'no-such-path': 404,
   'not-leading': 503,
   'temporal-unreachable': 503,
   'kube-unreachable': 503,

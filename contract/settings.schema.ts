@@ -138,6 +138,25 @@ export const controllerSettings = z.strictObject({
         .regex(/^[a-z0-9-]+\/[a-z0-9.-]+$/, { error: 'must be namespace/name of a ServiceAccount' })
         .default('kcover-system/kcover-agent')
         .describe('The only ServiceAccount that may report'),
+      limits: z
+        .strictObject({
+          connections: z.int().min(1).default(16_384).describe('Open connections, some 40 KiB each; an agent has at most three, a preflight pod one'),
+          connectionsFrom: z.int().min(1).default(64).describe('Open connections of one address, so that nobody takes the room of all'),
+          requests: z
+            .strictObject({
+              perSecond: z.number().min(0.1).default(5).describe('An agent with nothing to tell sends one in 5 s'),
+              burst: z.int().min(1).default(50).describe('A full spool is 17 requests, and all rounds of a preflight are 16'),
+            })
+            .prefault({})
+            .describe('Requests of one pod; above that 429'),
+          faults: z
+            .strictObject({
+              perMinute: z.int().min(1).default(200).describe('Of one node; the others wait on it. Each costs Temporal some 3 KiB'),
+              repeats: z.int().min(1).default(20).describe('Of one code on one device, in a minute; further ones are counted and go no further'),
+            })
+            .prefault({}),
+        })
+        .prefault({}),
     })
     .prefault({}),
   preflight: z

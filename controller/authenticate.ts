@@ -1,9 +1,14 @@
-/** From a bearer token to the node that it speaks for. What was found good is believed for a minute, what was not never. */
+/**
+ * From a bearer token to the node that it speaks for. What was found good is believed for a minute, what was not is refused for some
+ * seconds without asking again. However many ask, the API server is asked little: who reaches the intake must not wear down its watches.
+ */
 
 import { createHash } from 'node:crypto';
 import { KcoverError } from '../contract/errors.ts';
 import type { LivePod, ReviewedToken } from '../kube/tokens.ts';
+import { openRecent } from './recent.ts';
 import { decideClaim, decideReporter, type Refusal, refused, type Reporter } from './reporter.ts';
+import { objectionTo, type Wanted } from './unverified-token.ts';
 
 /** Ports to the API server. Both throw `KcoverError` when it does not answer. */
 export interface TokenSource {
@@ -11,10 +16,8 @@ export interface TokenSource {
   pod(namespace: string, name: string): Promise<LivePod | undefined>;
 }
 
-export interface AuthenticateOptions {
+export interface AuthenticateOptions extends Wanted {
   readonly source: TokenSource;
-  /** `namespace/name` of the only account that may report; any account without. */
-  readonly account?: string;
   /** Monotonic, ms. */
   readonly now: () => number;
   readonly believeMs?: number;
@@ -25,9 +28,23 @@ export type Authenticate = (authorization: string | undefined) => Promise<Report
 
 /** Longer than any service-account token. */
 const longestToken = 8192;
+/** How long a refusal holds, ms. */
+const refuseMs = 5000;
+/**
+ * Reviews in flight. An API server answers each in some milliseconds, so that this is thousands a second, and far below its own limit for one
+ * client. Tokens that were good before have some to themselves: a flood of others must not keep agents out whose token is to be looked at again.
+ */
+const reviews = { most: 32, strangers: 24 } as const;
+/** When to ask again where all reviews are taken, ms. */
+const busyMs = 1000;
 
-export function authenticator({ source, account, now, believeMs = 60_000, capacity = 10_000 }: AuthenticateOptions): Authenticate {
-  const believed = new Map<string, { readonly reporter: Reporter; readonly until: number }>();
+export function authenticator(options: AuthenticateOptions): Authenticate {
+  const { source, account, now, believeMs = 60_000, capacity = 10_000 } = options;
+  /** What the token was last found to be; a good one is remembered beyond its time, as one that was good before. */
+  const believed = openRecent<{ readonly reporter: Reporter; readonly until: number }>(capacity);
+  const refusals = openRecent<{ readonly refusal: Refusal; readonly until: number }>(capacity);
+  /** By the hash of their token. */
+  const underWay = new Map<string, Promise<Reporter | Refusal>>();
 
   async function ask(token: string): Promise<Reporter | Refusal> {
     const claimed = decideClaim(await source.review(token), account);
@@ -35,14 +52,25 @@ export function authenticator({ source, account, now, believeMs = 60_000, capaci
     return decideReporter(claimed, await source.pod(claimed.namespace, claimed.pod.name));
   }
 
-  function believe(key: string, reporter: Reporter, since: number): void {
-    // Insertion order is age: the oldest belief is the first to go.
-    believed.delete(key);
-    believed.set(key, { reporter, until: since + believeMs });
-    for (const oldest of believed.keys()) {
-      if (believed.size <= capacity) return;
-      believed.delete(oldest);
+  async function review(token: string, key: string): Promise<Reporter | Refusal> {
+    const since = now();
+    try {
+      const answer = await ask(token);
+      if (answer.kind === 'reporter') believed.put(key, { reporter: answer, until: since + believeMs });
+      else refuse(key, answer);
+      return answer;
+    } catch (error) {
+      if (!(error instanceof KcoverError)) throw error;
+      // The reason names the API server: that is for our log, not for one who has not shown who it is.
+      return { ...refused('kube-unreachable', 'the API server cannot be asked who this is'), internal: error.because };
+    } finally {
+      underWay.delete(key);
     }
+  }
+
+  function refuse(key: string, refusal: Refusal): void {
+    believed.drop(key);
+    refusals.put(key, { refusal, until: now() + refuseMs });
   }
 
   return async (authorization) => {
@@ -50,16 +78,16 @@ export function authenticator({ source, account, now, believeMs = 60_000, capaci
     if (token === undefined || token.length > longestToken) return refused('unauthenticated', 'a bearer token is needed');
     const key = createHash('sha256').update(token).digest('base64');
     const known = believed.get(key);
-    const asked = now();
-    if (known && asked < known.until) return known.reporter;
-    believed.delete(key);
-    try {
-      const answer = await ask(token);
-      if (answer.kind === 'reporter') believe(key, answer, asked);
-      return answer;
-    } catch (error) {
-      if (error instanceof KcoverError) return refused('kube-unreachable', error.because);
-      throw error;
-    }
+    if (known && now() < known.until) return known.reporter;
+    const before = refusals.get(key);
+    if (before && now() < before.until) return before.refusal;
+    const same = underWay.get(key);
+    if (same) return same;
+    const objection = objectionTo(token, options, Date.now());
+    if (objection) return objection;
+    if (underWay.size >= (known ? reviews.most : reviews.strangers)) return refused('too-many', 'too many tokens are being reviewed', busyMs);
+    const asked = review(token, key);
+    underWay.set(key, asked);
+    return asked;
   };
 }

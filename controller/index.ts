@@ -20,7 +20,6 @@ import { openLeaderLabel, type LeaderLabel } from './leader-label.ts';
 import { type Clock, leadAlone, type Leadership, standForElection } from './leadership.ts';
 import { controllerMetrics } from './metrics.ts';
 import { beginReign, type Reign } from './reign.ts';
-import { openRounds } from './rounds/endpoint.ts';
 import { temporalSender, temporalWorkflows } from './temporal.ts';
 import { pause } from './watchers/persist.ts';
 
@@ -65,21 +64,21 @@ export async function startController(options: ControllerOptions): Promise<Contr
     agentsHeard: () => agents.heardWithin(settings.agents.silent),
     agentsSilent: () => (reign ? silentNodes(reign.hearing(), now()) : []),
   });
+  const { intake: door, preflight } = settings;
   const intake = openIntake({
-    certificate: openCertificate(settings.intake.tls, ending.signal, log),
-    authenticate: authenticator({ source: tokensFor(kube, settings.intake.audience), account: settings.intake.agentAccount, now }),
+    certificate: openCertificate(door.tls, ending.signal, log),
+    authenticate: {
+      agents: authenticator({ source: tokensFor(kube, door.audience), audience: door.audience, account: door.agentAccount, now }),
+      preflights: authenticator({ source: tokensFor(kube, preflight.audience), audience: preflight.audience, now }),
+    },
+    limits: door.limits,
     collector: () => (leading() ? reign : undefined),
     agents,
     onNodeFault: (node) => reign?.nodes.follow(node),
     metrics,
     log,
   });
-  openRounds(intake, {
-    authenticate: authenticator({ source: tokensFor(kube, settings.preflight.audience), now }),
-    rounds: () => (leading() ? reign?.rounds : undefined),
-    onRefused: ({ rejection }) => metrics.rejected.inc({ reason: rejection }),
-  });
-  const address = await listen(intake, settings.intake.listen);
+  const address = await listen(intake, door.listen);
 
   log.info({ address }, 'intake listens');
   const label = labelOf(options, leading, ending.signal);

@@ -1,92 +1,104 @@
 /** Takes reports and files of agents over HTTPS. 202 means that Temporal has them; anything else, that the agent keeps them. */
 
-import fastify, { type FastifyError, type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
+import fastify, { type FastifyError, type FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
 import { KcoverError } from '../contract/errors.ts';
 import type { Fault } from '../contract/faults.ts';
-import { type Rejection, rejections, type ReportAnswer, type ReportBatch, reportBodyLimit, reportPath } from '../contract/reports.ts';
+import { type Rejection, type ReportAnswer, type ReportBatch, reportBodyLimit, reportPath } from '../contract/reports.ts';
 import { reportBatch } from '../contract/reports.schema.ts';
 import { preflightPath } from '../contract/preflight-files.ts';
+import { roundsPath } from '../contract/preflight-rounds.ts';
 import { progressPath } from '../contract/progress.ts';
+import type { ControllerSettings } from '../contract/settings.schema.ts';
 import type { Agents } from './agents.ts';
 import type { Authenticate } from './authenticate.ts';
 import type { Certificate } from './certificate.ts';
+import { limitConnections, patience } from './connections.ts';
 import type { Delivery } from './delivery.ts';
+import { openDoor } from './door.ts';
+import { type FaultRates, limitFaults } from './fault-rates.ts';
 import { faultLetter } from './letters.ts';
 import type { ControllerMetrics } from './metrics.ts';
 import { type Collector as PreflightCollector, takePreflightFiles } from './preflight-intake.ts';
 import { type ProgressTaker, takeProgress } from './progress/endpoint.ts';
-import { acknowledgedBy, firstIssue, newFaults, notLeading, objection, type Refusal, refused, type Reporter } from './reporter.ts';
+import { openRefusals } from './refusals.ts';
+import { acknowledgedBy, firstIssue, newReports, notLeading, objection, type Refusal, refused, type Reporter } from './reporter.ts';
+import { openRounds } from './rounds/endpoint.ts';
+import type { Rounds } from './rounds/polls.ts';
+import { openBuckets } from './token-bucket.ts';
 
 /** What only a leader has. */
 export interface Collector extends PreflightCollector {
   readonly progress: ProgressTaker;
+  readonly rounds: Rounds;
 }
 
 export interface IntakeOptions {
   readonly certificate: Certificate;
-  readonly authenticate: Authenticate;
+  /** Tokens of agents, and those of preflight pods: each for an audience of its own. */
+  readonly authenticate: { readonly agents: Authenticate; readonly preflights: Authenticate };
+  readonly limits: ControllerSettings['intake']['limits'];
   /** Undefined while we do not lead. */
   readonly collector: () => Collector | undefined;
   readonly agents: Agents;
   /** A node workflow may run from now on. */
   readonly onNodeFault: (node: string) => void;
-  readonly metrics: Pick<ControllerMetrics, 'reportsAccepted' | 'reportsRepeated' | 'rejected' | 'gaps' | 'preflightReports' | 'preflightRefused'>;
+  readonly metrics: Pick<
+    ControllerMetrics,
+    'reportsAccepted' | 'reportsRepeated' | 'faultsSuppressed' | 'rejected' | 'gaps' | 'preflightReports' | 'preflightRefused'
+  >;
   readonly log: Logger;
 }
-
-/** What agents may send to. */
-const agentPaths: readonly (string | undefined)[] = [reportPath, preflightPath, progressPath];
 
 /** How long Temporal may take before the agent is asked to keep its reports, ms. */
 const takeWithinMs = 5000;
 
 export function openIntake(options: IntakeOptions): FastifyInstance {
-  const { metrics, log } = options;
+  const { authenticate, collector, limits, metrics, log } = options;
+  const now = () => performance.now();
+  const { connectionTimeout, keepAliveTimeout, requestTimeout, ...https } = patience;
+  const reject = openRefusals({ metrics, log, now });
   const server = fastify({
-    https: { ...options.certificate.read(), minVersion: 'TLSv1.2' },
+    https: { ...options.certificate.read(), minVersion: 'TLSv1.2', ...https },
     bodyLimit: reportBodyLimit,
-    requestTimeout: 15_000,
+    connectionTimeout,
+    keepAliveTimeout,
+    requestTimeout,
     forceCloseConnections: true,
     logger: false,
+    // Of an address that cannot be read: no hook is called for it.
+    frameworkErrors: (_error, _request, reply) => void reject(reply, refused('no-such-path', 'there is nothing here')),
   });
+  limitConnections(server.server, limits);
   options.certificate.onChange((pair) => server.server.setSecureContext(pair));
-  const reporters = new WeakMap<FastifyRequest, Reporter>();
-
-  function reject(reply: FastifyReply, { rejection, because }: Refusal): FastifyReply {
-    metrics.rejected.inc({ reason: rejection });
-    const level = rejections[rejection] >= 500 ? 'debug' : 'warn';
-    log[level]({ rejection, because, from: reply.request.ip }, 'report rejected');
-    // A standby must not keep the agent: its next connection may reach the leader.
-    if (rejection === 'not-leading') reply.header('connection', 'close');
-    return reply.code(rejections[rejection]).send({ error: rejection, because });
-  }
-
-  // Before the body is read: who may not report cannot make us parse anything.
-  server.addHook('onRequest', async (request, reply) => {
-    if (!agentPaths.includes(request.routeOptions.url)) return undefined;
-    if (!options.collector()) return reject(reply, notLeading());
-    const answer = await options.authenticate(request.headers.authorization);
-    if (answer.kind === 'refused') return reject(reply, answer);
-    reporters.set(request, answer);
-    return undefined;
+  const reporterOf = openDoor(server, {
+    authenticate: {
+      [reportPath]: authenticate.agents,
+      [preflightPath]: authenticate.agents,
+      [progressPath]: authenticate.agents,
+      [roundsPath]: authenticate.preflights,
+    },
+    leading: () => collector() !== undefined,
+    requests: openBuckets(limits.requests, now),
+    reject,
   });
+  const rates = limitFaults(limits.faults, now);
 
   server.post(reportPath, async (request, reply) => {
-    const reporter = reporters.get(request);
+    const reporter = reporterOf(request);
     if (!reporter) return reject(reply, refused('unauthenticated', 'a bearer token is needed'));
     const parsed = reportBatch.safeParse(request.body);
     if (!parsed.success) return reject(reply, refused('malformed', firstIssue(parsed.error.issues)));
     const batch: ReportBatch = parsed.data;
     const refusal = objection(batch, reporter);
     if (refusal) return reject(reply, refusal);
-    const answer = await take(batch, reporter, options);
+    const answer = await take(batch, reporter, rates, options);
     return answer.kind === 'refused' ? reject(reply, answer) : reply.code(202).send({ accepted: answer.accepted } satisfies ReportAnswer);
   });
 
-  const reporterOf = (request: FastifyRequest) => reporters.get(request);
   takePreflightFiles(server, { ...options, reporterOf, reject });
-  takeProgress(server, { progress: () => options.collector()?.progress, reporterOf, reject });
+  takeProgress(server, { progress: () => collector()?.progress, reporterOf, reject });
+  openRounds(server, { rounds: () => collector()?.rounds, reporterOf, reject });
 
   server.setErrorHandler<FastifyError>((error, request, reply) => {
     const rejection = rejectionOf(error);
@@ -97,24 +109,28 @@ export function openIntake(options: IntakeOptions): FastifyInstance {
   return server;
 }
 
-async function take(batch: ReportBatch, reporter: Reporter, options: IntakeOptions): Promise<{ kind: 'taken'; accepted: number } | Refusal> {
+async function take(batch: ReportBatch, reporter: Reporter, rates: FaultRates, options: IntakeOptions): Promise<{ kind: 'taken'; accepted: number } | Refusal> {
   const { agents, metrics, log } = options;
   const delivery = options.collector()?.delivery;
   if (!delivery) return notLeading();
   agents.heard(batch);
   const before = agents.acknowledged(batch);
-  const faults = newFaults(batch, reporter, before);
-  metrics.reportsRepeated.inc(batch.reports.length - faults.length);
-  if (faults.length > 0) {
+  const reports = newReports(batch, reporter, before);
+  const { send, through, waitMs, undo } = rates.admit(reporter.node, reports);
+  if (reports.length > 0 && through.length === 0) return refused('too-many', `${reporter.node} has told more faults than one node may`, waitMs);
+  metrics.reportsRepeated.inc(batch.reports.length - reports.length);
+  if (send.length > 0) {
     options.onNodeFault(reporter.node);
-    const failure = await sendAll(delivery, reporter.node, faults);
+    const failure = await sendAll(delivery, reporter.node, send);
+    if (failure) undo();
     // Losing the Lease ends the delivery: the agent must look for the new leader.
     if (failure) return options.collector() ? refused('temporal-unreachable', failure.because) : notLeading();
-    log.info({ node: reporter.node, faults: faults.map(({ id, code }) => ({ id, code })) }, 'faults accepted');
+    log.info({ node: reporter.node, faults: send.map(({ id, code }) => ({ id, code })) }, 'faults accepted');
   }
-  metrics.reportsAccepted.inc(faults.length);
+  metrics.reportsAccepted.inc(through.length);
+  metrics.faultsSuppressed.inc(through.length - send.length);
   tellGaps(batch, options);
-  const accepted = acknowledgedBy(batch, before);
+  const accepted = acknowledgedBy(through, before);
   if (accepted > before) agents.acknowledge(batch, accepted);
   return { kind: 'taken', accepted };
 }
@@ -129,10 +145,9 @@ async function sendAll(delivery: Delivery, node: string, faults: readonly Fault[
 }
 
 function tellGaps({ node, gaps }: ReportBatch, { metrics, log }: IntakeOptions): void {
-  for (const gap of gaps) {
-    metrics.gaps.inc({ what: gap.what });
-    log.warn({ node, ...gap }, 'an agent missed something');
-  }
+  if (gaps.length === 0) return;
+  for (const gap of gaps) metrics.gaps.inc({ what: gap.what });
+  log.warn({ node, gaps: gaps.slice(0, 10), count: gaps.length }, 'an agent missed something');
 }
 
 /** Errors of the HTTP layer that are the sender's. */

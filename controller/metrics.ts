@@ -6,6 +6,7 @@ import { metricTable } from '../contract/metrics.ts';
 export interface ControllerMetrics {
   readonly reportsAccepted: Counter;
   readonly reportsRepeated: Counter;
+  readonly faultsSuppressed: Counter;
   readonly rejected: Counter<'reason'>;
   readonly gaps: Counter<'what'>;
   readonly preflightReports: Counter<'answer'>;
@@ -57,6 +58,7 @@ export function controllerMetrics(registry: Registry, readings: Readings): Contr
   return {
     reportsAccepted: new Counter({ ...table.reportsAccepted, registers }),
     reportsRepeated: new Counter({ ...table.reportsRepeated, registers }),
+    faultsSuppressed: new Counter({ ...table.faultsSuppressed, registers }),
     rejected: new Counter({ ...table.rejected, registers }),
     gaps: new Counter({ ...table.gaps, registers }),
     preflightReports: new Counter({ ...table.preflightReports, registers }),

@@ -1,6 +1,6 @@
 /** Takes preflight files of agents, beside their reports: `taken` and `refused` mean that Temporal knows. */
 
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
 import { KcoverError } from '../contract/errors.ts';
 import {
@@ -17,7 +17,8 @@ import { type Arrival, arrivalLetter } from './letters.ts';
 import type { ControllerMetrics } from './metrics.ts';
 import { decideFile, type FileDecision } from './preflight/decide-file.ts';
 import { mostTold, openToldMemory, type ToldMemory } from './preflight/told-memory.ts';
-import { firstIssue, notLeading, type Refusal, refused, type Reporter } from './reporter.ts';
+import type { Reject } from './refusals.ts';
+import { firstIssue, notLeading, refused, type Reporter } from './reporter.ts';
 import type { PreflightPod } from '../kube/preflight-pods.ts';
 import type { PreflightsWatch } from './watchers/preflights.ts';
 
@@ -32,7 +33,7 @@ export interface PreflightIntakeOptions {
   readonly collector: () => Collector | undefined;
   /** Who was let in. */
   readonly reporterOf: (request: FastifyRequest) => Reporter | undefined;
-  readonly reject: (reply: FastifyReply, refusal: Refusal) => FastifyReply;
+  readonly reject: Reject;
   readonly metrics: Pick<ControllerMetrics, 'preflightReports' | 'preflightRefused'>;
   readonly log: Logger;
 }

@@ -1,7 +1,8 @@
 /** Who may report, and for which node: pure decisions about a reviewed token, its pod, and a batch. */
 
-import type { Fault } from '../contract/faults.ts';
-import type { Rejection, ReportBatch } from '../contract/reports.ts';
+import { type Fault, faultLimits } from '../contract/faults.ts';
+import type { Rejection, Report, ReportBatch } from '../contract/reports.ts';
+import { oneLine } from '../faults/one-line.ts';
 import type { LivePod, ReviewedToken } from '../kube/tokens.ts';
 
 /** Why a request is not taken. The text goes to whoever asked: it holds no secret. */
@@ -9,9 +10,18 @@ export interface Refusal {
   readonly kind: 'refused';
   readonly rejection: Rejection;
   readonly because: string;
+  /** When to ask again. */
+  readonly retryAfterMs?: number;
+  /** What our own log says in place of `because`. */
+  readonly internal?: string;
 }
 
-export const refused = (rejection: Rejection, because: string): Refusal => ({ kind: 'refused', rejection, because });
+export const refused = (rejection: Rejection, because: string, retryAfterMs?: number): Refusal => ({
+  kind: 'refused',
+  rejection,
+  because,
+  ...(retryAfterMs !== undefined && { retryAfterMs }),
+});
 
 export const notLeading = (): Refusal => refused('not-leading', 'this controller does not lead');
 
@@ -66,9 +76,19 @@ export function objection(batch: ReportBatch, reporter: Reporter): Refusal | und
   return undefined;
 }
 
-/** Faults of what was not acknowledged before, in order; each blames the sender's node and no other. */
-export const newFaults = (batch: ReportBatch, reporter: Reporter, acknowledged: number): readonly Fault[] =>
-  batch.reports.filter(({ seq }) => seq > acknowledged).map(({ fault }) => ({ ...fault, node: reporter.node }));
+/** What was not acknowledged before, in order; each blames the sender's node and no other, and its texts are plain lines. */
+export const newReports = (batch: ReportBatch, reporter: Reporter, acknowledged: number): readonly Report[] =>
+  batch.reports
+    .filter(({ seq }) => seq > acknowledged)
+    .map(({ seq, fault }) => ({ seq, fault: { ...inPlainLines(fault), node: reporter.node } }))
+    .toSorted((a, b) => a.seq - b.seq);
 
-/** What may be forgotten after this batch was taken. */
-export const acknowledgedBy = (batch: ReportBatch, before: number): number => batch.reports.reduce((most, { seq }) => Math.max(most, seq), before);
+/** A node that was broken into sends what it likes: nothing of it may move a terminal or read differently than it is. */
+const inPlainLines = (fault: Fault): Fault => ({
+  ...fault,
+  message: oneLine(fault.message, faultLimits.message),
+  ...(fault.evidence && { evidence: fault.evidence.map((line) => oneLine(line, faultLimits.evidenceLine)) }),
+});
+
+/** What may be forgotten after these were dealt with. */
+export const acknowledgedBy = (reports: readonly Report[], before: number): number => reports.reduce((most, { seq }) => Math.max(most, seq), before);

@@ -3,16 +3,16 @@
  * and the reports must show exactly that one. Needs a Python with torch (PYTHON names another than python3); without it there is nothing to test.
  */
 
-import fastify from 'fastify';
+import fastify, { type FastifyRequest } from 'fastify';
 import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { generate } from 'selfsigned';
+import { rejections } from '../contract/reports.ts';
 import { controllerSettings } from '../contract/settings.schema.ts';
 import type { NodeJudgement, PreflightReport } from '../contract/preflight.ts';
-import { authenticator } from '../controller/authenticate.ts';
 import { openRounds } from '../controller/rounds/endpoint.ts';
 import { beginRounds } from '../controller/rounds/polls.ts';
 import { readReport, reportProfiles } from '../faults/preflight-report.ts';
@@ -45,7 +45,7 @@ async function test(): Promise<number> {
   return tell(codes, judgeStatistical(reports, { size, threshold: 0 }).nodes);
 }
 
-/** The real endpoint with the real authentication; only the API server is played: the token of a rank is its name. */
+/** The real endpoint without the authentication: the token of a rank is its name. */
 async function serve(scratch: string, signal: AbortSignal): Promise<{ server: ReturnType<typeof fastify>; url: string }> {
   const pair = await generate([{ name: 'commonName', value: 'kcover' }], {
     extensions: [{ name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }],
@@ -58,21 +58,15 @@ async function serve(scratch: string, signal: AbortSignal): Promise<{ server: Re
     signal,
     log: { info: (...[line, text]: readonly unknown[]) => console.log(`controller: ${String(text)}: ${JSON.stringify(line)}`) },
   });
+  // Each is known by its token: nothing else of the intake is played here.
+  const rankOf = ({ headers }: FastifyRequest) => headers.authorization?.replace('Bearer ', '') ?? '';
   openRounds(server, {
-    authenticate: authenticator({
-      source: {
-        review: async (token) => ({
-          authenticated: true,
-          user: 'system:serviceaccount:train:default',
-          pod: { name: token, uid: token },
-          node: nodeOf(Number(token)),
-        }),
-        pod: async (_namespace, name) => ({ uid: name, node: nodeOf(Number(name)), dead: false }),
-      },
-      now: () => performance.now(),
-    }),
+    reporterOf: (request) => ({ kind: 'reporter', node: nodeOf(Number(rankOf(request))), podUid: rankOf(request) }),
     rounds: () => rounds,
-    onRefused: ({ because }) => console.log(`controller: refused: ${because}`),
+    reject(reply, { rejection, because }) {
+      console.log(`controller: refused: ${because}`);
+      return reply.code(rejections[rejection]).send({ error: rejection, because });
+    },
   });
   return { server, url: await server.listen({ host: '127.0.0.1', port: 0 }) };
 }

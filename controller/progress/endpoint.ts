@@ -1,9 +1,10 @@
 /** `POST /v1/progress`: what agents read in the progress files of their nodes. */
 
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type ProgressAnswer, progressPath } from '../../contract/progress.ts';
 import { progressFiles } from '../../contract/progress.schema.ts';
-import { firstIssue, notLeading, type Refusal, refused, type Reporter } from '../reporter.ts';
+import type { Reject } from '../refusals.ts';
+import { firstIssue, notLeading, refused, type Reporter } from '../reporter.ts';
 import type { ProgressWatch } from './watch.ts';
 
 /** What only a leader has. */
@@ -17,7 +18,7 @@ export interface ProgressEndpoint {
   readonly progress: () => ProgressTaker | undefined;
   /** Who was let in. */
   readonly reporterOf: (request: FastifyRequest) => Reporter | undefined;
-  readonly reject: (reply: FastifyReply, refusal: Refusal) => FastifyReply;
+  readonly reject: Reject;
 }
 
 export function takeProgress(server: FastifyInstance, { progress, reporterOf, reject }: ProgressEndpoint): void {

@@ -4,8 +4,9 @@ import { KcoverError } from '../../contract/errors.ts';
 import type { ReportBatch } from '../../contract/reports.ts';
 import { rememberAgents } from '../../controller/agents.ts';
 import { authenticator } from '../../controller/authenticate.ts';
-import { acknowledgedBy, decideClaim, decideReporter, newFaults, objection, type Reporter } from '../../controller/reporter.ts';
+import { acknowledgedBy, decideClaim, decideReporter, newReports, objection, type Reporter } from '../../controller/reporter.ts';
 import type { LivePod, ReviewedToken } from '../../kube/tokens.ts';
+import { serviceToken } from '../support/service-token.ts';
 
 const account = 'kcover-system/kcover-agent';
 const good: ReviewedToken = {
@@ -52,61 +53,117 @@ describe('who may report', () => {
   });
 });
 
+/** One of many that look alike. */
+const tokenOf = (name: string): string => `Bearer ${serviceToken({}, name)}`;
+
 describe('authentication', () => {
   function world(review: ReviewedToken = good, pod: LivePod | undefined = live) {
     const asked: string[] = [];
     let time = 0;
-    let state = { review, pod, broken: false };
+    let inFlight = 0;
+    let most = 0;
+    let state = { review, pod, broken: false, hold: Promise.resolve() };
     const authenticate = authenticator({
+      audience: 'kcover-controller',
       account,
       now: () => time,
       capacity: 2,
       source: {
-        review: async (token) => {
+        async review(token) {
           asked.push(token);
-          if (state.broken) throw new KcoverError('kube.unreachable', 'connection refused');
+          most = Math.max(most, (inFlight += 1));
+          await state.hold;
+          inFlight -= 1;
+          if (state.broken) throw new KcoverError('kube.unreachable', 'connect ECONNREFUSED 10.0.0.1:6443');
           return state.review;
         },
         pod: async () => state.pod,
       },
     });
-    return { authenticate, asked, later: (ms: number) => (time += ms), change: (next: Partial<typeof state>) => (state = { ...state, ...next }) };
+    return {
+      authenticate,
+      asked,
+      mostInFlight: () => most,
+      later: (ms: number) => (time += ms),
+      change: (next: Partial<typeof state>) => (state = { ...state, ...next }),
+    };
   }
 
   it('asks the API server once a minute for one token', async () => {
     const { authenticate, asked, later } = world();
-    await authenticate('Bearer t');
+    await authenticate(tokenOf('t'));
     later(59_999);
-    expect(await authenticate('Bearer t')).toEqual({ kind: 'reporter', node: 'gpu-1', podUid: 'pod-uid' });
+    expect(await authenticate(tokenOf('t'))).toEqual({ kind: 'reporter', node: 'gpu-1', podUid: 'pod-uid' });
     expect(asked).toHaveLength(1);
     later(1);
-    await authenticate('Bearer t');
+    await authenticate(tokenOf('t'));
     expect(asked).toHaveLength(2);
   });
 
-  it('does not remember a refusal', async () => {
-    const { authenticate, asked, change } = world({ ...good, authenticated: false });
-    expect(await authenticate('Bearer t')).toMatchObject({ rejection: 'unauthenticated' });
+  it('remembers a refusal for 5 s', async () => {
+    const { authenticate, asked, change, later } = world({ ...good, authenticated: false });
+    for (let again = 0; again < 100; again++) expect(await authenticate(tokenOf('t'))).toMatchObject({ rejection: 'unauthenticated' });
+    expect(asked).toHaveLength(1);
     change({ review: good });
-    expect(await authenticate('Bearer t')).toMatchObject({ kind: 'reporter' });
+    later(5000);
+    expect(await authenticate(tokenOf('t'))).toMatchObject({ kind: 'reporter' });
     expect(asked).toHaveLength(2);
   });
 
   it('remembers no more tokens than it has room for', async () => {
     const { authenticate, asked } = world();
-    for (const token of ['a', 'b', 'c', 'a']) await authenticate(`Bearer ${token}`);
-    expect(asked).toEqual(['a', 'b', 'c', 'a']);
+    for (const token of ['a', 'b', 'c', 'a']) await authenticate(tokenOf(token));
+    expect(asked).toHaveLength(4);
   });
 
-  it('says that the API server cannot be reached, not that the token is bad', async () => {
+  it('asks once for one token, however many show it at the same moment', async () => {
+    const { authenticate, asked } = world();
+    const answers = await Promise.all(Array.from({ length: 500 }, () => authenticate(tokenOf('t'))));
+    expect(new Set(answers.map(({ kind }) => kind))).toEqual(new Set(['reporter']));
+    expect(asked).toHaveLength(1);
+  });
+
+  it('has few reviews in flight, keeps some of them for tokens that were good before, and sends the others away for a while', async () => {
+    const { authenticate, asked, mostInFlight, change, later } = world();
+    await authenticate(tokenOf('agent'));
+    later(60_000);
+    const hold = Promise.withResolvers<void>();
+    change({ hold: hold.promise });
+    const flood = Array.from({ length: 2000 }, (_, index) => authenticate(tokenOf(`flood-${index}`)));
+    const agent = authenticate(tokenOf('agent'));
+    hold.resolve();
+    expect(await agent).toMatchObject({ kind: 'reporter' });
+    const answers = await Promise.all(flood);
+    expect(answers.filter((answer) => answer.kind === 'refused' && answer.rejection === 'too-many' && answer.retryAfterMs === 1000)).toHaveLength(1976);
+    expect(mostInFlight()).toBe(25);
+    expect(asked).toHaveLength(26);
+  });
+
+  it('says that the API server cannot be asked, and not where it is', async () => {
     const { authenticate, change } = world();
     change({ broken: true });
-    expect(await authenticate('Bearer t')).toMatchObject({ rejection: 'kube-unreachable' });
+    const answer = await authenticate(tokenOf('t'));
+    expect(answer).toMatchObject({ rejection: 'kube-unreachable', internal: expect.stringContaining('10.0.0.1') });
+    expect(answer).toMatchObject({ because: expect.not.stringContaining('10.0.0.1') });
   });
 
-  it.each([undefined, '', 'Basic dTpw', 'Bearer', 'Bearer a b', `Bearer ${'x'.repeat(9000)}`])('asks nobody about %p', async (header) => {
+  it.each<[string, string | undefined, string]>([
+    ['nothing', undefined, 'unauthenticated'],
+    ['an empty header', '', 'unauthenticated'],
+    ['a password', 'Basic dTpw', 'unauthenticated'],
+    ['two words', 'Bearer a b', 'unauthenticated'],
+    ['a long text', `Bearer ${'x'.repeat(9000)}`, 'unauthenticated'],
+    ['a text that is no token', 'Bearer secret', 'unauthenticated'],
+    ['a token without a signature', `Bearer ${serviceToken({}, '')}`, 'unauthenticated'],
+    ['a token whose middle is no JSON', 'Bearer eyJh.eyJh.c2ln', 'unauthenticated'],
+    ['a token for another audience', `Bearer ${serviceToken({ audience: 'https://kubernetes.default.svc' })}`, 'unauthenticated'],
+    ['a token that has expired', `Bearer ${serviceToken({ expires: 1_700_000_000 })}`, 'unauthenticated'],
+    ['a token of no pod', `Bearer ${serviceToken({ pod: undefined })}`, 'unauthenticated'],
+    ['a token of another account', `Bearer ${serviceToken({ account: 'train:default' })}`, 'other-account'],
+    ['a token of a person', `Bearer ${serviceToken({ account: '' })}`, 'other-account'],
+  ])('asks the API server nothing about %s', async (_what, header, rejection) => {
     const { authenticate, asked } = world();
-    expect(await authenticate(header)).toMatchObject({ rejection: 'unauthenticated' });
+    expect(await authenticate(header)).toMatchObject({ rejection });
     expect(asked).toEqual([]);
   });
 });
@@ -144,16 +201,22 @@ describe('a batch', () => {
       { seq: 1, fault: fault({ node: 'gpu-2' }) },
       { seq: 2, fault: fault() },
     ];
-    expect(newFaults(batch({ reports }), reporter, 0).map(({ node }) => node)).toEqual(['gpu-1', 'gpu-1']);
+    expect(newReports(batch({ reports }), reporter, 0).map(({ fault: { node } }) => node)).toEqual(['gpu-1', 'gpu-1']);
+  });
+
+  it('says in plain lines whatever a node sends', () => {
+    const hostile = 'a\u001b[2Jb\nc\u202Ed\uD800';
+    const [report] = newReports(batch({ reports: [{ seq: 1, fault: fault({ message: hostile, evidence: [hostile] }) }] }), reporter, 0);
+    expect(report?.fault).toMatchObject({ message: 'a [2Jb c d\uFFFD', evidence: ['a [2Jb c d\uFFFD'] });
   });
 
   it('has nothing new below what was acknowledged for its node, boot and stream', () => {
     const agents = rememberAgents(() => 0);
     const first = batch({ reports: [4, 5].map((seq) => ({ seq, fault: fault() })) });
-    agents.acknowledge(first, acknowledgedBy(first, agents.acknowledged(first)));
-    expect(newFaults(first, reporter, agents.acknowledged(first))).toEqual([]);
+    agents.acknowledge(first, acknowledgedBy(first.reports, agents.acknowledged(first)));
+    expect(newReports(first, reporter, agents.acknowledged(first))).toEqual([]);
     for (const other of [batch({ stream: 'new' }), batch({ bootId: 'new' }), batch({ node: 'gpu-2' })]) expect(agents.acknowledged(other)).toBe(0);
-    expect(acknowledgedBy(batch(), agents.acknowledged(first))).toBe(5);
+    expect(acknowledgedBy([], agents.acknowledged(first))).toBe(5);
   });
 
   it('counts an agent as heard for as long as asked', () => {

@@ -4,7 +4,9 @@ import pino from 'pino';
 import { Registry } from 'prom-client';
 import { generate } from 'selfsigned';
 import { type PreflightAnswer, type PreflightFile, preflightPath, type RefusedReport } from '../../contract/preflight-files.ts';
+import { controllerSettings } from '../../contract/settings.schema.ts';
 import { rememberAgents } from '../../controller/agents.ts';
+import type { Authenticate } from '../../controller/authenticate.ts';
 import { openDelivery } from '../../controller/delivery.ts';
 import { openIntake } from '../../controller/intake.ts';
 import type { Call } from '../../controller/letters.ts';
@@ -28,6 +30,10 @@ const pod = (rank: number): PreflightPod => ({
 const place = (rank: number) => ({ namespace: 'train', workload: 'llm', rank, writtenAt: '2026-11-21T07:01:00.000Z' });
 const report = (rank: number, node = 'gpu-1') => ({ size: 50, rank, node, address: '', tests: [] });
 const file = (rank: number): PreflightFile => ({ ...place(rank), report: report(rank) });
+
+const agents: Authenticate = async (authorization) =>
+  authorization === 'Bearer agent' ? { kind: 'reporter', node: 'gpu-1', podUid: 'agent' } : refused('unauthenticated', 'a bearer token is needed');
+const rounds = { next: async () => refused('not-testing', 'no pod tests'), waiting: () => 0 };
 
 let certificate: { cert: string; key: string };
 let server: FastifyInstance;
@@ -64,9 +70,9 @@ beforeEach(async () => {
   const preflights = { pods, sees: () => true, fresh: () => false, isAnnounced: () => announced, told: () => undefined };
   server = openIntake({
     certificate: { read: () => certificate, onChange: () => undefined },
-    authenticate: async (authorization) =>
-      authorization === 'Bearer agent' ? { kind: 'reporter', node: 'gpu-1', podUid: 'agent' } : refused('unauthenticated', 'a bearer token is needed'),
-    collector: () => (leads ? { delivery, preflights, progress: { take: () => 'counted', sees: () => true } } : undefined),
+    authenticate: { agents, preflights: agents },
+    limits: controllerSettings.parse({ intake: { limits: { requests: { burst: 1000 } } } }).intake.limits,
+    collector: () => (leads ? { delivery, preflights, progress: { take: () => 'counted', sees: () => true }, rounds } : undefined),
     agents: rememberAgents(() => 0),
     onNodeFault: () => undefined,
     metrics: controllerMetrics(registry, { leading: () => leads, lettersWaiting: () => 0, agentsHeard: () => 0, agentsSilent: () => [] }),

@@ -1,15 +1,24 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import fastify from 'fastify';
 import { roundsAudience, roundsPath } from '../../contract/preflight-rounds.ts';
+import { rejections } from '../../contract/reports.ts';
 import { authenticator } from '../../controller/authenticate.ts';
+import { openDoor } from '../../controller/door.ts';
+import type { Reject } from '../../controller/refusals.ts';
 import { openRounds } from '../../controller/rounds/endpoint.ts';
 import { beginRounds, type Rounds } from '../../controller/rounds/polls.ts';
 import type { TestingPod } from '../../controller/rounds/run.ts';
+import { openBuckets } from '../../controller/token-bucket.ts';
 import { until } from '../../testbed/until.ts';
+import { serviceToken } from '../support/service-token.ts';
 
 const workload = { namespace: 'train', name: 'llm', uid: 'workload' };
 const log = { info: () => undefined };
 const asking = (rank: number, more: object = {}) => ({ schema: 1, size: 2, address: `10.0.0.${rank}:29400`, results: [], ...more });
+
+const tokenOf = (name: string) =>
+  serviceToken({ audience: name === 'agent' ? 'kcover-controller' : roundsAudience, account: 'train:default', pod: { name, uid: name } }, name);
+const nameIn = (token: string): string => token.split('.')[2] ?? '';
 
 /** Two pods and their tokens `rank-0` and `rank-1`; `agent` is good for another audience, `idle` of a pod that tests nothing. */
 function world(pollMs?: number) {
@@ -18,26 +27,29 @@ function world(pollMs?: number) {
   );
   const refusals: string[] = [];
   let reign: { readonly rounds: Rounds; readonly over: AbortController } | undefined;
-  const audiences: Record<string, string> = { 'rank-0': roundsAudience, 'rank-1': roundsAudience, idle: roundsAudience, agent: 'kcover-controller' };
   const uidOf = (name: string) => name.replace('rank', 'pod');
   const nodeOf = (name: string) => name.replace('rank', 'gpu');
   const server = fastify({ logger: false });
-  openRounds(server, {
-    authenticate: authenticator({
-      now: () => performance.now(),
-      source: {
-        review: async (token) => ({
-          authenticated: audiences[token] === roundsAudience,
-          user: 'system:serviceaccount:train:default',
-          pod: { name: token, uid: uidOf(token) },
-          node: nodeOf(token),
-        }),
-        pod: async (_namespace, name) => ({ uid: uidOf(name), node: nodeOf(name), dead: false }),
-      },
-    }),
-    rounds: () => reign?.rounds,
-    onRefused: ({ rejection }) => refusals.push(rejection),
+  const reject: Reject = (reply, { rejection, because }) => {
+    refusals.push(rejection);
+    return reply.code(rejections[rejection]).send({ error: rejection, because });
+  };
+  const preflights = authenticator({
+    audience: roundsAudience,
+    now: () => performance.now(),
+    source: {
+      review: async (token) => ({
+        authenticated: true,
+        user: 'system:serviceaccount:train:default',
+        pod: { name: nameIn(token), uid: uidOf(nameIn(token)) },
+        node: nodeOf(nameIn(token)),
+      }),
+      pod: async (_namespace, name) => ({ uid: uidOf(name), node: nodeOf(name), dead: false }),
+    },
   });
+  const requests = openBuckets({ perSecond: 1, burst: 100 }, () => performance.now());
+  const reporterOf = openDoor(server, { authenticate: { [roundsPath]: preflights }, leading: () => reign !== undefined, requests, reject });
+  openRounds(server, { rounds: () => reign?.rounds, reporterOf, reject });
   function lead(): Rounds {
     const over = new AbortController();
     const settings = { rounds: 'fixed', most: 1, within: 300_000 } as const;
@@ -58,7 +70,7 @@ function world(pollMs?: number) {
     waiting: (count: number) =>
       until('requests are held', 5000, async () => (reign?.rounds.waiting() === count ? { found: true } : { missing: `${reign?.rounds.waiting()} are` })),
     async post(token: string | undefined, body: unknown): Promise<{ status: number; body: unknown }> {
-      const headers = { 'content-type': 'application/json', ...(token !== undefined && { authorization: `Bearer ${token}` }) };
+      const headers = { 'content-type': 'application/json', ...(token !== undefined && { authorization: `Bearer ${tokenOf(token)}` }) };
       const answer = await server.inject({ method: 'POST', url: roundsPath, headers, payload: typeof body === 'string' ? body : JSON.stringify(body) });
       return { status: answer.statusCode, body: answer.json() };
     },

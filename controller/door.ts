@@ -1,0 +1,32 @@
+/** What stands before every path of the intake: nothing of a body is read before it is known whose it is, and that it may come now. */
+
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import type { Authenticate } from './authenticate.ts';
+import type { Reject } from './refusals.ts';
+import { notLeading, refused, type Reporter } from './reporter.ts';
+import type { Buckets } from './token-bucket.ts';
+
+export interface DoorOptions {
+  /** Of each path, who may come. */
+  readonly authenticate: Readonly<Record<string, Authenticate>>;
+  readonly leading: () => boolean;
+  /** Requests by the UID of their pod. */
+  readonly requests: Buckets;
+  readonly reject: Reject;
+}
+
+/** Answers with a look at who was let in. */
+export function openDoor(server: FastifyInstance, { authenticate, leading, requests, reject }: DoorOptions): (request: FastifyRequest) => Reporter | undefined {
+  const known = new WeakMap<FastifyRequest, Reporter>();
+  server.addHook('onRequest', async (request, reply) => {
+    const authenticated = authenticate[request.routeOptions.url ?? ''];
+    if (!authenticated) return reject(reply, refused('no-such-path', 'there is nothing here'));
+    if (!leading()) return reject(reply, notLeading());
+    const answer = await authenticated(request.headers.authorization);
+    if (answer.kind === 'refused') return reject(reply, answer);
+    if (!requests.take(answer.podUid)) return reject(reply, refused('too-many', 'this pod asks too often', requests.waitMs(answer.podUid)));
+    known.set(request, answer);
+    return undefined;
+  });
+  return (request) => known.get(request);
+}

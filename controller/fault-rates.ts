@@ -1,0 +1,64 @@
+/**
+ * How many faults of one node go on to Temporal. A program of a tenant can make the driver print the same line a thousand times: repeats
+ * are taken and not sent on, so that what breaks beside it is not held up behind them. Of what does not repeat, the rest waits on its node.
+ */
+
+import type { Fault } from '../contract/faults.ts';
+import type { Report } from '../contract/reports.ts';
+import { openBuckets } from './token-bucket.ts';
+
+export interface FaultLimits {
+  /** Of one node. */
+  readonly perMinute: number;
+  /** Of one code on one device of a node. */
+  readonly repeats: number;
+}
+
+export interface Admission {
+  /** Reports from the front that were dealt with; the others may come later. */
+  readonly through: readonly Report[];
+  readonly send: readonly Fault[];
+  /** When the others may come, ms. */
+  readonly waitMs: number;
+  /** Nothing of it was sent. */
+  undo(): void;
+}
+
+export interface FaultRates {
+  /** Reports in the order of their numbers. */
+  admit(node: string, reports: readonly Report[]): Admission;
+}
+
+/** `now`: monotonic, ms. */
+export function limitFaults({ perMinute, repeats }: FaultLimits, now: () => number): FaultRates {
+  const ofNodes = openBuckets({ perSecond: perMinute / 60, burst: perMinute }, now);
+  const ofCodes = openBuckets({ perSecond: repeats / 60, burst: repeats }, now);
+  const keyOf = (node: string, { code, device }: Fault) => `${node} ${code} ${device ?? ''}`;
+
+  return {
+    admit(node, reports) {
+      const send: Fault[] = [];
+      let dealt = 0;
+      for (const { fault } of reports) {
+        const key = keyOf(node, fault);
+        if (ofCodes.waitMs(key) === 0) {
+          if (!ofNodes.take(node)) break;
+          ofCodes.take(key);
+          send.push(fault);
+        }
+        dealt += 1;
+      }
+      return {
+        through: reports.slice(0, dealt),
+        send,
+        waitMs: ofNodes.waitMs(node),
+        undo() {
+          for (const fault of send) {
+            ofNodes.give(node);
+            ofCodes.give(keyOf(node, fault));
+          }
+        },
+      };
+    },
+  };
+}

@@ -1,0 +1,50 @@
+/** How a request is refused: answered, counted and logged, the same on every path. */
+
+import type { FastifyReply } from 'fastify';
+import type { Logger } from 'pino';
+import { type Rejection, rejections } from '../contract/reports.ts';
+import type { ControllerMetrics } from './metrics.ts';
+import type { Refusal } from './reporter.ts';
+
+export type Reject = (reply: FastifyReply, refusal: Refusal) => FastifyReply;
+
+export interface RefusalsOptions {
+  readonly metrics: Pick<ControllerMetrics, 'rejected'>;
+  readonly log: Pick<Logger, 'warn' | 'debug'>;
+  /** Monotonic, ms. */
+  readonly now: () => number;
+}
+
+/**
+ * After these the connection is closed. One that is not known keeps none, for there are only so many, and a body that it still sends is
+ * not read. A standby must not keep an agent either: the next connection may reach the leader.
+ */
+const closing: ReadonlySet<Rejection> = new Set(['not-leading', 'no-such-path', 'unauthenticated', 'other-account', 'dead-pod']);
+
+/** Each reason is logged at most this often, ms: anybody can cause a refusal, and a log that is written slowly would stop everything else. */
+const everyMs = 1000;
+
+export function openRefusals({ metrics, log, now }: RefusalsOptions): Reject {
+  const told = new Map<Rejection, { at: number; suppressed: number }>();
+
+  function tell({ rejection, because, internal }: Refusal, from: string): void {
+    const before = told.get(rejection);
+    if (before && now() - before.at < everyMs) {
+      before.suppressed += 1;
+      return;
+    }
+    told.set(rejection, { at: now(), suppressed: 0 });
+    const suppressed = before?.suppressed ?? 0;
+    const level = rejections[rejection] >= 500 && internal === undefined ? 'debug' : 'warn';
+    log[level]({ rejection, because: internal ?? because, from, ...(suppressed > 0 && { suppressed }) }, 'request refused');
+  }
+
+  return (reply, refusal) => {
+    const { rejection, because, retryAfterMs } = refusal;
+    metrics.rejected.inc({ reason: rejection });
+    tell(refusal, reply.request.ip);
+    if (closing.has(rejection)) reply.header('connection', 'close');
+    if (retryAfterMs !== undefined) reply.header('retry-after', String(Math.max(1, Math.ceil(retryAfterMs / 1000))));
+    return reply.code(rejections[rejection]).send({ error: rejection, because });
+  };
+}
