@@ -16,11 +16,13 @@ export type Reason = Rejection | 'unreachable' | 'unknown';
 export interface Failure {
   /**
    * `rejected`: this very body will not be taken (400, 413). `denied`: the agent itself is not let in (401, 403), somebody has to look.
-   * `unavailable`: try again; not leading, no Temporal, no network.
+   * `unavailable`: try again; not leading, no Temporal, no network, too many requests.
    */
   readonly kind: 'rejected' | 'denied' | 'unavailable';
   readonly reason: Reason;
   readonly because: string;
+  /** How long the controller asks to be left alone. */
+  readonly retryAfterMs?: number;
 }
 
 /** What became of a request. */
@@ -80,10 +82,25 @@ function answersOf({ files }: Body, count: number): FilesAnswer | undefined {
   return each.length === count ? { kind: 'answered', files: each } : undefined;
 }
 
-function failureOf(status: number, text: string): Failure {
+/** Nobody may silence an agent for longer, ms. */
+const longestRetryAfterMs = 60_000;
+
+/** In whole seconds; a date says nothing to a clock that may be wrong. */
+function retryAfterOf(header: string | null): number | undefined {
+  const seconds = /^\d{1,9}$/.test(header ?? '') ? Number(header) : undefined;
+  return seconds === undefined ? undefined : Math.min(longestRetryAfterMs, seconds * 1000);
+}
+
+function failureOf(status: number, text: string, retryAfter: string | null): Failure {
   const kind = status === 400 || status === 413 ? 'rejected' : status === 401 || status === 403 ? 'denied' : 'unavailable';
   const { error } = parsed(text);
-  return { kind, reason: isRejection(error) ? error : 'unknown', because: `the controller answered ${status}: ${oneLine(text, 200)}` };
+  const retryAfterMs = retryAfterOf(retryAfter);
+  return {
+    kind,
+    reason: isRejection(error) ? error : 'unknown',
+    because: `the controller answered ${status}: ${oneLine(text, 200)}`,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  };
 }
 
 export function connectController({ url, caFile, tokenFile }: AgentSettings['controller'], version: string): ControllerConnection {
@@ -122,9 +139,10 @@ export function connectController({ url, caFile, tokenFile }: AgentSettings['con
       const text = await response.text();
       const taken = response.ok ? takenOf(parsed(text)) : undefined;
       if (taken !== undefined) return taken;
-      const failure = failureOf(response.status, text);
+      const failure = failureOf(response.status, text, response.headers.get('retry-after'));
       // A kept connection leads to the same pod for ever; the next one is placed by the Service, which knows the new leader.
-      if (failure.kind === 'unavailable') await drop();
+      // Who asks for patience is the leader, and another handshake would only cost it more.
+      if (failure.kind === 'unavailable' && response.status !== 429) await drop();
       return failure;
     } catch (error) {
       // Who stops asks for nothing more, but another request may be on its way.

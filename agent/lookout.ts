@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { KcoverError } from '../contract/errors.ts';
-import { backOff, longestWait } from './back-off.ts';
+import { waitAfter } from './back-off.ts';
 import type { Failure } from './controller-connection.ts';
 import { withDiskDeadline } from './disk-deadline.ts';
 import { reasonOf } from './system-error.ts';
@@ -92,11 +92,10 @@ export function createLookout({ what, everyMs, log, chance = Math.random }: Look
   /** How long to wait until the next look, ms. */
   function pauseAfter({ seen, failure }: Look): number {
     if (!failure || signal.aborted) return Math.max(everyMs, Math.min(longestRestMs, restMs * seen));
-    const { reason, kind, because } = failure;
+    const { kind, because } = failure;
     failures += 1;
     tell('unsent', { because, kind }, `${what} do not reach the controller; they wait`);
-    const seeking = reason === 'unreachable' || reason === 'not-leading';
-    return backOff(failures, chance(), longestWait[seeking ? 'seeking' : 'refused']);
+    return waitAfter(failure, failures, chance());
   }
 
   async function run(look: () => Promise<Look>): Promise<void> {

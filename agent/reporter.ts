@@ -3,7 +3,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { reportBodyLimit, type ReportBatch } from '../contract/reports.ts';
-import { backOff, longestWait } from './back-off.ts';
+import { waitAfter } from './back-off.ts';
 import type { Answer, ControllerConnection, Failure, Reason } from './controller-connection.ts';
 import type { Pending, Spool } from './spool.ts';
 import { createWake } from './wake.ts';
@@ -60,9 +60,6 @@ function divide({ reports, gaps, lastGap }: Part): readonly Part[] {
   const half = Math.ceil(reports.length / 2);
   return [reports.slice(0, half), reports.slice(half)].map((some) => ({ reports: some, gaps: [], lastGap: 0 }));
 }
-
-/** Nobody who leads has answered. */
-const isLeaderless = ({ reason }: Failure): boolean => reason === 'unreachable' || reason === 'not-leading';
 
 export function startReporter(options: ReporterOptions): Reporter {
   const { spool, connection, node, log, heartbeatMs, chance = Math.random } = options;
@@ -149,7 +146,7 @@ export function startReporter(options: ReporterOptions): Reporter {
       if (failure) {
         failed(failure);
         // Not cut short by new reports: they would undo the back-off.
-        await setTimeout(backOff(status.failures, chance(), longestWait[isLeaderless(failure) ? 'seeking' : 'refused']), undefined, {
+        await setTimeout(waitAfter(failure, status.failures, chance()), undefined, {
           signal: stopping.signal,
         }).catch(() => undefined);
         continue;

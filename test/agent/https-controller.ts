@@ -17,7 +17,7 @@ export interface Request {
   readonly at: number;
 }
 /** Status and body; undefined accepts everything. `silent` never answers. */
-export type Answering = (request: Request) => { readonly status: number; readonly body?: unknown } | 'silent' | undefined;
+export type Answering = (request: Request) => { readonly status: number; readonly body?: unknown; readonly retryAfter?: string } | 'silent' | undefined;
 
 /** What each preflight file is answered. */
 export type AnsweringFiles = (files: PreflightFiles) => readonly PreflightFileAnswer[];
@@ -71,7 +71,8 @@ export async function startHttpsController(): Promise<HttpsController> {
     request.on('end', () => {
       const body = Buffer.concat(chunks);
       const json = JSON.parse(body.toString());
-      const reply = (status: number, answer: unknown) => response.writeHead(status, { 'content-type': 'application/json' }).end(JSON.stringify(answer));
+      const reply = (status: number, answer: unknown, headers = {}) =>
+        response.writeHead(status, { 'content-type': 'application/json', ...headers }).end(JSON.stringify(answer));
       if (request.method === 'POST' && request.url === preflightPath) {
         preflight.push({ files: json, authorization: request.headers.authorization });
         return reply(200, { files: answeringFiles(json) });
@@ -85,7 +86,11 @@ export async function startHttpsController(): Promise<HttpsController> {
       const answer = answering(seen);
       if (answer === 'silent') return undefined;
       if (body.length > reportBodyLimit) return reply(413, { error: 'too-large' });
-      return reply(answer?.status ?? 202, answer?.body ?? { accepted: batch.reports.at(-1)?.seq ?? 0 });
+      return reply(
+        answer?.status ?? 202,
+        answer?.body ?? { accepted: batch.reports.at(-1)?.seq ?? 0 },
+        answer?.retryAfter === undefined ? {} : { 'retry-after': answer.retryAfter },
+      );
     });
   });
   server.on('secureConnection', () => connections++);

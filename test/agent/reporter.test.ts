@@ -106,6 +106,26 @@ describe('the reporter', () => {
     expect(logged.map((line) => line.msg)).toEqual(['reports do not reach the controller; they are kept', 'reports reach the controller again']);
   });
 
+  it('waits as long as the controller asks, on the same connection, and loses nothing', async () => {
+    for (const number of [1, 2, 3]) await spool.append(fault(number));
+    const answers = [
+      { status: 202, body: { accepted: 1 } },
+      { status: 429, body: { error: 'too-many' }, retryAfter: '1' },
+    ];
+    controller.answer(() => answers.shift());
+    start();
+    await empty();
+    expect(controller.requests.map(({ batch }) => batch.reports.map(({ seq }) => seq))).toEqual([
+      [1, 2, 3],
+      [2, 3],
+      [2, 3],
+    ]);
+    expect(controller.connections()).toBe(1);
+    const [, second, third] = controller.requests;
+    expect((third?.at ?? 0) - (second?.at ?? 0)).toBeGreaterThanOrEqual(990);
+    expect(reporter?.status().refused).toEqual(new Map([['too-many', 1]]));
+  });
+
   it('keeps everything when it is not let in, and says clearly so', async () => {
     await spool.append(fault(1));
     controller.answer(() => ({ status: 403, body: { error: 'other-account' } }));
