@@ -1,16 +1,10 @@
 /** Validation of the preflight files that agents send. Their text was a tenant's: bounded in every direction. */
 
 import { z } from 'zod';
+import { plainLine, time } from './plain-line.schema.ts';
 import { addressPattern, nodePattern, preflightChecks, preflightLimits, type PreflightReport, reportFields } from './preflight.ts';
 import type { PreflightFile, PreflightFiles } from './preflight-files.ts';
 
-const time = z.iso.datetime({ offset: true }).max(40);
-/** One line of text without control characters and halves of characters: as JSON it has at most three bytes for each of its characters. */
-const line = (length: number) =>
-  z
-    .string()
-    .max(length)
-    .regex(/^[^\p{Cc}\p{Cs}\p{Zl}\p{Zp}]*$/u, 'is not one plain line');
 const address = z.string().max(preflightLimits.address).regex(addressPattern, 'is no address');
 const quantity = z.number().min(0);
 const rank = z
@@ -22,7 +16,7 @@ const name = z.string().max(253).regex(nodePattern, 'is no name');
 /** Files of one request. */
 const filesPerRequest = 50;
 /** A problem may quote what it found. */
-const problemText = line(500);
+const problemText = plainLine(500);
 
 const pairTest = z.strictObject({
   round: z
@@ -33,7 +27,7 @@ const pairTest = z.strictObject({
   peer: address.exactOptional(),
   status: z.enum(['ok', 'fail', 'skip']),
   gbps: quantity.exactOptional(),
-  because: line(preflightLimits.because).exactOptional(),
+  because: plainLine(preflightLimits.because).exactOptional(),
 });
 
 const report = z

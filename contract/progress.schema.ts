@@ -1,13 +1,13 @@
 /** Validation of the progress files that agents send. Their text was a tenant's: bounded in every direction. */
 
 import { z } from 'zod';
-import { preflightLimits } from './preflight.ts';
+import { time } from './plain-line.schema.ts';
+import { nodePattern, preflightLimits } from './preflight.ts';
 import { type Progress, type ProgressFile, type ProgressFiles, progressPhases } from './progress.ts';
 
-const time = z.iso.datetime({ offset: true }).max(40);
 const step = z.int().min(0);
 /** Names of nodes and jobs are DNS subdomains. */
-const name = z.string().min(1).max(253);
+const name = z.string().min(1).max(253).regex(nodePattern, 'is no name');
 
 const progress = z.strictObject({
   step,

@@ -1,35 +1,40 @@
 /** Validation of what arrives from agents. Bounded in every direction: a broken-into node can lie, not flood. */
 
 import { z } from 'zod';
-import { actions, type Fault, faultLimits } from './faults.ts';
+import { actions, type Fault, faultLimits, type FaultSource } from './faults.ts';
+import { identifier, time } from './plain-line.schema.ts';
+import { nodePattern } from './preflight.ts';
 import { gapKinds, type ReportBatch } from './reports.ts';
 
-const time = z.iso.datetime({ offset: true });
-const line = (length: number) => z.string().max(length);
+/** What a node's own agent may speak for, and what the codes of each look like: never of a pod, the Node object or a person. */
+const codesOf = { kernel: /^(xid|sxid|kernel)\/[\w-]{1,40}$/ } as const satisfies Partial<Record<FaultSource, RegExp>>;
+const sources = Object.keys(codesOf).filter((name): name is keyof typeof codesOf => name in codesOf);
 
-/** A fault that a node's own agent may report: of the kernel, never of a pod, the Node object or a person. */
-export const reportedFault = z.strictObject({
-  id: line(faultLimits.id).min(1),
-  source: z.literal('kernel'),
-  code: z
-    .string()
-    .max(faultLimits.code)
-    .regex(/^[a-z]+\/[\w-]+$/),
-  message: line(faultLimits.message),
-  seenAt: time,
-  node: z.string().max(253).exactOptional(),
-  device: line(64).exactOptional(),
-  action: z.enum(actions).exactOptional(),
-  standing: z.enum(['current', 'retired', 'unknown']).exactOptional(),
-  kernel: z.strictObject({ bootId: line(64), sequence: z.int().min(0) }).exactOptional(),
-  evidence: z.array(line(faultLimits.evidenceLine)).max(faultLimits.evidenceLines).exactOptional(),
-}) satisfies z.ZodType<Fault>;
+/** Cut and cleaned where it is taken: a fault is too important to be refused for a character. */
+const text = (length: number) => z.string().max(length);
+const node = z.string().min(1).max(253).regex(nodePattern, 'is no name');
+
+export const reportedFault = z
+  .strictObject({
+    id: text(faultLimits.id).min(1),
+    source: z.enum(sources),
+    code: text(faultLimits.code),
+    message: text(faultLimits.message),
+    seenAt: time,
+    node: node.exactOptional(),
+    device: identifier(64).exactOptional(),
+    action: z.enum(actions).exactOptional(),
+    standing: z.enum(['current', 'retired', 'unknown']).exactOptional(),
+    kernel: z.strictObject({ bootId: identifier(64), sequence: z.int().min(0) }).exactOptional(),
+    evidence: z.array(text(faultLimits.evidenceLine)).max(faultLimits.evidenceLines).exactOptional(),
+  })
+  .refine(({ source, code }) => codesOf[source].test(code), { path: ['code'], message: 'is no code of its source' }) satisfies z.ZodType<Fault>;
 
 export const reportBatch = z.strictObject({
   schema: z.literal(1),
-  node: z.string().min(1).max(253),
-  bootId: line(64),
-  stream: line(64).min(1),
+  node,
+  bootId: identifier(64),
+  stream: identifier(64).min(1),
   reports: z.array(z.strictObject({ seq: z.int().min(1), fault: reportedFault })).max(1000),
   gaps: z
     .array(

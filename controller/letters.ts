@@ -8,6 +8,7 @@ import type { FaultsObserved, JobObserved, NodeObserved, Recover } from '../cont
 import { type CollectedReport, preflightLimits, type Workload } from '../contract/preflight.ts';
 import type { RefusedReport } from '../contract/preflight-files.ts';
 import type { PodsTesting, ReportsArrived } from '../contract/preflight-runs.ts';
+import { howManyFit } from '../contract/signal-size.ts';
 
 /** Whose workflow it is. */
 export type Addressee =
@@ -133,8 +134,8 @@ const together: Partial<Record<Letter['says'], number>> = { faultsObserved: faul
 export function howManyTogether(letters: readonly Letter[]): number {
   const says = letters[0]?.says;
   const most = (says && together[says]) ?? 1;
-  const end = letters.findIndex((letter) => letter.says !== says);
-  return Math.min(end === -1 ? letters.length : end, most);
+  const end = letters.slice(0, most).findIndex((letter) => letter.says !== says);
+  return howManyFit(end === -1 ? letters : letters.slice(0, end), most);
 }
 
 /** How many letters may wait for the workflow of this one: a whole workload reports at the same moment. */

@@ -1,15 +1,16 @@
 /** Faults as they arrive in a workflow: guarded by hand, cut to size, each kept once. */
 
 import { type Action, actions, type Fault, faultLimits, type NodeHold } from '../contract/faults.ts';
+import { bytesOf } from '../contract/signal-size.ts';
 
 /** What a workflow keeps of one fault, so that hundreds of them fit into one payload whatever a node says. */
-const kept = { message: 300, because: 200, evidenceLines: 3, evidenceLine: 200 } as const;
+const kept = { message: 300, because: 200, evidenceLines: 3, evidenceLine: 200, bytes: 4096 } as const;
 
 /** The faults of a signal that can be used, and how many could not. A bad message never stops a workflow. */
 export function takeFaults(payload: unknown): { faults: Fault[]; dropped: number } {
   const listed = isObject(payload) && Array.isArray(payload['faults']) ? payload['faults'] : undefined;
   if (listed === undefined) return { faults: [], dropped: 1 };
-  const faults = listed.filter(isFault).map(slim);
+  const faults = listed.filter(isFault).map(slim).map(light);
   return { faults, dropped: listed.length - faults.length };
 }
 
@@ -54,8 +55,15 @@ const slim = (fault: Fault): Fault => ({
   ...(fault.evidence ? { evidence: fault.evidence.slice(0, kept.evidenceLines).map((line) => line.slice(0, kept.evidenceLine)) } : {}),
 });
 
+/** Without its evidence where that is what makes it heavy: a character may have six bytes. */
+function light(fault: Fault): Fault {
+  if (fault.evidence === undefined || bytesOf(fault) <= kept.bytes) return fault;
+  const { evidence: _, ...rest } = fault;
+  return rest;
+}
+
 const isText = (value: unknown, most: number): value is string => typeof value === 'string' && value.length > 0 && value.length <= most;
-const isTime = (value: unknown): boolean => typeof value === 'string' && !Number.isNaN(Date.parse(value));
+const isTime = (value: unknown): boolean => isText(value, 40) && !Number.isNaN(Date.parse(value));
 const absentOr = (value: unknown, ok: (value: unknown) => boolean): boolean => value === undefined || ok(value);
 
 const holds: readonly unknown[] = ['quarantined', 'held', 'observed', 'released', 'not-ready'] satisfies NodeHold['state'][];

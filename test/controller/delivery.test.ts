@@ -47,6 +47,20 @@ describe('delivery', () => {
     expect(slow.calls.map(said)).toEqual([['a'], ['b', 'c']]);
   });
 
+  it('puts no more into one call than a signal may carry, in bytes, and leaves nothing out', async () => {
+    const slow = slowSender();
+    const { send } = delivery(slow.sender);
+    const text = '\u20AC'.repeat(500);
+    const heavy = Array.from({ length: 90 }, (_, index): Fault => ({ ...fault(String(index), text), evidence: Array.from({ length: 5 }, () => text) }));
+    const sent = heavy.map((one) => send(faultLetter({ kind: 'job', job: job('llm') }, one)));
+    for (let calls = 0; calls < 90 && slow.calls.flatMap(said).length < 90; calls++) await slow.takeNext();
+    await slow.takeNext();
+    await Promise.all(sent);
+    expect(slow.calls.flatMap(said)).toEqual(heavy.map(({ id }) => id));
+    for (const { signal } of slow.calls) expect(Buffer.byteLength(JSON.stringify(signal?.payload))).toBeLessThan(256 * 1024);
+    expect(slow.calls.length).toBeLessThan(10);
+  });
+
   it('does not let one workflow wait for another', () => {
     const slow = slowSender();
     const { send } = delivery(slow.sender);
