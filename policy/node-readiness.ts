@@ -11,14 +11,14 @@ export interface Outage {
   /** When the condition changed, RFC 3339, in the words of the cluster: it tells one outage from the next. */
   readonly transition: string;
   readonly because: string;
-  /** Since when we have seen it without a break, ms of our own clock. */
+  /** Since when we have seen it, ms of our own clock; later by the time in which we could not see. */
   readonly since: number;
 }
 
 /** What is to be told now, and when to look again, ms of the same clock. */
 export interface OutageVerdict {
   readonly faults: readonly Fault[];
-  /** So many are out at once that it says more of us than of them; who sees again begins to count anew. */
+  /** So many are out at once that it says more of us than of them; that time does not count. */
   readonly blind?: string;
   readonly lookAt?: number;
 }

@@ -20,7 +20,7 @@ export interface Outages {
   /** A Node object as the watch saw it. */
   see(node: Node): void;
   forget(node: string): void;
-  /** Whether the watch sees: nothing is judged before its first list and during its outages, and all begin anew after them. */
+  /** Whether the watch sees: nothing is judged before its first list and during its outages, and that time does not count. */
   sight(sees: boolean): void;
   /** Names of the nodes that are judged. */
   accelerated(): readonly string[];
@@ -37,6 +37,8 @@ export function followOutages({ settings, tell, log, signal }: OutagesOptions): 
   let timer: NodeJS.Timeout | undefined;
   let sees = false;
   let blind: string | undefined;
+  /** Since when no node can be judged, ms of our own clock: the watch does not see, or too many are out. */
+  let unobservableSince: number | undefined = performance.now();
   signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
 
   function judge(): void {
@@ -47,7 +49,7 @@ export function followOutages({ settings, tell, log, signal }: OutagesOptions): 
     if (verdict.blind !== blind) {
       blind = verdict.blind;
       log.warn({ blind }, blind === undefined ? 'nodes can be judged again' : 'blind: no node is judged');
-      if (blind === undefined) return beginAnew();
+      if (observe()) return judge();
     }
     for (const fault of verdict.faults) {
       const { node } = fault;
@@ -60,10 +62,14 @@ export function followOutages({ settings, tell, log, signal }: OutagesOptions): 
       timer = setTimeout(() => survive(log, 'nodes could not be judged', {}, judge), Math.min(longestTimerMs, Math.max(1, verdict.lookAt - now)));
   }
 
-  function beginAnew(): void {
-    const since = performance.now();
-    for (const [node, outage] of out) out.set(node, { ...outage, since });
-    judge();
+  /** Counts the time in which a node could not be seen to be out as none; true when that has just ended. */
+  function observe(): boolean {
+    const now = performance.now();
+    const from = unobservableSince;
+    unobservableSince = sees && blind === undefined ? undefined : (from ?? now);
+    if (from === undefined || unobservableSince !== undefined) return false;
+    for (const [node, outage] of out) out.set(node, { ...outage, since: outage.since + now - Math.max(from, outage.since) });
+    return true;
   }
 
   function back(node: string): void {
@@ -95,7 +101,8 @@ export function followOutages({ settings, tell, log, signal }: OutagesOptions): 
     forget,
     sight(now) {
       sees = now;
-      if (sees) beginAnew();
+      observe();
+      if (sees) judge();
       else clearTimeout(timer);
     },
     accelerated: () => [...accelerated],

@@ -53,7 +53,47 @@ describe('nodes that are not ready', () => {
     await become(told, [idOf('gpu-0'), idOf('gpu-0', '2026-11-21T07:20:00Z')]);
   });
 
-  it('are judged by nobody who does not see them, and begin anew when they are seen again', async () => {
+  it('are told although the watch is cut again and again before the time is over', async () => {
+    const { outages, told } = follow('400ms');
+    outages.sight(true);
+    outages.see(node('gpu-0', 'Unknown'));
+    for (let cuts = 0; cuts < 40 && told.length === 0; cuts++) {
+      await sleep(100);
+      outages.sight(false);
+      await sleep(5);
+      outages.sight(true);
+    }
+    expect(told).toEqual([idOf('gpu-0')]);
+  });
+
+  it('are told although another one comes and goes, so that now and then too many are out', async () => {
+    const { outages, told } = follow('400ms');
+    outages.sight(true);
+    for (const name of names(10)) outages.see(node(name, Number(name.slice(4)) < 2 ? 'Unknown' : 'True'));
+    for (let times = 0; times < 40 && told.length === 0; times++) {
+      await sleep(100);
+      outages.see(node('gpu-2', 'Unknown'));
+      outages.see(node('gpu-2', 'True'));
+    }
+    expect(told.toSorted()).toEqual([idOf('gpu-0'), idOf('gpu-1')]);
+  });
+
+  it('are not told of time in which they were not seen', async () => {
+    const { outages, told } = follow('300ms');
+    outages.sight(true);
+    outages.see(node('gpu-0', 'Unknown'));
+    outages.sight(false);
+    // First seen in the list with which the watch comes back.
+    outages.see(node('gpu-1', 'Unknown'));
+    await aWhile();
+    outages.sight(true);
+    outages.see(node('gpu-0', 'True', '2026-11-21T07:10:00Z'));
+    outages.see(node('gpu-1', 'True', '2026-11-21T07:10:00Z'));
+    await aWhile();
+    expect(told).toEqual([]);
+  });
+
+  it('are judged by nobody who does not see them, and that time does not count when they are seen again', async () => {
     const { outages, told } = follow('300ms');
     outages.sight(true);
     outages.see(node('gpu-0', 'Unknown'));
@@ -64,7 +104,7 @@ describe('nodes that are not ready', () => {
     await become(told, [idOf('gpu-0')]);
   });
 
-  it('begin anew when so many were out that nothing could be judged', async () => {
+  it('are judged later by the time in which so many were out that nothing could be judged', async () => {
     const { outages, told } = follow('300ms');
     outages.sight(true);
     for (const name of names(10)) outages.see(node(name, Number(name.slice(4)) < 3 ? 'Unknown' : 'True'));
