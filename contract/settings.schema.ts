@@ -115,6 +115,13 @@ export const controllerSettings = z.strictObject({
   agents: z
     .strictObject({ silent: duration('1m').describe('An agent that was not heard for so long is silent: what its node could tell is not known') })
     .prefault({}),
+  jobs: z
+    .strictObject({
+      lookAgain: duration('10m').describe(
+        'How often it looks whether each job that is opted in has its workflow, and starts what somebody terminated or cancelled',
+      ),
+    })
+    .prefault({}),
   nodes: z
     .strictObject({
       notReady: duration('30s').describe('How long a node with accelerators must stay not ready before that is a fault'),

@@ -93,6 +93,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
         kube,
         taint: settings.taint,
         readiness: settings.nodes,
+        supervision: settings.jobs,
         rounds: settings.preflight,
         progress: settings.progress,
         sender: temporalSender({ client: temporal, taskQueue }),

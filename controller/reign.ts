@@ -26,6 +26,7 @@ export interface ReignOptions {
   readonly kube: Kube;
   readonly taint: QuarantineTaint;
   readonly readiness: ControllerSettings['nodes'];
+  readonly supervision: ControllerSettings['jobs'];
   readonly rounds: ControllerSettings['preflight'];
   readonly progress: ControllerSettings['progress'];
   readonly sender: Sender;
@@ -51,7 +52,7 @@ export interface Reign {
 
 /** From here on we alone speak for the cluster. */
 export function beginReign(options: ReignOptions): Reign {
-  const { kube, taint, readiness, rounds: settings, progress: told, sender, workflows, heardAt, silentMs, metrics, log } = options;
+  const { kube, taint, readiness, supervision, rounds: settings, progress: told, sender, workflows, heardAt, silentMs, metrics, log } = options;
   const since = performance.now();
   const over = new AbortController();
   const { signal } = over;
@@ -88,7 +89,7 @@ export function beginReign(options: ReignOptions): Reign {
   };
   const watching = { kube, delivery, metrics, log, signal };
   const nodes = watchNodes({ ...watching, taint, readiness, workflows });
-  const jobs = watchJobs({ ...watching, taint, workflows, onJob, onGone: ({ ref }) => progress.forget(ref) });
+  const jobs = watchJobs({ ...watching, taint, workflows, lookAgainMs: supervision.lookAgain, onJob, onGone: ({ ref }) => progress.forget(ref) });
   function onJob(job: KnownJob): void {
     progress.lookAgain(job.ref);
     pods.lookAgain(job.ref);

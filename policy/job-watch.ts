@@ -1,6 +1,7 @@
 /** What a change of a job object means for the workflow that looks after it. */
 
-import type { JobView } from '../contract/jobs.ts';
+import { jobWorkflowId } from '../contract/ids.ts';
+import type { JobRef, JobView } from '../contract/jobs.ts';
 import type { JobObserved } from '../contract/messages.ts';
 
 /** What counts of a job object for its supervision. */
@@ -53,4 +54,10 @@ export function findStrays(ids: readonly string[], jobs: readonly JobSeen[]): re
     const job = byUid.get(workflowId.split('/')[3] ?? '');
     return supervised(job) ? [] : [{ workflowId, observed: endOf(job) }];
   });
+}
+
+/** Jobs to look after whose workflow does not run: somebody terminated or cancelled it. `running` are ids of workflows. */
+export function findUnsupervised(running: readonly string[], jobs: readonly JobSeen[]): readonly JobRef[] {
+  const ids = new Set(running);
+  return jobs.filter((job) => supervised(job) && !ids.has(jobWorkflowId(job.ref))).map(({ ref }) => ref);
 }

@@ -3,12 +3,12 @@
 import { labels } from '../../contract/ids.ts';
 import { jobTitle } from '../../contract/jobs.ts';
 import { type JobKindEntry, jobKinds, makerOf, type QuarantineTaint, watchPath } from '../../kube/job-kinds/index.ts';
-import { findStrays, foldJob, type JobStep } from '../../policy/job-watch.ts';
+import { findStrays, findUnsupervised, foldJob, type JobStep } from '../../policy/job-watch.ts';
 import { jobEndLetter, type Letter, optedInLetter, startLetter, wishLetter } from '../letters.ts';
 import type { Workflows } from '../temporal.ts';
 import { follow, post, type Watching } from './follow.ts';
 import { knowJobs, type KnownJob, type KnownJobs } from './known-jobs.ts';
-import { persist } from './persist.ts';
+import { pause, persist } from './persist.ts';
 
 type JobObject = Parameters<JobKindEntry['view']>[0];
 
@@ -23,6 +23,8 @@ export interface JobsWatch {
 export interface JobsOptions extends Watching {
   readonly taint: QuarantineTaint;
   readonly workflows: Workflows;
+  /** How often it looks whether every job has its workflow, ms. */
+  readonly lookAgainMs: number;
   /** After every change of a job, also for those that it made. */
   readonly onJob: (job: KnownJob) => void;
   readonly onGone: (job: KnownJob) => void;
@@ -44,7 +46,9 @@ export function watchJobs(options: JobsOptions): JobsWatch {
     }),
   );
   const synced = Promise.all(watches.map((watch) => watch.synced));
-  return { get: known.top, synced, settled: tellStrays(synced, known, options) };
+  const settled = tellStrays(synced, known, options);
+  settled.then(() => keepSupervised(known, options)).catch((error: unknown) => options.log.error({ err: error }, 'defect: jobs are not looked at again'));
+  return { get: known.top, synced, settled };
 }
 
 function knownJob(entry: JobKindEntry, object: JobObject, taint: QuarantineTaint): KnownJob {
@@ -79,5 +83,21 @@ async function tellStrays(synced: Promise<unknown>, known: KnownJobs, options: J
   for (const { workflowId, observed } of findStrays(running, known.all())) {
     options.log.info({ workflowId, observed }, 'a job ended while nobody watched');
     post(options, jobEndLetter(workflowId, observed));
+  }
+}
+
+/**
+ * A workflow that was terminated or cancelled comes back; with it a job that its recovery left suspended is resumed. One that runs is asked
+ * nothing: a list tells of all of them, and a signal to each would grow its history.
+ */
+async function keepSupervised(known: KnownJobs, options: JobsOptions): Promise<void> {
+  for (;;) {
+    await pause(options.lookAgainMs, options.signal);
+    const running = await persist('list the running job workflows', options, () => options.workflows.runningJobs());
+    if (!running || options.signal.aborted) return;
+    for (const job of findUnsupervised(running, known.all())) {
+      options.log.warn({ job }, `no workflow looks after ${jobTitle(job)}: it is started`);
+      post(options, startLetter(job));
+    }
   }
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Fault } from '../../contract/faults.ts';
 import type { NodeOutcome } from '../../contract/nodes.ts';
-import { findStrays, foldJob, type JobSeen } from '../../policy/job-watch.ts';
+import { findStrays, findUnsupervised, foldJob, type JobSeen } from '../../policy/job-watch.ts';
 import { faultsOfReturned, foldNode, missedOf, type NodeMemory, type NodeSeen } from '../../policy/node-watch.ts';
 import { failuresToTell, type PodOwner, type PodSeen } from '../../policy/pod-watch.ts';
 
@@ -49,6 +49,12 @@ describe('a change of a job', () => {
       ['job/train/llm/u3', 'finished'],
       ['job/train/llm/u4', 'gone'],
     ]);
+  });
+
+  it('finds the jobs that no workflow looks after, and not those that need none', () => {
+    const named = (uid: string, more: Partial<JobSeen> = {}) => seen({ ...more, ref: { ...seen().ref, uid } });
+    const jobs = [named('u1'), named('u2'), named('u3', { optedIn: false }), named('u4', { finished: { as: 'succeeded', because: 'done' } })];
+    expect(findUnsupervised(['job/train/llm/u1', 'job/train/llm/u9'], jobs).map(({ uid }) => uid)).toEqual(['u2']);
   });
 });
 

@@ -118,6 +118,7 @@ export class LiveController {
     const settings = controllerSettings.parse({
       temporal: { taskQueue: `controller-test-${run}` },
       progress: this.#options.progress,
+      jobs: { lookAgain: '2s' },
       intake: { listen: '127.0.0.1:0', tls: { certFile: join(this.#directory, 'tls.crt'), keyFile: join(this.#directory, 'tls.key') } },
       leaderElection: { namespace: agentNamespace, name: `kcover-test-${run}`, lease: '30s', renew: '20s', retry: '500ms', ...election },
     });

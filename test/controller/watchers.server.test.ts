@@ -43,6 +43,27 @@ describe('the watchers', () => {
     expect(all.filter((each) => each.startsWith('pod/'))).toHaveLength(1);
   });
 
+  it('start the workflow of an opted-in job again that somebody terminated or cancelled, and cost one that runs nothing', async () => {
+    const optIn = { [labels.cascadingRecovery]: 'true' };
+    const [ended, healthy] = await Promise.all(
+      ['ended', 'healthy'].map((name) => createJob(rig.api, pytorchJob({ name: `${name}-${run}`, workers: 0, gpus, labels: optIn }))),
+    );
+    if (!ended || !healthy) throw new Error('no jobs');
+    await Promise.all([ended, healthy].map((job) => rig.started(jobWorkflowId(job))));
+    const lengthOf = async () => (await rig.temporal.workflow.getHandle(jobWorkflowId(healthy)).describe()).historyLength;
+    const before = await lengthOf();
+    for (let again = 0; again < 2; again++) {
+      const { runId } = await rig.temporal.workflow.getHandle(jobWorkflowId(ended)).describe();
+      await rig.temporal.workflow.getHandle(jobWorkflowId(ended), runId).terminate('a mistake');
+      await until('another run looks after it', 60_000, async () => {
+        const now = await rig.temporal.workflow.getHandle(jobWorkflowId(ended)).describe();
+        return now.runId !== runId && now.status.name === 'RUNNING' ? { found: true } : { missing: now.status.name };
+      });
+    }
+    expect(await lengthOf()).toBe(before);
+    for (const { name } of [ended, healthy]) await rig.api.custom.deleteNamespacedCustomObject({ ...kubeflow, name });
+  });
+
   it('leave a job alone that is not opted in', async () => {
     const ignored = async () => Number(/(\d+)$/.exec(await rig.metrics.getSingleMetricAsString('kcover_recovery_labels_ignored_total'))?.[1]);
     const before = await ignored();
