@@ -16,6 +16,8 @@ export interface KeeperOptions {
   readonly write: (job: JobRef, progress: JobProgress) => Promise<boolean>;
   /** What the job says already, as far as it is known. */
   readonly annotated: (job: JobRef) => JobProgress | undefined;
+  /** Whether the job agreed to be looked after; of another one the progress is remembered, and nothing is written. */
+  readonly isOptedIn: (job: JobRef) => boolean;
   /** Whether a pod, by UID, belongs to the latest attempt, and may still report. */
   readonly isLatest: (pod: string) => boolean;
   readonly timing: Timing;
@@ -42,6 +44,8 @@ export interface ProgressKeeper {
   take(pod: TrainingPod, rank: number, progress: JobProgress): 'taken' | 'stepped-back' | 'not-its-turn';
   /** The last known progress of the job is written now. */
   hasten(job: JobRef): void;
+  /** The job changed: it may have opted in. */
+  lookAgain(job: JobRef): void;
   /** What is known of the job, by UID, whether or not it is written yet. */
   newest(uid: string): JobProgress | undefined;
   forget(uid: string): void;
@@ -125,9 +129,14 @@ export function keepProgress(options: KeeperOptions): ProgressKeeper {
     plan(kept);
   }
 
+  function lookAgain({ uid }: JobRef): void {
+    const kept = jobs.get(uid);
+    if (kept) plan(kept);
+  }
+
   function plan(kept: Kept): void {
     kept.callOff?.();
-    if (kept.state !== 'idle') return;
+    if (kept.state !== 'idle' || !options.isOptedIn(kept.job)) return;
     if (isSame(kept.newest, kept.written)) {
       kept.urgent = false;
       return;
@@ -151,6 +160,10 @@ export function keepProgress(options: KeeperOptions): ProgressKeeper {
   async function write(kept: Kept): Promise<void> {
     const { job, newest } = kept;
     if (newest === undefined || jobs.get(job.uid) !== kept) return;
+    if (!options.isOptedIn(job)) {
+      kept.state = 'idle';
+      return;
+    }
     kept.state = 'writing';
     kept.urgent = false;
     kept.lastMs = timing.now();
@@ -179,6 +192,7 @@ export function keepProgress(options: KeeperOptions): ProgressKeeper {
   return {
     take,
     hasten,
+    lookAgain,
     newest: (uid) => jobs.get(uid)?.newest,
     forget,
     get size() {

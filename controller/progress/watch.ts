@@ -58,6 +58,7 @@ export function watchProgress({ write, everyMs, hang, job, metrics, log, signal 
     everyMs,
     write,
     annotated: (ref) => job(ref)?.progress,
+    isOptedIn: (ref) => job(ref)?.optedIn === true,
     isLatest: pods.isLatest,
     timing,
     onWrite: tellWrite,
@@ -133,6 +134,7 @@ export function watchProgress({ write, everyMs, hang, job, metrics, log, signal 
     lookAgain(ref) {
       pods.lookAgain(ref);
       workers.lookAgain(ref);
+      keeper.lookAgain(ref);
     },
     forget({ uid }) {
       keeper.forget(uid);

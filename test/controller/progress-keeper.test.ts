@@ -24,11 +24,12 @@ let annotated: JobProgress | undefined;
 let writes: string[];
 let last: JobProgress | undefined;
 let answer: () => boolean | Promise<boolean>;
+let optedIn: boolean;
 let keeper: ProgressKeeper;
 let over: AbortController;
 
 beforeEach(() => {
-  [now, timers, gone, annotated, writes, last, answer] = [1000, [], new Set(), undefined, [], undefined, () => true];
+  [now, timers, gone, annotated, writes, last, answer, optedIn] = [1000, [], new Set(), undefined, [], undefined, () => true, true];
   over = new AbortController();
   open();
 });
@@ -42,6 +43,7 @@ function open(more: Partial<KeeperOptions> = {}): void {
       return answer();
     },
     annotated: () => annotated,
+    isOptedIn: () => optedIn,
     isLatest: (uid) => !gone.has(uid),
     timing: {
       now: () => now,
@@ -82,6 +84,25 @@ describe('the progress annotations of a job', () => {
       await pass(5000);
     }
     expect(writes).toEqual(['1000 llm 0', '16000 llm 10', '31000 llm 25']);
+  });
+
+  it('are not written on a job that did not opt in, and at once when it does', async () => {
+    optedIn = false;
+    for (const number of [1, 2, 3]) {
+      keeper.take(pod('a'), 0, step(number));
+      keeper.hasten(job());
+      await pass(20_000);
+    }
+    expect(writes).toEqual([]);
+    expect(keeper.newest(job().uid)).toMatchObject({ step: 3 });
+    optedIn = true;
+    keeper.lookAgain(job());
+    await pass(1);
+    expect(writes).toEqual(['61000 llm 3']);
+    keeper.take(pod('a'), 0, step(4));
+    optedIn = false;
+    await pass(60_000);
+    expect(writes).toHaveLength(1);
   });
 
   it('are not written while nothing changes', async () => {

@@ -74,6 +74,7 @@ async function write(job: RunningJob, rank: number, progress: object, writtenAt 
   await rename(`${file}.part`, file);
 }
 
+const optIn = { [labels.cascadingRecovery]: 'true' };
 const refOf = ({ kind, namespace, name, uid }: RunningJob): JobRef => ({ kind, namespace, name, uid });
 const seen = async (job: RunningJob): Promise<JobProgress | undefined> => (await readJob(kube, refOf(job), taint))?.progress;
 
@@ -86,8 +87,21 @@ const says = (job: RunningJob, step: number): Promise<JobProgress> =>
   });
 
 describe('progress files of trainers', () => {
+  it('leave a job alone that did not opt in, until it does', async () => {
+    const job = await create(pytorchJob({ name: `other-${run}`, workers: 0, gpus: 0, nodeSelector: { 'kubernetes.io/hostname': node } }));
+    await awaitRunning(rig.api, job);
+    const counted = async () => Number(/answer="counted"} (\d+)/.exec(await rig.metrics.getSingleMetricAsString('kcover_progress_files_total'))?.[1] ?? 0);
+    const before = await counted();
+    await write(job, 0, { step: 70 });
+    await until('the file is counted', 60_000, async () => ((await counted()) > before ? { found: true } : { missing: 'not yet' }));
+    await changeJob(rig.api, job, { metadata: { labels: { touched: 'by-its-owner' } } });
+    expect(await seen(job)).toBeUndefined();
+    await changeJob(rig.api, job, { metadata: { labels: optIn } });
+    await says(job, 70);
+  });
+
   it('end as annotations of their job, attempt after attempt', async () => {
-    const job = await create(pytorchJob({ name: `llm-${run}`, workers: 1, gpus: 0, nodeSelector: { 'kubernetes.io/hostname': node } }));
+    const job = await create(pytorchJob({ name: `llm-${run}`, workers: 1, gpus: 0, nodeSelector: { 'kubernetes.io/hostname': node }, labels: optIn }));
     const first = await awaitRunning(rig.api, job);
     await write(job, 1, { step: 40 }, new Date(Date.now() - 3600_000));
     await write(job, 0, { step: 50, checkpointStep: 45 });
@@ -119,7 +133,7 @@ describe('training that stands still', () => {
         workers: 1,
         gpus: 0,
         nodeSelector: { 'kubernetes.io/hostname': node },
-        labels: { [labels.cascadingRecovery]: 'true' },
+        labels: optIn,
       }),
     );
     await awaitRunning(rig.api, job);
