@@ -23,7 +23,7 @@ export const labels = {
 } as const;
 
 /** On the pod of the controller that leads: the Service of the intake selects it. */
-export const leaderLabel = { key: 'kcover.io/leader', value: 'true' } as const;
+export const leaderLabel = 'kcover.io/leader';
 
 /** Annotations that kcover writes. */
 export const annotations = {

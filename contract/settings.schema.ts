@@ -190,7 +190,12 @@ export const controllerSettings = z.strictObject({
     .strictObject({
       enabled: z.boolean().default(true).describe('false: leads at once, without a Lease and without a label; for a single replica only'),
       namespace: z.string().min(1).default('kcover-system'),
-      name: z.string().min(1).default('kcover'),
+      name: z
+        .string()
+        .min(1)
+        .max(63)
+        .default('kcover')
+        .describe('Of the Lease, and value of the label on the pod that leads: two of kcover in one namespace need two names'),
       lease: duration('15s').describe('How long the others wait after the last renewal'),
       renew: duration('10s').describe('How long the leader goes on without one'),
       retry: duration('2s').describe('Between two tries'),

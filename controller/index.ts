@@ -136,10 +136,10 @@ const tokensFor = (kube: Kube, audience: string): TokenSource => ({
 
 /** Who leads without an election has no others to tell itself from. */
 function labelOf({ settings, kube, pod, log }: ControllerOptions, leading: () => boolean, signal: AbortSignal): LeaderLabel | undefined {
-  const { enabled, lease, retry } = settings.leaderElection;
+  const { enabled, name, lease, retry } = settings.leaderElection;
   if (!enabled || !pod) return undefined;
   return openLeaderLabel({
-    store: leaderLabels(kube, pod.namespace),
+    store: leaderLabels(kube, { namespace: pod.namespace, lease: name }),
     pod: pod.name,
     leading,
     signal,

@@ -6,7 +6,7 @@ import type { Kube } from './connection.ts';
 import { isNotFound } from './errors.ts';
 import { listObjects, patchObject } from './requests.ts';
 
-/** Labels of pods in one namespace. Throws `KcoverError`. */
+/** The label on pods of one namespace, as the controllers of one Lease wear it: another release beside them has a Lease of its own. Throws `KcoverError`. */
 export interface LabelStore {
   /** Names of the pods that carry the label. */
   labelled(): Promise<readonly string[]>;
@@ -16,13 +16,13 @@ export interface LabelStore {
   clear(pod: string): Promise<void>;
 }
 
-export function leaderLabels(kube: Kube, namespace: string): LabelStore {
+export function leaderLabels(kube: Kube, { namespace, lease }: { readonly namespace: string; readonly lease: string }): LabelStore {
   const pods = `/api/v1/namespaces/${namespace}/pods`;
-  const selector = `${leaderLabel.key}=${leaderLabel.value}`;
+  const selector = `${leaderLabel}=${lease}`;
 
   async function write(pod: string, value: string | null, doing: string): Promise<boolean> {
     try {
-      await patchObject<V1Pod>(kube, `${pods}/${pod}`, { metadata: { labels: { [leaderLabel.key]: value } } }, `${doing} pod ${namespace}/${pod}`);
+      await patchObject<V1Pod>(kube, `${pods}/${pod}`, { metadata: { labels: { [leaderLabel]: value } } }, `${doing} pod ${namespace}/${pod}`);
       return true;
     } catch (error) {
       if (isNotFound(error)) return false;
@@ -33,7 +33,7 @@ export function leaderLabels(kube: Kube, namespace: string): LabelStore {
   return {
     labelled: async () =>
       (await listObjects<V1Pod>(kube, pods, { labelSelector: selector }, 'list the pods that lead')).map(({ metadata }) => metadata?.name ?? ''),
-    mark: (pod) => write(pod, leaderLabel.value, 'label'),
+    mark: (pod) => write(pod, lease, 'label'),
     clear: async (pod) => void (await write(pod, null, 'take the leader label off')),
   };
 }

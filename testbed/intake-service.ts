@@ -2,6 +2,7 @@ import { connect as dial, createServer, type Server, type Socket } from 'node:ne
 import type { V1EndpointSlice, V1Pod } from '@kubernetes/client-node';
 import { leaderLabel } from '../contract/ids.ts';
 import { connectKube } from '../kube/connection.ts';
+import { leaseName } from '../kube/permissions.ts';
 import { watchResource } from '../kube/watch.ts';
 import { agentNamespace } from './agents.ts';
 import type { Api } from './api.ts';
@@ -42,7 +43,7 @@ export interface IntakeServiceOptions {
 
 /** The Service of the intake, and what a kube-proxy would do for it: each new connection goes to a pod that its EndpointSlices name. */
 export async function openIntakeService({ api, kubeconfig, port, backends }: IntakeServiceOptions): Promise<IntakeService> {
-  const selector = { ...labels, [leaderLabel.key]: leaderLabel.value };
+  const selector = { ...labels, [leaderLabel]: leaseName };
   const body = { metadata: { name: service, labels }, spec: { selector, ports: [{ port: 8443 }] } };
   await unlessThere(api.core.createNamespacedService({ namespace: agentNamespace, body }));
 

@@ -152,7 +152,7 @@ describe('a release', () => {
       );
     };
     const lead = async (name: string, value: string | null): Promise<void> => {
-      await patchObject(kube, `/api/v1/namespaces/${namespace}/pods/${name}`, { metadata: { labels: { [leaderLabel.key]: value } } }, 'label a pod');
+      await patchObject(kube, `/api/v1/namespaces/${namespace}/pods/${name}`, { metadata: { labels: { [leaderLabel]: value } } }, 'label a pod');
     };
     const leads = (expected: readonly string[]) =>
       until(`intake leads to ${expected.join(', ') || 'nobody'}`, 60_000, async () => {
@@ -163,7 +163,7 @@ describe('a release', () => {
     await leads([]);
     for (const { metadata } of controllers) {
       const name = metadata?.name ?? '';
-      await lead(name, leaderLabel.value);
+      await lead(name, `${release}-kcover`);
       await leads([`${name}:8443`]);
       await lead(name, null);
     }

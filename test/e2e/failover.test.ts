@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { leaderLabel } from '../../contract/ids.ts';
+import { leaseName } from '../../kube/permissions.ts';
 import { agentNamespace } from '../../testbed/agents.ts';
 import { merge } from '../../testbed/api.ts';
 import { attachWorld } from '../../testbed/attach.ts';
@@ -39,7 +40,7 @@ function leader(other?: string): Promise<Server> {
 }
 
 async function labelled(): Promise<string[]> {
-  const labelSelector = `${leaderLabel.key}=${leaderLabel.value}`;
+  const labelSelector = `${leaderLabel}=${leaseName}`;
   const { items } = await live.world.api.core.listNamespacedPod({ namespace: agentNamespace, labelSelector });
   return items.map(({ metadata }) => metadata?.name ?? '');
 }
@@ -102,7 +103,7 @@ describe('several controllers', () => {
     const other = live.kcover.controllers.find((each) => each !== leads);
     if (!other) throw new Error('no other');
     await live.world.api.core.patchNamespacedPod(
-      { namespace: agentNamespace, name: podOf(other), body: { metadata: { labels: { [leaderLabel.key]: leaderLabel.value } } } },
+      { namespace: agentNamespace, name: podOf(other), body: { metadata: { labels: { [leaderLabel]: leaseName } } } },
       merge,
     );
     await until('only the leader wears it', 60_000, async () => {

@@ -1,0 +1,64 @@
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { openLeaderLabel } from '../../controller/leader-label.ts';
+import { connectKube, type Kube } from '../../kube/connection.ts';
+import { leaderLabels } from '../../kube/leader-label.ts';
+import { attachWorld, type AttachedWorld } from '../../testbed/attach.ts';
+import { until } from '../../testbed/until.ts';
+
+const namespace = `releases-${randomUUID().slice(0, 8)}`;
+const over = new AbortController();
+let world: AttachedWorld;
+let kube: Kube;
+
+beforeAll(async () => {
+  world = attachWorld(process.env['KCOVER_TEST_WORLD'] ?? '');
+  kube = connectKube({ kubeconfig: world.kubernetes.kubeconfig });
+  await world.api.core.createNamespace({ body: { metadata: { name: namespace } } });
+  for (const name of ['blue-0', 'green-0', 'green-1']) {
+    const spec = { containers: [{ name: 'c', image: 'c' }], automountServiceAccountToken: false };
+    await until(`pod ${name} is made`, 30_000, () =>
+      world.api.core.createNamespacedPod({ namespace, body: { metadata: { name }, spec } }).then(
+        () => ({ found: true }),
+        (error: unknown) => ({ missing: String(error).slice(0, 200) }),
+      ),
+    );
+  }
+});
+afterAll(async () => {
+  over.abort();
+  await kube?.close();
+  await world?.api.core.deleteNamespace({ name: namespace });
+});
+
+describe('two of kcover in one namespace', () => {
+  it('each keep their own label on the pod that leads, and leave that of the other alone', async () => {
+    const looks = new Map<string, number>();
+    const leader = (lease: string, pod: string) => {
+      const store = leaderLabels(kube, { namespace, lease });
+      const counted = { ...store, labelled: () => (looks.set(lease, (looks.get(lease) ?? 0) + 1), store.labelled()) };
+      openLeaderLabel({
+        store: counted,
+        pod,
+        leading: () => true,
+        signal: over.signal,
+        pause: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => undefined),
+        onTrouble: () => undefined,
+        lookAgainMs: 50,
+        retryMs: 50,
+      }).wear();
+      return store;
+    };
+    const [blue, green] = [leaderLabels(kube, { namespace, lease: 'blue' }), leaderLabels(kube, { namespace, lease: 'green' })];
+    // Left by a leader of the same release that was overtaken.
+    await green.mark('green-1');
+    leader('blue', 'blue-0');
+    leader('green', 'green-0');
+    await until('both have looked five times', 60_000, async () =>
+      Math.min(looks.get('blue') ?? 0, looks.get('green') ?? 0) >= 5 ? { found: true } : { missing: JSON.stringify([...looks]) },
+    );
+    expect(await blue.labelled()).toEqual(['blue-0']);
+    expect(await green.labelled()).toEqual(['green-0']);
+  });
+});
