@@ -23,6 +23,11 @@ export const metricTable = {
       help: '1 for each node with accelerators whose agent this leader has not heard for agents.silent; none before it has led for so long',
       labelNames: ['node'],
     },
+    certificateExpiry: {
+      name: 'kcover_intake_certificate_expiry_seconds',
+      help: 'Until the certificate of the intake ends; negative once it has, and agents refuse it',
+      labelNames: [],
+    },
     reportsAccepted: { name: 'kcover_intake_accepted_total', help: 'Reports of agents that Temporal took', labelNames: [] },
     reportsRepeated: { name: 'kcover_intake_repeated_total', help: 'Reports of agents that were taken before', labelNames: [] },
     faultsSuppressed: {

@@ -1,5 +1,6 @@
 /** The intake's certificate, read again when its files change: it is rotated without a restart. */
 
+import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Logger } from 'pino';
 import { KcoverError } from '../contract/errors.ts';
@@ -12,31 +13,55 @@ export interface KeyPair {
 export interface Certificate {
   /** As last read. */
   read(): KeyPair;
+  /** How long it is still valid, ms; negative when it is not. */
+  leftMs(): number;
   onChange(use: (pair: KeyPair) => void): void;
 }
 
 const lookAgainMs = 30_000;
+const dayMs = 24 * 3600_000;
+/** From then on the log says once a day that it ends. */
+const warnMs = 30 * dayMs;
 
 /** Throws `settings.invalid` when a file cannot be read. */
 export function openCertificate(files: { readonly certFile: string; readonly keyFile: string }, signal: AbortSignal, log: Logger): Certificate {
   let pair = readPair(files);
   const users: ((pair: KeyPair) => void)[] = [];
+  let warnedAt = -Infinity;
+  const leftMs = () => validUntil(pair) - Date.now();
+
+  function warn(): void {
+    if (leftMs() >= warnMs || performance.now() - warnedAt < dayMs) return;
+    warnedAt = performance.now();
+    const days = Math.floor(leftMs() / dayMs);
+    log.warn(
+      { file: files.certFile, days },
+      leftMs() > 0 ? 'the certificate of the intake ends soon' : 'the certificate of the intake has ended: agents refuse it',
+    );
+  }
+
+  warn();
   const timer = setInterval(() => {
+    warn();
     try {
       const now = readPair(files);
       if (now.cert === pair.cert && now.key === pair.key) return;
       // The two files change one after the other: a pair that does not fit is refused, and looked at again.
       for (const use of users) use(now);
       pair = now;
-      log.info('certificate of the intake renewed');
+      warnedAt = -Infinity;
+      log.info({ days: Math.floor(leftMs() / dayMs) }, 'certificate of the intake renewed');
     } catch (error) {
       log.warn({ err: error }, 'the certificate of the intake cannot be renewed yet');
     }
   }, lookAgainMs);
   timer.unref();
   signal.addEventListener('abort', () => clearInterval(timer));
-  return { read: () => pair, onChange: (use) => void users.push(use) };
+  return { read: () => pair, leftMs, onChange: (use) => void users.push(use) };
 }
+
+/** Of the first one in the file, which is the intake's own; ms since the epoch. */
+const validUntil = ({ cert }: KeyPair): number => Date.parse(new X509Certificate(cert).validTo);
 
 function readPair({ certFile, keyFile }: { readonly certFile: string; readonly keyFile: string }): KeyPair {
   return { cert: readText(certFile), key: readText(keyFile) };

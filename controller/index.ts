@@ -58,15 +58,17 @@ export async function startController(options: ControllerOptions): Promise<Contr
   const leading = () => reign !== undefined && leadership?.leading() === true;
 
   const agents = rememberAgents(now);
+  const certificate = openCertificate(settings.intake.tls, ending.signal, log);
   const metrics = controllerMetrics(options.metrics, {
     leading,
     lettersWaiting: () => reign?.delivery.waiting() ?? 0,
     agentsHeard: () => agents.heardWithin(settings.agents.silent),
+    certificateLeftMs: certificate.leftMs,
     agentsSilent: () => (reign ? silentNodes(reign.hearing(), now()) : []),
   });
   const { intake: door, preflight } = settings;
   const intake = openIntake({
-    certificate: openCertificate(door.tls, ending.signal, log),
+    certificate,
     authenticate: {
       agents: authenticator({ source: tokensFor(kube, door.audience), audience: door.audience, account: door.agentAccount, now }),
       preflights: authenticator({ source: tokensFor(kube, preflight.audience), audience: preflight.audience, now }),

@@ -27,6 +27,8 @@ export interface Readings {
   readonly leading: () => boolean;
   readonly lettersWaiting: () => number;
   readonly agentsHeard: () => number;
+  /** Until the certificate of the intake ends. */
+  readonly certificateLeftMs: () => number;
   /** Names of nodes. */
   readonly agentsSilent: () => readonly string[];
 }
@@ -46,6 +48,7 @@ export function controllerMetrics(registry: Registry, readings: Readings): Contr
   gauge(table.leading, () => (readings.leading() ? 1 : 0));
   gauge(table.lettersWaiting, readings.lettersWaiting);
   gauge(table.agentsHeard, readings.agentsHeard);
+  gauge(table.certificateExpiry, () => Math.floor(readings.certificateLeftMs() / 1000));
   new Gauge({
     ...table.agentsSilent,
     registers,

@@ -14,7 +14,7 @@ const status: AgentStatus = {
   preflight: { waiting: 4, taken: 6, refused: new Map([['stale', 2]]), ignored: 1, failures: 3, blind: 'it is a link' },
   progress: { sent: 8, unusable: 1, ignored: 2, failures: 0 },
 };
-const readings = { leading: () => true, lettersWaiting: () => 1, agentsHeard: () => 2, agentsSilent: () => ['gpu-3'] };
+const readings = { leading: () => true, lettersWaiting: () => 1, agentsHeard: () => 2, certificateLeftMs: () => 0, agentsSilent: () => ['gpu-3'] };
 
 const namesIn = (registry: Registry) => registry.getMetricsAsArray().map(({ name }) => name);
 

@@ -52,13 +52,13 @@ function intake(limits: object = {}) {
   };
   const preflights = { pods: { get: () => undefined, at: () => [] }, sees: never, fresh: never, isAnnounced: never, told: never };
   const server = openIntake({
-    certificate: { read: () => certificate, onChange: () => undefined },
+    certificate: { read: () => certificate, leftMs: () => 0, onChange: () => undefined },
     authenticate: { agents: authenticate, preflights: authenticate },
     limits: controllerSettings.parse({ intake: { limits } }).intake.limits,
     collector: () => ({ delivery, preflights, progress: { take: never, sees: never }, rounds: { next: never, waiting: never } }),
     agents: rememberAgents(() => 0),
     onNodeFault: () => undefined,
-    metrics: controllerMetrics(registry, { leading: () => true, lettersWaiting: () => 0, agentsHeard: () => 0, agentsSilent: () => [] }),
+    metrics: controllerMetrics(registry, { leading: () => true, lettersWaiting: () => 0, agentsHeard: () => 0, certificateLeftMs: () => 0, agentsSilent: () => [] }),
     log: pino({ level: 'warn' }, { write: (line: string) => lines.push(line) }),
   });
   opened.push(server);

@@ -69,13 +69,13 @@ beforeEach(async () => {
   for (let rank = 0; rank < 50; rank++) pods.put(pod(rank));
   const preflights = { pods, sees: () => true, fresh: () => false, isAnnounced: () => announced, told: () => undefined };
   server = openIntake({
-    certificate: { read: () => certificate, onChange: () => undefined },
+    certificate: { read: () => certificate, leftMs: () => 0, onChange: () => undefined },
     authenticate: { agents, preflights: agents },
     limits: controllerSettings.parse({ intake: { limits: { requests: { burst: 1000 } } } }).intake.limits,
     collector: () => (leads ? { delivery, preflights, progress: { take: () => 'counted', sees: () => true }, rounds } : undefined),
     agents: rememberAgents(() => 0),
     onNodeFault: () => undefined,
-    metrics: controllerMetrics(registry, { leading: () => leads, lettersWaiting: () => 0, agentsHeard: () => 0, agentsSilent: () => [] }),
+    metrics: controllerMetrics(registry, { leading: () => leads, lettersWaiting: () => 0, agentsHeard: () => 0, certificateLeftMs: () => 0, agentsSilent: () => [] }),
     log: pino({ level: 'silent' }),
   });
 });

@@ -1,0 +1,43 @@
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import pino from 'pino';
+import { generate } from 'selfsigned';
+import { openCertificate } from '../../controller/certificate.ts';
+
+const dayMs = 24 * 3600_000;
+const directory = mkdtempSync(join(tmpdir(), 'kcover-certificate-'));
+const ending = new AbortController();
+afterEach(() => {
+  ending.abort();
+  rmSync(directory, { recursive: true, force: true });
+});
+
+/** One that is valid for so many days from now on. */
+async function open(days: number) {
+  const notBeforeDate = new Date(Date.now() - 400 * dayMs);
+  const made = await generate([{ name: 'commonName', value: 'localhost' }], {
+    keyType: 'ec',
+    notBeforeDate,
+    notAfterDate: new Date(Date.now() + days * dayMs),
+  });
+  const certFile = join(mkdtempSync(`${directory}-`), 'tls.crt');
+  writeFileSync(certFile, made.cert);
+  const lines: { msg: string; days: number }[] = [];
+  const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
+  const { leftMs } = openCertificate({ certFile, keyFile: certFile }, ending.signal, log);
+  return { lines, daysLeft: leftMs() / dayMs };
+}
+
+describe('the certificate of the intake', () => {
+  it.each<[string, number, readonly string[]]>([
+    ['is nothing to speak of with 31 days left', 31, []],
+    ['is warned of with 29 days left', 29, ['the certificate of the intake ends soon']],
+    ['is said to have ended when it has', -1, ['the certificate of the intake has ended: agents refuse it']],
+  ])('%s', async (_sentence, days, expected) => {
+    const { lines, daysLeft } = await open(days);
+    expect(lines.map(({ msg }) => msg)).toEqual(expected);
+    expect(Math.abs(daysLeft - days)).toBeLessThan(0.01);
+  });
+});
