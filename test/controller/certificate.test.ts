@@ -22,7 +22,7 @@ async function open(days: number) {
     notBeforeDate,
     notAfterDate: new Date(Date.now() + days * dayMs),
   });
-  const certFile = join(mkdtempSync(`${directory}-`), 'tls.crt');
+  const certFile = join(mkdtempSync(join(directory, 'one-')), 'tls.crt');
   writeFileSync(certFile, made.cert);
   const lines: { msg: string; days: number }[] = [];
   const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) });

@@ -1,8 +1,13 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Registry } from 'prom-client';
 import { nodeWorkflowId } from '../../contract/ids.ts';
+import { authenticator } from '../../controller/authenticate.ts';
+import { connectKube, type Kube } from '../../kube/connection.ts';
+import { readLivePod, reviewToken } from '../../kube/tokens.ts';
 import { agentAccount, agentAudience, agentNamespace } from '../../testbed/agents.ts';
 import { merge } from '../../testbed/api.ts';
+import { attachWorld } from '../../testbed/attach.ts';
+import { readWrites } from '../../testbed/audit.ts';
 import { podToken } from '../../testbed/tokens.ts';
 import { until } from '../../testbed/until.ts';
 import { type Answered, batch, bootId, kernelFault, LiveController, run } from './live-controller.ts';
@@ -98,6 +103,72 @@ describe('the intake', () => {
       await standby.stop();
       await rig.startAgain('third');
     }
+  });
+});
+
+describe('what anybody who reaches the intake may try', () => {
+  const { kubernetes } = attachWorld(process.env['KCOVER_TEST_WORLD'] ?? '');
+  const reviewsSince = async (since: Date) => (await readWrites(kubernetes.auditLog, since)).filter(({ resource }) => resource === 'tokenreviews').length;
+  /** The same token, signed by nobody. */
+  const forged = (token: string, number: number) => `${token.split('.').slice(0, 2).join('.')}.${Buffer.from(`forged ${number}`).toString('base64url')}`;
+  let kube: Kube;
+  beforeAll(() => {
+    kube = connectKube({ kubeconfig: kubernetes.kubeconfig });
+  });
+  afterAll(() => kube.close());
+
+  /** As the intake has it, with the API server's answers counted on their way. */
+  function counted() {
+    const count = { inFlight: 0, most: 0, all: 0 };
+    const authenticate = authenticator({
+      audience: agentAudience,
+      account: `${agentNamespace}/${agentAccount}`,
+      now: () => performance.now(),
+      believeMs: 0,
+      source: {
+        async review(token) {
+          count.all += 1;
+          count.most = Math.max(count.most, (count.inFlight += 1));
+          return reviewToken(kube, token, agentAudience).finally(() => (count.inFlight -= 1));
+        },
+        pod: (namespace, name) => readLivePod(kube, namespace, name),
+      },
+    });
+    return { count, authenticate };
+  }
+
+  it('costs the API server nothing where it is no token at all', async () => {
+    const since = new Date();
+    for (let times = 0; times < 5; times++) {
+      const answers = await Promise.all(Array.from({ length: 20 }, (_, index) => rig.post(batch('gpu', [1]), `no-token-${times}-${index}`)));
+      expect(new Set(answers.map(({ status }) => status))).toEqual(new Set([401]));
+    }
+    expect(await reviewsSince(since)).toBe(0);
+  });
+
+  it('costs it one review for one token, good or forged, however often that is shown at once', async () => {
+    const { count, authenticate } = counted();
+    const token = await rig.tokenOf(0);
+    const good = await Promise.all(Array.from({ length: 500 }, () => authenticate(`Bearer ${token}`)));
+    expect(new Set(good.map(({ kind }) => kind))).toEqual(new Set(['reporter']));
+    expect(count.all).toBe(1);
+    const bad = await Promise.all(Array.from({ length: 2000 }, () => authenticate(`Bearer ${forged(token, 0)}`)));
+    expect(new Set(bad.map((answer) => (answer.kind === 'refused' ? answer.rejection : answer.kind)))).toEqual(new Set(['unauthenticated']));
+    expect(count.all).toBe(2);
+  });
+
+  it('has few reviews in flight for 2,000 forged tokens, and lets an agent in beside them', async () => {
+    const { count, authenticate } = counted();
+    const token = await rig.tokenOf(0);
+    expect(await authenticate(`Bearer ${token}`)).toMatchObject({ kind: 'reporter' });
+    const since = new Date();
+    const flood = Array.from({ length: 2000 }, (_, index) => authenticate(`Bearer ${forged(token, index)}`));
+    expect(await authenticate(`Bearer ${token}`)).toMatchObject({ kind: 'reporter' });
+    const told = (await Promise.all(flood)).map((answer) => (answer.kind === 'refused' ? answer.rejection : answer.kind));
+    expect(told.filter((rejection) => rejection === 'unauthenticated')).toHaveLength(24);
+    expect(told.filter((rejection) => rejection === 'too-many')).toHaveLength(1976);
+    expect(count.most).toBe(25);
+    expect(await reviewsSince(since)).toBe(25);
   });
 });
 
