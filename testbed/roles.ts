@@ -121,7 +121,9 @@ export async function startKcover(world: WorldOfRoles, options: KcoverOptions = 
   for (const [index, pod] of pods.entries()) {
     const port = await ports.take();
     backends.set(pod, port);
-    const settings = { intake: { listen: `127.0.0.1:${port}`, tls: certificate }, ...options.controllerSettings };
+    // Here everybody comes from one address.
+    const limits = { connectionsFrom: 16_384 };
+    const settings = { intake: { listen: `127.0.0.1:${port}`, tls: certificate, limits }, ...options.controllerSettings };
     const env = { KUBECONFIG: controllerKubeconfig, POD_NAME: pod, POD_NAMESPACE: agentNamespace };
     controllers.push(await role(index === 0 ? 'controller' : `controller-${index}`, 'controller', settings, options.controllerArgs ?? [], env));
   }
