@@ -31,10 +31,11 @@ const longestToken = 8192;
 /** How long a refusal holds, ms. */
 const refuseMs = 5000;
 /**
- * Reviews in flight. An API server answers each in some milliseconds, so that this is thousands a second, and far below its own limit for one
- * client. Tokens that were good before have some to themselves: a flood of others must not keep agents out whose token is to be looked at again.
+ * Reviews in flight; with those of preflight pods, who have as many of their own, 32. An API server answers each in some milliseconds, so that
+ * this is thousands a second, and little beside what it takes from one client. Tokens that were good before have some to themselves: a flood of
+ * others must not keep agents out whose token is to be looked at again.
  */
-const reviews = { most: 32, strangers: 24 } as const;
+const reviews = { most: 16, strangers: 12 } as const;
 /** When to ask again where all reviews are taken, ms. */
 const busyMs = 1000;
 

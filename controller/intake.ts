@@ -121,7 +121,10 @@ async function take(batch: ReportBatch, reporter: Reporter, rates: FaultRates, o
   metrics.reportsRepeated.inc(batch.reports.length - reports.length);
   if (send.length > 0) {
     options.onNodeFault(reporter.node);
-    const failure = await sendAll(delivery, reporter.node, send);
+    const failure = await sendAll(delivery, reporter.node, send).catch((error: unknown) => {
+      undo();
+      throw error;
+    });
     if (failure) undo();
     // Losing the Lease ends the delivery: the agent must look for the new leader.
     if (failure) return options.collector() ? refused('temporal-unreachable', failure.because) : notLeading();
