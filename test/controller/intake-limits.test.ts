@@ -1,5 +1,6 @@
 import { afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { once } from 'node:events';
+import { connect as dial } from 'node:net';
 import { connect, type TLSSocket } from 'node:tls';
 import type { FastifyInstance } from 'fastify';
 import pino from 'pino';
@@ -58,7 +59,13 @@ function intake(limits: object = {}) {
     collector: () => ({ delivery, preflights, progress: { take: never, sees: never }, rounds: { next: never, waiting: never } }),
     agents: rememberAgents(() => 0),
     onNodeFault: () => undefined,
-    metrics: controllerMetrics(registry, { leading: () => true, lettersWaiting: () => 0, agentsHeard: () => 0, certificateLeftMs: () => 0, agentsSilent: () => [] }),
+    metrics: controllerMetrics(registry, {
+      leading: () => true,
+      lettersWaiting: () => 0,
+      agentsHeard: () => 0,
+      certificateLeftMs: () => 0,
+      agentsSilent: () => [],
+    }),
     log: pino({ level: 'warn' }, { write: (line: string) => lines.push(line) }),
   });
   opened.push(server);
@@ -156,6 +163,20 @@ describe('connections of the intake', () => {
     }
     throw new Error('no room was made by the one that ended');
   });
+});
+
+describe('a connection that says nothing', () => {
+  it('is ended, whether it stands still before its handshake, in its headers or in its body', async () => {
+    const { server } = intake();
+    const port = await listening(server);
+    const silent = dial({ host: '127.0.0.1', port });
+    const [half, body] = [await open(port), await open(port)];
+    half.write('POST /v1/reports HTTP/1.1\r\nhost: x\r\n');
+    body.write('POST /v1/reports HTTP/1.1\r\nhost: x\r\nauthorization: Bearer agent\r\ncontent-type: application/json\r\ncontent-length: 9\r\n\r\n{');
+    const sockets = [silent, half, body];
+    for (const socket of sockets) socket.on('error', () => undefined).resume();
+    await Promise.all(sockets.map((socket) => once(socket, 'close')));
+  }, 60_000);
 });
 
 describe('requests of one pod', () => {
