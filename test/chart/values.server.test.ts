@@ -31,7 +31,11 @@ describe('values', () => {
       ['/settings/worker/faults/codes', "additional properties 'gpu/79' not allowed"],
     ],
     ['an address without a port', { temporal: { address: 'temporal.example.com' } }, ['/temporal/address']],
-    ['a setting that the chart decides', { settings: { controller: { intake: { agentAccount: 'a/b' } } } }, ["additional properties 'agentAccount' not allowed"]],
+    [
+      'a setting that the chart decides',
+      { settings: { controller: { intake: { agentAccount: 'a/b' } } } },
+      ["additional properties 'agentAccount' not allowed"],
+    ],
     ['a Lease of another name', { settings: { controller: { leaderElection: { name: 'x' } } } }, ["additional properties 'name' not allowed"]],
     [
       'a certificate without its authority',

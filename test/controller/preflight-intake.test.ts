@@ -75,7 +75,13 @@ beforeEach(async () => {
     collector: () => (leads ? { delivery, preflights, progress: { take: () => 'counted', sees: () => true }, rounds } : undefined),
     agents: rememberAgents(() => 0),
     onNodeFault: () => undefined,
-    metrics: controllerMetrics(registry, { leading: () => leads, lettersWaiting: () => 0, agentsHeard: () => 0, certificateLeftMs: () => 0, agentsSilent: () => [] }),
+    metrics: controllerMetrics(registry, {
+      leading: () => leads,
+      lettersWaiting: () => 0,
+      agentsHeard: () => 0,
+      certificateLeftMs: () => 0,
+      agentsSilent: () => [],
+    }),
     log: pino({ level: 'silent' }),
   });
 });

@@ -68,7 +68,13 @@ beforeEach(() => {
     everyMs: 3600_000,
     hang: { settings: { times: 1, leastMs: 10 }, hears: () => hears, raise: (told, fault) => void raised.push(`${told.uid} ${fault.code}`) },
     job: (asked) => (known && isSameJob(asked, known.ref) ? known : undefined),
-    metrics: controllerMetrics(registry, { leading: () => true, lettersWaiting: () => 0, agentsHeard: () => 0, certificateLeftMs: () => 0, agentsSilent: () => [] }),
+    metrics: controllerMetrics(registry, {
+      leading: () => true,
+      lettersWaiting: () => 0,
+      agentsHeard: () => 0,
+      certificateLeftMs: () => 0,
+      agentsSilent: () => [],
+    }),
     log: pino({ level: 'silent' }),
     signal: over.signal,
   });
