@@ -42,6 +42,7 @@ export function directoryEvidence({ directory, keepMs, now }: DirectoryEvidence)
   return {
     async open(incident, attempt) {
       if (!plain.test(incidentDirectory(incident))) throw new KcoverError('records.unwritable', `${incident} cannot be the name of a directory`);
+      if (!Number.isInteger(attempt) || attempt < 0) throw new KcoverError('records.unwritable', `${String(attempt).slice(0, 80)} is no attempt`);
       const target = join(directory, attemptDirectory(incident, attempt));
       const draft = join(directory, incidentDirectory(incident), `.attempt-${attempt}.${randomUUID().slice(0, 8)}.part`);
       // Logs may hold what nobody should read: owner and group only.

@@ -4,10 +4,11 @@ import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { defineSearchAttributeKey, WorkflowNotFoundError } from '@temporalio/common';
 import type { Activities } from '../contract/activities.ts';
 import { type JobRef } from '../contract/jobs.ts';
-import { searchAttributes, workflowTypes } from '../contract/ids.ts';
+import { recoveryIdPrefix, searchAttributes, workflowTypes } from '../contract/ids.ts';
 import { signals } from '../contract/messages.ts';
 import type { Outcome, RecoveryOutcome } from '../contract/recovery.ts';
 import type { Spent } from '../contract/training-job.ts';
+import { quoted } from '../contract/visibility.ts';
 import { inParallel } from '../kube/parallel.ts';
 import type { Dependencies } from './dependencies.ts';
 
@@ -41,7 +42,7 @@ export function incidentActivities({ settings, temporal, now, log }: Dependencie
 const recoveriesQuery = (job: JobRef, since: number): string =>
   [
     `WorkflowType = '${workflowTypes.recovery}'`,
-    `WorkflowId STARTS_WITH 'recovery/${job.namespace}/${job.name}/${job.uid}/'`,
+    `WorkflowId STARTS_WITH ${quoted(recoveryIdPrefix(job))}`,
     `(StartTime > '${new Date(since).toISOString()}' OR ExecutionStatus = 'Running')`,
   ].join(' AND ');
 

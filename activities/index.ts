@@ -2,6 +2,7 @@
 
 import type { Activities } from '../contract/activities.ts';
 import { announcementActivities } from './announcements.ts';
+import { withCheckedArguments } from './arguments.ts';
 import { attemptActivities } from './attempts.ts';
 import { capacityActivities } from './capacity.ts';
 import { checkpointActivities } from './await-checkpoint.ts';
@@ -36,5 +37,5 @@ export function createActivities(dependencies: Dependencies): Activities {
     ...incidentActivities(dependencies),
     ...preflightActivities(dependencies),
   };
-  return withLife(withFailures(made));
+  return withLife(withFailures(withCheckedArguments(made)));
 }

@@ -7,7 +7,7 @@ import { nodeNotReady } from '../contract/faults.ts';
 import { type JobRef } from '../contract/jobs.ts';
 import { jobStart } from '../contract/starts.ts';
 import type { Kube } from '../kube/connection.ts';
-import { controllingJob } from '../kube/job-kinds/index.ts';
+import { controllingJob, jobKey } from '../kube/job-kinds/index.ts';
 import { readJob, removeWish, resumeJob } from '../kube/jobs.ts';
 import { topJob } from '../kube/made-jobs.ts';
 import { inParallel } from '../kube/parallel.ts';
@@ -52,12 +52,13 @@ function tryAgain(error: unknown): never {
 /** The jobs that can be stopped, each once, with the UIDs of those that they made. */
 async function topJobs(kube: Kube, jobs: readonly JobRef[]): Promise<{ readonly job: JobRef; readonly made: readonly string[] }[]> {
   const found = await inParallel(jobs, async (made) => ({ job: await topJob(kube, made), made: made.uid }));
-  const byTop = Map.groupBy(found, ({ job }) => job.uid);
+  const byTop = Map.groupBy(found, ({ job }) => jobKey(job));
   return [...byTop.values()].flatMap((some) => (some[0] ? [{ job: some[0].job, made: some.map(({ made }) => made) }] : []));
 }
 
 /** The jobs that control these pods, each once. */
 function jobsOf(pods: readonly V1Pod[]): JobRef[] {
   const jobs = pods.flatMap(({ metadata }) => controllingJob(metadata?.namespace ?? '', metadata?.ownerReferences) ?? []);
-  return [...new Map(jobs.map((job) => [job.uid, job])).values()];
+  // By all that the reference says: of two that claim one UID, the true one must be among those that are looked at.
+  return [...new Map(jobs.map((job) => [jobKey(job), job])).values()];
 }

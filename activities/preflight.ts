@@ -14,7 +14,7 @@ import { tellFaults } from './fault-signal.ts';
 type Preflight = Pick<Activities, 'tellNodes' | 'observeWorkload' | 'noteVerdict'>;
 
 export function preflightActivities({ kube, settings, temporal, log }: Pick<Dependencies, 'kube' | 'settings' | 'temporal' | 'log'>): Preflight {
-  const tell = (fault: Fault) => tellFaults(temporal(), nodeStart(fault.node ?? '', settings.temporal.taskQueue), [fault]);
+  const tell = async (fault: Fault) => tellFaults(temporal(), nodeStart(fault.node ?? '', settings.temporal.taskQueue), [fault]);
 
   async function observe(workload: Workload): ReturnType<Preflight['observeWorkload']> {
     if (workload.job === undefined) {

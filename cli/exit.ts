@@ -10,6 +10,7 @@ const exitOf: Readonly<Record<ErrorCode, ExitName>> = {
   'kube.conflict': 'failed',
   'kube.forbidden': 'failed',
   'kube.invalid': 'failed',
+  'name.invalid': 'usage',
   'node.gone': 'notFound',
   'job.gone': 'notFound',
   'temporal.unreachable': 'unreachable',

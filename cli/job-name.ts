@@ -2,6 +2,7 @@
 
 import { KcoverError } from '../contract/errors.ts';
 import { type JobKind, jobKindNames, jobKinds as kinds } from '../contract/jobs.ts';
+import { isObjectName } from '../contract/object-names.ts';
 import { jobKinds } from '../kube/job-kinds/index.ts';
 
 export interface JobName {
@@ -15,15 +16,13 @@ function spellings(kind: JobKind): readonly string[] {
   return [jobKindNames[kind], plural].flatMap((word) => [word, `${word}.${group}`, `${word}.${version}.${group}`]);
 }
 
-const subdomain = /^[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?$/;
-
 /** Throws `usage` for anything else. */
 export function parseJobName(text: string): JobName {
   const [word = '', name = '', ...more] = text.split('/');
   if (more.length > 0 || name === '') throw unusable(text, 'a job is named kind/name');
   const kind = kinds.find((each) => spellings(each).includes(word.toLowerCase()));
   if (kind === undefined) throw unusable(text, `${word} is no kind of job that kcover knows`);
-  if (!subdomain.test(name)) throw unusable(text, `${name} cannot be the name of a Kubernetes object`);
+  if (!isObjectName(name)) throw unusable(text, `${name} cannot be the name of a Kubernetes object`);
   return { kind, name };
 }
 

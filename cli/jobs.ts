@@ -5,6 +5,7 @@ import { quarantineTaintKey } from '../contract/ids.ts';
 import type { JobView } from '../contract/jobs.ts';
 import type { Kube } from '../kube/connection.ts';
 import { jobKinds, namespacePath } from '../kube/job-kinds/index.ts';
+import { objectPath } from '../kube/request-url.ts';
 import { readObject } from '../kube/requests.ts';
 import type { Surroundings, Typed } from './command.ts';
 import { type JobName, parseJobName } from './job-name.ts';
@@ -19,7 +20,7 @@ export async function jobTyped(typed: Typed, { session }: Surroundings, argument
 
 async function readNamed(kube: Kube, namespace: string, { kind, name }: JobName): Promise<JobView> {
   const entry = jobKinds[kind];
-  const object = await readObject(kube, `${namespacePath(entry, namespace)}/${name}`, `read ${entry.plural}/${name} in namespace ${namespace}`);
+  const object = await readObject(kube, objectPath(namespacePath(entry, namespace), name), `read ${entry.plural}/${name} in namespace ${namespace}`);
   if (object === undefined) {
     throw new KcoverError('not-found', `there is no ${kind} ${name} in namespace ${namespace}`, {
       what: 'there is no such job',

@@ -52,9 +52,6 @@ export function attribute(info: WorkflowExecutionInfo, name: Exclude<SearchAttri
   return info.typedSearchAttributes.get(defineSearchAttributeKey(name, searchAttributes[name]));
 }
 
-/** `'text'`, for a visibility query. */
-export const quoted = (text: string): string => `'${text.replaceAll("'", "''")}'`;
-
 /** Undefined where Temporal knows no such workflow, or no longer. */
 export async function unlessGone<T>(asked: Promise<T>): Promise<T | undefined> {
   try {

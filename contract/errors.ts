@@ -17,6 +17,11 @@ export const errorCatalogue = {
     what: 'the Kubernetes API rejected the request',
     try: 'this is a defect or a version that kcover does not know; report it',
   },
+  'name.invalid': {
+    kind: 'permanent',
+    what: 'this cannot be part of the name of a Kubernetes object',
+    try: 'kcover asks nobody for it; correct it, or look at who wrote the object that it comes from',
+  },
   'node.gone': { kind: 'permanent', what: 'the node is gone or was replaced', try: 'nothing: the quarantine ends' },
   'job.gone': { kind: 'permanent', what: 'the job is gone or was replaced', try: 'nothing: the recovery ends' },
   'temporal.unreachable': { kind: 'transient', what: 'Temporal did not answer', try: 'check TEMPORAL_ADDRESS and the server' },

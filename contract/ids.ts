@@ -3,6 +3,8 @@
  * A name is written here once; nothing else spells it out.
  */
 
+import { objectName, objectUid } from './object-names.ts';
+
 /** The Temporal task queue of workflows and their effects when settings name no other. */
 export const defaultTaskQueue = 'kcover';
 
@@ -47,7 +49,7 @@ export const annotations = {
   restartInProcess: 'kcover.io/restart-in-process',
   /** On a job that kcover made smaller: how many pods it had. */
   podsBefore: 'kcover.io/pods-before',
-  /** On a stand-by node that a recovery took: `<incident id>`. */
+  /** On a stand-by node that a recovery took: `<namespace>/<name>/<time of its first fault>`. */
   spareTaken: 'kcover.io/spare-taken',
   /** On a job: the last verdict of its preflight, `PreflightNote` as JSON. */
   preflight: 'kcover.io/preflight',
@@ -114,21 +116,29 @@ interface Named {
   readonly uid: string;
 }
 
+/** Ids are made of parts with `/` between them: a part that holds one would make the id of another object. Throws `name.invalid`. */
+const named = ({ namespace, name, uid }: Named): string => `${objectName(namespace)}/${objectName(name)}/${objectUid(uid)}`;
+
 /** `job/<namespace>/<name>/<uid>`: the workflow that looks after one training job. */
-export const jobWorkflowId = (job: Named): string => `job/${job.namespace}/${job.name}/${job.uid}`;
+export const jobWorkflowId = (job: Named): string => `job/${named(job)}`;
+
+/** What the ids of all recoveries of one job begin with. */
+export const recoveryIdPrefix = (job: Named): string => `recovery/${named(job)}/`;
 
 /** `recovery/<namespace>/<name>/<uid>/<UTC time of the first fault, ms>`: one incident of one job. */
-export const recoveryId = (job: Named, firstFaultAt: number): string =>
-  `recovery/${job.namespace}/${job.name}/${job.uid}/${new Date(firstFaultAt).toISOString()}`;
+export const recoveryId = (job: Named, firstFaultAt: number): string => `${recoveryIdPrefix(job)}${new Date(firstFaultAt).toISOString()}`;
+
+/** `<namespace>/<name>/<UTC time of the first fault, ms>`: the recovery without the UID of its job, which is no business of all who may read nodes. */
+export const recoveryWithoutUid = (id: string): string => id.replace(/^recovery\/([^/]+\/[^/]+)\/[^/]+/, '$1');
 
 /** `node/<name>`: the workflow that quarantines and looks after one node. */
-export const nodeWorkflowId = (node: string): string => `node/${node}`;
+export const nodeWorkflowId = (node: string): string => `node/${objectName(node)}`;
 
 /** `node/<name>/<UTC time, ms>`: one quarantine of one node. */
-export const quarantineId = (node: string, at: number): string => `node/${node}/${new Date(at).toISOString()}`;
+export const quarantineId = (node: string, at: number): string => `${nodeWorkflowId(node)}/${new Date(at).toISOString()}`;
 
 /** `preflight/<namespace>/<workload>/<uid>`: the workflow that collects the reports of one workload. */
-export const preflightWorkflowId = (workload: Named): string => `preflight/${workload.namespace}/${workload.name}/${workload.uid}`;
+export const preflightWorkflowId = (workload: Named): string => `preflight/${named(workload)}`;
 
 /** The one workflow that holds reservations and the pause switch of a cluster. */
 export const clusterWorkflowId = 'cluster';

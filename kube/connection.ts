@@ -19,6 +19,7 @@ import { fetch } from 'undici';
 import type { Dispatcher, Response } from 'undici';
 import { KcoverError } from '../contract/errors.ts';
 import { kubeError } from './errors.ts';
+import { requestUrl } from './request-url.ts';
 
 /** Typed clients of one cluster. Calls throw as the client does: pass what they throw to `kubeError`. */
 export interface Kube {
@@ -139,8 +140,7 @@ export interface OpenRequest {
 
 /** One request over the kept connection; the answer is plain JSON, whatever its status. */
 export async function openRequest(kube: Kube, request: OpenRequest): Promise<Response> {
-  const url = new URL(kube.server + request.path);
-  for (const [key, value] of Object.entries(request.query ?? {})) if (value !== undefined) url.searchParams.set(key, value);
+  const url = requestUrl(kube.server, request.path, request.query);
   const context = new RequestContext(url.toString(), HttpMethod.GET);
   await kube.config.applySecurityAuthentication(context);
   const dispatcher = context.getDispatcher();

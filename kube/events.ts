@@ -6,6 +6,7 @@ import type { Announcement } from '../contract/activities.ts';
 import type { Kube } from './connection.ts';
 import { isConflict, kubeError } from './errors.ts';
 import { jobKinds } from './job-kinds/index.ts';
+import { collectionPath } from './request-url.ts';
 import { askKube } from './requests.ts';
 
 interface Involved {
@@ -51,7 +52,7 @@ export async function announceEvent(kube: Kube, announcement: Announcement, now:
   const doing = `write an Event on ${event.involvedObject.kind} ${event.involvedObject.name}`;
   const body = { contentType: 'application/json', text: JSON.stringify(event) };
   try {
-    await askKube(kube, { method: 'POST', path: `/api/v1/namespaces/${event.metadata.namespace}/events`, body }, doing);
+    await askKube(kube, { method: 'POST', path: collectionPath('/api/v1', event.metadata.namespace, 'events'), body }, doing);
   } catch (error) {
     if (isConflict(error)) return;
     log.warn({ key: announcement.key, reason: announcement.reason, because: kubeError(error, doing).because }, 'Event not written');

@@ -9,6 +9,7 @@ import type { Kube } from './connection.ts';
 import { isConflict } from './errors.ts';
 import { jobKinds, jobPath } from './job-kinds/index.ts';
 import { readJobObject } from './jobs.ts';
+import { objectPath } from './request-url.ts';
 import { patchObject, readObject } from './requests.ts';
 
 const tries = 10;
@@ -52,7 +53,7 @@ async function reshape(kube: Kube, request: ReshapeRequest): Promise<ReshapeResu
 /** Pods of a class that does not exist are never created. */
 async function whyClassless(kube: Kube, name: string): Promise<string | undefined> {
   try {
-    const found = await readObject(kube, `/apis/scheduling.k8s.io/v1/priorityclasses/${name}`, `read the priority class ${name}`);
+    const found = await readObject(kube, objectPath('/apis/scheduling.k8s.io/v1/priorityclasses', name), `read the priority class ${name}`);
     return found ? undefined : `there is no priority class ${name}`;
   } catch (error) {
     return lasting(error);

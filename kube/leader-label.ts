@@ -4,6 +4,8 @@ import type { V1Pod } from '@kubernetes/client-node';
 import { leaderLabel } from '../contract/ids.ts';
 import type { Kube } from './connection.ts';
 import { isNotFound } from './errors.ts';
+import { podsPath } from './pods.ts';
+import { objectPath } from './request-url.ts';
 import { listObjects, patchObject } from './requests.ts';
 
 /** The label on pods of one namespace, as the controllers of one Lease wear it: another release beside them has a Lease of its own. Throws `KcoverError`. */
@@ -17,12 +19,12 @@ export interface LabelStore {
 }
 
 export function leaderLabels(kube: Kube, { namespace, lease }: { readonly namespace: string; readonly lease: string }): LabelStore {
-  const pods = `/api/v1/namespaces/${namespace}/pods`;
+  const pods = podsPath(namespace);
   const selector = `${leaderLabel}=${lease}`;
 
   async function write(pod: string, value: string | null, doing: string): Promise<boolean> {
     try {
-      await patchObject<V1Pod>(kube, `${pods}/${pod}`, { metadata: { labels: { [leaderLabel]: value } } }, `${doing} pod ${namespace}/${pod}`);
+      await patchObject<V1Pod>(kube, objectPath(pods, pod), { metadata: { labels: { [leaderLabel]: value } } }, `${doing} pod ${namespace}/${pod}`);
       return true;
     } catch (error) {
       if (isNotFound(error)) return false;

@@ -9,10 +9,11 @@ import type { NodeView } from '../contract/nodes.ts';
 import type { Kube } from './connection.ts';
 import { isConflict, isNotFound } from './errors.ts';
 import type { QuarantineTaint } from './job-kinds/index.ts';
+import { objectPath } from './request-url.ts';
 import { listObjects, patchObject, readObject } from './requests.ts';
 import { timeOrEpoch } from './time.ts';
 
-const path = (name: string): string => `/api/v1/nodes/${name}`;
+const path = (name: string): string => objectPath('/api/v1/nodes', name);
 
 /** The taint of our key and effect, whoever put it there. */
 export const quarantineTaint = (node: V1Node, taint: QuarantineTaint): V1Taint | undefined =>

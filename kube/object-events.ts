@@ -2,6 +2,7 @@
 
 import type { CoreV1Event, KubernetesListObject } from '@kubernetes/client-node';
 import type { Kube } from './connection.ts';
+import { collectionPath } from './request-url.ts';
 import { askKube, continueOf } from './requests.ts';
 import { timeOrEpoch } from './time.ts';
 
@@ -36,7 +37,7 @@ export async function eventsByObject(
   let next: string | undefined;
   for (let page = 0; page < pages; page++) {
     const query = { fieldSelector, limit: '500', continue: next };
-    const path = `/api/v1/namespaces/${namespace}/events`;
+    const path = collectionPath('/api/v1', namespace, 'events');
     const list: KubernetesListObject<CoreV1Event> = await askKube(kube, { method: 'GET', path, query, signal }, `list the Events of ${kind}s in ${namespace}`);
     found.push(...list.items);
     next = continueOf(list);

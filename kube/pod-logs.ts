@@ -5,6 +5,7 @@ import type { AttemptPod } from '../contract/jobs.ts';
 import { type Kube, openRequest } from './connection.ts';
 import { answerError, kubeError, statusMessage } from './errors.ts';
 import { podsPath } from './pods.ts';
+import { objectPath } from './request-url.ts';
 
 export interface LogWish {
   readonly namespace: string;
@@ -24,7 +25,7 @@ export async function readPodLog(kube: Kube, wish: LogWish): Promise<string | un
   const doing = `read the log of ${container} in pod ${pod.name}`;
   const query = { container, tailLines: String(lines), limitBytes: String(bytes), timestamps: 'true', ...(previous && { previous: 'true' }) };
   try {
-    const response = await openRequest(kube, { method: 'GET', path: `${podsPath(namespace)}/${pod.name}/log`, query, signal });
+    const response = await openRequest(kube, { method: 'GET', path: `${objectPath(podsPath(namespace), pod.name)}/log`, query, signal });
     const text = await response.text();
     if (response.ok) return text;
     if (isNoLog(response.status, text)) return undefined;

@@ -2,6 +2,7 @@
 
 import type { V1Pod } from '@kubernetes/client-node';
 import type { Workload } from '../contract/preflight.ts';
+import { isObjectName, isObjectUid } from '../contract/object-names.ts';
 import { controllingJob } from './job-kinds/index.ts';
 
 const lws = 'leaderworkerset.sigs.k8s.io';
@@ -26,7 +27,7 @@ export function memberOf(pod: V1Pod): Member | undefined {
   const job = controllingJob(namespace, ownerReferences);
   const owner = ownerReferences?.find(({ controller }) => controller === true)?.uid;
   const member = (name: string, uid: string | undefined, place: Place | undefined): Member | undefined =>
-    uid === undefined || uid === '' ? undefined : { workload: { namespace, name, uid, ...(job && { job }) }, place };
+    !isObjectName(name) || !isObjectUid(uid) ? undefined : { workload: { namespace, name, uid, ...(job && { job }) }, place };
 
   const set = worn[`${lws}/name`];
   if (set) {

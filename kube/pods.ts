@@ -2,14 +2,16 @@
 
 import type { V1Pod } from '@kubernetes/client-node';
 import { type AttemptPod, type JobRef, jobTitle, type PodRole } from '../contract/jobs.ts';
+import { objectName } from '../contract/object-names.ts';
 import type { Kube } from './connection.ts';
 import { isConflict, isNotFound } from './errors.ts';
 import { jobKinds } from './job-kinds/index.ts';
 import { jobWithPods } from './made-jobs.ts';
+import { collectionPath, objectPath } from './request-url.ts';
 import { askKube, listObjects } from './requests.ts';
 import { timeOrEpoch } from './time.ts';
 
-export const podsPath = (namespace: string): string => `/api/v1/namespaces/${namespace}/pods`;
+export const podsPath = (namespace: string): string => collectionPath('/api/v1', namespace, 'pods');
 
 /** The server answers a delete-collection only when every pod was asked to go, one after the other. */
 const collectionMs = 90_000;
@@ -72,7 +74,7 @@ function roleOf({ kind }: JobRef, { metadata }: V1Pod): { readonly succeededAs?:
 
 /** Pods bound to the node that may still run there, and on request those that were asked to go. */
 export async function podsOnNode(kube: Kube, node: string, { leaving = false } = {}): Promise<V1Pod[]> {
-  const pods = await listObjects<V1Pod>(kube, '/api/v1/pods', { fieldSelector: `spec.nodeName=${node}` }, `list the pods on node ${node}`);
+  const pods = await listObjects<V1Pod>(kube, '/api/v1/pods', { fieldSelector: `spec.nodeName=${objectName(node)}` }, `list the pods on node ${node}`);
   return pods.filter((pod) => (leaving || !isTerminating(pod)) && pod.status?.phase !== 'Succeeded');
 }
 
@@ -86,7 +88,7 @@ export async function deletePod(kube: Kube, namespace: string, pod: Pick<Attempt
   try {
     await askKube(
       kube,
-      { method: 'DELETE', path: `${podsPath(namespace)}/${pod.name}`, body: { contentType: 'application/json', text } },
+      { method: 'DELETE', path: objectPath(podsPath(namespace), pod.name), body: { contentType: 'application/json', text } },
       `delete pod ${pod.name} in ${namespace}`,
     );
     return 'deleted';

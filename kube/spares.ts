@@ -1,7 +1,7 @@
 /** Stand-by nodes: a taint keeps pods off them until a recovery takes it away. */
 
 import type { V1Node } from '@kubernetes/client-node';
-import { annotations } from '../contract/ids.ts';
+import { annotations, recoveryWithoutUid } from '../contract/ids.ts';
 import type { QuarantineTaint } from './job-kinds/index.ts';
 import { type NodeEdit, quarantineTaint, readinessOf } from './nodes.ts';
 
@@ -16,8 +16,9 @@ export interface SpareWish {
 export function spareEdit(node: V1Node, { incident, spare, quarantine }: SpareWish): { readonly taken: boolean; readonly change?: NodeEdit } {
   const taints = node.spec?.taints ?? [];
   const standsBy = taints.some(({ key }) => key === spare);
-  const isOurs = node.metadata?.annotations?.[annotations.spareTaken] === incident;
+  const taker = recoveryWithoutUid(incident);
+  const isOurs = node.metadata?.annotations?.[annotations.spareTaken] === taker;
   if (isOurs || !standsBy) return { taken: isOurs && !standsBy };
   if (!readinessOf(node).ready || node.spec?.unschedulable || quarantineTaint(node, quarantine)) return { taken: false };
-  return { taken: true, change: { taints: taints.filter(({ key }) => key !== spare), annotations: { [annotations.spareTaken]: incident } } };
+  return { taken: true, change: { taints: taints.filter(({ key }) => key !== spare), annotations: { [annotations.spareTaken]: taker } } };
 }

@@ -2,7 +2,7 @@
 
 import { type Fault, preflightFaults } from '../contract/faults.ts';
 import { preflightWorkflowId } from '../contract/ids.ts';
-import type { CollectionDecision, JudgementRequest, NodeJudgement, PreflightDecision, PreflightRule } from '../contract/preflight.ts';
+import type { CollectionDecision, JudgementRequest, NodeJudgement, PreflightDecision, PreflightRule, Workload } from '../contract/preflight.ts';
 import type { WorkerSettings } from '../contract/settings.schema.ts';
 import type { Undated } from './decision.ts';
 import { judgeStatistical } from './preflight-statistical.ts';
@@ -86,6 +86,12 @@ const named = (word: string, nodes: readonly NodeJudgement[]): string | undefine
         .map(({ node }) => node)
         .join(', ')}${nodes.length > 5 ? ` and ${nodes.length - 5} more` : ''}`;
 
+/**
+ * A fault without a job would concern every job on the node. Of a kind that kcover does not know there is none to restart, and the UID that its
+ * pods claim may be that of somebody else's job: no UID holds a slash.
+ */
+const concerned = ({ job, uid }: Workload): string => job?.uid ?? `workload/${uid}`.slice(0, 64);
+
 /** The id is the run's: told again it is the same fault, and another run's is another. */
 function faultOf(judged: NodeJudgement, { workload, run, reports }: JudgementRequest): Fault {
   const from = reports.find(({ report }) => report.node === judged.node);
@@ -98,7 +104,7 @@ function faultOf(judged: NodeJudgement, { workload, run, reports }: JudgementReq
     message: `preflight of ${workload.name} in ${workload.namespace}, run ${run}: ${judged.because} (confidence ${judged.confidence.toFixed(3)})`.slice(0, 500),
     seenAt: from?.writtenAt ?? new Date(0).toISOString(),
     node: judged.node,
-    ...(workload.job && { job: workload.job.uid }),
+    job: concerned(workload),
     evidence: judged.pairs.slice(0, 5).map((pair) => pair.slice(0, 500)),
   };
 }

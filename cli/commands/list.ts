@@ -1,5 +1,6 @@
 import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { workflowTypes } from '../../contract/ids.ts';
+import { quoted } from '../../contract/visibility.ts';
 import { ago } from '../clock.ts';
 import { type CommandEntry, sharedOptions } from '../command.ts';
 import { table } from '../output.ts';
@@ -15,7 +16,7 @@ export const list: CommandEntry = {
   examples: ['kcover list', 'kcover list -n train --output json'],
   exits: ['unreachable'],
   async run(typed, { session, now }) {
-    const { attribute, listWorkflows, quoted } = await import('../workflows.ts');
+    const { attribute, listWorkflows } = await import('../workflows.ts');
     const client = await session.temporal();
     const namespace = typed.option('namespace');
     const where = namespace === undefined ? '' : ` AND KcoverNamespace = ${quoted(namespace)}`;

@@ -2,6 +2,7 @@ import type { Client } from '@temporalio/client';
 import { KcoverError } from '../../contract/errors.ts';
 import { workflowTypes } from '../../contract/ids.ts';
 import type { NodeJudgement } from '../../contract/preflight.ts';
+import { quoted } from '../../contract/visibility.ts';
 import type { PreflightRun, PreflightStatus } from '../../contract/preflight-runs.ts';
 import { ago, clockTime, deadline } from '../clock.ts';
 import { type CommandEntry, sharedOptions } from '../command.ts';
@@ -25,7 +26,7 @@ export const preflightStatus: CommandEntry = {
 
 /** Id of the preflight that runs, else of the last that is known; throws `not-found` without any. */
 async function newest(client: Client, namespace: string, workload: string): Promise<string> {
-  const { listWorkflows, quoted } = await import('../workflows.ts');
+  const { listWorkflows } = await import('../workflows.ts');
   const query = [`WorkflowType = ${quoted(workflowTypes.preflight)}`, `KcoverNamespace = ${quoted(namespace)}`, `KcoverJob = ${quoted(workload)}`];
   const found = await listWorkflows(client, query.join(' AND '));
   const chosen = found.find(({ status }) => status.name === 'RUNNING') ?? found[0];

@@ -7,9 +7,10 @@ import { nodeWorkflowId, searchAttributes, workflowTypes } from '../../contract/
 import { jobTitle } from '../../contract/jobs.ts';
 import type { NodeInput, NodeRecord } from '../../contract/nodes.ts';
 import type { IncidentRecord, RecoveryInput, RecoveryOutcome } from '../../contract/recovery.ts';
+import { quoted } from '../../contract/visibility.ts';
 import { inParallel } from '../../kube/parallel.ts';
 import { askTemporal } from '../temporal.ts';
-import { attribute, listWorkflows, quoted, unlessGone } from '../workflows.ts';
+import { attribute, listWorkflows, unlessGone } from '../workflows.ts';
 import { causeOf, fromRecord, type Incident, nodesOf, quarantineOf, settleQuarantines, type Wanted } from './incident.ts';
 
 const atOnce = 8;

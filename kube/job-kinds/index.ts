@@ -3,10 +3,12 @@
 import type { V1OwnerReference } from '@kubernetes/client-node';
 import type { JobKind, JobRef } from '../../contract/jobs.ts';
 import { jobKinds as kinds } from '../../contract/jobs.ts';
+import { collectionPath, objectPath } from '../request-url.ts';
 import { batchJob } from './batch-job.ts';
 import type { JobKindEntry } from './entry.ts';
 import { jobSet } from './jobset.ts';
 import { kubeflowKinds } from './kubeflow-kinds.ts';
+import { canBe } from './makers.ts';
 import { trainJob } from './trainjob.ts';
 
 export type { JobKindEntry, QuarantineTaint } from './entry.ts';
@@ -20,14 +22,14 @@ export const watchPath = ({ group, version, plural }: JobKindEntry): string => `
 
 /** Where the jobs of one namespace are. */
 export const namespacePath = ({ group, version, plural }: JobKindEntry, namespace: string): string =>
-  `/apis/${group}/${version}/namespaces/${namespace}/${plural}`;
+  collectionPath(`/apis/${group}/${version}`, namespace, plural);
 
 /** Where one job is. */
-export const jobPath = (job: JobRef): string => `${namespacePath(jobKinds[job.kind], job.namespace)}/${job.name}`;
+export const jobPath = (job: JobRef): string => objectPath(namespacePath(jobKinds[job.kind], job.namespace), job.name);
 
 /** The job that controls an object, as its owner reference claims, when it is of a known kind. It may itself have been made by another job: see `makerOf`. */
 export function controllingJob(namespace: string, owners: readonly V1OwnerReference[] | undefined): JobRef | undefined {
   const owner = owners?.find((each) => each.controller === true);
   const kind = kinds.find((each) => each === owner?.kind && jobKinds[each].apiVersion === owner.apiVersion);
-  return owner && kind ? { kind, namespace, name: owner.name, uid: owner.uid } : undefined;
+  return owner && kind && canBe(owner) ? { kind, namespace, name: owner.name, uid: owner.uid } : undefined;
 }

@@ -3,8 +3,9 @@
  * So it is never recovered on its own, whatever labels it carries; its pods belong to the maker.
  */
 
-import type { V1ObjectMeta } from '@kubernetes/client-node';
+import type { V1ObjectMeta, V1OwnerReference } from '@kubernetes/client-node';
 import type { JobKind, JobRef } from '../../contract/jobs.ts';
+import { isObjectName, isObjectUid } from '../../contract/object-names.ts';
 
 /** API group of each kind that makes jobs; the version may be newer than the one that we know. */
 const makers = { JobSet: 'jobset.x-k8s.io', TrainJob: 'trainer.kubeflow.org' } as const satisfies Partial<Record<JobKind, string>>;
@@ -15,11 +16,14 @@ const makersOf: Partial<Record<JobKind, readonly (keyof typeof makers)[]>> = { J
 /** Whether jobs of the kind may have been made by another job. */
 export const isMade = (kind: JobKind): boolean => makersOf[kind] !== undefined;
 
+/** The API server only looks that neither is empty: a name with `/` or `?` in it would be the path of another object. */
+export const canBe = ({ name, uid }: Pick<V1OwnerReference, 'name' | 'uid'>): boolean => isObjectName(name) && isObjectUid(uid);
+
 /** The job that made the one of this kind with this metadata: what an owner reference claims, of an object in the same namespace. */
 export function makerOf(made: JobKind, { namespace = '', ownerReferences = [] }: V1ObjectMeta = {}): JobRef | undefined {
   const owner = ownerReferences.find(({ controller }) => controller === true);
   const kind = makersOf[made]?.find((each) => each === owner?.kind && owner.apiVersion.startsWith(`${makers[each]}/`));
-  return owner && kind ? { kind, namespace, name: owner.name, uid: owner.uid } : undefined;
+  return owner && kind && canBe(owner) ? { kind, namespace, name: owner.name, uid: owner.uid } : undefined;
 }
 
 /** A job by all that an owner reference says: whoever writes one may know the UID of a job in a namespace that is not theirs. */

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { V1Node, V1Taint } from '@kubernetes/client-node';
-import { annotations, labels } from '../../contract/ids.ts';
+import { annotations, labels, recoveryWithoutUid } from '../../contract/ids.ts';
 import type { JobRef } from '../../contract/jobs.ts';
 import { jobPath } from '../../kube/job-kinds/index.ts';
 import { podsOfJob } from '../../kube/pods.ts';
@@ -242,7 +242,7 @@ describe('stand-by nodes', () => {
     expect(await cluster.run('takeSpares', request)).toEqual({ taken: [nodes[3]] });
     const node = await readNode(nodes[3] ?? '');
     expect(node?.spec?.taints?.some(({ key }) => key === spare) ?? false).toBe(false);
-    expect(node?.metadata?.annotations).toMatchObject({ [annotations.spareTaken]: incident });
+    expect(node?.metadata?.annotations).toMatchObject({ [annotations.spareTaken]: recoveryWithoutUid(incident) });
     expect(await look(job)).toMatchObject({ needed: 4, fit: 4, spares: [] });
 
     await taint(nodes[3], spare);

@@ -1,7 +1,7 @@
 /** Steps of a careful recovery as an onlooker sees them: in what Temporal says of the incident without its worker, and in the cluster. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { annotations, eventReasons, jobWorkflowId, searchAttributes } from '../../contract/ids.ts';
+import { annotations, eventReasons, jobWorkflowId, recoveryWithoutUid, searchAttributes } from '../../contract/ids.ts';
 import type { RecoveryPhase } from '../../contract/recovery.ts';
 import { readJob } from '../../testbed/jobs.ts';
 import type { SimulatedNode } from '../../testbed/nodes.ts';
@@ -107,7 +107,7 @@ const isUrged = async ({ world }: LiveKcover, job: LiveJob): Promise<boolean> =>
 /** By this incident: another may have taken it before. */
 async function isTaken({ world }: LiveKcover, incident: string | undefined, kept: string | undefined): Promise<boolean> {
   if (incident === undefined || kept === undefined) return false;
-  return (await world.api.core.readNode({ name: kept })).metadata?.annotations?.[annotations.spareTaken] === incident;
+  return (await world.api.core.readNode({ name: kept })).metadata?.annotations?.[annotations.spareTaken] === recoveryWithoutUid(incident);
 }
 
 async function childOf({ temporal }: LiveKcover, job: LiveJob): Promise<string | undefined> {

@@ -153,20 +153,24 @@ describe('a node', () => {
     status: { allocatable: { cpu: '191500m', 'nvidia.com/gpu': '8' }, conditions: [{ type: 'Ready', status: 'True' }] },
     ...more,
   });
-  const wish = { incident: 'i1', spare: 'kcover.io/spare', quarantine: { key: 'kcover.io/quarantine', effect: 'NoSchedule' } } as const;
+  const wish = {
+    incident: 'recovery/train/llm/job-uid/2026-11-21T07:09:03.117Z',
+    spare: 'kcover.io/spare',
+    quarantine: { key: 'kcover.io/quarantine', effect: 'NoSchedule' },
+  } as const;
 
   it('has what its kubelet can give', () => {
     expect(nodeRoom(node())).toMatchObject({ name: 'gpu-0', ready: true, unschedulable: false, allocatable: { cpu: 191_500, 'nvidia.com/gpu': 8 } });
   });
 
-  it('that stands by loses that taint, and no other', () => {
+  it('that stands by loses that taint, and no other, and names its taker without the UID of the job', () => {
     expect(spareEdit(node(), wish)).toEqual({
       taken: true,
-      change: { taints: [{ key: 'pool', value: 'a', effect: 'NoSchedule' }], annotations: { 'kcover.io/spare-taken': 'i1' } },
+      change: { taints: [{ key: 'pool', value: 'a', effect: 'NoSchedule' }], annotations: { 'kcover.io/spare-taken': 'train/llm/2026-11-21T07:09:03.117Z' } },
     });
   });
 
-  const taken = { name: 'gpu-0', annotations: { 'kcover.io/spare-taken': 'i1' } };
+  const taken = { name: 'gpu-0', annotations: { 'kcover.io/spare-taken': 'train/llm/2026-11-21T07:09:03.117Z' } };
   it.each<[sentence: string, more: Partial<V1Node>, taken: boolean]>([
     ['that was taken before is found so', { metadata: taken, spec: {} }, true],
     ['that somebody has put back stays there', { metadata: taken }, false],

@@ -1,0 +1,17 @@
+/** Arguments are looked at before anything is done with them: whoever can start an activity may have made them up. */
+
+import type { Activities } from '../contract/activities.ts';
+import { whyNotGiven } from '../contract/activity-arguments.schema.ts';
+import { KcoverError } from '../contract/errors.ts';
+import { type Activity, mapActivities } from './map-activities.ts';
+
+const checked =
+  (activity: Activity, name: string): Activity =>
+  async (...args) => {
+    const because = whyNotGiven(name, args[0]);
+    if (because !== undefined) throw new KcoverError('name.invalid', because);
+    return activity(...args);
+  };
+
+/** The same activities; they throw `name.invalid` for arguments that lead elsewhere. */
+export const withCheckedArguments = (activities: Activities): Activities => mapActivities(activities, checked);

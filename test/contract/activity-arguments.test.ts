@@ -1,0 +1,120 @@
+import { describe, expect, it } from '@jest/globals';
+import { withCheckedArguments } from '../../activities/arguments.ts';
+import type { Activities } from '../../contract/activities.ts';
+import { activityArguments, whyNotGiven } from '../../contract/activity-arguments.schema.ts';
+import { job, kernelFault, pods } from '../support/builders.ts';
+import { forgedNames, forgedUids } from '../support/forged-names.ts';
+
+const incident = 'recovery/train/llm/job-uid/2026-11-21T07:09:03.117Z';
+const node = { node: 'gpu-3', uid: 'node-3', incident: 'node/gpu-3/2026-11-21T07:09:03.117Z' };
+const { uid: podUid } = pods[0];
+
+/** One honest argument of every activity that asks or writes anything. */
+const honest: Readonly<Partial<Record<keyof Activities, object>>> = {
+  observeNode: { node: 'gpu-3' },
+  reserveQuarantine: { node: 'gpu-3', nodeUid: 'node-3', incident: node.incident },
+  quarantineNode: { ...node, reason: 'xid-79', because: 'b' },
+  releaseNode: { ...node, by: 'ada', because: 'b' },
+  tellJobs: { node: 'gpu-3', faults: [kernelFault()] },
+  observeJob: { job },
+  observeAttempt: { job, nodes: ['gpu-3'] },
+  stopAttempt: { incident, attempt: 1, job, pods, leaving: pods, force: pods, by: 'suspend' },
+  resumeJob: { incident, job },
+  awaitAttempt: { incident, job, old: [podUid], staying: [podUid] },
+  verifyProgress: { incident, job },
+  awaitCheckpoint: { incident, job },
+  observeCapacity: { job, pods: [podUid] },
+  takeSpares: { incident, nodes: ['gpu-3'] },
+  reshapeJob: { incident, job, pods: 3 },
+  askProcesses: { incident, job, attempt: 1 },
+  captureEvidence: { incident, attempt: 1, job, pods, nodes: ['gpu-3'], kernel: [{ node: 'gpu-3', lines: [] }] },
+  acknowledgeWish: { job },
+  tellNodes: { faults: [kernelFault()] },
+  observeWorkload: { workload: { namespace: 'train', name: 'llm', uid: 'u', job } },
+  noteVerdict: { job, note: {} },
+  announce: {
+    events: [
+      { about: { kind: 'node', name: 'gpu-3' } },
+      { about: { kind: 'job', job } },
+      { about: { kind: 'pod', namespace: 'train', name: 'llm-0', uid: 'u' } },
+    ],
+  },
+  recordIncident: { incident },
+  findRecoveries: { job },
+  lookAtRecovery: { incident },
+  tellWaiting: { workflowIds: ['node/gpu-3', incident] },
+};
+
+type Path = readonly string[];
+const isText = (value: unknown): value is string => typeof value === 'string';
+
+/** Every text in it that names something, by where it stands. */
+function texts(value: unknown, at: Path = []): { readonly at: Path; readonly text: string }[] {
+  if (isText(value)) return [{ at, text: value }];
+  return typeof value === 'object' && value !== null ? Object.entries(value).flatMap(([key, each]) => texts(each, [...at, key])) : [];
+}
+
+/** The same with another value there. */
+function changed(value: unknown, [key, ...rest]: Path, to: unknown): unknown {
+  if (key === undefined) return to;
+  if (Array.isArray(value)) return value.map((each, index) => (String(index) === key ? changed(each, rest, to) : each));
+  return { ...(value as object), [key]: changed((value as Readonly<Record<string, unknown>>)[key], rest, to) };
+}
+
+const names = new Set(['name', 'namespace', 'node']);
+const listsOfNames = new Set(['nodes']);
+const uids = new Set(['uid', 'nodeUid']);
+const listsOfUids = new Set(['old', 'staying']);
+const ids = new Set(['incident']);
+const listsOfIds = new Set(['workflowIds']);
+
+const last = ({ at }: { readonly at: Path }, of: ReadonlySet<string>, lists: ReadonlySet<string>): boolean =>
+  of.has(at.at(-1) ?? '') || lists.has(at.at(-2) ?? '');
+
+describe.each(Object.entries(honest))('%s', (activity, given) => {
+  const found = texts(given);
+  const where = (of: ReadonlySet<string>, lists: ReadonlySet<string>) => found.filter((each) => last(each, of, lists)).map(({ at }) => at);
+
+  it('takes what a workflow asks of it', () => {
+    expect(whyNotGiven(activity, given)).toBeUndefined();
+  });
+
+  it.each(forgedNames)('takes no name that is %s', (_, text) => {
+    for (const at of where(names, listsOfNames)) expect([at, whyNotGiven(activity, changed(given, at, text))]).toEqual([at, expect.any(String)]);
+  });
+
+  it.each(forgedUids)('takes no UID that is %s', (_, text) => {
+    for (const at of where(uids, listsOfUids)) expect([at, whyNotGiven(activity, changed(given, at, text))]).toEqual([at, expect.any(String)]);
+  });
+
+  it.each(['..', '../x', 'a/../b', 'recovery/./x', "a'b", 'a\nb', '', 'x'.repeat(501)])('takes no id that is %j', (text) => {
+    for (const at of where(ids, listsOfIds)) expect([at, whyNotGiven(activity, changed(given, at, text))]).toEqual([at, expect.any(String)]);
+  });
+
+  it('takes nothing that is no request', () => {
+    for (const other of [undefined, null, 'text', 7, []]) expect(whyNotGiven(activity, other)).toEqual(expect.stringContaining(activity));
+  });
+});
+
+it('every activity but a decision is looked at here', () => {
+  expect(Object.keys(honest).toSorted()).toEqual(
+    Object.keys(activityArguments)
+      .filter((activity) => !activity.startsWith('decide'))
+      .toSorted(),
+  );
+});
+
+it.each(['1/../../x', -1, 1.5, Number.NaN, Infinity, '1', null])('an attempt is a number, and never %j', (attempt) => {
+  for (const activity of ['stopAttempt', 'askProcesses', 'captureEvidence'] as const)
+    expect(whyNotGiven(activity, { ...honest[activity], attempt })).toMatch(/attempt/);
+});
+
+it('an activity is not run with what leads elsewhere', async () => {
+  const ran: unknown[] = [];
+  const observeNode = async (request: unknown) => void ran.push(request);
+  const guarded = withCheckedArguments({ observeNode } as unknown as Activities);
+  await expect(guarded.observeNode({ node: '../pods' })).rejects.toMatchObject({ code: 'name.invalid' });
+  expect(ran).toEqual([]);
+  await guarded.observeNode({ node: 'gpu-3' });
+  expect(ran).toEqual([{ node: 'gpu-3' }]);
+});

@@ -1,0 +1,37 @@
+/** Texts that an owner reference may hold, for the API server looks only that they are not empty, and that are no names. */
+export const forgedNames: readonly (readonly [what: string, text: string])[] = [
+  ['a way up', '../../victim/jobs/llm'],
+  ['a way up after the own place', './../../victim/jobs/llm'],
+  ['the place itself', '.'],
+  ['the place above', '..'],
+  ['an encoded way up', '%2e%2e'],
+  ['an encoded slash', 'a%2fb'],
+  ['a slash', 'a/b'],
+  ['a backslash', 'a\\b'],
+  ['a question mark', 'a?b'],
+  ['a fragment', 'a#b'],
+  ['a quote', "a' OR ExecutionStatus = 'Running' OR WorkflowId = '"],
+  ['a percent sign of a pattern', 'a%'],
+  ['a comma of a selector', 'a,kcover.io/preflight=true'],
+  ['a line break', 'a\nb'],
+  ['a NUL', 'a\0b'],
+  ['an escape code', '\u001b[31ma'],
+  ['a text-direction mark', 'a\u202Eb'],
+  ['a space', 'a b'],
+  ['upper case', 'LLM'],
+  ['a letter that is none of ours', 'ä'],
+  ['a hyphen at the end', 'a-'],
+  ['two dots in a row', 'a..b'],
+  ['too many characters', 'a'.repeat(254)],
+  ['nothing', ''],
+];
+
+export const forgedUids: readonly (readonly [what: string, text: string])[] = [
+  ['a way up', '../u'],
+  ['a slash', 'u/2026'],
+  ['a quote', "u' OR WorkflowId != '"],
+  ['a comma of a selector', 'u,app=x'],
+  ['a line break', 'u\nv'],
+  ['too many characters', 'u'.repeat(65)],
+  ['nothing', ''],
+];
