@@ -46,7 +46,7 @@ async function createPod(api: World['api'], job: RunningJob, rank: number, node:
       restartPolicy: 'Never',
       tolerations: [{ operator: 'Exists' }],
       initContainers: [{ name: preflightContainer, image: 'kcover:testbed' }],
-      containers: [{ name: 'trainer', image: 'kcover:testbed' }],
+      containers: [{ name: 'trainer', image: 'kcover:testbed', resources: { limits: { 'nvidia.com/gpu': '8' } } }],
     },
   };
   await api.core.createNamespacedPod({ namespace: job.namespace, body });

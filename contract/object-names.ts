@@ -10,7 +10,7 @@ const subdomain = new RegExp(`^${label}(\\.${label})*$`);
 const uidPattern = /^[\w-]{1,64}$/;
 
 /** A DNS-1123 subdomain, as names of jobs, pods, nodes and namespaces are. */
-export const isObjectName = (text: unknown): text is string => typeof text === 'string' && text.length <= 253 && subdomain.test(text);
+export const isObjectName = (text: string): boolean => text.length <= 253 && subdomain.test(text);
 
 export const isObjectUid = (text: unknown): text is string => typeof text === 'string' && uidPattern.test(text);
 

@@ -22,8 +22,8 @@ export interface PreflightFiles {
   readonly files: readonly PreflightFile[];
 }
 
-/** Why a file counts for nothing. `other-node`, `other-rank`: it claims to be what its place says it is not. `stale`: not written while its pod tested. */
-export const preflightRefusals = ['too-large', 'other-node', 'other-rank', 'no-pod', 'stale'] as const;
+/** Why a file counts for nothing. `namespace`: settings listen to others only. `other-node`, `other-rank`: it claims to be what its place says it is not. `stale`: not written while its pod tested. */
+export const preflightRefusals = ['too-large', 'namespace', 'other-node', 'other-rank', 'no-pod', 'stale'] as const;
 export type PreflightRefusal = (typeof preflightRefusals)[number];
 
 /**

@@ -111,10 +111,18 @@ export interface TestingPod {
   readonly createdAt: string;
 }
 
+/** How much of a node the pods of one workload hold that tested there at the same time: a pod that holds no part of it can say anything of it. */
+export interface NodeShare {
+  /** Accelerators that they ask for, of those that the node has. */
+  readonly asked: number;
+  readonly of: number;
+}
+
 /** A report with the pod that made it. */
 export interface CollectedReport {
   readonly report: PreflightReport;
   readonly pod: TestingPod;
+  readonly share: NodeShare;
   /** RFC 3339, ms, the node's clock: when the file was written. */
   readonly writtenAt: string;
 }

@@ -5,6 +5,7 @@ import { formatDuration } from './duration.ts';
 import { actions } from './faults.ts';
 import { agentAudience } from './reports.ts';
 import { defaultTaskQueue, quarantineTaintKey } from './ids.ts';
+import { isObjectName } from './object-names.ts';
 import { preflightLimits, preflightRules } from './preflight.ts';
 import { roundsAudience } from './preflight-rounds.ts';
 import { recoverySettings } from './recovery.schema.ts';
@@ -172,6 +173,10 @@ export const controllerSettings = z.strictObject({
       rounds: z.enum(['adaptive', 'fixed']).default('adaptive').describe('adaptive: only as many rounds as are needed to tell every node'),
       most: z.int().min(1).max(preflightLimits.rounds).default(6).describe('Rounds of a run'),
       within: duration('5m').describe('How long a round waits for a rank before it goes on without it'),
+      namespaces: z
+        .array(z.string().refine(isObjectName, { error: 'must be the name of a namespace' }))
+        .optional()
+        .describe('Only pods of these namespaces may say that a node is slow or broken; without it those of every namespace, and with an empty list none'),
     })
     .prefault({})
     .describe('Rounds that the controller plans for preflight containers that ask for them'),

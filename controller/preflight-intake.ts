@@ -25,7 +25,7 @@ import type { PreflightsWatch } from './watchers/preflights.ts';
 /** What only a leader has. */
 export interface Collector {
   readonly delivery: Delivery;
-  readonly preflights: Pick<PreflightsWatch, 'pods' | 'sees' | 'fresh' | 'isAnnounced' | 'told'>;
+  readonly preflights: Pick<PreflightsWatch, 'pods' | 'listensTo' | 'sees' | 'fresh' | 'share' | 'isAnnounced' | 'told'>;
 }
 
 export interface PreflightIntakeOptions {
@@ -69,7 +69,8 @@ export function takePreflightFiles(server: FastifyInstance, options: PreflightIn
 
 async function answerFile(file: PreflightFile, { node, sentAt }: Pick<PreflightFiles, 'node' | 'sentAt'>, desk: Desk): Promise<PreflightFileAnswer> {
   const { preflights } = desk;
-  const facts = { pods: preflights.pods.at({ ...file, node }), sees: preflights.sees(file), fresh: preflights.fresh(), sentAt };
+  if (!preflights.listensTo(file.namespace)) return refuse({ refused: elsewhere(file, node) }, file, desk);
+  const facts = { pods: preflights.pods.at({ ...file, node }), sees: preflights.sees(file), fresh: preflights.fresh(), share: preflights.share, sentAt };
   const decision = decideFile(file, node, facts);
   switch (decision.answer) {
     case 'wait':
@@ -80,6 +81,14 @@ async function answerFile(file: PreflightFile, { node, sentAt }: Pick<PreflightF
       return refuse(decision, file, desk);
   }
 }
+
+const elsewhere = ({ namespace, rank, writtenAt }: PreflightFile, node: string): RefusedReport => ({
+  rank,
+  node,
+  what: 'namespace',
+  because: `preflight.namespaces of the controller does not name ${namespace}`,
+  at: writtenAt,
+});
 
 async function takeReport({ pod, report }: Extract<FileDecision, { answer: 'taken' }>, file: PreflightFile, desk: Desk): Promise<PreflightFileAnswer> {
   if (!desk.preflights.isAnnounced(pod)) return { answer: 'wait', because: 'its set of pods was not announced yet' };

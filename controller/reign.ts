@@ -103,7 +103,13 @@ export function beginReign(options: ReignOptions): Reign {
     heard: (node, from = since) => (heardAt(node) ?? -Infinity) >= from,
     silence: (node) => whySilent(node, hearing(), performance.now()),
   });
-  const preflights = watchPreflights({ ...watching, job: (ref) => jobs.get(ref), workflows });
+  const preflights = watchPreflights({
+    ...watching,
+    job: (ref) => jobs.get(ref),
+    acceleratorsOf: nodes.acceleratorsOf,
+    namespaces: settings.namespaces,
+    workflows,
+  });
   const rounds = beginRounds({ settings, podOf: (uid) => testingPod(preflights.pods.get(uid)), signal, log });
   let sees = false;
   Promise.all([jobs.synced, pods.synced]).then(

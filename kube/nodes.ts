@@ -6,9 +6,11 @@ import { KcoverError } from '../contract/errors.ts';
 import type { KernelPosition } from '../contract/faults.ts';
 import { annotations } from '../contract/ids.ts';
 import type { NodeView } from '../contract/nodes.ts';
+import type { Amounts } from '../contract/placement.ts';
 import type { Kube } from './connection.ts';
 import { isConflict, isNotFound } from './errors.ts';
 import type { QuarantineTaint } from './job-kinds/index.ts';
+import { amountsOf } from './pod-requests.ts';
 import { objectPath } from './request-url.ts';
 import { listObjects, patchObject, readObject } from './requests.ts';
 import { timeOrEpoch } from './time.ts';
@@ -99,6 +101,12 @@ function patchOf(edit: NodeEdit, uid: string, resourceVersion: string | undefine
 
 /** `nvidia.com/gpu`, `metax-tech.com/gpu`, `huawei.com/Ascend910`, ... */
 export const isAccelerator = (resource: string): boolean => /^[^/]+\/(.*(gpu|npu)|ascend.*)$/i.test(resource);
+
+/** Those of them that are accelerators. */
+export const acceleratorsIn = (amounts: Amounts): Amounts => Object.fromEntries(Object.entries(amounts).filter(([name]) => isAccelerator(name)));
+
+/** All that the node has: a broken one leaves `allocatable` first, and the node is no smaller for that. */
+export const acceleratorsOf = ({ status }: V1Node): Amounts => acceleratorsIn(amountsOf(status?.capacity));
 
 /** Whether the node has, or had, an accelerator: a broken one leaves `allocatable` first. */
 export const hasAccelerators = (node: V1Node): boolean =>

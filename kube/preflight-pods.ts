@@ -3,8 +3,11 @@
 import type { V1ContainerState, V1ContainerStateTerminated, V1Pod } from '@kubernetes/client-node';
 import { labels } from '../contract/ids.ts';
 import { preflightContainer, preflightLimits, type Workload } from '../contract/preflight.ts';
+import type { Amounts } from '../contract/placement.ts';
 import type { Kube } from './connection.ts';
+import { acceleratorsIn } from './nodes.ts';
 import { memberOf, rankOf } from './pod-ranks.ts';
+import { requestsOf } from './pod-requests.ts';
 import { podsPath } from './pods.ts';
 import { listObjects } from './requests.ts';
 import { timeOf, timeOrEpoch } from './time.ts';
@@ -33,6 +36,10 @@ export interface PreflightPod {
   readonly ended?: number;
   /** Whether somebody has asked it to go. */
   readonly leaving: boolean;
+  /** Accelerators that it asks its node for, by resource. */
+  readonly accelerators: Amounts;
+  /** Whether it ended for good: its node has them back. */
+  readonly over: boolean;
 }
 
 /** Selects them; which of them have a test at all is seen in their spec. */
@@ -43,13 +50,14 @@ export const isPreflightPod = ({ metadata, spec }: V1Pod): boolean =>
   metadata?.labels?.[labels.preflight] === 'true' && (spec?.initContainers ?? []).some(({ name }) => name === preflightContainer);
 
 /**
- * The pod as the collection of reports sees it. `led`: whether its job has a master, as `isMaster` says of a role; undefined while that is not
- * known. Undefined for other pods, for those that have no rank, and where the rank depends on what is not known.
+ * The pod as the collection of reports sees it. `led`: whether its job has a master, as `isMaster` says of a role; undefined while the job is
+ * not known. Undefined for other pods, for those that have no rank, and while the job that they claim is not known: anybody may claim one.
  */
 export function preflightPodOf(pod: V1Pod, led: boolean | undefined): PreflightPod | undefined {
   const member = isPreflightPod(pod) ? memberOf(pod) : undefined;
   // A kind of job that is not known has no master: those that have one are all known.
-  const rank = member && rankOf(member.place, member.workload.job ? led : false);
+  if (member?.workload.job && led === undefined) return undefined;
+  const rank = member && rankOf(member.place, led ?? false);
   if (!member || rank === undefined || rank >= preflightLimits.size) return undefined;
   const { metadata, spec } = pod;
   const status = pod.status?.initContainerStatuses?.find(({ name }) => name === preflightContainer);
@@ -66,6 +74,8 @@ export function preflightPodOf(pod: V1Pod, led: boolean | undefined): PreflightP
     testing: status?.state?.running !== undefined,
     ...(ended !== undefined && { ended }),
     leaving: metadata?.deletionTimestamp !== undefined,
+    accelerators: acceleratorsIn(requestsOf(spec)),
+    over: pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed',
   };
 }
 

@@ -5,6 +5,7 @@ import { preflightWorkflowId } from '../contract/ids.ts';
 import type { CollectionDecision, JudgementRequest, NodeJudgement, PreflightDecision, PreflightRule, Workload } from '../contract/preflight.ts';
 import type { WorkerSettings } from '../contract/settings.schema.ts';
 import type { Undated } from './decision.ts';
+import { withoutStrangers } from './preflight-share.ts';
 import { judgeStatistical } from './preflight-statistical.ts';
 import { judgeStrict } from './preflight-strict.ts';
 
@@ -30,18 +31,19 @@ export function decidePreflight(request: JudgementRequest, settings: Pick<Worker
   const judge = preflight.rule === 'strict' ? judgeStrict : judgeStatistical;
   const judgement = judge(reports, { size: request.size, threshold: preflight.threshold });
   // A rule may blame an address that nobody reported for: there is no node to tell.
-  const known = judgement.nodes.filter(({ rank }) => rank >= 0);
+  const reported = judgement.nodes.filter(({ rank }) => rank >= 0);
+  const known = withoutStrangers(reported, request.reports);
   const of = (verdict: NodeJudgement['verdict']) => known.filter((node) => node.verdict === verdict);
   const isNew = ({ node }: NodeJudgement) => !request.told.includes(node);
   const [failed, slow] = [of('failed'), showsSlow(request, preflight.rule) ? of('slow') : []];
   const untold = onceEach([...failed, ...slow].filter(isNew));
   const shown = request.evidence === 'part' ? failed.filter(isNew) : failed;
-  const reported = new Set(reports.map(({ rank }) => rank));
-  const missing = Array.from({ length: request.size }, (_, rank) => rank).filter((rank) => !reported.has(rank));
+  const heard = new Set(reports.map(({ rank }) => rank));
+  const missing = Array.from({ length: request.size }, (_, rank) => rank).filter((rank) => !heard.has(rank));
   const why = whyNothing(failed, slow, settings);
   return {
     rule: judgement.rule,
-    because: `${because(request, judgement.because, shown, slow)}${why === undefined ? '' : `; nothing follows: ${why}`}`,
+    because: `${because(request, judgement.because, shown, slow)}${acquitted(reported, known)}${why === undefined ? '' : `; nothing follows: ${why}`}`,
     failed: shown.slice(0, listed),
     slow: slow.slice(0, listed),
     undetermined: of('undetermined').slice(0, listed),
@@ -91,6 +93,13 @@ const named = (word: string, nodes: readonly NodeJudgement[]): string | undefine
  * pods claim may be that of somebody else's job: no UID holds a slash.
  */
 const concerned = ({ job, uid }: Workload): string => job?.uid ?? `workload/${uid}`.slice(0, 64);
+
+/** What the rule says of those that nobody could convict. */
+function acquitted(before: readonly NodeJudgement[], after: readonly NodeJudgement[]): string {
+  const changed = after.filter((node, index) => node !== before[index]);
+  const [first] = changed;
+  return first === undefined ? '' : `; ${changed.length === 1 ? first.node : `${first.node} and ${changed.length - 1} more`}: ${first.because}`;
+}
 
 /** The id is the run's: told again it is the same fault, and another run's is another. */
 function faultOf(judged: NodeJudgement, { workload, run, reports }: JudgementRequest): Fault {

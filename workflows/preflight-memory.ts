@@ -1,4 +1,4 @@
-import { type CollectedReport, type PreflightDecision, preflightLimits, type TestingPod } from '../contract/preflight.ts';
+import { type CollectedReport, type NodeShare, type PreflightDecision, preflightLimits, type TestingPod } from '../contract/preflight.ts';
 import type { RefusedReport } from '../contract/preflight-files.ts';
 import type { CarriedPreflight, PreflightRun } from '../contract/preflight-runs.ts';
 import { iso } from './attributes.ts';
@@ -18,6 +18,8 @@ export interface OpenRun {
   readonly reports: Map<number, CollectedReport>;
   /** The pod that was first heard of. */
   readonly pod: TestingPod;
+  /** Ranks whose report was there when a part was judged: without another report it would be judged so again. */
+  readonly looked: Set<number>;
   /** Nodes that were told already, or given up. */
   readonly told: Set<string>;
   /** Those that were given up, each with why. */
@@ -84,9 +86,14 @@ export class PreflightMemory {
 
   isComplete = (): boolean => this.open !== undefined && this.open.size > 0 && this.open.reports.size >= this.open.size;
 
-  /** Whether a report says that its own node is broken and nobody was told yet. */
-  cannotWait = (): boolean =>
-    this.open !== undefined && [...this.open.reports.values()].some(({ report }) => (report.failed?.length ?? 0) > 0 && !this.open?.told.has(report.node));
+  /** Whether a report says that its own node is broken, nobody was told yet, and one of that node has come since a part was judged. */
+  cannotWait(): boolean {
+    const { open } = this;
+    if (open === undefined) return false;
+    const reports = [...open.reports.values()].map(({ report }) => report);
+    const broken = new Set(reports.filter(({ failed = [], node }) => failed.length > 0 && !open.told.has(node)).map(({ node }) => node));
+    return reports.some(({ rank, node }) => broken.has(node) && !open.looked.has(rank));
+  }
 
   /** The open run is over. Reports of the set that tests now go on to the next run. */
   close(outcome: PreflightRun['outcome'], at: number, because: string, decision?: PreflightDecision): PreflightRun | undefined {
@@ -162,6 +169,7 @@ export class PreflightMemory {
       return undefined;
     }
     this.open.reports.set(report.rank, arrived);
+    this.open.looked.delete(report.rank);
     // Only ranks that are new count as activity: one that crashes for ever must not keep a run open.
     if (!known) this.open.lastAt = at;
     return undefined;
@@ -187,7 +195,7 @@ export class PreflightMemory {
 
   private newRun(size: number, pod: TestingPod, at: number): OpenRun {
     this.run += 1;
-    return { run: this.run, size, pod, startedAt: at, lastAt: at, reports: new Map(), told: new Set(), untold: new Map() };
+    return { run: this.run, size, pod, startedAt: at, lastAt: at, reports: new Map(), looked: new Set(), told: new Set(), untold: new Map() };
   }
 
   private refuse(...refused: readonly RefusedReport[]): void {
@@ -227,6 +235,7 @@ const isCollected = (value: unknown): value is CollectedReport => {
   if (!isObject(value) || !isPod(value['pod']) || !isObject(value['report']) || !isTime(value['writtenAt'])) return false;
   const { size, rank, node, address, tests } = value['report'];
   return (
+    isShare(value['share']) &&
     isCount(size, preflightLimits.size + 1) &&
     isCount(rank, size) &&
     textOf(node) !== undefined &&
@@ -236,6 +245,9 @@ const isCollected = (value: unknown): value is CollectedReport => {
     tests.every((test) => isObject(test) && isCount(test['round'], preflightLimits.rounds) && ['ok', 'fail', 'skip'].includes(String(test['status'])))
   );
 };
+
+const isShare = (value: unknown): value is NodeShare => isObject(value) && isAmount(value['asked']) && isAmount(value['of']);
+const isAmount = (value: unknown): value is number => typeof value === 'number' && value >= 0;
 
 const isRefused = (value: unknown): value is RefusedReport =>
   isObject(value) &&

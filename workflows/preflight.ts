@@ -158,10 +158,10 @@ export async function preflight({ workload, carried }: PreflightInput): Promise<
       for (const { node } of decision.faults) if (node !== undefined) open.told.add(node);
       if (decision.left === 0) break;
     }
-    // Whoever is not to be told has been heard.
-    for (const { report } of reports) if (report.failed) open.told.add(report.node);
     const key = `${workflowInfo().workflowId}#${open.run}`;
     if (how === 'part') {
+      for (const { report } of reports) open.looked.add(report.rank);
+      if (first.failed.length === 0) return;
       const message = `${first.because}${unheard(open)}`;
       await announce({ about: about(open), type: 'Warning', reason: eventReasons.preflightFailed, message, key: `${key}/${open.told.size}` });
       return;

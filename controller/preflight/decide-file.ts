@@ -1,6 +1,6 @@
 /** Whether a report file counts: what its place says and when it was written must fit a pod. Pure. */
 
-import type { CollectedReport } from '../../contract/preflight.ts';
+import type { CollectedReport, NodeShare } from '../../contract/preflight.ts';
 import type { PreflightFile, RefusedReport } from '../../contract/preflight-files.ts';
 import type { PreflightPod, TestTime } from '../../kube/preflight-pods.ts';
 
@@ -17,6 +17,8 @@ export interface FileFacts {
   readonly sees: boolean;
   /** Whether pods may have gone a short while ago that we never saw. */
   readonly fresh: boolean;
+  /** How much of the node this pod and others of its workload hold; undefined while the node is not seen. */
+  readonly share: (pod: PreflightPod) => NodeShare | undefined;
   /** When the file was sent, RFC 3339, the node's clock: only that can be compared with when it was written. */
   readonly sentAt: string;
 }
@@ -27,7 +29,7 @@ const slackMs = 1000;
 const youngMs = 3 * 60_000;
 
 /** `node`: the reporter's own. */
-export function decideFile(file: PreflightFile, node: string, { pods, sees, fresh, sentAt }: FileFacts): FileDecision {
+export function decideFile(file: PreflightFile, node: string, { pods, sees, fresh, share, sentAt }: FileFacts): FileDecision {
   const [newest] = pods;
   const refuse = (what: RefusedReport['what'], because: string, pod = newest): FileDecision => {
     const refused = { rank: file.rank, node, what, because, at: new Date(file.writtenAt).toISOString() };
@@ -45,7 +47,7 @@ export function decideFile(file: PreflightFile, node: string, { pods, sees, fres
   for (const pod of pods) {
     const when = whenWritten(file.writtenAt, pod);
     if (when === 'testing') return { answer: 'wait', because: 'its pod is still testing' };
-    if (when === 'tested') return 'report' in file ? take(file, pod) : refuse(file.problem.field, file.problem.because, pod);
+    if (when === 'tested') return 'report' in file ? take(file, pod, share(pod)) : refuse(file.problem.field, file.problem.because, pod);
   }
   if (!sees || (young && mayHaveTestedUnseen(file.writtenAt, newest))) return { answer: 'wait', because: 'the test of its pod is not seen yet' };
   return refuse('stale', `it was not written while ${newest.name} tested`);
@@ -58,11 +60,11 @@ function forgery({ rank, report }: Extract<PreflightFile, { report: unknown }>, 
   return undefined;
 }
 
-const take = ({ report, writtenAt }: Extract<PreflightFile, { report: unknown }>, pod: PreflightPod): FileDecision => ({
-  answer: 'taken',
-  pod,
-  report: { report, pod: { name: pod.name, uid: pod.uid, createdAt: pod.createdAt }, writtenAt: new Date(writtenAt).toISOString() },
-});
+function take({ report, writtenAt }: Extract<PreflightFile, { report: unknown }>, pod: PreflightPod, share: NodeShare | undefined): FileDecision {
+  if (share === undefined) return { answer: 'wait', because: 'its node is not seen yet' };
+  const { name, uid, createdAt } = pod;
+  return { answer: 'taken', pod, report: { report, pod: { name, uid, createdAt }, share, writtenAt: new Date(writtenAt).toISOString() } };
+}
 
 /** A test without an end either runs still, or its pod went before it was seen to end. */
 function whenWritten(writtenAt: string, { tests, testing }: PreflightPod): 'testing' | 'tested' | 'neither' {

@@ -1,9 +1,10 @@
 /** Watches Node objects: whoever looks after a node hears when it goes, changes or loses our taint; a machine that returns is quarantined again. */
 
 import type { Fault } from '../../contract/faults.ts';
+import type { Amounts } from '../../contract/placement.ts';
 import type { ControllerSettings } from '../../contract/settings.schema.ts';
 import type { QuarantineTaint } from '../../kube/job-kinds/index.ts';
-import { nodeView, readinessOf, readNode } from '../../kube/nodes.ts';
+import { acceleratorsOf, nodeView, readinessOf, readNode } from '../../kube/nodes.ts';
 import { faultsOfReturned, foldNode, missedOf, type NodeMemory, type NodeSeen, seenOf } from '../../policy/node-watch.ts';
 import { faultLetter, nodeLetter } from '../letters.ts';
 import type { Workflows } from '../temporal.ts';
@@ -24,6 +25,8 @@ export interface NodesOptions extends Watching {
 export interface NodesWatch {
   /** Somebody looks after this node from now on. */
   follow(node: string): void;
+  /** What a node has; undefined while it is not seen. */
+  acceleratorsOf(node: string): Amounts | undefined;
   /** Names of the nodes with accelerators. */
   accelerated(): readonly string[];
   /** Resolves when the workflows of nodes were told what nobody watched, and returned machines were looked at. */
@@ -33,6 +36,7 @@ export interface NodesWatch {
 export function watchNodes(options: NodesOptions): NodesWatch {
   const { taint, workflows, log, signal, lookAgainMs = [500, 2000, 10_000, 60_000] } = options;
   const memories = new Map<string, NodeMemory>();
+  const accelerators = new Map<string, Amounts>();
   /** UIDs of which it is known whether they are a machine that returned. */
   const looked = new Set<string>();
   let listed = false;
@@ -50,6 +54,8 @@ export function watchNodes(options: NodesOptions): NodesWatch {
     onEvent({ type, object }) {
       const view = nodeView(object, taint);
       const seen = type === 'deleted' ? undefined : seenOf(view);
+      if (seen) accelerators.set(view.name, acceleratorsOf(object));
+      else accelerators.delete(view.name);
       fold(view.name, seen);
       if (seen) outages.see(object);
       else outages.forget(view.name);
@@ -121,5 +127,5 @@ export function watchNodes(options: NodesOptions): NodesWatch {
   }
 
   const settled = settle().catch((error: unknown) => log.error({ err: error }, 'defect: the nodes could not be looked at'));
-  return { follow: followNode, accelerated: outages.accelerated, settled };
+  return { follow: followNode, acceleratorsOf: (node) => accelerators.get(node), accelerated: outages.accelerated, settled };
 }

@@ -1,13 +1,15 @@
 /** Watches the pods that test their node: who wrote a report is looked up here. Workflows hear that a set of them tests, and that none is left. */
 
 import type { JobRef } from '../../contract/jobs.ts';
-import type { Workload } from '../../contract/preflight.ts';
+import type { Amounts } from '../../contract/placement.ts';
+import type { NodeShare, Workload } from '../../contract/preflight.ts';
 import { preflightWorkflowId } from '../../contract/ids.ts';
 import { openAnnouncements } from '../preflight/announcements.ts';
 import { openMembers } from '../members.ts';
 import { isSameJob } from '../../kube/job-kinds/index.ts';
 import { isMaster } from '../../kube/pod-ranks.ts';
 import { type PreflightPod, preflightPodOf, preflightSelector, workloadOf } from '../../kube/preflight-pods.ts';
+import { nodeShare } from '../preflight/node-share.ts';
 import { type FilePlace, openPodTable, type PreflightPods } from '../preflight/pod-table.ts';
 import { podsGoneLetter, testingLetter } from '../letters.ts';
 import type { Workflows } from '../temporal.ts';
@@ -26,16 +28,25 @@ type Change = keyof typeof settleMs;
 const freshMs = 5 * 60_000;
 
 export interface PreflightsOptions extends Watching {
+  /** The job by all that an owner reference says of it, or the one that made it; undefined where there is none that is so. */
   readonly job: (job: JobRef) => KnownJob | undefined;
+  /** What a node has; undefined while it is not seen. */
+  readonly acceleratorsOf: (node: string) => Amounts | undefined;
   readonly workflows: Pick<Workflows, 'runningPreflights'>;
+  /** All of them where it is missing. */
+  readonly namespaces?: readonly string[] | undefined;
 }
 
 export interface PreflightsWatch {
   readonly pods: PreflightPods;
   /** Whether all pods of the workload can be looked up: not before the first list, in an outage of the watch, and before its job is known. */
   sees(place: Pick<FilePlace, 'namespace' | 'workload'>): boolean;
+  /** Whether settings let pods of this namespace test nodes. */
+  listensTo(namespace: string): boolean;
   /** Whether pods may have gone a short while ago that we never saw: we do not lead for long. */
   fresh(): boolean;
+  /** How much of its node the pod and others of its workload hold that test there too; undefined while the node is not seen. */
+  share(pod: PreflightPod): NodeShare | undefined;
   /** Whether the workflow knows of the set that the pod belongs to. One that goes belongs to an earlier one: nothing is waited for. */
   isAnnounced(pod: PreflightPod): boolean;
   /** The job is known: pods whose rank depended on it may have one now. */
@@ -59,7 +70,7 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
   const members = openMembers();
   /** By workflow: whether the job has a master, for as long as it has pods: they may outlive it. */
   const led = new Map<string, boolean>();
-  /** By workflow: pods whose rank depends on a job that is not known yet. */
+  /** By workflow: pods that claim a job which is not known, or not yet. Nothing that they say counts. */
   const unranked = new Map<string, Unranked>();
   /** By change and workflow. */
   const settling = new Map<string, NodeJS.Timeout>();
@@ -73,7 +84,7 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
     onSight: (state) => void (sees = state),
     onEvent({ type, object }) {
       const workload = workloadOf(object);
-      if (!workload) return;
+      if (!workload || !listensTo(workload.namespace)) return;
       const uid = object.metadata?.uid ?? '';
       members.put(preflightWorkflowId(workload), uid);
       see(object, workload);
@@ -85,6 +96,8 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
       settle(workload, 'gone');
     },
   });
+
+  const listensTo = (namespace: string): boolean => options.namespaces?.includes(namespace) ?? true;
 
   function see(object: Pod, workload: Workload): void {
     const pod = preflightPodOf(object, masterOf(workload));
@@ -129,6 +142,20 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
   }
 
   const living = (id: string): readonly PreflightPod[] => [...members.of(id)].flatMap((uid) => table.get(uid) ?? []).filter(({ leaving }) => !leaving);
+
+  function share(pod: PreflightPod): NodeShare | undefined {
+    const has = options.acceleratorsOf(pod.node ?? '');
+    const beside = living(preflightWorkflowId(pod.workload)).filter((other) => other.uid !== pod.uid && other.node === pod.node);
+    // One that has not begun may be there by its own word alone, and is not let in; one that has ended holds nothing any more.
+    const holding = beside.filter((other) => hasTested(other) && !other.over);
+    return (
+      has &&
+      nodeShare(
+        has,
+        [pod, ...holding].map(({ accelerators }) => accelerators),
+      )
+    );
+  }
 
   function goes(uid: string, workload: Workload): void {
     const id = preflightWorkflowId(workload);
@@ -198,7 +225,9 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
     fresh: () => performance.now() - since < freshMs,
     isAnnounced: (pod) => pod.leaving || announcements.isTold(preflightWorkflowId(pod.workload), pod.uid),
     sees: ({ namespace, workload: name }) => sees && ![...unranked.values()].some(({ workload }) => workload.namespace === namespace && workload.name === name),
+    listensTo,
     lookAgain,
+    share,
     told(pod) {
       if (pod.leaving) settle(pod.workload, 'gone');
     },

@@ -32,8 +32,11 @@ const pod = (name: string, tests: readonly [from: string, until?: string][], mor
   tests: tests.map(([from, until]) => ({ from: `${day}${from}`, ...(until !== undefined && { until: `${day}${until}` }) })),
   testing: tests.some(([, until]) => until === undefined),
   leaving: false,
+  accelerators: { 'nvidia.com/gpu': 8 },
+  over: false,
   ...more,
 });
+const share = () => ({ asked: 8, of: 8 });
 const tested = pod('old', [['07:00:00Z', '07:02:00Z']]);
 const testing = pod('new', [['07:03:00Z']]);
 const twice = pod('twice', [['07:00:00Z', '07:02:00Z'], ['07:03:00Z']]);
@@ -71,23 +74,24 @@ describe('a preflight file', () => {
     ['does not wait until the time comes at which it says that it was written', file('17:00:00Z'), { pods: [] }, 'refused no-pod'],
     ['counts for nothing without a pod', file('07:01:00Z'), { pods: [] }, 'refused no-pod'],
     ['is not stale while pods are not seen', file('06:00:00Z'), { pods: [tested], sees: false }, 'wait: the test of its pod is not seen yet'],
+    ['waits while what its node has is not seen', file('07:01:00Z'), { pods: [tested], share: () => undefined }, 'wait: its node is not seen yet'],
     ['of another node is refused', file('07:01:00Z', { node: 'gpu-2' }), { pods: [tested] }, 'refused other-node, told'],
     ['of another node is refused without a pod too', file('07:01:00Z', { node: 'gpu-2' }), { pods: [], sees: false }, 'refused other-node'],
     ['of another rank is refused', file('07:01:00Z', { rank: 2 }), { pods: [tested] }, 'refused other-rank, told'],
     ['that cannot be used is refused', unusable('07:01:00Z'), { pods: [tested] }, 'refused workload_size, told'],
     ['that cannot be used may not be whole while its pod tests', unusable('07:04:00Z'), { pods: [testing] }, 'wait: its pod is still testing'],
     ['that cannot be used and has no pod counts for nothing', unusable('07:01:00Z'), { pods: [] }, 'refused no-pod'],
-  ])('%s', (_sentence, given, { pods = [], sees = true, fresh = false, sentAt = '08:00:00Z' }, expected) => {
-    const decision = decideFile(given, 'gpu-1', { pods, sees, fresh, sentAt: `${day}${sentAt}` });
+  ])('%s', (_sentence, given, { pods = [], sees = true, fresh = false, share: holds = share, sentAt = '08:00:00Z' }, expected) => {
+    const decision = decideFile(given, 'gpu-1', { pods, sees, fresh, share: holds, sentAt: `${day}${sentAt}` });
     if (decision.answer === 'taken') expect(`taken ${decision.pod.name}`).toBe(expected);
     else if (decision.answer === 'wait') expect(`wait: ${decision.because}`).toBe(expected);
     else expect(`refused ${decision.refused.what}${decision.pod ? ', told' : ''}`).toBe(expected);
   });
 
   it('travels with the pod that made it and the time of the node', () => {
-    const facts = { pods: [tested], sees: true, fresh: false, sentAt: `${day}08:00:00Z` };
+    const facts = { pods: [tested], sees: true, fresh: false, share, sentAt: `${day}08:00:00Z` };
     expect(decideFile(file('08:01:00+01:00'), 'gpu-1', facts)).toMatchObject({
-      report: { report: report(), pod: { name: 'old', uid: 'uid-old', createdAt: `${day}06:59:00Z` }, writtenAt: `${day}07:01:00.000Z` },
+      report: { report: report(), pod: { name: 'old', uid: 'uid-old', createdAt: `${day}06:59:00Z` }, share: share(), writtenAt: `${day}07:01:00.000Z` },
     });
     expect(decideFile(unusable('07:01:00Z'), 'gpu-1', facts)).toMatchObject({
       refused: { rank: 1, node: 'gpu-1', what: 'workload_size', because: 'it is odd', at: `${day}07:01:00.000Z` },

@@ -26,6 +26,8 @@ const pod = (rank: number): PreflightPod => ({
   tests: [{ from: '2026-11-21T07:00:00Z', until: '2026-11-21T07:02:00Z' }],
   testing: false,
   leaving: false,
+  accelerators: { 'nvidia.com/gpu': 8 },
+  over: false,
 });
 const place = (rank: number) => ({ namespace: 'train', workload: 'llm', rank, writtenAt: '2026-11-21T07:01:00.000Z' });
 const report = (rank: number, node = 'gpu-1') => ({ size: 50, rank, node, address: '', tests: [] });
@@ -67,7 +69,15 @@ beforeEach(async () => {
   });
   const pods = openPodTable(() => 0);
   for (let rank = 0; rank < 50; rank++) pods.put(pod(rank));
-  const preflights = { pods, sees: () => true, fresh: () => false, isAnnounced: () => announced, told: () => undefined };
+  const preflights = {
+    pods,
+    listensTo: (namespace: string) => namespace === 'train',
+    sees: () => true,
+    fresh: () => false,
+    share: () => ({ asked: 8, of: 8 }),
+    isAnnounced: () => announced,
+    told: () => undefined,
+  };
   server = openIntake({
     certificate: { read: () => certificate, leftMs: () => 0, onChange: () => undefined },
     authenticate: { agents, preflights: agents },
@@ -114,7 +124,14 @@ describe('the intake of preflight files', () => {
     await sendFiles(file(7));
     expect(arrived()).toEqual([
       {
-        reports: [{ report: report(7), pod: { name: 'llm-7', uid: 'uid-7', createdAt: '2026-11-21T06:59:00Z' }, writtenAt: '2026-11-21T07:01:00.000Z' }],
+        reports: [
+          {
+            report: report(7),
+            pod: { name: 'llm-7', uid: 'uid-7', createdAt: '2026-11-21T06:59:00Z' },
+            share: { asked: 8, of: 8 },
+            writtenAt: '2026-11-21T07:01:00.000Z',
+          },
+        ],
         refused: [],
       },
     ]);
@@ -143,6 +160,16 @@ describe('the intake of preflight files', () => {
     expect((await counted('kcover_preflight_refused_total')).toSorted()).toEqual(
       ['no-pod', 'other-node', 'other-rank', 'pair'].map((reason) => `kcover_preflight_refused_total{reason="${reason}"} 1`),
     );
+  });
+
+  it('takes nothing of a namespace that settings do not name, and tells no workflow of it', async () => {
+    const elsewhere = { ...file(0), namespace: 'tenant' };
+    expect((await sendFiles(elsewhere, file(1))).body.files).toEqual([
+      { answer: 'refused', because: 'namespace: preflight.namespaces of the controller does not name tenant' },
+      { answer: 'taken' },
+    ]);
+    expect([ranks(), refusals()]).toEqual([[1], []]);
+    expect(await counted('kcover_preflight_refused_total')).toEqual(['kcover_preflight_refused_total{reason="namespace"} 1']);
   });
 
   it('asks for files again that have no answer yet', async () => {

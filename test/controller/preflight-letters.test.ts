@@ -10,6 +10,7 @@ const id = 'preflight/train/llm/u1';
 const report = (rank: number, writtenAt = '2026-11-21T07:00:00.000Z'): CollectedReport => ({
   report: { size: 10_000, rank, node: `gpu-${rank}`, address: '', tests: [] },
   pod: { name: `llm-${rank}`, uid: `pod-${rank}`, createdAt: '2026-11-21T06:59:00Z' },
+  share: { asked: 8, of: 8 },
   writtenAt,
 });
 const refusal = (rank: number, what: RefusedReport['what'] = 'stale'): RefusedReport => ({
@@ -100,7 +101,7 @@ describe('letters to the workflow of a preflight', () => {
       ],
     };
     expect(preflightFiles.safeParse(body).success).toBe(true);
-    const collected: CollectedReport = { report: longest, pod: { name: node, uid: 'u'.repeat(36), createdAt: at }, writtenAt: at };
+    const collected: CollectedReport = { report: longest, pod: { name: node, uid: 'u'.repeat(36), createdAt: at }, share: { asked: 8, of: 8 }, writtenAt: at };
     const told: RefusedReport = { rank: 9999, node, what: problem.field, because: problem.because, at };
     const bytes = (value: unknown) => new TextEncoder().encode(JSON.stringify(value)).length * preflightLimits.perSignal;
     expect(bytes(collected)).toBeLessThan(1.5 * 1024 * 1024);

@@ -13,6 +13,8 @@ const pod = (name: string, rank: number, more: Partial<PreflightPod> = {}): Pref
   tests: [],
   testing: true,
   leaving: false,
+  accelerators: { 'nvidia.com/gpu': 8 },
+  over: false,
   ...more,
 });
 const place = { namespace: 'train', workload: 'llm', rank: 1, node: 'gpu-1' };

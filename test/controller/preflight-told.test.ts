@@ -6,6 +6,7 @@ import { type Admission, openToldMemory } from '../../controller/preflight/told-
 const report = (second: number): CollectedReport => ({
   report: { size: 2, rank: 0, node: 'gpu-0', address: '', tests: [] },
   pod: { name: 'llm-0', uid: 'a', createdAt: '2026-11-21T06:59:00Z' },
+  share: { asked: 8, of: 8 },
   writtenAt: new Date(Date.UTC(2026, 10, 21, 7, 0, second)).toISOString(),
 });
 const refusal = (second: number): RefusedReport => ({ rank: 0, node: 'gpu-0', what: 'stale', because: 'old', at: report(second).writtenAt });

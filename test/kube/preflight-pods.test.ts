@@ -64,19 +64,19 @@ describe('whose pod it is that tests its node, and its rank', () => {
     [
       'of a batch Job its index',
       pod({ labels: { [`${batch}/job-name`]: 'bench' }, annotations: { [`${batch}/job-completion-index`]: ' 3 ' }, by: byJob }),
-      undefined,
+      false,
       'bench uid-bench Job 3',
     ],
     [
       'of a batch Job its index as a label',
       pod({ labels: { [`${batch}/job-name`]: 'bench', [`${batch}/job-completion-index`]: '4' }, by: byJob }),
-      undefined,
+      false,
       'bench uid-bench Job 4',
     ],
     [
       'of a batch Job by its old label',
       pod({ labels: { 'job-name': 'bench' }, annotations: { [`${batch}/job-completion-index`]: '0' }, by: byJob }),
-      undefined,
+      false,
       'bench uid-bench Job 0',
     ],
     ['of a Job without an index none', pod({ labels: { [`${batch}/job-name`]: 'bench' }, by: byJob }), undefined, 'none'],
@@ -120,11 +120,18 @@ describe('whose pod it is that tests its node, and its rank', () => {
     ],
     ['of a group that is no number none', pod({ labels: lws('a', '1'), by: bySet }), undefined, 'none'],
     ['of a worker index that is no number none', pod({ labels: lws('1', 'x'), by: bySet }), undefined, 'none'],
-    ['of a master 0', pod({ labels: kubeflow('master', '0'), by: byPytorch }), undefined, 'llm uid-llm PyTorchJob 0'],
-    ['of a chief 0, in any case', pod({ labels: kubeflow('Chief', '0'), by: byPytorch }), undefined, 'llm uid-llm PyTorchJob 0'],
-    ['of a launcher 0', pod({ labels: kubeflow('launcher', '0'), by: byPytorch }), undefined, 'llm uid-llm PyTorchJob 0'],
+    ['of a master 0', pod({ labels: kubeflow('master', '0'), by: byPytorch }), true, 'llm uid-llm PyTorchJob 0'],
+    ['of a chief 0, in any case', pod({ labels: kubeflow('Chief', '0'), by: byPytorch }), true, 'llm uid-llm PyTorchJob 0'],
+    ['of a launcher 0', pod({ labels: kubeflow('launcher', '0'), by: byPytorch }), true, 'llm uid-llm PyTorchJob 0'],
     ['of a worker beside a master one more than its index', pod({ labels: kubeflow('worker', '2'), by: byPytorch }), true, 'llm uid-llm PyTorchJob 3'],
     ['of a worker without a master its index', pod({ labels: kubeflow('worker', '2'), by: byPytorch }), false, 'llm uid-llm PyTorchJob 2'],
+    [
+      'of a batch Job that is not known none: anybody can claim one',
+      pod({ labels: { [`${batch}/job-name`]: 'bench' }, annotations: { [`${batch}/job-completion-index`]: '0' }, by: byJob }),
+      undefined,
+      'none',
+    ],
+    ['of a master none while its job is not known', pod({ labels: kubeflow('master', '0'), by: byPytorch }), undefined, 'none'],
     ['of a worker none while its job is not known', pod({ labels: kubeflow('worker', '2'), by: byPytorch }), undefined, 'none'],
     [
       'of a worker of a kind that has no master its index',
@@ -167,11 +174,7 @@ describe('when a pod tested', () => {
   const running = { running: { startedAt: at('2026-11-21T07:00:00Z') } };
   const ended = (from: string, until: string, exitCode = 0) => ({ terminated: { exitCode, startedAt: at(from), finishedAt: at(until) } });
   const times = (state?: V1ContainerState, lastState?: V1ContainerState) => {
-    const {
-      tests,
-      testing,
-      ended: code,
-    } = preflightPodOf(pod({ labels, by: byJob, ...(state && { state }), ...(lastState && { lastState }) }), undefined) ?? {};
+    const { tests, testing, ended: code } = preflightPodOf(pod({ labels, by: byJob, ...(state && { state }), ...(lastState && { lastState }) }), false) ?? {};
     return { tests, testing, ...(code !== undefined && { ended: code }) };
   };
 

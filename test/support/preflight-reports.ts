@@ -40,6 +40,7 @@ export function reportOf({ size, slow = [], broken = [], attempt = 1 }: Truth, r
   return {
     report: { size, rank, node: nodeOf(rank), address: addressOf(rank), tests: failed ? [] : tests, ...(failed ? { failed: ['gpu'] } : {}) },
     pod: podOf(rank, attempt),
+    share: { asked: 8, of: 8 },
     writtenAt: new Date(Date.UTC(2026, 10, 21, 7, attempt, rank % 60)).toISOString(),
   };
 }
