@@ -20,6 +20,9 @@ export interface TestedJob extends LiveJob {
   readonly testers: readonly Tester[];
 }
 
+/** Whatever is tested: a job, or a workload that kcover does not know. */
+type Collected = Pick<LiveJob, 'namespace' | 'name' | 'uid'>;
+
 /** Agents that look often, because a test waits for them. */
 const eager = { preflight: { every: '200ms' }, heartbeat: '1s' } as const;
 
@@ -68,7 +71,7 @@ export class LivePreflight {
   }
 
   /** Long enough for a worker that was just started: it must replay first. */
-  status(job: TestedJob): Promise<PreflightStatus> {
+  status(job: Collected): Promise<PreflightStatus> {
     const { temporal } = this.live;
     const handle = temporal.workflow.getHandle(preflightWorkflowId(job));
     return temporal
@@ -80,7 +83,7 @@ export class LivePreflight {
   }
 
   /** Waits until the collection is as wanted; `wanted` says what is missing, or nothing. */
-  async is(job: TestedJob, wanted: (status: PreflightStatus) => string | undefined): Promise<PreflightStatus> {
+  async is(job: Collected, wanted: (status: PreflightStatus) => string | undefined): Promise<PreflightStatus> {
     return until(`preflight of ${job.name}`, 120_000, async () => {
       const status = await this.status(job);
       const missing = wanted(status);
@@ -89,7 +92,7 @@ export class LivePreflight {
   }
 
   /** Waits for the verdict of a run. */
-  async verdict(job: TestedJob, run = 1): Promise<PreflightRun> {
+  async verdict(job: Collected, run = 1): Promise<PreflightRun> {
     const { last } = await this.is(job, (status) => ((status.last?.run ?? 0) >= run ? undefined : `no verdict on run ${run}`));
     if (last === undefined) throw new Error('no run has ended');
     return last;
