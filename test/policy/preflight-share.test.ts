@@ -14,7 +14,7 @@ function asked(share: NodeShare, more: Partial<JudgementRequest> = {}): Judgemen
 
 describe.each(preflightRules)('by the rule %s, a node', (rule) => {
   const decide = (request: JudgementRequest) => decidePreflight(request, settings({ mode: 'act', preflight: { rule, threshold: 50 } }));
-  const nodes = ({ faults }: ReturnType<typeof decide>) => faults.map(({ node }) => node).toSorted();
+  const nodes = ({ faults }: ReturnType<typeof decide>) => faults.map(({ node = '' }) => node).toSorted();
 
   it('is convicted by pods that ask for all its accelerators', () => {
     expect(nodes(decide(asked(whole)))).toEqual(['gpu-3', 'gpu-5']);

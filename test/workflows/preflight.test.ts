@@ -113,6 +113,37 @@ describe('the workflow that collects preflight reports', () => {
     await ended(handle);
   });
 
+  it('acts on a broken node that pods share as soon as one of them sees all of it held, and says nothing of it before', async () => {
+    const truth = { size: 6, broken: [2] };
+    const early = { ...reportOf(truth, 2), share: { asked: 4, of: 8 } };
+    const beside = reportOf(truth, 3);
+    const handle = await send([early]);
+    await eventually(
+      () => status(handle),
+      ({ received, phase }) => received === 1 && phase === 'collecting',
+    );
+    expect([cluster.told, cluster.reasons()]).toEqual([[], []]);
+    await send([{ ...beside, report: { ...beside.report, node: early.report.node } }]);
+    await eventually(
+      () => cluster.told.length,
+      (told) => told === 1,
+    );
+    expect(cluster.told).toMatchObject([{ code: preflightFaults.gpu, node: 'gpu-2' }]);
+    expect(cluster.reasons()).toEqual(['PreflightFailed']);
+    await ended(handle);
+  });
+
+  it('convicts no node for pods that hold a part of it, and counts the run as undetermined', async () => {
+    const handle = await send(reportsOf({ size: 8, slow: [3], broken: [5] }).map((report) => ({ ...report, share: { asked: 0, of: 8 } })));
+    expect((await judged(handle)).last).toMatchObject({
+      outcome: 'judged',
+      verdict: { failed: [], slow: [], counts: { failed: 0, slow: 0, undetermined: 2 } },
+    });
+    expect(cluster.told).toEqual([]);
+    expect(cluster.reasons()).toEqual(['PreflightUndetermined']);
+    await ended(handle);
+  });
+
   it('tells the others at once when one node cannot be told, says so, and tells that one later', async () => {
     cluster.untellable.add('gpu-3');
     const handle = await send(reportsOf({ size: 8, slow: [3, 6] }));
