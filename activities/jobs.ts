@@ -1,13 +1,12 @@
 /** Looks at jobs, lets them go on, and tells their workflows. */
 
-import type { V1Pod } from '@kubernetes/client-node';
 import type { Activities } from '../contract/activities.ts';
 import { KcoverError } from '../contract/errors.ts';
 import { nodeNotReady } from '../contract/faults.ts';
 import { type JobRef } from '../contract/jobs.ts';
 import { jobStart } from '../contract/starts.ts';
 import type { Kube } from '../kube/connection.ts';
-import { controllingJob, jobKey } from '../kube/job-kinds/index.ts';
+import { controllingJobs, jobKey } from '../kube/job-kinds/index.ts';
 import { readJob, removeWish, resumeJob } from '../kube/jobs.ts';
 import { topJob } from '../kube/made-jobs.ts';
 import { inParallel } from '../kube/parallel.ts';
@@ -32,7 +31,7 @@ export function jobActivities({ kube, settings, temporal }: Dependencies): Jobs 
     tellJobs: async ({ node, faults }) => {
       // On a node that died, pods that were asked to go stay: their job cannot go on without them.
       const leaving = faults.some((fault) => fault.code === nodeNotReady);
-      const jobs = await topJobs(kube, jobsOf(await podsOnNode(kube, node, { leaving })));
+      const jobs = await topJobs(kube, controllingJobs(await podsOnNode(kube, node, { leaving })));
       const told = await inParallel(jobs, async ({ job, made }) => {
         const concerned = faults.filter((fault) => fault.job === undefined || fault.job === job.uid || made.includes(fault.job));
         if (concerned.length === 0 || !(await isWatched(job))) return [];
@@ -54,11 +53,4 @@ async function topJobs(kube: Kube, jobs: readonly JobRef[]): Promise<{ readonly 
   const found = await inParallel(jobs, async (made) => ({ job: await topJob(kube, made), made: made.uid }));
   const byTop = Map.groupBy(found, ({ job }) => jobKey(job));
   return [...byTop.values()].flatMap((some) => (some[0] ? [{ job: some[0].job, made: some.map(({ made }) => made) }] : []));
-}
-
-/** The jobs that control these pods, each once. */
-function jobsOf(pods: readonly V1Pod[]): JobRef[] {
-  const jobs = pods.flatMap(({ metadata }) => controllingJob(metadata?.namespace ?? '', metadata?.ownerReferences) ?? []);
-  // By all that the reference says: of two that claim one UID, the true one must be among those that are looked at.
-  return [...new Map(jobs.map((job) => [jobKey(job), job])).values()];
 }

@@ -11,7 +11,7 @@ import { isObjectName, isObjectUid } from './object-names.ts';
 const name = z.string().refine(isObjectName, { error: 'cannot be the name of an object' });
 const uid = z.string().refine(isObjectUid, { error: 'cannot be a UID' });
 /** Of incidents and workflows. Files are named by them, and a part of dots alone would be another directory. */
-const id = z.string().regex(/^(?!.*(^|\/)\.+(\/|$))[\w./:-]{1,500}$/, { error: 'cannot be an id' });
+const id = z.string().refine(isId, { error: 'cannot be an id' });
 const attempt = z.int().min(0).max(1_000_000);
 const kind = z.string().refine((text) => Object.hasOwn(jobKindNames, text), { error: 'is no kind of job' });
 
@@ -80,6 +80,10 @@ export const activityArguments = {
   lookAtRecovery: ofIncident,
   tellWaiting: z.looseObject({ workflowIds: z.array(id) }),
 } satisfies Record<keyof Activities, z.ZodType>;
+
+function isId(text: string): boolean {
+  return /^[\w./:-]{1,500}$/.test(text) && text.split('/').every((part) => !/^\.*$/.test(part));
+}
 
 /** Why an activity of this name may not be given this, or undefined. */
 export function whyNotGiven(activity: string, given: unknown): string | undefined {

@@ -148,13 +148,8 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
     const beside = living(preflightWorkflowId(pod.workload)).filter((other) => other.uid !== pod.uid && other.node === pod.node);
     // One that has not begun may be there by its own word alone, and is not let in; one that has ended holds nothing any more.
     const holding = beside.filter((other) => hasTested(other) && !other.over);
-    return (
-      has &&
-      nodeShare(
-        has,
-        [pod, ...holding].map(({ accelerators }) => accelerators),
-      )
-    );
+    const asked = [pod, ...holding].map(({ accelerators }) => accelerators);
+    return has && nodeShare(has, asked);
   }
 
   function goes(uid: string, workload: Workload): void {

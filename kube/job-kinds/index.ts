@@ -1,6 +1,6 @@
 /** Every kind of job, by name. A new kind of the Kubeflow operator is one entry in `kubeflow-kinds.ts`, any other one file and one line here. */
 
-import type { V1OwnerReference } from '@kubernetes/client-node';
+import type { V1OwnerReference, V1Pod } from '@kubernetes/client-node';
 import type { JobKind, JobRef } from '../../contract/jobs.ts';
 import { jobKinds as kinds } from '../../contract/jobs.ts';
 import { collectionPath, objectPath } from '../request-url.ts';
@@ -8,7 +8,7 @@ import { batchJob } from './batch-job.ts';
 import type { JobKindEntry } from './entry.ts';
 import { jobSet } from './jobset.ts';
 import { kubeflowKinds } from './kubeflow-kinds.ts';
-import { canBe } from './makers.ts';
+import { canBe, jobKey } from './makers.ts';
 import { trainJob } from './trainjob.ts';
 
 export type { JobKindEntry, QuarantineTaint } from './entry.ts';
@@ -32,4 +32,10 @@ export function controllingJob(namespace: string, owners: readonly V1OwnerRefere
   const owner = owners?.find((each) => each.controller === true);
   const kind = kinds.find((each) => each === owner?.kind && jobKinds[each].apiVersion === owner.apiVersion);
   return owner && kind && canBe(owner) ? { kind, namespace, name: owner.name, uid: owner.uid } : undefined;
+}
+
+/** The jobs that control these pods, each once: by all that a reference says, for who claims the UID of another job must not take its place. */
+export function controllingJobs(pods: readonly V1Pod[]): JobRef[] {
+  const jobs = pods.flatMap(({ metadata }) => controllingJob(metadata?.namespace ?? '', metadata?.ownerReferences) ?? []);
+  return [...new Map(jobs.map((job) => [jobKey(job), job])).values()];
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { V1OwnerReference, V1Pod } from '@kubernetes/client-node';
 import { jobKinds as kinds } from '../../contract/jobs.ts';
-import { controllingJob, jobKinds, jobPath, makerOf } from '../../kube/job-kinds/index.ts';
+import { controllingJob, controllingJobs, jobKinds, jobPath, makerOf } from '../../kube/job-kinds/index.ts';
 import { memberOf } from '../../kube/pod-ranks.ts';
 import { trainingPodOf } from '../../kube/training-pods.ts';
 import { forgedNames, forgedUids } from '../support/forged-names.ts';
@@ -50,6 +50,15 @@ describe.each([
   it.each(forgedUids)('was made by none where the UID is %s', (_, uid) => {
     expect(maker({ uid })).toBeUndefined();
   });
+});
+
+it('a pod that claims the UID of a job of another namespace takes no place of it, whichever comes first', () => {
+  const pod = (namespace: string): V1Pod => ({ metadata: { namespace, ownerReferences: [owner('batch/v1', 'Job')] } });
+  for (const order of [
+    ['train', 'tenant', 'train'],
+    ['tenant', 'train'],
+  ])
+    expect(controllingJobs(order.map(pod)).map(({ namespace }) => namespace)).toEqual([...new Set(order)]);
 });
 
 describe('a pod with ranks', () => {
