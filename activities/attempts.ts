@@ -14,7 +14,7 @@ import { decides } from '../policy/pod-watch.ts';
 import { awaitAttempt } from './await-attempt.ts';
 import type { Dependencies } from './dependencies.ts';
 import { captureEvidence } from './evidence.ts';
-import { readPause } from './pause.ts';
+import { pauseOfCluster } from './pause.ts';
 import { withSight } from './sight.ts';
 import { stopAttempt } from './stop-attempt.ts';
 import { verifyProgress } from './verify-progress.ts';
@@ -43,7 +43,7 @@ export function attemptActivities(dependencies: Dependencies): Attempts {
       readJob(kube, ref, taint),
       podsOfJob(kube, ref),
       inParallel(names, (name) => readNode(kube, name)),
-      readPause(temporal()),
+      pauseOfCluster(dependencies),
     ]);
     const views = nodes.flatMap((node) => (node ? [nodeView(node, taint)] : []));
     const open = await inParallel(

@@ -9,6 +9,8 @@ import type { RecordStore } from './records.ts';
 
 export interface Dependencies {
   readonly kube: Kube;
+  /** kcover's own namespace, where it keeps a pause. */
+  readonly namespace: string;
   readonly settings: WorkerSettings;
   /** For signals, updates, queries and visibility. */
   readonly temporal: () => Client;

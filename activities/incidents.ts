@@ -14,6 +14,9 @@ import type { Dependencies } from './dependencies.ts';
 
 const outcomeKey = defineSearchAttributeKey('KcoverOutcome', searchAttributes.KcoverOutcome);
 
+/** One that hangs must not cost the others their time. */
+const signalMs = 5000;
+
 type Incidents = Pick<Activities, 'findRecoveries' | 'lookAtRecovery' | 'tellWaiting'>;
 
 export function incidentActivities({ settings, temporal, now, log }: Dependencies): Incidents {
@@ -28,7 +31,7 @@ export function incidentActivities({ settings, temporal, now, log }: Dependencie
     tellWaiting: async ({ workflowIds }) => {
       await inParallel(workflowIds, async (workflowId) => {
         try {
-          await temporal().workflow.getHandle(workflowId).signal(signals.permissionChanged);
+          await temporal().withDeadline(now() + signalMs, () => temporal().workflow.getHandle(workflowId).signal(signals.permissionChanged));
         } catch (error) {
           // Whoever is gone needs no news; whoever cannot be told asks again by itself.
           if (!(error instanceof WorkflowNotFoundError)) log.warn({ workflowId, error }, 'could not tell that permission may have changed');

@@ -6,6 +6,7 @@ import { withCheckedArguments } from './arguments.ts';
 import { attemptActivities } from './attempts.ts';
 import { capacityActivities } from './capacity.ts';
 import { checkpointActivities } from './await-checkpoint.ts';
+import { clusterActivities } from './cluster.ts';
 import { decisionActivities } from './decisions.ts';
 import type { Dependencies } from './dependencies.ts';
 import { withFailures } from './failures.ts';
@@ -31,6 +32,7 @@ export function createActivities(dependencies: Dependencies): Activities {
     ...attemptActivities(dependencies),
     ...checkpointActivities(dependencies),
     ...capacityActivities(dependencies),
+    ...clusterActivities(dependencies),
     ...reservationActivities(dependencies),
     ...recordActivities(dependencies),
     ...announcementActivities(dependencies),

@@ -1,27 +1,37 @@
-/** Whether a person has paused kcover in the whole cluster. */
+/** Whether a person has paused the whole cluster, whatever became of the workflow that holds it. */
 
-import type { Client } from '@temporalio/client';
 import { defineSearchAttributeKey, WorkflowNotFoundError } from '@temporalio/common';
 import type { ClusterStatus } from '../contract/cluster.ts';
 import { KcoverError } from '../contract/errors.ts';
 import { clusterWorkflowId, searchAttributes } from '../contract/ids.ts';
 import { statusQuery } from '../contract/messages.ts';
 import type { Held } from '../contract/recovery.ts';
+import { readPause } from '../kube/kept-pause.ts';
+import type { Dependencies } from './dependencies.ts';
 
 const phaseKey = defineSearchAttributeKey('KcoverPhase', searchAttributes.KcoverPhase);
 
-/**
- * A cluster whose workflow was never started is not paused; one that cannot be asked may be.
- * The server itself knows the phase: a query waits for a worker, and is asked only for the words of a pause.
- */
-export async function readPause(temporal: Client): Promise<Held | undefined> {
+/** Throws when nobody can say; never believes that silence means no. */
+export async function pauseOfCluster({ kube, namespace, temporal }: Pick<Dependencies, 'kube' | 'namespace' | 'temporal'>): Promise<Held | undefined> {
+  const told = await askWorkflow(temporal);
+  if (told !== 'unknown') return told;
+  // No workflow holds it now, or one that has not read it yet.
+  const kept = await readPause(kube, namespace);
+  return kept?.state === 'paused' ? { by: kept.by, reason: kept.reason } : undefined;
+}
+
+/** The server itself knows the phase: a query waits for a worker, and is asked only for the words of a pause. */
+async function askWorkflow(temporal: Dependencies['temporal']): Promise<Held | 'unknown' | undefined> {
   try {
-    const cluster = temporal.workflow.getHandle(clusterWorkflowId);
-    if ((await cluster.describe()).typedSearchAttributes.get(phaseKey) === 'open') return undefined;
-    const { paused } = await cluster.query<ClusterStatus>(statusQuery);
-    return paused && { by: paused.by, reason: paused.reason };
+    const cluster = temporal().workflow.getHandle(clusterWorkflowId);
+    const { status, typedSearchAttributes } = await cluster.describe();
+    if (status.name !== 'RUNNING') return 'unknown';
+    if (typedSearchAttributes.get(phaseKey) === 'open') return undefined;
+    const { paused, counted } = await cluster.query<ClusterStatus>(statusQuery);
+    if (paused) return { by: paused.by, reason: paused.reason };
+    return counted ? undefined : 'unknown';
   } catch (error) {
-    if (error instanceof WorkflowNotFoundError) return undefined;
+    if (error instanceof WorkflowNotFoundError) return 'unknown';
     throw new KcoverError('temporal.unreachable', `ask whether kcover is paused: ${error instanceof Error ? error.message : 'unknown failure'}`);
   }
 }

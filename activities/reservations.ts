@@ -1,9 +1,14 @@
 /** Asks the cluster's workflow for the right to keep nodes out, with one update in flight for each worker. */
 
+import { WithStartWorkflowOperation } from '@temporalio/client';
+import { type Workflow, WorkflowNotFoundError } from '@temporalio/common';
 import type { Activities } from '../contract/activities.ts';
-import type { ClusterStatus, ReserveAnswer, ReserveRequest, Reservation, Returned } from '../contract/cluster.ts';
-import { clusterWorkflowId } from '../contract/ids.ts';
+import type { ClusterStatus, ReserveAnswer, ReserveLimit, ReserveRequest, Reservation, Returned } from '../contract/cluster.ts';
+import { clusterWorkflowId, nodeWorkflowId } from '../contract/ids.ts';
 import { signals, statusQuery, updates } from '../contract/messages.ts';
+import { searchAttributePairs } from '../contract/search-attributes.ts';
+import { clusterStart } from '../contract/starts.ts';
+import { clusterUid } from '../kube/connection.ts';
 import { acceleratorCounter, nodeView, readNode } from '../kube/nodes.ts';
 import { inParallel } from '../kube/parallel.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -14,31 +19,63 @@ type Wanted = ReserveRequest['wanted'][number];
 /** How long the cluster's workflow may take to answer. */
 const answerMs = 10_000;
 
-/** A reservation younger than this may belong to a quarantine that is just being written. */
+/** A reservation younger than this belongs to a quarantine that is just being written: not worth a look. */
 const settledMs = 60_000;
 
 export function reservationActivities({ kube, settings, temporal, now }: Dependencies): Pick<Activities, 'reserveQuarantine'> {
   const { limit: setting, taint } = settings.quarantine;
   const countAccelerators = acceleratorCounter(kube, now);
   const cluster = () => temporal().workflow.getHandle(clusterWorkflowId);
+  let uid: string | undefined;
 
-  async function limit(): Promise<ReserveRequest['limit']> {
+  async function limit(): Promise<ReserveLimit> {
     const nodes = await countAccelerators();
-    const share = Math.floor((nodes * setting.percent) / 100);
-    return { nodes: Math.max(setting.atLeast, share), because: `${setting.percent}% of ${nodes} nodes with accelerators, at least ${setting.atLeast}` };
+    const most = Math.max(setting.atLeast, Math.floor((nodes * setting.percent) / 100));
+    const { percent, perNamespace } = settings.preflight.limit;
+    return {
+      nodes: most,
+      because: `${setting.percent}% of ${nodes} nodes with accelerators, at least ${setting.atLeast}`,
+      preflight: {
+        nodes: Math.floor((most * percent) / 100),
+        perNamespace,
+        because: `preflight.limit: ${percent}% of the ${most} nodes that may be out, ${perNamespace} for a namespace`,
+      },
+    };
   }
 
-  const ask = (wanted: readonly Wanted[], most: ReserveRequest['limit']): Promise<readonly ReserveAnswer[]> => {
+  /** Started where it does not run: Temporal or a person may have terminated it. */
+  async function ask(wanted: readonly Wanted[], most: ReserveLimit): Promise<readonly ReserveAnswer[]> {
     const request: ReserveRequest = { limit: most, wanted };
+    uid ??= await clusterUid(kube);
+    const { workflowType, attributes, ...start } = clusterStart(uid, settings.temporal.taskQueue);
+    const startWorkflowOperation = new WithStartWorkflowOperation<Workflow>(workflowType, {
+      ...start,
+      workflowIdConflictPolicy: 'USE_EXISTING',
+      typedSearchAttributes: searchAttributePairs(attributes),
+    });
     // A call that hangs would hold up every reservation of this worker.
     return temporal().withDeadline(now() + answerMs, () =>
-      cluster().executeUpdate<readonly ReserveAnswer[], [ReserveRequest]>(updates.reserve, { args: [request] }),
+      temporal().workflow.executeUpdateWithStart<Workflow, readonly ReserveAnswer[], [ReserveRequest]>(updates.reserve, {
+        args: [request],
+        startWorkflowOperation,
+      }),
     );
-  };
+  }
 
+  /** Free is only what carries no taint of ours and what no workflow is about to write: a write that fails for an hour is tried again then. */
   async function isAbandoned({ node: name, nodeUid }: Reservation): Promise<boolean> {
     const node = await readNode(kube, name);
-    return node?.metadata?.uid !== nodeUid || nodeView(node, taint).taint === undefined;
+    if (node?.metadata?.uid === nodeUid && nodeView(node, taint).taint?.ours) return false;
+    return !(await isLookedAfter(name));
+  }
+
+  async function isLookedAfter(node: string): Promise<boolean> {
+    try {
+      return (await temporal().workflow.getHandle(nodeWorkflowId(node)).describe()).status.name === 'RUNNING';
+    } catch (error) {
+      if (error instanceof WorkflowNotFoundError) return false;
+      throw error;
+    }
   }
 
   /** Gives back what nobody holds any more; true when something was. */

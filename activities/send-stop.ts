@@ -11,7 +11,7 @@ import { readJob, suspendJob } from '../kube/jobs.ts';
 import { inParallel } from '../kube/parallel.ts';
 import { attemptPod, belongsTo, deleteMatchingPods, deletePod, isTerminating, listMatchingPods, podsOfJob } from '../kube/pods.ts';
 import type { Dependencies } from './dependencies.ts';
-import { readPause } from './pause.ts';
+import { pauseOfCluster } from './pause.ts';
 
 /** What a later try of the activity must know. */
 export interface Progress {
@@ -80,7 +80,7 @@ async function whyNotSent(dependencies: Dependencies, request: StopRequest, { is
   if (dependencies.settings.mode === 'observe' && !request.asked) return { kind: 'unsent', because: 'mode is observe' };
   const late = tooOld(dependencies, request, why);
   if (late || isFirst) return late;
-  const paused = await readPause(dependencies.temporal());
+  const paused = await pauseOfCluster(dependencies);
   return paused && { kind: 'unsent', because: `paused by ${paused.by}: ${paused.reason}` };
 }
 

@@ -3,24 +3,15 @@
 import type { Client } from '@temporalio/client';
 import { WorkflowNotFoundError } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
-import type { ClusterInput } from '../contract/cluster.ts';
 import { KcoverError } from '../contract/errors.ts';
-import { clusterWorkflowId, workflowTypes } from '../contract/ids.ts';
-import { askTemporal, temporalError } from './temporal.ts';
+import { clusterWorkflowId } from '../contract/ids.ts';
+import { clusterStart } from '../contract/starts.ts';
+import { startWorkflow } from './start-workflow.ts';
+import { temporalError } from './temporal.ts';
 
 /** Starts the workflow `cluster`, or finds it; throws `cluster.other` when it was started for another cluster. */
 export async function claimCluster(client: Client, clusterUid: string, taskQueue: string): Promise<void> {
-  const input: ClusterInput = { clusterUid };
-  await askTemporal(client, 'start the workflow cluster', () =>
-    client.workflow.start(workflowTypes.cluster, {
-      workflowId: clusterWorkflowId,
-      taskQueue,
-      args: [input],
-      workflowIdReusePolicy: 'ALLOW_DUPLICATE',
-      workflowIdConflictPolicy: 'USE_EXISTING',
-      staticSummary: 'reservations and the pause switch of the whole cluster',
-    }),
-  );
+  await startWorkflow(client, clusterStart(clusterUid, taskQueue));
   await requireSameCluster(client, clusterUid);
 }
 

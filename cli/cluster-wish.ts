@@ -1,18 +1,36 @@
-import type { Client } from '@temporalio/client';
-import { KcoverError } from '../contract/errors.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { clusterWorkflowId } from '../contract/ids.ts';
 import type { OperatorWish } from '../contract/messages.ts';
-import { wish } from './workflows.ts';
+import { clusterStart } from '../contract/starts.ts';
+import { recordedUid } from './cluster-identity.ts';
+import type { Session } from './session.ts';
+import { statusOf, wishWithStart } from './workflows.ts';
 
-/** An update of the workflow `cluster`, which the first worker starts. */
-export async function wishOfCluster<Result>(client: Client, update: string, said: OperatorWish): Promise<Result> {
-  try {
-    return await wish<Result>(client, clusterWorkflowId, update, said);
-  } catch (error) {
-    if (!(error instanceof KcoverError) || error.code !== 'not-found') throw error;
-    throw new KcoverError('not-found', `no workflow ${clusterWorkflowId} runs in Temporal namespace ${client.options.namespace}`, {
-      what: 'kcover has not run here yet',
-      try: 'start a kcover worker, or set TEMPORAL_ADDRESS and TEMPORAL_NAMESPACE',
-    });
+/** How long the command waits until a pause is kept outside of Temporal too; it counts whatever it sees. */
+const patienceMs = 3000;
+
+/** An update of the workflow `cluster`, which is started where it does not run: somebody may have terminated it. */
+export async function wishOfCluster<Result>(session: Session, taskQueue: string, update: string, said: OperatorWish): Promise<Result> {
+  const client = await session.temporal();
+  return wishWithStart<Result>(client, clusterStart((await recordedUid(client)) ?? (await readUid(session)), taskQueue), update, said);
+}
+
+/** Only before kcover has ever run with this Temporal namespace, or after its database was lost. */
+async function readUid(session: Session): Promise<string> {
+  const { clusterUid } = await import('../kube/connection.ts');
+  return clusterUid(await session.kube());
+}
+
+/** Why what was said is not kept outside of Temporal; undefined when it is. */
+export async function whyUnkept(session: Session): Promise<string | undefined> {
+  const client = await session.temporal();
+  const until = Date.now() + patienceMs;
+  for (;;) {
+    const seen = await statusOf(client, 'cluster', clusterWorkflowId).then(
+      ({ unkept }) => ({ because: unkept }),
+      () => ({ because: 'its workflow does not answer' }),
+    );
+    if (seen.because === undefined || Date.now() > until) return seen.because;
+    await sleep(100);
   }
 }

@@ -21,7 +21,8 @@ export async function signalWithStart<Input>(client: Client, start: Start<Input>
   return workflowId;
 }
 
-function optionsOf<Input>({ workflowId, taskQueue, args, workflowIdReusePolicy, staticSummary, attributes }: Start<Input>) {
+/** What the SDK takes for a start. */
+export function optionsOf<Input>({ workflowId, taskQueue, args, workflowIdReusePolicy, staticSummary, attributes }: Start<Input>) {
   return {
     workflowId,
     taskQueue,

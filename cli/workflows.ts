@@ -1,16 +1,18 @@
 /** What runs in Temporal: lists by visibility, states by query, wishes by update. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
-import { defineSearchAttributeKey } from '@temporalio/common';
+import { type Client, WithStartWorkflowOperation, type WorkflowExecutionInfo } from '@temporalio/client';
+import { defineSearchAttributeKey, type Workflow } from '@temporalio/common';
 import type { ClusterStatus } from '../contract/cluster.ts';
 import { type SearchAttribute, searchAttributes } from '../contract/ids.ts';
 import { KcoverError } from '../contract/errors.ts';
-import { notReady, type OperatorWish, statusQuery } from '../contract/messages.ts';
+import { notCounted, notReady, type OperatorWish, statusQuery } from '../contract/messages.ts';
 import type { NodeStatus } from '../contract/nodes.ts';
 import type { PreflightStatus } from '../contract/preflight-runs.ts';
 import type { RecoveryStatus } from '../contract/recovery.ts';
+import type { Start } from '../contract/starts.ts';
 import type { JobStatus } from '../contract/training-job.ts';
+import { optionsOf } from './start-workflow.ts';
 import { askTemporal } from './temporal.ts';
 
 interface Statuses {
@@ -26,14 +28,25 @@ export const statusOf = <Type extends keyof Statuses>(client: Client, _type: Typ
   askTemporal(client, `ask ${workflowId} for its status`, () => client.workflow.getHandle(workflowId).query<Statuses[Type]>(statusQuery));
 
 /** An update, answered at once; a rejection is thrown as `refused`. One that comes in the first moment of a workflow is asked again. */
-export async function wish<Result>(client: Client, workflowId: string, update: string, said: OperatorWish): Promise<Result> {
+export const wish = <Result>(client: Client, workflowId: string, update: string, said: OperatorWish): Promise<Result> =>
+  unlessTooEarly(client, workflowId, () => client.workflow.getHandle(workflowId).executeUpdate<Result, [OperatorWish]>(update, { args: [said] }));
+
+/** The same to a workflow that is started where it does not run. */
+export const wishWithStart = <Result>(client: Client, start: Start<unknown>, update: string, said: OperatorWish): Promise<Result> =>
+  unlessTooEarly(client, start.workflowId, () =>
+    client.workflow.executeUpdateWithStart<Workflow, Result, [OperatorWish]>(update, {
+      args: [said],
+      startWorkflowOperation: new WithStartWorkflowOperation<Workflow>(start.workflowType, { ...optionsOf(start), workflowIdConflictPolicy: 'USE_EXISTING' }),
+    }),
+  );
+
+async function unlessTooEarly<Result>(client: Client, workflowId: string, ask: () => Promise<Result>): Promise<Result> {
   for (let tries = 1; ; tries++) {
     try {
-      return await askTemporal(client, `tell ${workflowId}`, () =>
-        client.workflow.getHandle(workflowId).executeUpdate<Result, [OperatorWish]>(update, { args: [said] }),
-      );
+      return await askTemporal(client, `tell ${workflowId}`, ask);
     } catch (error) {
-      if (tries === 10 || !(error instanceof KcoverError) || !error.because.includes(notReady)) throw error;
+      const isEarly = error instanceof KcoverError && [notReady, notCounted].some((words) => error.because.includes(words));
+      if (tries === 10 || !isEarly) throw error;
       await sleep(300);
     }
   }

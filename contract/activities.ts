@@ -4,7 +4,7 @@
  * Every effect is safe to repeat. Errors follow `errors.ts`.
  */
 
-import type { ReserveAnswer, Reservation } from './cluster.ts';
+import type { ClusterSeen, PauseWord, PreflightScope, ReserveAnswer, Reservation } from './cluster.ts';
 import type { Evidence, EvidenceRequest } from './evidence.ts';
 import type { Fault } from './faults.ts';
 import type { EventReason } from './ids.ts';
@@ -56,6 +56,8 @@ export type NodeDecision = Decided & {
   readonly reason?: string;
   /** The faults that count; what is old or repeated is left out. */
   readonly faults: readonly Fault[];
+  /** Set for a quarantine for which nothing but a preflight asks. */
+  readonly preflight?: PreflightScope;
   readonly try?: string;
   /** How long the workflow stays after faults that did not quarantine, ms. */
   readonly quietMs: number;
@@ -70,6 +72,7 @@ export interface QuarantineRequest {
   /** Taint value. */
   readonly reason: string;
   readonly because: string;
+  readonly preflight?: PreflightScope;
 }
 
 export interface ReleaseRequest {
@@ -84,6 +87,8 @@ export interface ReleaseRequest {
 export interface ReleaseResult {
   /** `not-ours`: there was nothing of ours to take off. */
   readonly kind: 'released' | 'not-ours' | 'gone';
+  /** A taint of our key that stays on the node, because nothing says that it is ours or of this incident. */
+  readonly stays?: string;
 }
 
 /** A Kubernetes Event. Written once for the same incident, reason and object, however often it is asked for. */
@@ -132,7 +137,11 @@ export interface Activities {
 
   /** The Node object; null when it is gone. */
   observeNode(request: { readonly node: string }): Promise<NodeView | null>;
-  /** Asks `cluster` for the right to keep a node out; several requests of one worker travel together. */
+  /** The nodes that are out already, and the pause that was kept: for a `cluster` that starts with nothing. */
+  observeCluster(request: { readonly clusterUid: string }): Promise<ClusterSeen>;
+  /** Keeps what was said about a pause, unless something newer is kept. */
+  keepPause(word: PauseWord): Promise<void>;
+  /** Asks `cluster`, which is started where it does not run, for the right to keep a node out; several requests of one worker travel together. */
   reserveQuarantine(request: Omit<Reservation, 'since'> & { readonly byOperator?: boolean }): Promise<ReserveAnswer>;
   /** Puts our taint on the node and reads it back, or finds it there. Throws `NodeGone` for another UID. */
   quarantineNode(request: QuarantineRequest): Promise<Quarantined>;

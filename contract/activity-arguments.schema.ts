@@ -28,7 +28,7 @@ const faults = z.array(z.looseObject({ node: name.optional() }));
 const ofJob = z.looseObject({ job: jobRef });
 const ofIncident = z.looseObject({ incident: id });
 const incidentOfJob = z.looseObject({ incident: id, job: jobRef });
-/** Decisions are pure: nothing is asked and nothing is written. */
+/** Decisions are pure, and a pause is kept as data under a fixed name: nothing of it is part of a path. */
 const anything = z.unknown();
 
 export const activityArguments = {
@@ -40,6 +40,8 @@ export const activityArguments = {
   decideCollection: anything,
   decidePreflight: anything,
   observeNode: z.looseObject({ node: name }),
+  observeCluster: z.looseObject({ clusterUid: uid }),
+  keepPause: anything,
   reserveQuarantine: z.looseObject({ node: name, nodeUid: uid, incident: id }),
   quarantineNode: z.looseObject({ node: name, uid, incident: id }),
   releaseNode: z.looseObject({ node: name, uid, incident: id }),

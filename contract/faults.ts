@@ -55,6 +55,8 @@ export interface Fault {
   readonly hold?: NodeHold;
   /** UID of the only job that it concerns; without it, every job on the node. */
   readonly job?: string;
+  /** Of a preflight: the namespace of the pods that tested. */
+  readonly namespace?: string;
   /** Of a pod's failure: why its node could not have said what it died of. Told again without it once the node is seen. */
   readonly blind?: string;
   /** Lines around it; at most 5 of 500 characters. */

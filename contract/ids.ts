@@ -33,6 +33,8 @@ export const annotations = {
   quarantineIncident: 'kcover.io/quarantine-incident',
   /** On a node: why, in one sentence. */
   quarantineReason: 'kcover.io/quarantine-reason',
+  /** On a node: the namespace whose preflight alone quarantined it. */
+  quarantinePreflight: 'kcover.io/quarantine-preflight',
   /** On a node: `true` when it was kcover that set `spec.unschedulable`. */
   quarantineCordoned: 'kcover.io/quarantine-cordoned',
   /** On a node: `<boot id>/<kernel sequence>` of the last line judged before a release; nothing at or below it counts again. */
@@ -84,6 +86,7 @@ export const eventReasons = {
   quarantined: 'NodeQuarantined',
   quarantineHeld: 'NodeQuarantineHeld',
   released: 'NodeReleased',
+  releaseFailed: 'NodeReleaseFailed',
   recoveryStarted: 'RecoveryStarted',
   attemptStopped: 'AttemptStopped',
   stopNotSent: 'StopNotSent',
@@ -101,6 +104,7 @@ export const eventReasons = {
   recoveryHeld: 'RecoveryHeld',
   recoveryRefused: 'RecoveryRefused',
   recoveryEnded: 'RecoveryEnded',
+  recoveryStuck: 'RecoveryStuck',
   notRecoverable: 'NotRecoverable',
   takenForHistory: 'TakenForHistory',
   preflightPassed: 'PreflightPassed',

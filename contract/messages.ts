@@ -50,6 +50,9 @@ export const updates = {
 /** How a job's workflow refuses a wish before it has read its job: worth asking again. */
 export const notReady = 'the job is still being read: try again in a moment';
 
+/** How the cluster's workflow refuses before it knows what is out and paused: worth asking again. */
+export const notCounted = 'the nodes that are out already are still being counted: try again in a moment';
+
 /** The one query of every workflow. */
 export const statusQuery = 'status';
 

@@ -1,5 +1,6 @@
 /** What kcover knows of a node. */
 
+import type { PreflightScope } from './cluster.ts';
 import type { Fault, KernelPosition } from './faults.ts';
 import type { OperatorWish } from './messages.ts';
 
@@ -50,6 +51,8 @@ export interface CarriedNode {
   readonly dropped: number;
   readonly asked?: OperatorWish;
   readonly release?: OperatorWish;
+  /** When a release that failed is tried again. */
+  readonly releaseAt?: number;
 }
 
 /** A quarantine that was decided and may not be written yet. */
@@ -59,6 +62,7 @@ export interface HeldQuarantine {
   readonly incident: string;
   readonly reason: string;
   readonly by: string;
+  readonly preflight?: PreflightScope;
   /** The refusal that jobs and people were told of. */
   readonly told?: string;
 }
@@ -92,7 +96,8 @@ export interface NodeRecord {
 /** Result of `nodeQuarantine`, shown in the Temporal UI. */
 export interface NodeOutcome {
   readonly node: string;
-  readonly outcome: 'released' | 'gone' | 'quiet';
+  /** `not-ours`: it was to be released, and a taint of our key stays that is not ours to take off. */
+  readonly outcome: 'released' | 'not-ours' | 'gone' | 'quiet';
   readonly because: string;
   readonly systemUuid?: string;
   /** What kept it quarantined when it went: the same machine is quarantined again with it when it returns. */

@@ -93,6 +93,10 @@ export const workerSettings = z.strictObject({
       storage: response
         .default('warn')
         .describe('What a failed storage check leads to: storage is shared, and an outage of it would take out one node after the other'),
+      limit: z
+        .strictObject({ percent: z.number().min(0).max(100).default(50), perNamespace: z.int().min(0).default(4) })
+        .prefault({})
+        .describe('Most nodes out that only a preflight speaks against: a share of `quarantine.limit`, rounded down, and a number for each namespace'),
     })
     .prefault({}),
   waits: z

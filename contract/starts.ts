@@ -1,6 +1,7 @@
 /** How workflows are started, wherever it is done: names, ids, arguments. Typed search attributes are added by the caller, who has the SDK. */
 
-import { jobWorkflowId, nodeWorkflowId, preflightWorkflowId, workflowTypes } from './ids.ts';
+import type { ClusterInput } from './cluster.ts';
+import { clusterWorkflowId, jobWorkflowId, nodeWorkflowId, preflightWorkflowId, workflowTypes } from './ids.ts';
 import { type JobRef, jobTitle } from './jobs.ts';
 import type { NodeInput } from './nodes.ts';
 import type { Workload } from './preflight.ts';
@@ -52,4 +53,15 @@ export const preflightStart = (workload: Workload, taskQueue: string): Start<Pre
   workflowIdReusePolicy: 'ALLOW_DUPLICATE',
   staticSummary: `collects the preflight reports of ${workload.name} in ${workload.namespace}`,
   attributes: { KcoverNamespace: workload.namespace, KcoverJob: workload.name, KcoverPhase: 'collecting' },
+});
+
+/** The workflow that holds what a whole cluster shares; whoever needs it starts it where it does not run. */
+export const clusterStart = (clusterUid: string, taskQueue: string): Start<ClusterInput> => ({
+  workflowType: workflowTypes.cluster,
+  workflowId: clusterWorkflowId,
+  taskQueue,
+  args: [{ clusterUid }],
+  workflowIdReusePolicy: 'ALLOW_DUPLICATE',
+  staticSummary: 'reservations and the pause switch of the whole cluster',
+  attributes: { KcoverPhase: 'starting' },
 });

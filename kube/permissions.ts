@@ -18,6 +18,8 @@ export type Role = 'controller' | 'worker';
 
 export const ownNamespace = 'kcover-system';
 export const leaseName = 'kcover';
+/** Keeps a pause of the whole cluster. */
+export const pauseConfigMap = 'kcover-pause';
 
 const clusterIdentity: Permission = {
   apiGroup: '',
@@ -59,6 +61,15 @@ export const permissions = {
     { apiGroup: '', resource: 'pods/log', verbs: ['get'], why: 'keeps the last lines of every rank before a stop' },
     { apiGroup: '', resource: 'events', verbs: ['create', 'patch'], why: 'tells people on the job and the node' },
     { apiGroup: '', resource: 'events', verbs: ['list'], why: 'keeps the Events of pods, nodes and the job before a stop' },
+    { apiGroup: '', resource: 'configmaps', verbs: ['create'], own: true, why: 'keeps a pause for the first time; a create cannot be bound to a name' },
+    {
+      apiGroup: '',
+      resource: 'configmaps',
+      verbs: ['get', 'patch'],
+      names: [pauseConfigMap],
+      own: true,
+      why: 'keeps a pause outside of Temporal, and reads it',
+    },
     { apiGroup: 'scheduling.k8s.io', resource: 'priorityclasses', verbs: ['get'], why: 'gives pods a class only where there is one' },
     ...onJobs(['get', 'list', 'watch', 'patch'], 'suspends, makes smaller and resumes; removes the need-recovery label; sees the next attempt'),
   ],

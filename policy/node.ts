@@ -1,4 +1,5 @@
 import type { NodeDecision, NodeFacts } from '../contract/activities.ts';
+import type { PreflightScope } from '../contract/cluster.ts';
 import { type Fault, type KernelPosition, nodeNotReady, preflightFaults } from '../contract/faults.ts';
 import type { Response, WorkerSettings } from '../contract/settings.schema.ts';
 import type { Undated } from './decision.ts';
@@ -23,7 +24,8 @@ export function decideNode(facts: NodeFacts, settings: WorkerSettings): Undated<
   const because = `${fault.code} on ${fault.node ?? 'the node'}${fault.device ? ` (${fault.device})` : ''}: ${withoutStop(fault.message)}`;
   if (response === 'quarantine') {
     const kind = settings.mode === 'act' ? 'quarantine' : 'observe';
-    return { kind, reason: taintValue(fault.code), faults: counted, because, ...times };
+    const preflight = preflightAlone(counted.filter((each) => responseTo(each, settings) === 'quarantine'));
+    return { kind, reason: taintValue(fault.code), faults: counted, because, ...(preflight && { preflight }), ...times };
   }
   if (response === 'restart') return { kind: 'restart', faults: counted, because, ...times };
   if (response === 'warn') {
@@ -37,6 +39,12 @@ export function decideNode(facts: NodeFacts, settings: WorkerSettings): Undated<
     };
   }
   return { kind: 'record', faults: counted, because: `${because}; ${recordedBecause(fault)}`, ...times };
+}
+
+/** What a tenant's pods say about a node counts in a limit of its own; what anything else says of the same node does not. */
+function preflightAlone(convicting: readonly Fault[]): PreflightScope | undefined {
+  if (!convicting.every(({ source }) => source === 'preflight')) return undefined;
+  return { namespace: convicting[0]?.namespace ?? '' };
 }
 
 /** What settings make of one fault: a rule for its code, else for its standing, else for its action. */

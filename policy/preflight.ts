@@ -114,6 +114,7 @@ function faultOf(judged: NodeJudgement, { workload, run, reports }: JudgementReq
     seenAt: from?.writtenAt ?? new Date(0).toISOString(),
     node: judged.node,
     job: concerned(workload),
+    namespace: workload.namespace,
     evidence: judged.pairs.slice(0, 5).map((pair) => pair.slice(0, 500)),
   };
 }

@@ -1,29 +1,23 @@
 /** Search attributes and current details: what a person sees in the Temporal UI without opening a history. */
 
-import { defineSearchAttributeKey, type SearchAttributePair, type SearchAttributeType } from '@temporalio/common';
+import type { SearchAttributePair } from '@temporalio/common';
 import { setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow';
-import { type SearchAttribute, searchAttributes } from '../contract/ids.ts';
+import type { SearchAttribute } from '../contract/ids.ts';
+import { searchAttributePairs } from '../contract/search-attributes.ts';
 
 export type Attributes = Partial<Record<Exclude<SearchAttribute, 'KcoverNode'>, string>> & { KcoverNode?: readonly string[] };
 
-const pair = ([name, value]: [string, string | readonly string[]]): SearchAttributePair =>
-  ({
-    key: defineSearchAttributeKey(name, searchAttributes[name as SearchAttribute] as SearchAttributeType),
-    value: typeof value === 'string' ? value.slice(0, 200) : [...value],
-  }) as SearchAttributePair;
-
 /** Pairs for a start or an upsert. */
-export const attributePairs = (attributes: Attributes): SearchAttributePair[] =>
-  Object.entries(attributes).flatMap(([name, value]) => (value === undefined ? [] : [pair([name, value])]));
+export const attributePairs = (attributes: Attributes): SearchAttributePair[] => searchAttributePairs(attributes) as SearchAttributePair[];
 
 /** Writes only what changed since the start, which wrote `given`: every upsert is an event. */
 export function attributeWriter(given: Attributes = {}): (attributes: Attributes) => void {
-  const written = new Map(Object.entries(given).map(([name, value]) => [name, String(value)]));
+  const written = new Map(attributePairs(given).map(({ key, value }) => [key.name, String(value)]));
   return (attributes) => {
-    const changed = Object.entries(attributes).filter(([name, value]) => value !== undefined && written.get(name) !== String(value)) as [string, string][];
+    const changed = attributePairs(attributes).filter(({ key, value }) => written.get(key.name) !== String(value));
     if (changed.length === 0) return;
-    for (const [name, value] of changed) written.set(name, String(value));
-    upsertSearchAttributes(attributePairs(Object.fromEntries(changed)));
+    for (const { key, value } of changed) written.set(key.name, String(value));
+    upsertSearchAttributes(changed);
   };
 }
 

@@ -1,128 +1,123 @@
 import { condition, continueAsNew, defineQuery, defineSignal, defineUpdate, setHandler, workflowInfo } from '@temporalio/workflow';
-import type { ClusterInput, ClusterStatus, Paused, ReserveAnswer, ReserveRequest, Reservation, Returned, Waiting } from '../contract/cluster.ts';
-import { type OperatorWish, signals, statusQuery, updates } from '../contract/messages.ts';
+import type { ClusterInput, ClusterStatus, Paused, ReserveAnswer, ReserveRequest, Returned, Waiting } from '../contract/cluster.ts';
+import { notCounted, type OperatorWish, signals, statusQuery, updates } from '../contract/messages.ts';
 import { attributeWriter, iso, showDetails } from './attributes.ts';
+import { setAlarm } from './alarm.ts';
+import { ClusterMemory } from './cluster-memory.ts';
 import { isObject, textOf } from './faults.ts';
-import { perform, tolerate } from './proxies.ts';
+import { perform, tolerate, whyFailed } from './proxies.ts';
 import { requireWish } from './wishes.ts';
 
-/** Who is not told asks again by itself. */
-const mostWaiting = 1000;
+/** So many are told in one activity, each with a deadline of its own, so that what is done is not done again. */
+const toldTogether = 50;
 
-/** What a cluster shares: which nodes may be out, and whether a person has paused everything. Never ends. */
+/** Then a quarantine that was being written when this run began has been written, or given up. ms */
+const countAgainMs = 2 * 60_000;
+
+/** A pause that could not be kept is tried again then. ms */
+const keepAgainMs = 60_000;
+
+/** What a cluster shares: which nodes may be out, and whether a person has paused everything. Never ends by itself; whoever needs it starts it again. */
 export async function cluster({ clusterUid, carried }: ClusterInput): Promise<void> {
-  const reservations = new Map<string, Reservation>(carried?.reservations.map((one) => [one.nodeUid, one]));
-  const waiting = new Set<string>(carried?.waiting);
-  let paused: Paused | undefined = carried?.paused;
-  let changed = carried !== undefined;
+  const memory = new ClusterMemory(carried);
   const write = attributeWriter();
+  let keeping = false;
 
-  const show = () => {
-    write({
-      KcoverPhase: paused ? 'paused' : 'open',
-      KcoverNode: [...reservations.values()]
-        .map((one) => one.node)
-        .toSorted()
-        .slice(0, 50),
-    });
-    showDetails(paused ? `paused by ${paused.by}: ${paused.reason}` : 'open', [
-      [
-        'nodes out',
-        [...reservations.values()]
-          .map((one) => `${one.node} since ${iso(one.since)}`)
-          .toSorted()
-          .join(', ') || 'none',
-      ],
-      ['waiting for permission', [...waiting].toSorted().join(', ') || 'none'],
-      ['cluster', clusterUid],
-    ]);
-  };
-
-  const answer = (wanted: ReserveRequest['wanted'][number], limit: ReserveRequest['limit']): ReserveAnswer => {
-    const { nodeUid, node, incident } = wanted;
-    const known = reservations.get(nodeUid);
-    if (known) return { granted: true, nodeUid, incident: known.incident };
-    if (!wanted.byOperator) {
-      if (paused) return { granted: false, nodeUid, because: `paused by ${paused.by}: ${paused.reason}` };
-      if (reservations.size >= limit.nodes)
-        return { granted: false, nodeUid, because: `${reservations.size} nodes are out and ${limit.nodes} may be (${limit.because})` };
-    }
-    reservations.set(nodeUid, { nodeUid, node, incident, since: Date.now() });
-    return { granted: true, nodeUid, incident };
-  };
-
-  setHandler(defineQuery<ClusterStatus>(statusQuery), () => ({
-    clusterUid,
-    reservations: [...reservations.values()],
-    waiting: [...waiting],
-    ...(paused ? { paused } : {}),
-  }));
-  setHandler(
-    defineUpdate<ReserveAnswer[], [ReserveRequest]>(updates.reserve),
-    ({ wanted, limit }) => {
-      const answers = wanted.map((one) => answer(one, limit));
-      show();
-      return answers;
+  setHandler(defineQuery<ClusterStatus>(statusQuery), () => ({ clusterUid, ...memory.status() }));
+  setHandler(defineUpdate<ReserveAnswer[], [ReserveRequest]>(updates.reserve), (request) => seen(memory.reserve(request, Date.now())), {
+    description: 'Asks for the right to keep nodes out of service',
+    validator: (request) => {
+      if (!memory.isCounted) throw new Error(notCounted);
+      if (!isReserveRequest(request)) throw new Error('`limit` and `wanted` with node, nodeUid and incident are needed');
     },
-    {
-      description: 'Asks for the right to keep nodes out of service',
-      validator: (request) => {
-        if (!isReserveRequest(request)) throw new Error('`limit` and `wanted` with node, nodeUid and incident are needed');
-      },
+  });
+  setHandler(defineUpdate<Paused, [OperatorWish]>(updates.pause), (wish) => seen(memory.pause(wish, Date.now())), {
+    description: 'Stops every quarantine and stop that has not begun',
+    validator: requireWish,
+  });
+  setHandler(defineUpdate<{ wasPaused: boolean }, [OperatorWish]>(updates.resume), (wish) => seen(memory.resume(wish, Date.now())), {
+    description: 'Ends a pause; what waited is judged anew',
+    validator: (wish) => {
+      requireWish(wish);
+      if (!memory.isCounted) throw new Error(notCounted);
     },
-  );
-  setHandler(
-    defineUpdate<Paused, [OperatorWish]>(updates.pause),
-    ({ by, reason }) => {
-      paused = { by, reason, since: Date.now() };
-      show();
-      return paused;
-    },
-    { description: 'Stops every quarantine and stop that has not begun', validator: requireWish },
-  );
-  setHandler(
-    defineUpdate<{ wasPaused: boolean }, [OperatorWish]>(updates.resume),
-    () => {
-      const wasPaused = paused !== undefined;
-      paused = undefined;
-      changed = true;
-      show();
-      return { wasPaused };
-    },
-    { description: 'Ends a pause; what waited is judged anew', validator: requireWish },
-  );
+  });
   setHandler(defineSignal<[Waiting]>(signals.waiting), (payload) => {
-    const workflowId = isObject(payload) ? textOf(payload.workflowId, 1000) : undefined;
-    if (workflowId === undefined || waiting.size >= mostWaiting) return;
-    waiting.add(workflowId);
+    memory.wait(isObject(payload) ? textOf(payload.workflowId, 1000) : undefined);
     show();
   });
   setHandler(defineSignal<[Returned]>(signals.returned), (payload) => {
-    if (!isObject(payload) || !Array.isArray(payload.nodeUids)) return;
-    for (const uid of payload.nodeUids.filter((one) => typeof one === 'string')) changed = reservations.delete(uid) || changed;
+    if (isObject(payload) && Array.isArray(payload.nodeUids)) memory.giveBack(payload.nodeUids);
     show();
   });
   show();
 
+  let recount = memory.isCounted ? undefined : setAlarm(countAgainMs, 'count once more what was being written');
+  if (!memory.isCounted) await count();
+  show();
   while (!workflowInfo().continueAsNewSuggested) {
-    await condition(() => (changed && waiting.size > 0) || workflowInfo().continueAsNewSuggested);
-    if (changed && waiting.size > 0) {
-      const workflowIds = [...waiting].toSorted();
-      waiting.clear();
-      changed = false;
+    const hasNews = () => memory.changed && memory.waiting.size > 0;
+    await condition(() => hasNews() || recount?.rang === true || workflowInfo().continueAsNewSuggested);
+    if (recount?.rang) {
+      recount = undefined;
+      await count();
+    }
+    if (hasNews()) await tellWaiting();
+    show();
+  }
+  await continueAsNew<typeof cluster>({ clusterUid, carried: memory.carry() });
+
+  async function count(): Promise<void> {
+    memory.count(await perform('observeCluster', 'which nodes are out already, and is a pause kept?', { clusterUid }));
+  }
+
+  async function tellWaiting(): Promise<void> {
+    const waiting = memory.takeWaiting();
+    for (let from = 0; from < waiting.length; from += toldTogether) {
+      const workflowIds = waiting.slice(from, from + toldTogether);
       await tolerate(perform('tellWaiting', `permission may have changed for ${workflowIds.length}`, { workflowIds }));
-      show();
     }
   }
-  await continueAsNew<typeof cluster>({
-    clusterUid,
-    carried: { reservations: [...reservations.values()], waiting: [...waiting], ...(paused ? { paused } : {}) },
-  });
+
+  /** Until the last word about a pause stands outside of this workflow too. It counts from the moment in which it was said. */
+  async function keepPause(): Promise<void> {
+    keeping = true;
+    for (let word = memory.unkept; word; word = memory.unkept) {
+      const because = await whyFailed(perform('keepPause', `keep that it is ${word.state}, said by ${word.by}`, word));
+      if (memory.unkept !== word) continue;
+      memory.unkeptBecause = because;
+      if (because === undefined) memory.unkept = undefined;
+      show();
+      if (because !== undefined) await condition(() => memory.unkept !== word, keepAgainMs);
+    }
+    keeping = false;
+  }
+
+  /** Shows what an update changed. */
+  function seen<Answer>(answer: Answer): Answer {
+    show();
+    return answer;
+  }
+
+  function show(): void {
+    const { paused } = memory;
+    // It ends early only when this workflow does.
+    if (memory.unkept && !keeping) void keepPause().catch(() => undefined);
+    write({ KcoverPhase: memory.isCounted || paused ? (paused ? 'paused' : 'open') : 'starting', KcoverNode: memory.nodes() });
+    const out = [...memory.reservations.values()].map(({ node, since, preflight }) => `${node} since ${iso(since)}${preflight ? ' (preflight)' : ''}`);
+    showDetails(paused ? `paused by ${paused.by}: ${paused.reason}` : 'open', [
+      ['nodes out', memory.isCounted ? out.toSorted().join(', ') || 'none' : 'being counted'],
+      ['waiting for permission', [...memory.waiting].toSorted().join(', ') || 'none'],
+      ['not yet kept outside of Temporal', memory.status().unkept],
+      ['cluster', clusterUid],
+    ]);
+  }
 }
 
 const isReserveRequest = (request: unknown): request is ReserveRequest =>
   isObject(request) &&
   isObject(request['limit']) &&
   typeof request['limit']['nodes'] === 'number' &&
+  isObject(request['limit']['preflight']) &&
   Array.isArray(request['wanted']) &&
   request['wanted'].every((one) => isObject(one) && ['node', 'nodeUid', 'incident'].every((key) => textOf(one[key]) !== undefined));

@@ -85,6 +85,7 @@ const isFault = (value: unknown): value is Fault =>
   absentOr(value['kernel'], (kernel) => isObject(kernel) && isText(kernel['bootId'], 64) && typeof kernel['sequence'] === 'number') &&
   absentOr(value['pod'], (pod) => isObject(pod) && isText(pod['name'], 253) && isText(pod['uid'], 64) && isTime(pod['createdAt'])) &&
   absentOr(value['job'], (job) => isText(job, 64)) &&
+  absentOr(value['namespace'], (namespace) => isText(namespace, 63)) &&
   absentOr(value['blind'], (why) => typeof why === 'string') &&
   absentOr(value['hold'], (hold) => isObject(hold) && holds.includes(hold['state']) && typeof hold['because'] === 'string') &&
   absentOr(value['evidence'], (lines) => Array.isArray(lines) && lines.every((line) => typeof line === 'string'));

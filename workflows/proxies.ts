@@ -51,6 +51,8 @@ const stop: ActivityOptions = { ...watch, cancellationType: ActivityCancellation
 
 /** They may take a day, and must keep no worker from anything else: they have a task queue of their own. */
 const waits: readonly ActivityOptions[] = [watch, stop];
+/** Each that is told has a deadline inside; who was not told asks again by itself. */
+const once: ActivityOptions = { startToCloseTimeout: '30s', scheduleToCloseTimeout: '1m', retry: { maximumAttempts: 2 } };
 
 /** What a recovery can do without: looks at the whole cluster, and what it would like to be. Without an answer it goes on, and says so. */
 const optional: ActivityOptions = {
@@ -81,6 +83,8 @@ const table = {
   observeNode: call,
   observeJob: call,
   observeAttempt: look,
+  observeCluster: call,
+  keepPause: optional,
   reserveQuarantine: call,
   quarantineNode: taint,
   releaseNode: edit,
@@ -92,7 +96,7 @@ const table = {
   acknowledgeWish: edit,
   findRecoveries: call,
   lookAtRecovery: call,
-  tellWaiting: call,
+  tellWaiting: once,
   stopAttempt: stop,
   awaitAttempt: watch,
   verifyProgress: watch,
@@ -134,6 +138,17 @@ export const tolerate = <T>(work: Promise<T>): Promise<T | undefined> =>
     if (error instanceof ActivityFailure && !isCancellation(error)) return undefined;
     throw error;
   });
+
+/** Why an activity failed for good; undefined when it did not. */
+export const whyFailed = async (work: Promise<unknown>): Promise<string | undefined> => {
+  try {
+    await work;
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof ActivityFailure) || isCancellation(error)) throw error;
+    return error.cause?.message ?? error.message;
+  }
+};
 
 /**
  * The first look at a node, for which its faults wait: tried within the workflow task itself, which saves a round through

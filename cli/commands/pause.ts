@@ -7,29 +7,32 @@ import type { Held } from '../../contract/recovery.ts';
 import { type CommandEntry, sharedOptions } from '../command.ts';
 import { commandFor, wishOfJob } from '../job-wish.ts';
 import type { Answer } from '../output.ts';
+import type { Session } from '../session.ts';
 
 export const pause: CommandEntry = {
   summary: 'Let kcover begin nothing disruptive, in the whole cluster or for one job, until it is resumed.',
   arguments: [{ name: '[job]', describe: 'kind/name, such as pytorchjob/llm; the whole cluster without one' }],
-  options: [sharedOptions.reason, sharedOptions.namespace, sharedOptions.kubeconfig, sharedOptions.output],
+  options: [sharedOptions.reason, sharedOptions.namespace, sharedOptions.kubeconfig, sharedOptions.taskQueue, sharedOptions.output],
   examples: ['kcover pause --reason "switch maintenance until noon"', 'kcover pause pytorchjob/llm -n train --reason "debugging a hang by hand"'],
   exits: ['refused', 'notFound', 'unreachable'],
   async run(typed, surroundings) {
     const { environment, session } = surroundings;
     const said = { by: environment.user, reason: typed.value('reason') };
-    if (typed.argument('job') === '') return pauseAll(await session.temporal(), said);
+    if (typed.argument('job') === '') return pauseAll(session, typed.value('task-queue'), said);
     const { jobTyped } = await import('../jobs.ts');
     const { ref } = await jobTyped(typed, surroundings);
     return pauseJob(await session.temporal(), ref, said);
   },
 };
 
-async function pauseAll(client: Client, said: OperatorWish): Promise<Answer> {
-  const { wishOfCluster } = await import('../cluster-wish.ts');
-  const { by, reason, since } = await wishOfCluster<Paused>(client, updates.pause, said);
+async function pauseAll(session: Session, taskQueue: string, said: OperatorWish): Promise<Answer> {
+  const { whyUnkept, wishOfCluster } = await import('../cluster-wish.ts');
+  const { by, reason, since } = await wishOfCluster<Paused>(session, taskQueue, updates.pause, said);
+  const unkept = await whyUnkept(session);
+  const warning = unkept === undefined ? '' : `\n  not yet kept outside of Temporal, where it would outlive the workflow ${clusterWorkflowId}: ${unkept}`;
   return {
-    data: { workflow: clusterWorkflowId, paused: { by, reason, since: new Date(since).toISOString() } },
-    text: `paused by ${by}: ${reason}\n  no quarantine and no stop begins until: kcover resume`,
+    data: { workflow: clusterWorkflowId, paused: { by, reason, since: new Date(since).toISOString() }, unkept: unkept ?? null },
+    text: `paused by ${by}: ${reason}\n  no quarantine and no stop begins until: kcover resume${warning}`,
   };
 }
 

@@ -5,6 +5,7 @@ import { type OperatorWish, updates } from '../../contract/messages.ts';
 import { type CommandEntry, sharedOptions } from '../command.ts';
 import { wishOfJob } from '../job-wish.ts';
 import type { Answer } from '../output.ts';
+import type { Session } from '../session.ts';
 
 export const resume: CommandEntry = {
   summary: 'End a pause of the whole cluster or of one job; what waited is judged anew.',
@@ -13,6 +14,7 @@ export const resume: CommandEntry = {
     { flags: '--reason <text>', describe: 'Why; recorded with what is done', byDefault: 'the pause is over' },
     sharedOptions.namespace,
     sharedOptions.kubeconfig,
+    sharedOptions.taskQueue,
     sharedOptions.output,
   ],
   examples: ['kcover resume', 'kcover resume pytorchjob/llm -n train --reason "the hang is understood"'],
@@ -20,7 +22,7 @@ export const resume: CommandEntry = {
   async run(typed, surroundings) {
     const { environment, session } = surroundings;
     const said = { by: environment.user, reason: typed.value('reason') };
-    if (typed.argument('job') === '') return resumeAll(await session.temporal(), said);
+    if (typed.argument('job') === '') return resumeAll(session, typed.value('task-queue'), said);
     const { jobTyped } = await import('../jobs.ts');
     const { ref } = await jobTyped(typed, surroundings);
     return resumeJob(await session.temporal(), ref, said);
@@ -33,9 +35,9 @@ interface Resumed {
 
 const inWords = ({ wasPaused }: Resumed): string => (wasPaused ? 'resumed; what waited is judged anew' : 'it was not paused');
 
-async function resumeAll(client: Client, said: OperatorWish): Promise<Answer> {
+async function resumeAll(session: Session, taskQueue: string, said: OperatorWish): Promise<Answer> {
   const { wishOfCluster } = await import('../cluster-wish.ts');
-  const answer = await wishOfCluster<Resumed>(client, updates.resume, said);
+  const answer = await wishOfCluster<Resumed>(session, taskQueue, updates.resume, said);
   return { data: { workflow: clusterWorkflowId, wasPaused: answer.wasPaused }, text: inWords(answer) };
 }
 

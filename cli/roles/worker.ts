@@ -3,6 +3,7 @@ import { NativeConnection } from '@temporalio/worker';
 import { createActivities, directoryEvidence, directoryRecords, metered } from '../../activities/index.ts';
 import type { WorkerSettings } from '../../contract/settings.schema.ts';
 import { clusterUid } from '../../kube/connection.ts';
+import { ownNamespace } from '../../kube/permissions.ts';
 import { claimCluster } from '../cluster-identity.ts';
 import type { ExitName } from '../command.ts';
 import type { Environment } from '../environment.ts';
@@ -38,9 +39,10 @@ export const runWorker = ({ settings, environment, kubeconfig, workflowBundle: b
     await waitFor('Temporal', () => claimCluster(client, uid, taskQueue));
 
     const records = directoryRecords(settings.records.directory);
+    const namespace = environment.pod?.namespace ?? ownNamespace;
     const { directory, keep: keepMs } = settings.recovery.evidence;
     const evidence = directoryEvidence({ directory, keepMs, now: Date.now });
-    const made = createActivities({ kube, settings, temporal: () => client, records, evidence, log, now: Date.now });
+    const made = createActivities({ kube, namespace, settings, temporal: () => client, records, evidence, log, now: Date.now });
     const activities = metered(made, workerMetrics(registry), log);
     const common = { connection, namespace: target.namespace, taskQueue, activities };
     const workers = [

@@ -10,6 +10,7 @@ import { createActivities, directoryEvidence, directoryRecords } from '../../act
 import type { RecordStore } from '../../activities/records.ts';
 import type { Activities } from '../../contract/activities.ts';
 import { connectKube, type Kube } from '../../kube/connection.ts';
+import { ownNamespace } from '../../kube/permissions.ts';
 import { type Api, connect } from '../../testbed/api.ts';
 import { settings } from '../support/builders.ts';
 import { quietRuntime, testServers, type TestServers } from '../support/rig.ts';
@@ -52,6 +53,7 @@ export async function liveCluster({
   const activities = createActivities({
     kube,
     settings: settings({ mode }),
+    namespace: ownNamespace,
     temporal: () => client,
     records,
     evidence: directoryEvidence({ directory: join(tmpdir(), taskQueue, 'evidence'), keepMs: 3_600_000, now: Date.now }),

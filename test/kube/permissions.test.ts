@@ -37,11 +37,13 @@ describe('permissions', () => {
     ]);
   });
 
-  it('keep the Lease inside kcover-system', () => {
+  it('keep the Lease and the pause inside kcover-system', () => {
     expect(roles().map(({ kind, metadata }) => `${kind}/${metadata?.namespace}/${metadata?.name}`)).toEqual([
       'Role/kcover-system/kcover-controller',
       'RoleBinding/kcover-system/kcover-controller',
+      'Role/kcover-system/kcover-worker',
+      'RoleBinding/kcover-system/kcover-worker',
     ]);
-    expect(JSON.stringify(clusterRoles())).not.toContain('leases');
+    expect(JSON.stringify(clusterRoles())).not.toMatch(/leases|configmaps/);
   });
 });

@@ -1,9 +1,17 @@
 /** Facts for tests: everything usual, but for what the test names. */
 
+import type { ReserveLimit } from '../../contract/cluster.ts';
 import { type WorkerSettings, workerSettings } from '../../contract/settings.schema.ts';
 import type { Fault } from '../../contract/faults.ts';
 import type { JobView } from '../../contract/jobs.ts';
 import type { NodeView } from '../../contract/nodes.ts';
+
+/** A limit for the workflow of a cluster. */
+export const reserveLimit = (nodes: number, preflight: Partial<ReserveLimit['preflight']> = {}): ReserveLimit => ({
+  nodes,
+  because: 'the larger of 2 and 10 % of 8',
+  preflight: { nodes, perNamespace: nodes, because: 'preflight.limit', ...preflight },
+});
 
 export const settings = (given: unknown = {}): WorkerSettings => workerSettings.parse(given);
 

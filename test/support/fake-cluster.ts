@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import { toFailure } from '../../activities/failures.ts';
 import type { Activities, Announcement, WorkloadSeen } from '../../contract/activities.ts';
+import type { PauseWord, Reservation } from '../../contract/cluster.ts';
 import { KcoverError } from '../../contract/errors.ts';
 import type { Fault } from '../../contract/faults.ts';
 import { jobWorkflowId } from '../../contract/ids.ts';
@@ -39,6 +40,11 @@ export class FakeCluster {
   readonly stopped: { attempt: number; uids: string[] }[] = [];
   settings = settings({ mode: 'act' });
   paused: { by: string; reason: string } | undefined;
+  /** What outlives the workflow of the cluster: a pause, and the nodes that carry our annotation; `countable` holds the look at them. */
+  pauseKept: PauseWord | undefined;
+  unkeepable: string | undefined;
+  outBefore: readonly Reservation[] = [];
+  countable: Promise<void> = Promise.resolve();
   mayReserve: true | string = true;
   /** Why nothing can be seen, while that is so. */
   blind: string | undefined;
@@ -133,6 +139,14 @@ export class FakeCluster {
           throw toFailure(new KcoverError('kube.unreachable', `read node ${node}`));
         }
         return this.nodes.get(node) ?? null;
+      },
+      observeCluster: async () => {
+        await this.countable;
+        return { out: this.outBefore, ...(this.pauseKept && { pause: this.pauseKept }) };
+      },
+      keepPause: async (word) => {
+        if (this.unkeepable !== undefined) throw toFailure(new KcoverError('kube.invalid', this.unkeepable));
+        this.pauseKept = word;
       },
       reserveQuarantine: async ({ nodeUid, incident }) =>
         this.mayReserve === true ? { granted: true, nodeUid, incident } : { granted: false, nodeUid, because: this.mayReserve },

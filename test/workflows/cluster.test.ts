@@ -2,40 +2,41 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { WorkflowHandle } from '@temporalio/client';
 import type { ClusterStatus, ReserveAnswer, ReserveRequest } from '../../contract/cluster.ts';
-import { FakeCluster } from '../support/fake-cluster.ts';
+import { reserveLimit } from '../support/builders.ts';
+import { activitiesOf, FakeCluster } from '../support/fake-cluster.ts';
 import { eventually, type Rig, startRig } from '../support/rig.ts';
 
 let rig: Rig;
+let world: FakeCluster;
 let handle: WorkflowHandle;
 const told: string[][] = [];
 
-const limit = { nodes: 2, because: 'the larger of 2 and 10 % of 8' };
-const reserve = (...nodes: string[]) =>
-  handle.executeUpdate<ReserveAnswer[], [ReserveRequest]>('reserve', {
-    args: [{ limit, wanted: nodes.map((node) => ({ node, nodeUid: node, incident: `node/${node}` })) }],
-  });
+const status = () => handle.query<ClusterStatus>('status');
+const start = (workflowId = `cluster-${randomUUID()}`) =>
+  rig.client.workflow.start('cluster', { workflowId, taskQueue: rig.taskQueue, args: [{ clusterUid: 'kube-system-uid' }] });
+const counted = () => eventually(status, (seen) => seen.counted);
+const ask = (request: ReserveRequest) => handle.executeUpdate<ReserveAnswer[], [ReserveRequest]>('reserve', { args: [request] });
+const reserve = (...nodes: string[]) => ask({ limit: reserveLimit(2), wanted: nodes.map((node) => ({ node, nodeUid: node, incident: `node/${node}` })) });
 
 describe('the workflow of a cluster', () => {
   beforeAll(async () => {
     rig = await startRig({
-      ...new FakeCluster().activities(),
+      ...activitiesOf(() => world),
       tellWaiting: async ({ workflowIds }) => {
         told.push([...workflowIds]);
       },
     });
   });
   beforeEach(async () => {
-    handle = await rig.client.workflow.start('cluster', {
-      workflowId: `cluster-${randomUUID()}`,
-      taskQueue: rig.taskQueue,
-      args: [{ clusterUid: 'kube-system-uid' }],
-    });
+    world = new FakeCluster();
+    handle = await start();
   });
   afterAll(async () => {
     await rig.close();
   });
 
   it('grants reservations up to the limit, and says why not beyond it', async () => {
+    await counted();
     const answers = await reserve('a', 'b', 'c');
     expect(answers.map((answer) => answer.granted)).toEqual([true, true, false]);
     expect(answers[2]).toMatchObject({ because: '2 nodes are out and 2 may be (the larger of 2 and 10 % of 8)' });
@@ -43,12 +44,25 @@ describe('the workflow of a cluster', () => {
   });
 
   it('returns the same reservation to who asks again', async () => {
+    await counted();
     await reserve('a', 'b');
     expect(await reserve('a')).toEqual([{ granted: true, nodeUid: 'a', incident: 'node/a' }]);
-    expect((await handle.query<ClusterStatus>('status')).reservations).toHaveLength(2);
+    expect((await status()).reservations).toHaveLength(2);
+  });
+
+  it('lives on with more nodes out than one search attribute can name', async () => {
+    await counted();
+    const nodes = Array.from({ length: 120 }, (_, n) => `ip-10-123-${100 + (n >> 4)}-${100 + n}.us-west-2.compute.internal`);
+    for (const node of nodes) {
+      const wanted = [{ node, nodeUid: node, incident: `node/${node}`, byOperator: true }];
+      expect(await ask({ limit: reserveLimit(2), wanted })).toMatchObject([{ granted: true }]);
+    }
+    expect((await status()).reservations).toHaveLength(nodes.length);
+    expect((await handle.describe()).status.name).toBe('RUNNING');
   });
 
   it('tells who waits when a reservation comes back', async () => {
+    await counted();
     await reserve('a', 'b');
     await handle.signal('waiting', { workflowId: 'node/c' });
     await handle.signal('returned', { nodeUids: ['a'] });
@@ -60,11 +74,27 @@ describe('the workflow of a cluster', () => {
     await rig.replay(handle.workflowId);
   });
 
+  it('tells many who wait in parts, each of them once', async () => {
+    await counted();
+    await reserve('a', 'b');
+    const ids = Array.from({ length: 130 }, (_, n) => `node/${handle.workflowId}/${n}`);
+    const from = told.length;
+    for (const workflowId of ids) await handle.signal('waiting', { workflowId });
+    await handle.signal('returned', { nodeUids: ['a'] });
+    await eventually(
+      () => told.slice(from).flat().length,
+      (length) => length >= ids.length,
+    );
+    expect(told.slice(from).flat().toSorted()).toEqual(ids.toSorted());
+    expect(Math.max(...told.slice(from).map((some) => some.length))).toBeLessThanOrEqual(50);
+  });
+
   it('grants nothing but a person’s wish while paused, and tells who waited on resume', async () => {
+    await counted();
     await handle.executeUpdate('pause', { args: [{ by: 'ada', reason: 'network work' }] });
     expect((await reserve('a'))[0]).toMatchObject({ granted: false, because: 'paused by ada: network work' });
     const wanted = [{ node: 'b', nodeUid: 'b', incident: 'node/b', byOperator: true }];
-    expect(await handle.executeUpdate<ReserveAnswer[], [ReserveRequest]>('reserve', { args: [{ limit, wanted }] })).toMatchObject([{ granted: true }]);
+    expect(await ask({ limit: reserveLimit(2), wanted })).toMatchObject([{ granted: true }]);
     await handle.signal('waiting', { workflowId: `recovery/${handle.workflowId}` });
     await handle.executeUpdate('resume', { args: [{ by: 'ada', reason: 'done' }] });
     await eventually(
@@ -74,7 +104,79 @@ describe('the workflow of a cluster', () => {
     await rig.replay(handle.workflowId);
   });
 
+  it('refuses a write that was granted before a pause and is asked for again', async () => {
+    await counted();
+    await reserve('a');
+    await handle.executeUpdate('pause', { args: [{ by: 'ada', reason: 'network work' }] });
+    expect((await reserve('a'))[0]).toMatchObject({ granted: false, because: 'paused by ada: network work' });
+  });
+
+  it('keeps room for other faults than those of preflights, and lets no namespace use up the room of preflights', async () => {
+    await counted();
+    const limit = reserveLimit(10, { nodes: 3, perNamespace: 2 });
+    const by = (namespace: string, ...nodes: string[]) =>
+      ask({ limit, wanted: nodes.map((node) => ({ node, nodeUid: node, incident: `node/${node}`, preflight: { namespace } })) });
+    expect(await by('a', 'a1', 'a2', 'a3')).toMatchObject([
+      { granted: true },
+      { granted: true },
+      { granted: false, because: '2 nodes are out for what only preflights in a say and 2 may be (preflight.limit)' },
+    ]);
+    expect(await by('b', 'b1', 'b2')).toMatchObject([
+      { granted: true },
+      { granted: false, because: '3 nodes are out for what only a preflight says and 3 may be (preflight.limit)' },
+    ]);
+    const kernel = Array.from({ length: 8 }, (_, n) => ({ node: `k${n}`, nodeUid: `k${n}`, incident: `node/k${n}` }));
+    expect((await ask({ limit, wanted: kernel })).filter(({ granted }) => granted)).toHaveLength(7);
+  });
+
   it('does not take a pause without a name and a reason', async () => {
     await expect(handle.executeUpdate('pause', { args: [{ by: 'ada' }] })).rejects.toMatchObject({ cause: { message: expect.stringContaining('`reason`') } });
+  });
+
+  it('is paused still, and counts the nodes that are out, when it was terminated and is started again', async () => {
+    await counted();
+    const since = Date.now() - 3_600_000;
+    await handle.executeUpdate('pause', { args: [{ by: 'ada', reason: 'mass outage' }] });
+    await eventually(
+      () => world.pauseKept,
+      (kept) => kept?.state === 'paused',
+    );
+    await handle.terminate();
+    world.outBefore = ['a', 'b'].map((node) => ({ node, nodeUid: node, incident: `node/${node}/x`, since }));
+    handle = await start(handle.workflowId);
+    await counted();
+    expect(await status()).toMatchObject({ paused: { by: 'ada', reason: 'mass outage' }, reservations: world.outBefore });
+    await handle.executeUpdate('resume', { args: [{ by: 'ada', reason: 'over' }] });
+    expect((await reserve('c'))[0]).toMatchObject({ granted: false, because: expect.stringContaining('2 nodes are out and 2 may be') });
+    await eventually(
+      () => world.pauseKept,
+      (kept) => kept?.state === 'open',
+    );
+  });
+
+  it('grants nothing before it has counted, and takes a pause all the same', async () => {
+    let count: () => void = () => undefined;
+    world = new FakeCluster();
+    world.countable = new Promise((resolve) => (count = resolve));
+    handle = await start();
+    await expect(reserve('a')).rejects.toMatchObject({ cause: { message: expect.stringContaining('still being counted') } });
+    await handle.executeUpdate('pause', { args: [{ by: 'ada', reason: 'mass outage' }] });
+    world.pauseKept = { state: 'open', by: 'bob', reason: 'long ago', at: 1 };
+    count();
+    await counted();
+    expect(await status()).toMatchObject({ paused: { by: 'ada', reason: 'mass outage' } });
+  });
+
+  it('pauses though that cannot be kept outside of it, and says so', async () => {
+    await counted();
+    world.unkeepable = 'an admission webhook denied the request';
+    await handle.executeUpdate('pause', { args: [{ by: 'ada', reason: 'mass outage' }] });
+    expect((await reserve('a'))[0]).toMatchObject({ granted: false, because: 'paused by ada: mass outage' });
+    await eventually(status, ({ unkept }) => unkept?.includes('an admission webhook denied') === true);
+    world.unkeepable = undefined;
+    await handle.executeUpdate('resume', { args: [{ by: 'ada', reason: 'over' }] });
+    await eventually(status, ({ unkept }) => unkept === undefined);
+    expect(world.pauseKept).toMatchObject({ state: 'open', by: 'ada' });
+    await rig.replay(handle.workflowId);
   });
 });

@@ -10,7 +10,7 @@ import { createRunDirectory } from '../../testbed/run-directory.ts';
 import { Ports } from '../../testbed/servers/ports.ts';
 import { type Server } from '../../testbed/servers/server.ts';
 import { temporal } from '../../testbed/servers/temporal.ts';
-import { kernelFault, nodeView, podFaultNow, settings } from '../support/builders.ts';
+import { kernelFault, nodeView, podFaultNow, reserveLimit, settings } from '../support/builders.ts';
 import { activitiesOf, FakeCluster } from '../support/fake-cluster.ts';
 import { eventually, type Rig, startRig } from '../support/rig.ts';
 
@@ -180,11 +180,15 @@ describe('continue-as-new', () => {
     await rig.client.workflow.start('cluster', { workflowId: 'cluster', taskQueue: rig.taskQueue, args: [{ clusterUid: 'kube-system-uid' }] });
     const told: string[] = [];
     cluster.onTold = (ids) => told.push(...ids);
-    const limit = { nodes: 1, because: 'one at a time' };
+    const limit = reserveLimit(1);
     const reserve = async (node: string) =>
       rig.client.workflow.getHandle('cluster').executeUpdate<ReserveAnswer[], [ReserveRequest]>('reserve', {
         args: [{ limit, wanted: [{ node, nodeUid: node, incident: `node/${node}` }] }],
       });
+    await eventually(
+      () => rig.client.workflow.getHandle('cluster').query<ClusterStatus>('status'),
+      ({ counted }) => counted,
+    );
     expect((await reserve('a'))[0]?.granted).toBe(true);
     await rig.client.workflow.getHandle('cluster').signal('waiting', { workflowId: 'node/b' });
     for (let again = 0; again < 12; again++) expect((await reserve('b'))[0]?.granted).toBe(false);

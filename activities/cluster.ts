@@ -1,0 +1,38 @@
+/** What the workflow `cluster` must not lose: which nodes are out, and the pause. Both stand in Kubernetes. */
+
+import type { V1Node } from '@kubernetes/client-node';
+import type { Activities } from '../contract/activities.ts';
+import type { Reservation } from '../contract/cluster.ts';
+import { annotations } from '../contract/ids.ts';
+import { keepPause, readPause } from '../kube/kept-pause.ts';
+import { nodeView } from '../kube/nodes.ts';
+import { pagesOf } from '../kube/requests.ts';
+import type { Dependencies } from './dependencies.ts';
+
+export function clusterActivities({ kube, namespace, settings, now }: Dependencies): Pick<Activities, 'observeCluster' | 'keepPause'> {
+  const { taint } = settings.quarantine;
+
+  function reservationOf(node: V1Node): Reservation[] {
+    const { name, uid, taint: found } = nodeView(node, taint);
+    if (!found?.ours) return [];
+    const { incident = `node/${name}` } = found;
+    const tested = node.metadata?.annotations?.[annotations.quarantinePreflight];
+    return [{ nodeUid: uid, node: name, incident, since: timeIn(incident) ?? now(), ...(tested !== undefined && { preflight: { namespace: tested } }) }];
+  }
+
+  return {
+    async observeCluster() {
+      const out: Reservation[] = [];
+      for await (const page of pagesOf<V1Node>(kube, '/api/v1/nodes', {}, 'count the nodes that are out')) out.push(...page.flatMap(reservationOf));
+      const pause = await readPause(kube, namespace);
+      return { out, ...(pause && { pause }) };
+    },
+    keepPause: (word) => keepPause(kube, namespace, word),
+  };
+}
+
+/** `node/<name>/<UTC time>` */
+function timeIn(incident: string): number | undefined {
+  const at = Date.parse(incident.split('/').at(-1) ?? '');
+  return Number.isNaN(at) ? undefined : at;
+}
