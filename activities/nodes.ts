@@ -1,12 +1,12 @@
 /** Looks at nodes, keeps them out of service and gives them back. */
 
 import type { V1Node } from '@kubernetes/client-node';
-import type { Activities, QuarantineRequest, ReleaseRequest } from '../contract/activities.ts';
+import type { Activities, QuarantineRequest, ReleaseRequest, ReleaseResult } from '../contract/activities.ts';
 import { KcoverError } from '../contract/errors.ts';
 import { eventReasons } from '../contract/ids.ts';
 import type { Quarantined } from '../contract/nodes.ts';
 import { announceEvent } from '../kube/events.ts';
-import { editNode, nodeView, readNode } from '../kube/nodes.ts';
+import { editNode, nodeView, quarantineTaint, readNode } from '../kube/nodes.ts';
 import { quarantineEdit, quarantineFound, releaseEdit } from '../kube/quarantine.ts';
 import type { Dependencies } from './dependencies.ts';
 
@@ -43,9 +43,10 @@ export function nodeActivities({ kube, settings, log, now }: Dependencies): Node
 
   async function releaseNode(request: ReleaseRequest): ReturnType<Nodes['releaseNode']> {
     let released = false;
+    let node: V1Node;
     try {
-      await editNode(kube, request.node, request.uid, (node) => {
-        const edit = releaseEdit(node, request, quarantine);
+      node = await editNode(kube, request.node, request.uid, (seen) => {
+        const edit = releaseEdit(seen, request, quarantine);
         released = edit.ours;
         return edit.change;
       });
@@ -53,7 +54,7 @@ export function nodeActivities({ kube, settings, log, now }: Dependencies): Node
       if (error instanceof KcoverError && error.code === 'node.gone') return { kind: 'gone' };
       throw error;
     }
-    if (!released) return { kind: 'not-ours' };
+    if (!released) return { kind: 'not-ours', ...whatStays(node) };
     const message = `released by ${request.by}: ${request.because}`;
     await announceEvent(
       kube,
@@ -62,6 +63,16 @@ export function nodeActivities({ kube, settings, log, now }: Dependencies): Node
       log,
     );
     return { kind: 'released' };
+  }
+
+  /** A taint of our key that we may not take off, in words. */
+  function whatStays(node: V1Node): Pick<ReleaseResult, 'stays'> {
+    const taint = quarantineTaint(node, quarantine.taint);
+    if (!taint) return {};
+    const whose = quarantineFound(node, quarantine)?.taint === 'ours' ? 'belongs to another incident' : 'has no annotation that says that it is of kcover';
+    return {
+      stays: `the taint ${taint.key}=${taint.value ?? ''}:${taint.effect} stays, as it ${whose}: kubectl taint node ${node.metadata?.name} ${taint.key}-`,
+    };
   }
 
   return {

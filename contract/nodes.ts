@@ -63,6 +63,8 @@ export interface HeldQuarantine {
   readonly reason: string;
   readonly by: string;
   readonly preflight?: PreflightScope;
+  /** The cluster has granted it, and it may have been written. */
+  readonly reserved?: boolean;
   /** The refusal that jobs and people were told of. */
   readonly told?: string;
 }

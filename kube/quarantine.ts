@@ -1,6 +1,7 @@
 /** What a quarantine and a release write on a Node object. Pure. */
 
 import type { V1Node, V1Taint } from '@kubernetes/client-node';
+import type { QuarantineRequest } from '../contract/activities.ts';
 import { annotations } from '../contract/ids.ts';
 import type { KernelPosition } from '../contract/faults.ts';
 import type { Quarantined } from '../contract/nodes.ts';
@@ -15,12 +16,15 @@ export interface QuarantineSettings {
 const incidentOf = (node: V1Node): string | undefined => node.metadata?.annotations?.[annotations.quarantineIncident];
 const isCordoned = (node: V1Node): boolean => node.spec?.unschedulable === true;
 const cordonedByUs = (node: V1Node): boolean => node.metadata?.annotations?.[annotations.quarantineCordoned] === 'true';
+/** Takes off what an earlier quarantine said of a preflight. */
+const withoutPreflight = (node: V1Node): Record<string, null> =>
+  node.metadata?.annotations?.[annotations.quarantinePreflight] === undefined ? {} : { [annotations.quarantinePreflight]: null };
 const isOurs = (taint: QuarantineTaint) => (each: V1Taint) => each.key === taint.key && each.effect === taint.effect;
 
 /** Our taint, beside all others; undefined when there is nothing to write. A taint of our key without our annotation is somebody else's. */
 export function quarantineEdit(
   node: V1Node,
-  request: { readonly incident: string; readonly reason: string; readonly because: string },
+  request: Pick<QuarantineRequest, 'incident' | 'reason' | 'because' | 'preflight'>,
   { taint, cordon }: QuarantineSettings,
 ): NodeEdit | undefined {
   const found = quarantineTaint(node, taint);
@@ -35,6 +39,7 @@ export function quarantineEdit(
     annotations: {
       [annotations.quarantineIncident]: request.incident,
       [annotations.quarantineReason]: request.because.slice(0, 1000),
+      ...(request.preflight ? { [annotations.quarantinePreflight]: request.preflight.namespace } : withoutPreflight(node)),
       ...(cordons && { [annotations.quarantineCordoned]: 'true' }),
     },
   };
@@ -63,7 +68,13 @@ export function releaseEdit(
       ...(tainted && { taints: (node.spec?.taints ?? []).filter((each) => !isOurs(taint)(each)) }),
       // Who uncordoned and cordoned again since cannot be told from us; who cordoned before us can: then the annotation is missing.
       ...(cordonedByUs(node) && isCordoned(node) && { unschedulable: false }),
-      annotations: { [annotations.quarantineIncident]: null, [annotations.quarantineReason]: null, [annotations.quarantineCordoned]: null, ...judged },
+      annotations: {
+        [annotations.quarantineIncident]: null,
+        [annotations.quarantineReason]: null,
+        [annotations.quarantineCordoned]: null,
+        ...withoutPreflight(node),
+        ...judged,
+      },
     },
   };
 }

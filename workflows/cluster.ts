@@ -5,7 +5,7 @@ import { attributeWriter, iso, showDetails } from './attributes.ts';
 import { setAlarm } from './alarm.ts';
 import { ClusterMemory } from './cluster-memory.ts';
 import { isObject, textOf } from './faults.ts';
-import { perform, tolerate, whyFailed } from './proxies.ts';
+import { attempt, perform, tolerate } from './proxies.ts';
 import { requireWish } from './wishes.ts';
 
 /** So many are told in one activity, each with a deadline of its own, so that what is done is not done again. */
@@ -83,12 +83,12 @@ export async function cluster({ clusterUid, carried }: ClusterInput): Promise<vo
   async function keepPause(): Promise<void> {
     keeping = true;
     for (let word = memory.unkept; word; word = memory.unkept) {
-      const because = await whyFailed(perform('keepPause', `keep that it is ${word.state}, said by ${word.by}`, word));
+      const kept = await attempt(perform('keepPause', `keep that it is ${word.state}, said by ${word.by}`, word));
       if (memory.unkept !== word) continue;
-      memory.unkeptBecause = because;
-      if (because === undefined) memory.unkept = undefined;
+      if ('failed' in kept) memory.unkeptBecause = kept.failed;
+      else memory.unkept = undefined;
       show();
-      if (because !== undefined) await condition(() => memory.unkept !== word, keepAgainMs);
+      if ('failed' in kept) await condition(() => memory.unkept !== word, keepAgainMs);
     }
     keeping = false;
   }

@@ -16,6 +16,8 @@ export class NodeMemory {
   judged: KernelPosition | undefined;
   asked: OperatorWish | undefined;
   release: OperatorWish | undefined;
+  /** A release that failed is not tried again before, ms. */
+  releaseAt: number | undefined;
   quietSince: number;
   quietMs: number;
   askAgainMs: number;
@@ -30,6 +32,7 @@ export class NodeMemory {
     this.judged = carried?.judged;
     this.asked = carried?.asked;
     this.release = carried?.release;
+    this.releaseAt = carried?.releaseAt;
     this.quietSince = carried?.quietSince ?? now;
     this.quietMs = carried?.quietMs ?? 0;
     this.askAgainMs = carried?.askAgainMs ?? 60_000;
@@ -52,7 +55,11 @@ export class NodeMemory {
     this.asked = { by: textOf(by) ?? 'signal', reason: textOf(reason) ?? 'asked by signal' };
   }
 
-  hasWork = (): boolean => this.inbox.length > 0 || this.asked !== undefined || (this.release !== undefined && this.isOut());
+  hasNews = (): boolean => this.inbox.length > 0 || this.asked !== undefined;
+
+  hasWork = (): boolean => this.hasNews() || this.mayRelease();
+
+  mayRelease = (): boolean => this.release !== undefined && this.releaseAt === undefined && this.isOut();
 
   isOut = (): boolean => this.quarantine !== undefined || this.held !== undefined;
 
@@ -75,6 +82,14 @@ export class NodeMemory {
     }
   }
 
+  /** A quarantine that was decided is to be asked for; what was decided before stays, unless a person takes it over. */
+  hold({ because, at, reason = 'fault', preflight }: NodeDecision, incident: string, wish: OperatorWish | undefined): void {
+    const { preflight: scope, ...before }: Partial<HeldQuarantine> = this.held ?? {};
+    const fresh = { because, since: at, incident: before.incident ?? incident, reason, by: wish?.by ?? 'kcover' };
+    const isTests = wish === undefined && preflight !== undefined && (this.held === undefined || scope !== undefined);
+    this.held = { ...fresh, ...(wish ? { reserved: before.reserved === true } : before), ...(isTests && { preflight: scope ?? preflight }) };
+  }
+
   /** What jobs on the node are told: the same faults, with what became of the node. */
   told = (state: NodeHold['state'], why: string, some: readonly Fault[] = this.faults): Fault[] =>
     some.slice(-most.told).map((fault) => ({ ...fault, hold: { state, because: why.slice(0, 300) } }));
@@ -84,6 +99,7 @@ export class NodeMemory {
     this.quarantine = undefined;
     this.held = undefined;
     this.release = undefined;
+    this.releaseAt = undefined;
     this.faults = [];
   }
 
@@ -101,6 +117,7 @@ export class NodeMemory {
       ...(this.judged ? { judged: this.judged } : {}),
       ...(this.asked ? { asked: this.asked } : {}),
       ...(this.release ? { release: this.release } : {}),
+      ...(this.releaseAt === undefined ? {} : { releaseAt: this.releaseAt }),
       ...(view ? { uid: view.uid, systemUuid: view.systemUuid } : {}),
     };
   }

@@ -32,6 +32,7 @@ export function nodePage(node: string, memory: NodeMemory, moment: () => NodeMom
   }
 
   function waitingFor(): string {
+    if (memory.releaseAt !== undefined) return 'another try to release it';
     if (memory.quarantine) return `kcover node release ${node}`;
     return memory.held ? 'permission to quarantine' : 'more faults';
   }

@@ -2,12 +2,12 @@ import { condition, continueAsNew, defineQuery, defineSignal, defineUpdate, setH
 import { type Fault, nodeNotReady } from '../contract/faults.ts';
 import { quarantineId } from '../contract/ids.ts';
 import { type FaultsObserved, type NodeObserved, type OperatorWish, signals, statusQuery, updates } from '../contract/messages.ts';
-import type { NodeInput, NodeOutcome, NodeStatus, NodeView } from '../contract/nodes.ts';
+import type { HeldQuarantine, NodeInput, NodeOutcome, NodeStatus, NodeView, Quarantined } from '../contract/nodes.ts';
 import { iso } from './attributes.ts';
 import { NodeMemory } from './node-memory.ts';
 import { nodePage } from './node-page.ts';
 import { nodeVoice } from './node-voice.ts';
-import { decideNode, observeNodeNow, perform, tolerate } from './proxies.ts';
+import { attempt, decideNode, observeNodeNow, perform } from './proxies.ts';
 import { requireWish } from './wishes.ts';
 
 /** Which machine this run looks after. */
@@ -42,6 +42,7 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
     defineUpdate<{ incident: string }, [OperatorWish]>(updates.release),
     (wish) => {
       memory.release = wish;
+      memory.releaseAt = undefined;
       return { incident: memory.quarantine?.incident ?? memory.held?.incident ?? '' };
     },
     {
@@ -64,17 +65,17 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
 
   for (;;) {
     const asked = permission;
-    if (memory.release && memory.isOut()) {
+    if (memory.release && memory.mayRelease()) {
       const outcome = await give(memory.release);
       if (outcome) return outcome;
-    } else if (memory.hasWork()) {
+    } else if (memory.hasNews()) {
       await judge();
     }
     if (looks > 0) {
       const outcome = await look(view);
       if (outcome) return outcome;
     }
-    until = memory.quarantine ? undefined : memory.held ? (until ?? Date.now() + memory.askAgainMs) : memory.quietSince + memory.quietMs;
+    until = memory.releaseAt ?? whenQuiet();
     page.show();
     if (workflowInfo().continueAsNewSuggested) return continueAsNew<typeof nodeQuarantine>({ node, carried: memory.carry(view) });
 
@@ -82,9 +83,18 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
     const woken =
       until === undefined
         ? await condition(news).then(() => true)
-        : await condition(news, Math.max(1, until - Date.now()), { summary: memory.held ? 'ask again' : 'until it counts as quiet' });
-    if (memory.held && (!woken || permission !== asked)) await ask();
+        : await condition(news, Math.max(1, until - Date.now()), {
+            summary: memory.releaseAt !== undefined ? 'release again' : memory.held ? 'ask again' : 'until it counts as quiet',
+          });
+    if (!woken && memory.releaseAt !== undefined) memory.releaseAt = undefined;
+    else if (memory.held && (!woken || permission !== asked)) await ask();
     else if (!woken && !memory.isOut() && !memory.hasWork()) return end({ node, outcome: 'quiet', because: 'no further fault' });
+  }
+
+  /** Without news: a refused quarantine asks again, a quiet node ends; one that is out waits for a person. */
+  function whenQuiet(): number | undefined {
+    if (memory.quarantine) return undefined;
+    return memory.held ? (until ?? Date.now() + memory.askAgainMs) : memory.quietSince + memory.quietMs;
   }
 
   /** Faults that wait, or a person's wish: decide, and act on the decision. */
@@ -102,8 +112,7 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
     if (kind === 'quarantine' && memory.quarantine) {
       await tellJobs(faults, 'quarantined', memory.quarantine.because);
     } else if (kind === 'quarantine') {
-      const incident = memory.held?.incident ?? quarantineId(node, decision.at);
-      memory.held = { because, since: decision.at, incident, reason: decision.reason ?? 'fault', by: wish?.by ?? 'kcover', ...(wish ? {} : memory.held) };
+      memory.hold(decision, quarantineId(node, decision.at), wish);
       await ask();
     } else if (kind === 'observe') {
       await tellJobs(faults, 'observed', because);
@@ -131,7 +140,8 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
     if (view === undefined || held === undefined) return;
     until = Date.now() + memory.askAgainMs;
     if (held.told !== undefined && held.by === 'kcover' && !(await stillWanted())) return;
-    const request = { node, nodeUid: view.uid, incident: held.incident, ...(held.by === 'kcover' ? {} : { byOperator: true }) };
+    const asked = held.by === 'kcover' ? { ...(held.preflight && { preflight: held.preflight }) } : { byOperator: true };
+    const request = { node, nodeUid: view.uid, incident: held.incident, ...asked };
     let answer = await perform('reserveQuarantine', `may ${node} be kept out?`, request);
     if (!answer.granted) {
       await awaitPermission();
@@ -139,27 +149,33 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
       answer = held.told === undefined ? await perform('reserveQuarantine', `may ${node} be kept out now?`, request) : answer;
     }
     if (!answer.granted) return refused(answer.because);
-    const done = await tolerate(
-      perform('quarantineNode', `quarantine ${node}: ${held.because}`, {
-        node,
-        uid: view.uid,
-        incident: answer.incident,
-        reason: held.reason,
-        because: held.because,
-      }),
-    );
-    if (done === undefined) {
-      // It was replaced, or the write was rejected for good: the next look says which, and the jobs hold.
-      looks += 1;
-      return refused('the quarantine could not be written');
-    }
-    memory.quarantine = { incident: answer.incident, since: Date.parse(done.at), because: held.because, reason: held.reason, taint: done.taint, by: held.by };
+    const { incident } = answer;
+    memory.held = { ...held, incident, reserved: true };
+    const { because, reason, preflight } = held;
+    const write = { node, uid: view.uid, incident, reason, because, ...(preflight && { preflight }) };
+    const written = await attempt(perform('quarantineNode', `quarantine ${node}: ${because}`, write));
+    if ('done' in written) return quarantined(memory.held, written.done);
+    // It was replaced, the write was rejected for good, or it took too long: the next look says what stands on the node, and the jobs hold.
+    looks += 1;
+    await refused(`the quarantine could not be written: ${written.failed}`);
+  }
+
+  /** The taint was read back. */
+  async function quarantined({ incident, because, reason, by }: HeldQuarantine, { at, taint }: Pick<Quarantined, 'at' | 'taint'>): Promise<void> {
+    memory.quarantine = { incident, since: Date.parse(at), because, reason, taint, by };
     memory.held = undefined;
-    memory.because = held.because;
+    memory.because = because;
     until = undefined;
     page.show();
-    await tellJobs(memory.faults, 'quarantined', held.because);
-    await record(memory.quarantine, view);
+    await tellJobs(memory.faults, 'quarantined', because);
+    if (view && memory.quarantine) await record(memory.quarantine, view);
+  }
+
+  /** What a write that failed has left: its taint, which counts, or nothing, and then the place is for others until it is asked for anew. */
+  async function settle(seen: NodeView, held: HeldQuarantine): Promise<void> {
+    if (seen.taint?.ours && seen.taint.incident === held.incident) return quarantined(held, { at: iso(Date.now()), taint: 'ours' });
+    await giveBack(seen.uid);
+    if (memory.held) memory.held = { ...memory.held, reserved: false };
   }
 
   /** What was decided under other settings is judged anew before it is done. */
@@ -167,6 +183,7 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
     const decision = await decideNode({ ...(view ? { node: view } : {}), faults: memory.faults });
     if (decision.kind === 'quarantine') return true;
     memory.because = `no longer to be quarantined: ${decision.because}`;
+    if (view && memory.held?.reserved) await giveBack(view.uid);
     memory.held = undefined;
     memory.quietSince = decision.at;
     memory.quietMs = decision.quietMs;
@@ -197,7 +214,9 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
     view = (was ? await perform('observeNode', `read ${node} again`, { node }) : await observeNodeNow(node)) ?? undefined;
     if (view === undefined) return gone(was, 'the node object is gone');
     if (was && view.uid !== was.uid) return replaced(was, view);
-    if (was && memory.quarantine?.taint === 'ours' && !view.taint?.ours) return give({ by: 'somebody else', reason: 'our taint was removed by hand' });
+    if (was && memory.quarantine?.taint === 'ours' && !view.taint?.ours)
+      return give({ by: 'somebody else', reason: view.taint ? 'the annotation beside our taint was removed by hand' : 'our taint was removed by hand' });
+    if (memory.held?.reserved) await settle(view, memory.held);
     return undefined;
   }
 
@@ -215,6 +234,8 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
         by: quarantine.by,
       };
       memory.quarantine = undefined;
+    } else if (memory.held) {
+      memory.held = { ...memory.held, reserved: false };
     }
     await ask();
     return undefined;
@@ -230,33 +251,67 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
   }
 
   /** Gives the node back; what arrived meanwhile is judged in the same run. */
-  async function give({ by, reason }: OperatorWish): Promise<NodeOutcome | undefined> {
-    releasing = true;
+  async function give(wish: OperatorWish): Promise<NodeOutcome | undefined> {
+    const { by, reason } = wish;
     const because = `${by}: ${reason}`;
+    const out = memory.quarantine ?? memory.held;
+    let stays: string | undefined;
+    releasing = true;
     memory.because = because;
     page.show();
-    const incident = memory.quarantine?.incident ?? memory.held?.incident ?? '';
-    if (view && memory.quarantine) {
+    if (view && out && (memory.quarantine || memory.held?.reserved)) {
       const { judged } = memory;
-      await tolerate(
-        perform('releaseNode', `give ${node} back: ${because}`, { node, uid: view.uid, incident, by, because: reason, ...(judged ? { judged } : {}) }),
-      );
+      const request = { node, uid: view.uid, incident: out.incident, by, because: reason, ...(judged ? { judged } : {}) };
+      const answer = await attempt(perform('releaseNode', `give ${node} back: ${because}`, request));
+      releasing = false;
+      if ('failed' in answer) return releaseFailed(wish, out.incident, answer.failed);
+      if (answer.done.kind === 'gone') {
+        looks += 1;
+        return undefined;
+      }
+      ({ stays } = answer.done);
     }
     if (view) await giveBack(view.uid);
+    return released(stays === undefined ? 'released' : 'not-ours', stays === undefined ? because : `${because}; ${stays}`);
+  }
+
+  /** Only what is so: a taint that stays though it is not ours keeps pods off the node, and people must know. */
+  async function released(outcome: 'released' | 'not-ours', because: string): Promise<NodeOutcome | undefined> {
+    memory.because = because;
+    const { quarantine } = memory;
+    if (outcome === 'not-ours') await say('Warning', 'releaseFailed', because, `${quarantine?.incident ?? node}/${outcome}`);
     await tellJobs(
       memory.faults.filter((fault) => !isOutage(fault)),
       'released',
       because,
     );
-    if (view && memory.quarantine) await record(memory.quarantine, view, { at: iso(Date.now()), outcome: 'released', because });
+    if (view && quarantine) await record(quarantine, view, { at: iso(Date.now()), outcome, because });
     releasing = false;
     memory.forget();
-    return memory.hasWork() ? undefined : end({ node, outcome: 'released', because });
+    return memory.hasWork() ? undefined : end({ node, outcome, because });
   }
 
-  async function gone(was: Machine | undefined, because: string): Promise<NodeOutcome> {
+  /** The taint stands, so the quarantine does: it is tried again, and a person may ask for it before. */
+  async function releaseFailed(wish: OperatorWish, incident: string, why: string): Promise<undefined> {
+    memory.release = wish;
+    memory.releaseAt = Date.now() + memory.askAgainMs;
+    memory.because = `still quarantined: it could not be released for ${wish.by} (${wish.reason}): ${why}`;
+    page.show();
+    await say('Warning', 'releaseFailed', `${memory.because}; the next try is at ${iso(memory.releaseAt)}`, `${incident}/${why}`);
+    return undefined;
+  }
+
+  /** The machine is gone. What arrived while that was being written down may be about the one that has its name now. */
+  async function gone(was: Machine | undefined, because: string): Promise<NodeOutcome | undefined> {
     if (was) await giveBack(was.uid);
     if (was && memory.quarantine) await record(memory.quarantine, was, { at: iso(Date.now()), outcome: 'gone', because });
+    for (let seen = 0; was && memory.hasNews() && memory.inbox.length !== seen;) {
+      seen = memory.inbox.length;
+      view ??= (await perform('observeNode', `who is ${node} now?`, { node })) ?? undefined;
+      if (!view) continue;
+      memory.forget();
+      return undefined;
+    }
     return end({
       node,
       outcome: 'gone',

@@ -139,14 +139,13 @@ export const tolerate = <T>(work: Promise<T>): Promise<T | undefined> =>
     throw error;
   });
 
-/** Why an activity failed for good; undefined when it did not. */
-export const whyFailed = async (work: Promise<unknown>): Promise<string | undefined> => {
+/** What came of an activity, or why it failed for good. */
+export const attempt = async <T>(work: Promise<T>): Promise<{ readonly done: T } | { readonly failed: string }> => {
   try {
-    await work;
-    return undefined;
+    return { done: await work };
   } catch (error) {
     if (!(error instanceof ActivityFailure) || isCancellation(error)) throw error;
-    return error.cause?.message ?? error.message;
+    return { failed: error.cause?.message ?? error.message };
   }
 };
 

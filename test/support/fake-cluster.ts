@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import { toFailure } from '../../activities/failures.ts';
 import type { Activities, Announcement, WorkloadSeen } from '../../contract/activities.ts';
-import type { PauseWord, Reservation } from '../../contract/cluster.ts';
+import type { PauseWord, PreflightScope, Reservation } from '../../contract/cluster.ts';
 import { KcoverError } from '../../contract/errors.ts';
 import type { Fault } from '../../contract/faults.ts';
 import { jobWorkflowId } from '../../contract/ids.ts';
@@ -46,6 +46,14 @@ export class FakeCluster {
   outBefore: readonly Reservation[] = [];
   countable: Promise<void> = Promise.resolve();
   mayReserve: true | string = true;
+  /** What was asked of the cluster's workflow. */
+  readonly reserving: { readonly nodeUid: string; readonly preflight?: PreflightScope }[] = [];
+  /** Why nothing can be written on a node, while that is so. */
+  unwritable: string | undefined;
+  /** A write that fails has written all the same. */
+  writesTaintThough = false;
+  /** Holds the record store until the test lets it go on. */
+  recordGate: Promise<void> = Promise.resolve();
   /** Why nothing can be seen, while that is so. */
   blind: string | undefined;
   /** Nodes whose pods go by force only. */
@@ -148,13 +156,20 @@ export class FakeCluster {
         if (this.unkeepable !== undefined) throw toFailure(new KcoverError('kube.invalid', this.unkeepable));
         this.pauseKept = word;
       },
-      reserveQuarantine: async ({ nodeUid, incident }) =>
-        this.mayReserve === true ? { granted: true, nodeUid, incident } : { granted: false, nodeUid, because: this.mayReserve },
+      reserveQuarantine: async ({ nodeUid, incident, preflight }) => {
+        this.reserving.push({ nodeUid, ...(preflight && { preflight }) });
+        return this.mayReserve === true ? { granted: true, nodeUid, incident } : { granted: false, nodeUid, because: this.mayReserve };
+      },
       quarantineNode: async ({ node, reason, incident }) => {
+        if (this.writesTaintThough) this.change(node, { taint: { value: reason, ours: true, incident } });
+        if (this.unwritable !== undefined) throw toFailure(new KcoverError('kube.invalid', this.unwritable));
         this.change(node, { taint: { value: reason, ours: true, incident } });
         return { at: new Date().toISOString(), taint: 'ours', cordonedByUs: false };
       },
       releaseNode: async ({ node, judged }) => {
+        if (this.unwritable !== undefined) throw toFailure(new KcoverError('kube.invalid', this.unwritable));
+        if (!this.nodes.has(node)) return { kind: 'gone' };
+        if (this.nodes.get(node)?.taint?.ours === false) return { kind: 'not-ours', stays: 'the taint stays' };
         const { taint: _, ...rest } = this.nodes.get(node) ?? nodeView({ name: node });
         this.nodes.set(node, { ...rest, ...(judged ? { judged } : {}) });
         return { kind: 'released' };
@@ -254,6 +269,7 @@ export class FakeCluster {
         this.announced.push(...events);
       },
       recordIncident: async (record) => {
+        await this.recordGate;
         if ('job' in record) this.records.push(record);
         else this.nodeRecords.push(record);
         return { address: `memory/${record.incident}` };
