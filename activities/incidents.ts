@@ -14,12 +14,15 @@ import type { Dependencies } from './dependencies.ts';
 
 const outcomeKey = defineSearchAttributeKey('KcoverOutcome', searchAttributes.KcoverOutcome);
 
+/** A worker that dies or restarts costs a task one attempt or two. */
+const mostTaskAttempts = 5;
+
 /** One that hangs must not cost the others their time. */
 const signalMs = 5000;
 
 type Incidents = Pick<Activities, 'findRecoveries' | 'lookAtRecovery' | 'tellWaiting'>;
 
-export function incidentActivities({ settings, temporal, now, log }: Dependencies): Incidents {
+export function incidentActivities({ settings, temporal, now, log }: Pick<Dependencies, 'settings' | 'temporal' | 'now' | 'log'>): Incidents {
   return {
     findRecoveries: async ({ job }) => {
       const found: WorkflowExecutionInfo[] = [];
@@ -61,8 +64,8 @@ const spentOf = ({ workflowId, startTime, closeTime }: WorkflowExecutionInfo): S
 async function lookAtRecovery(client: Client, incident: string): ReturnType<Incidents['lookAtRecovery']> {
   const handle = client.workflow.getHandle<() => Promise<RecoveryOutcome>>(incident);
   try {
-    const { status } = await handle.describe();
-    if (status.name === 'RUNNING') return { kind: 'running' };
+    const { status, raw } = await handle.describe();
+    if (status.name === 'RUNNING') return { kind: 'running', ...stuckness(raw.pendingWorkflowTask?.attempt ?? 0) };
     if (status.name === 'COMPLETED') return { kind: 'closed', report: await handle.result() };
     return closed(
       incident,
@@ -74,6 +77,10 @@ async function lookAtRecovery(client: Client, incident: string): ReturnType<Inci
     throw error;
   }
 }
+
+/** A task that a worker could not finish is tried again without end: a defect, a payload that is too large, code that takes another path. */
+const stuckness = (attempt: number): { stuck?: string } =>
+  attempt > mostTaskAttempts ? { stuck: `its workflow task failed ${attempt - 1} times in a row: the worker's log says why` } : {};
 
 /** As far as anybody knows it took no fault into account, so all of them stay with the job; whether it began a stop nobody knows. */
 const closed = (incident: string, outcome: Outcome, because: string): Awaited<ReturnType<Incidents['lookAtRecovery']>> => ({

@@ -17,6 +17,7 @@ export interface Meter {
   released(): void;
   stopped(by: string, result: string, forced: number): void;
   ended(outcome: string): void;
+  stuck(): void;
   failed(activity: string, code: string): void;
 }
 
@@ -38,6 +39,7 @@ const observers = (meter: Meter): Observers => ({
   quarantineNode: ({ taint }) => meter.quarantined(taint),
   releaseNode: ({ kind }) => void (kind === 'released' && meter.released()),
   stopAttempt: (result, { by }) => meter.stopped(by, result.kind, 'forced' in result ? (result.forced ?? []).length : 0),
+  lookAtRecovery: (seen) => void (seen.kind === 'running' && seen.stuck !== undefined && meter.stuck()),
   recordIncident: (_, record) => void ('job' in record && meter.ended(record.outcome)),
 });
 

@@ -190,8 +190,10 @@ export interface Activities {
 
   /** Recoveries of this job in the last hour, and one that is still open: for a job workflow that starts anew. */
   findRecoveries(request: { readonly job: JobRef }): Promise<{ readonly spent: readonly Spent[]; readonly open?: string }>;
-  /** Whether a recovery still runs; with its outcome when it closed. */
-  lookAtRecovery(request: { readonly incident: string }): Promise<{ readonly kind: 'running' } | { readonly kind: 'closed'; readonly report: RecoveryOutcome }>;
+  /** Whether a recovery still runs; with its outcome when it closed. `stuck`: why it does not get on, when its workflow task fails again and again. */
+  lookAtRecovery(request: {
+    readonly incident: string;
+  }): Promise<{ readonly kind: 'running'; readonly stuck?: string } | { readonly kind: 'closed'; readonly report: RecoveryOutcome }>;
   /** Tells those who wait that a refusal may no longer hold; who is gone is skipped. */
   tellWaiting(request: { readonly workflowIds: readonly string[] }): Promise<void>;
 }

@@ -105,6 +105,7 @@ export const eventReasons = {
   recoveryRefused: 'RecoveryRefused',
   recoveryEnded: 'RecoveryEnded',
   recoveryStuck: 'RecoveryStuck',
+  budgetUnknown: 'BudgetUnknown',
   notRecoverable: 'NotRecoverable',
   takenForHistory: 'TakenForHistory',
   preflightPassed: 'PreflightPassed',

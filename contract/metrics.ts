@@ -69,6 +69,11 @@ export const metricTable = {
     stops: { name: 'kcover_stops_total', help: 'Attempts stopped, by method and what became of it', labelNames: ['by', 'result'] },
     forced: { name: 'kcover_pods_forced_total', help: 'Pods deleted by force: nobody saw their processes end', labelNames: [] },
     recoveries: { name: 'kcover_recoveries_total', help: 'Recoveries that ended', labelNames: ['outcome'] },
+    stuck: {
+      name: 'kcover_recoveries_stuck_total',
+      help: 'Looks that found a recovery whose workflow task fails again and again, one every five minutes while that is so',
+      labelNames: [],
+    },
     failures: { name: 'kcover_activity_failures_total', help: 'Tries of activities that failed, by error code', labelNames: ['activity', 'code'] },
   },
   agent: {

@@ -116,7 +116,7 @@ export interface RecoverAnswer {
 /** Answer of the `status` query of a job. */
 export interface JobStatus {
   readonly job: JobRef;
-  readonly phase: 'starting' | 'watching' | 'waiting' | 'paused' | 'refused' | 'recovering' | 'ended';
+  readonly phase: 'starting' | 'watching' | 'waiting' | 'paused' | 'refused' | 'recovering' | 'stuck' | 'ended';
   readonly because: string;
   readonly waitingFor: string;
   readonly since: string;

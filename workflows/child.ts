@@ -55,10 +55,10 @@ export async function tellPause(incident: string, paused: Held | undefined): Pro
     .catch(() => undefined);
 }
 
-/** Its report when it closed, whichever way. One that must be looked for may have left the job suspended: that is taken off. */
-export async function lookAtRecovery(job: JobRef, incident: string): Promise<RecoveryOutcome | undefined> {
+/** Its report when it closed, whichever way. One that must be looked for may have left the job suspended: that is taken off. `stuck`: it runs and does not get on. */
+export async function lookAtRecovery(job: JobRef, incident: string): Promise<{ readonly report?: RecoveryOutcome; readonly stuck?: string }> {
   const seen = await perform('lookAtRecovery', 'is it still running?', { incident });
-  if (seen.kind === 'running') return undefined;
+  if (seen.kind === 'running') return seen.stuck === undefined ? {} : { stuck: seen.stuck };
   await tolerate(perform('resumeJob', 'take off what a lost recovery may have left', { job, incident }));
-  return seen.report;
+  return { report: seen.report };
 }

@@ -65,6 +65,9 @@ const optional: ActivityOptions = {
 /** As `optional`, where others may be looking already: it waits for their look to end before its own begins. */
 const shared: ActivityOptions = { ...optional, startToCloseTimeout: '1m', scheduleToCloseTimeout: '2m' };
 
+/** A search that the first fault of a job waits for. Visibility may be slow or down; then the job is looked after without what it knows. */
+const lookUp: ActivityOptions = { startToCloseTimeout: '15s', scheduleToCloseTimeout: '30s', retry: { initialInterval: '200ms', maximumInterval: '5s' } };
+
 /** Must not hold up a stop: what is not there in time is left out. Carries its own deadline, which is at most a minute; once more when its worker died. */
 const capture: ActivityOptions = {
   ...lively,
@@ -94,7 +97,7 @@ const table = {
   noteVerdict: record,
   resumeJob: letGo,
   acknowledgeWish: edit,
-  findRecoveries: call,
+  findRecoveries: lookUp,
   lookAtRecovery: call,
   tellWaiting: once,
   stopAttempt: stop,

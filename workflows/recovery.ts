@@ -223,9 +223,11 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
     const record: IncidentRecord = { schema: 1, incident, job, outcome, because, ...times, ...what, ...(answers.length > 0 && { approvals: answers }) };
     const good = outcome === 'restarted' || outcome === 'recovered';
     const reason = outcome === 'refused' ? 'recoveryRefused' : outcome === 'recovered' ? 'recovered' : good ? 'restarted' : 'recoveryEnded';
-    // The job hears first: its next incident must not wait for a slow record store.
+    // The job hears first, in a task of its own: its next incident must wait neither for a slow record store, nor for a record that Temporal does not take.
+    await getExternalWorkflowHandle(jobWorkflowId(job))
+      .signal(signals.recoveryEnded, report)
+      .catch(() => undefined);
     await Promise.allSettled([
-      getExternalWorkflowHandle(jobWorkflowId(job)).signal(signals.recoveryEnded, report),
       perform('recordIncident', `keep the record: ${outcome}`, record),
       announce(event(good || outcome === 'cancelled' ? 'Normal' : 'Warning', reason, `${outcome}: ${because}`)),
     ]);

@@ -11,7 +11,7 @@ import { attributeWriter, iso, showDetails } from './attributes.ts';
 import { lookAtRecovery, startRecovery, tellPause, tellRecovery } from './child.ts';
 import { isObject, takeFaults, textOf } from './faults.ts';
 import { JobMemory } from './job-memory.ts';
-import { announce, decideIncident, decideOptIn, perform, short, tolerate } from './proxies.ts';
+import { announce, attempt, decideIncident, decideOptIn, perform, short, tolerate } from './proxies.ts';
 import { requireWish } from './wishes.ts';
 
 /** A failure that waited for so long may be over, ms: its job is looked at before an incident opens. */
@@ -36,6 +36,10 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
   let changed = false;
   let removing = 0;
   let ended: JobOutcome | undefined;
+  /** The mark when the job was last read: what came since may be about another word of its owner. */
+  let lookedAt = memory.mark();
+  /** Why the open recovery does not get on. */
+  let stuck: string | undefined;
 
   setHandler(defineSignal<[FaultsObserved]>(signals.faultsObserved), (payload) => memory.take(takeFaults(payload)));
   setHandler(defineSignal<[JobObserved]>(signals.jobObserved), () => {
@@ -49,7 +53,10 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
     },
     { description: 'Asks for a recovery now: {"by": "...", "reason": "..."}' },
   );
-  setHandler(defineSignal<[RecoveryOutcome]>(signals.recoveryEnded), (outcome) => memory.recoveryEnded(outcome, Date.now()));
+  setHandler(defineSignal<[RecoveryOutcome]>(signals.recoveryEnded), (outcome) => {
+    stuck = undefined;
+    memory.recoveryEnded(outcome, Date.now());
+  });
   setHandler(
     defineUpdate<RecoverAnswer, [OperatorWish]>(updates.recoverNow),
     (wish) => ({ incident: memory.open(recoveryId(job, Date.now()), Date.now(), wish) }),
@@ -82,7 +89,7 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
 
   for (;;) {
     const mark = memory.mark();
-    if (changed) await look();
+    if (changed || (ended && lookedAt !== mark)) await look();
     if (ended && isDone()) return finish(ended);
 
     const until = await turn();
@@ -101,11 +108,13 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
     if (isLabelLeft()) void refuseLabel();
     const { incident } = memory;
     if (incident?.started) {
-      tell(
-        'recovering',
-        incident.askedBy ? `${incident.askedBy.by} asked: ${incident.askedBy.reason}` : (memory.inbox[0]?.message ?? 'a fault'),
-        `the outcome of ${incident.incident}`,
-      );
+      if (stuck !== undefined) tell('stuck', `${incident.incident} does not get on: ${stuck}`, howToEnd(incident.incident));
+      else
+        tell(
+          'recovering',
+          incident.askedBy ? `${incident.askedBy.by} asked: ${incident.askedBy.reason}` : (memory.inbox[0]?.message ?? 'a fault'),
+          `the outcome of ${incident.incident}`,
+        );
       while (memory.incident?.started && memory.toForward().length > 0) await forward(incident.incident);
       return memory.incident ? Date.now() + lookAfterMs : 'again';
     }
@@ -136,7 +145,7 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
 
   /** Nothing is left to do for a job that has ended. */
   function isDone(): boolean {
-    return !memory.incident && !changed && !isLabelLeft() && removing === 0;
+    return !memory.incident && !changed && memory.mark() === lookedAt && !isLabelLeft() && removing === 0;
   }
 
   function mayContinue(): boolean {
@@ -162,6 +171,7 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
   /** Reads the job, tells an open recovery to look too, and resumes what a lost recovery left suspended. */
   async function look(): Promise<JobView | undefined> {
     changed = false;
+    lookedAt = memory.mark();
     const seen = await tolerate(perform('observeJob', `read ${jobTitle(job)}`, { job }));
     // Unreadable for good: what was known stays, until the next change is seen.
     if (seen === undefined) return undefined;
@@ -176,8 +186,9 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
   /** The first run of a job: what Temporal still knows of it, and whether it could be recovered at all. */
   async function begin(seen: JobView): Promise<void> {
     memory.optedInAt = seen.optedInAt;
-    const [found, optIn] = await Promise.all([perform('findRecoveries', 'what was spent in the last hour', { job }), decideOptIn(seen)]);
-    memory.adopt(found, Date.now());
+    const [found, optIn] = await Promise.all([attempt(perform('findRecoveries', 'what was spent in the last hour', { job })), decideOptIn(seen)]);
+    if ('done' in found) memory.adopt(found.done, Date.now());
+    else await adoptUnseen(seen, found.failed);
     if (optIn.kind !== 'warn') return;
     await announce({
       about: { kind: 'job', job },
@@ -188,6 +199,14 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
     });
   }
 
+  /** Nobody could say which recoveries there were: the budget begins anew, and of open ones only that which suspended the job is known. */
+  async function adoptUnseen(seen: JobView, why: string): Promise<void> {
+    const open = seen.suspension?.by === 'kcover' ? seen.suspension.incident : undefined;
+    memory.adopt({ spent: [], ...(open !== undefined && { open }) }, Date.now());
+    const message = `Temporal could not say which recoveries this job had lately (${why}): its budget begins anew`;
+    await announce({ about: { kind: 'job', job }, type: 'Warning', reason: eventReasons.budgetUnknown, message, key: `${job.uid}/${workflowInfo().runId}` });
+  }
+
   async function forward(incident: string, lookAnew = false): Promise<void> {
     const faults = memory.toForward();
     if (!(await tellRecovery(incident, faults, lookAnew))) await lookAtChild(incident);
@@ -195,8 +214,15 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
   }
 
   async function lookAtChild(incident: string): Promise<void> {
-    const report = await lookAtRecovery(job, incident);
-    if (report) memory.recoveryEnded(report, Date.now());
+    const seen = await lookAtRecovery(job, incident);
+    if (seen.report) memory.recoveryEnded(seen.report, Date.now());
+    if (seen.stuck !== undefined && stuck === undefined) await announceStuck(incident, seen.stuck);
+    ({ stuck } = seen);
+  }
+
+  async function announceStuck(incident: string, because: string): Promise<void> {
+    const message = `${incident} does not get on: ${because}; the job may stay suspended. Mend the worker, or: ${howToEnd(incident)}`;
+    await announce({ about: { kind: 'job', job }, type: 'Warning', reason: eventReasons.recoveryStuck, message, key: `${incident}/stuck` });
   }
 
   /** Judges what waits; answers when to judge again, or nothing when something was done. */
@@ -279,6 +305,8 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
 }
 
 const mayBeOver = ({ code, pod, seenAt }: Fault): boolean => code === trainingHangs || (pod !== undefined && Date.parse(seenAt) < Date.now() - oldMs);
+/** Ended by hand, it is looked after as one that closed without a report: the job is resumed, and its faults are judged anew. */
+const howToEnd = (incident: string): string => `temporal workflow terminate --workflow-id ${incident}`;
 
 /** What the workflow itself goes by; of the rest the recovery reads the job anew. */
 function asksOf(view: JobView | null): Pick<JobWishes, 'retries' | 'hang'> | undefined {

@@ -32,7 +32,9 @@ export const status: CommandEntry = {
     const job = await statusOf(client, 'trainingJob', jobWorkflowId(ref)).catch((error: unknown) => {
       throw notWatched(error, ref);
     });
-    const recovery = job.incident === undefined ? undefined : await recoveryStatus(() => statusOf(client, 'recovery', job.incident ?? ''));
+    // One whose workflow task fails answers nobody.
+    const recovery =
+      job.incident === undefined || job.phase === 'stuck' ? undefined : await recoveryStatus(() => statusOf(client, 'recovery', job.incident ?? ''));
     const cause = job.last && (await causeOfLast(client, job.last.incident));
     const last = job.last && { last: { ...job.last, ...(cause !== undefined && { cause }) } };
     return {
@@ -134,6 +136,7 @@ const nextOf: Readonly<Record<JobStatus['phase'] | RecoveryStatus['phase'], stri
   paused: 'nothing begins until it is resumed; what waits is judged anew then',
   refused: 'judged anew then; kcover recover does not wait',
   recovering: 'the recovery reports its outcome',
+  stuck: 'it goes on by itself once its workflow task succeeds; ended by hand, the job is resumed and its faults are judged anew',
   deciding: 'stop all pods, hold, or end',
   held: 'nothing is deleted; judged anew when that changes',
   'waiting for approval': 'it goes on when a person approves; at the deadline silence counts as the settings say',

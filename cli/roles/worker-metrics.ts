@@ -13,6 +13,7 @@ export function workerMetrics(registry: Registry): Meter {
   const stops = new Counter({ ...table.stops, registers });
   const forcedPods = new Counter({ ...table.forced, registers });
   const recoveries = new Counter({ ...table.recoveries, registers });
+  const stuck = new Counter({ ...table.stuck, registers });
   const failures = new Counter({ ...table.failures, registers });
   return {
     decided: (about, kind) => decisions.inc({ about, kind }),
@@ -24,6 +25,7 @@ export function workerMetrics(registry: Registry): Meter {
       forcedPods.inc(forced);
     },
     ended: (outcome) => recoveries.inc({ outcome }),
+    stuck: () => stuck.inc(),
     failed: (activity, code) => failures.inc({ activity, code }),
   };
 }

@@ -67,6 +67,10 @@ export class FakeCluster {
   beforeLook: (() => Promise<void>) | undefined;
   /** What Temporal would say of a recovery that closed without a report. */
   closed: RecoveryOutcome | undefined;
+  /** Why its workflow task fails again and again. */
+  stuck: string | undefined;
+  /** Why Temporal cannot search. */
+  invisible: string | undefined;
   found: { spent: readonly Spent[]; open?: string } = { spent: [] };
   /** Holds the restart until the test lets it go on. */
   gate: Promise<void> = Promise.resolve();
@@ -274,8 +278,14 @@ export class FakeCluster {
         else this.nodeRecords.push(record);
         return { address: `memory/${record.incident}` };
       },
-      findRecoveries: async () => this.found,
-      lookAtRecovery: async () => (this.closed ? { kind: 'closed', report: this.closed } : { kind: 'running' }),
+      findRecoveries: async () => {
+        if (this.invisible !== undefined) throw toFailure(new KcoverError('kube.invalid', this.invisible));
+        return this.found;
+      },
+      lookAtRecovery: async () => {
+        if (this.closed) return { kind: 'closed', report: this.closed };
+        return { kind: 'running', ...(this.stuck !== undefined && { stuck: this.stuck }) };
+      },
       tellWaiting: async ({ workflowIds }) => {
         this.onTold?.(workflowIds);
         for (const id of workflowIds)

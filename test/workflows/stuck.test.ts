@@ -1,0 +1,89 @@
+import { randomUUID } from 'node:crypto';
+import { describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { incidentActivities } from '../../activities/incidents.ts';
+import { kernelFault, settings } from '../support/builders.ts';
+import { useJobRig } from '../support/job-rig.ts';
+import { eventually } from '../support/rig.ts';
+
+describe('a recovery that does not get on', () => {
+  const story = useJobRig();
+
+  it('is told from one that runs by how often its workflow task failed', async () => {
+    const { client, taskQueue } = story.rig;
+    const { lookAtRecovery } = incidentActivities({ settings: settings(), temporal: () => client, now: Date.now, log: pino({ level: 'silent' }) });
+    const waits = await client.workflow.start('recovery', { workflowId: `recovery/waits-${randomUUID()}`, taskQueue: 'nobody-listens', args: [] });
+    const fails = await client.workflow.start('a type that no worker knows', { workflowId: `recovery/fails-${randomUUID()}`, taskQueue, args: [] });
+    try {
+      const seen = await eventually(
+        () => lookAtRecovery({ incident: fails.workflowId }),
+        (one) => one.kind === 'running' && one.stuck !== undefined,
+      );
+      expect(seen).toMatchObject({ kind: 'running', stuck: expect.stringMatching(/^its workflow task failed \d+ times in a row/) });
+      expect(await lookAtRecovery({ incident: waits.workflowId })).toEqual({ kind: 'running' });
+    } finally {
+      await Promise.all([waits.terminate(), fails.terminate()]);
+    }
+  });
+
+  it('is shown by its job and told to people', async () => {
+    const incident = `recovery/${randomUUID()}`;
+    story.cluster.found = { spent: [], open: incident };
+    story.cluster.stuck = 'its workflow task failed 7 times in a row';
+    const handle = await story.start();
+    expect(
+      await eventually(
+        () => story.status(handle),
+        (seen) => seen.phase === 'stuck',
+      ),
+    ).toMatchObject({ incident, waitingFor: `temporal workflow terminate --workflow-id ${incident}` });
+    expect(story.cluster.announced).toMatchObject([{ type: 'Warning', reason: 'RecoveryStuck', message: expect.stringContaining('may stay suspended') }]);
+    await handle.signal('recoveryEnded', { incident, outcome: 'handed over', because: 'mended', stops: 1, faults: [] });
+    await eventually(
+      () => story.status(handle),
+      (seen) => seen.phase === 'watching' && seen.last?.because === 'mended',
+    );
+    await story.ended(handle);
+  });
+
+  it('does not keep its job waiting for a record that cannot be written', async () => {
+    let write: () => void = () => undefined;
+    story.cluster.recordGate = new Promise((resolve) => (write = resolve));
+    const handle = await story.start();
+    await handle.signal('faultsObserved', { faults: [story.cluster.quarantined(kernelFault())] });
+    await eventually(
+      () => story.status(handle),
+      (seen) => seen.last?.outcome === 'restarted' && seen.phase === 'watching',
+    );
+    expect(story.cluster.records).toEqual([]);
+    const { incident = '' } = (await story.status(handle)).last ?? {};
+    const { events = [] } = await story.rig.client.workflow.getHandle(incident).fetchHistory();
+    const [signalled, recorded] = ['workflowExecutionSignaled', 'recordIncident'].map((what) =>
+      (events ?? []).findIndex((event) =>
+        what === 'recordIncident'
+          ? event.activityTaskScheduledEventAttributes?.activityType?.name === what
+          : event.externalWorkflowExecutionSignaledEventAttributes !== null && event.externalWorkflowExecutionSignaledEventAttributes !== undefined,
+      ),
+    );
+    const completed = (events ?? []).findLastIndex((event, at) => at < (recorded ?? 0) && Boolean(event.workflowTaskCompletedEventAttributes));
+    expect(signalled).toBeGreaterThan(0);
+    expect(completed).toBeGreaterThan(signalled ?? 0);
+    write();
+    await story.rig.client.workflow.getHandle(incident).result();
+    await story.ended(handle);
+  });
+
+  it('leaves no job without its workflow when Temporal cannot search for earlier recoveries', async () => {
+    story.cluster.invisible = 'the search store is down';
+    const handle = await story.start();
+    await handle.signal('faultsObserved', { faults: [story.cluster.quarantined(kernelFault())] });
+    await eventually(
+      () => story.status(handle),
+      (seen) => seen.last?.outcome === 'restarted',
+    );
+    expect(story.cluster.announced).toContainEqual(
+      expect.objectContaining({ reason: 'BudgetUnknown', message: expect.stringContaining('the search store is down') }),
+    );
+    await story.ended(handle);
+  });
+});
