@@ -2,7 +2,8 @@
 
 import { KcoverError } from '../contract/errors.ts';
 import { evidenceLimits, type EvidenceFile } from '../contract/evidence.ts';
-import { redactLines, type RedactionPattern } from '../policy/redaction.ts';
+import { redactLines } from '../faults/redaction/log.ts';
+import type { RedactionPattern } from '../faults/redaction/pattern.ts';
 import type { EvidenceDraft } from './evidence-store.ts';
 
 type Kept = Pick<EvidenceFile, 'file' | 'what' | 'pod' | 'container'>;

@@ -6,7 +6,7 @@ import { type PreflightFileAnswer, preflightPath, type PreflightFiles } from '..
 import { type ProgressAnswer, progressPath, type ProgressFiles } from '../contract/progress.ts';
 import { type Rejection, rejections, reportPath, type ReportBatch } from '../contract/reports.ts';
 import type { AgentSettings } from '../contract/settings.schema.ts';
-import { oneLine } from '../faults/one-line.ts';
+import { oneLine } from '../contract/text.ts';
 import { reasonOf } from './system-error.ts';
 
 /** `unreachable`: no answer at all. `unknown`: not an answer of a controller. */

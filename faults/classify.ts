@@ -3,7 +3,7 @@
 import type { Action, Standing } from '../contract/faults.ts';
 import { lookUp } from './catalogue.ts';
 import { parseKernelLine } from './kernel-line.ts';
-import { oneLine } from './one-line.ts';
+import { oneLine } from '../contract/text.ts';
 import { decideSxid } from './sxid-action.ts';
 import { decideXid } from './xid-action.ts';
 import { type OtherLine, parseDriverLine } from './xid.ts';

@@ -3,7 +3,7 @@
 import { type Fault, faultLimits, type KernelPosition } from '../contract/faults.ts';
 import { classifyLine } from './classify.ts';
 import { parseKernelLine } from './kernel-line.ts';
-import { oneLine } from './one-line.ts';
+import { oneLine } from '../contract/text.ts';
 
 export interface KernelSighting {
   /** In any of the forms of `kernel-line.ts`. */

@@ -1,6 +1,6 @@
 /** One line of the kernel log, however it was captured, without what was put before it. */
 
-import { oneLine } from './one-line.ts';
+import { oneLine } from '../contract/text.ts';
 
 export interface KernelLine {
   /** What the kernel wrote: one line, no control characters, at most 4096 characters. */

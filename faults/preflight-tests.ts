@@ -1,7 +1,7 @@
 /** The rounds of a report: each becomes one test of a pair. */
 
 import { addressPattern, type PairTest, preflightLimits } from '../contract/preflight.ts';
-import { oneLine } from './one-line.ts';
+import { oneLine } from '../contract/text.ts';
 import { numberOf, wholeNumberOf } from './preflight-number.ts';
 import { mostGbps, type ReportProfile } from './preflight-profile.ts';
 import { Unusable } from './preflight-unusable.ts';

@@ -2,7 +2,7 @@
 
 import { preflightDirectory, preflightLimits } from '../../contract/preflight.ts';
 import type { PreflightFile } from '../../contract/preflight-files.ts';
-import { oneLine } from '../../faults/one-line.ts';
+import { oneLine } from '../../contract/text.ts';
 import { readReport, reportProfiles } from '../../faults/preflight-report.ts';
 import { listRankFiles, type RankFile, type RankListing, readRankFile, writtenAtOf } from '../rank-files.ts';
 

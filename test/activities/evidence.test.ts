@@ -7,7 +7,7 @@ import { Collector } from '../../activities/evidence-collector.ts';
 import { directoryEvidence } from '../../activities/evidence-store.ts';
 import { KcoverError } from '../../contract/errors.ts';
 import { evidenceLimits, type Evidence, type EvidenceFile, type EvidenceRequest } from '../../contract/evidence.ts';
-import { builtInPatterns } from '../../policy/redaction.ts';
+import { builtInPatterns } from '../../faults/redaction/built-in.ts';
 import { ImaginedSource, never, podOf } from './imagined-source.ts';
 
 let directory = '';

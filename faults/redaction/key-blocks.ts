@@ -1,0 +1,81 @@
+/** Which lines of a log are a private key in many lines, also with lines of other ranks in between and with either end missing. */
+
+import { withoutEscapes } from '../../contract/text.ts';
+
+/** No key has more lines. */
+export const keyLength = 150;
+
+const begins = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/;
+const ends = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY/;
+/** Behind the mark only what belongs to a text in a program stands: in a sentence it is a mention. */
+const startsBlock = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:\\[rn]|["'\s,+\\])*[\w+/=]*["'\\,\s]*$/;
+/** What stands last in a line of a key, whatever a logger put before it. */
+const longEnd = /[A-Za-z0-9+/=]{24}["'\\n,+\s]{0,8}$/;
+const longEndLength = 32;
+const header = /(?:Proc-Type|DEK-Info):/;
+const encoded = /^["']?[A-Za-z0-9+/]{1,400}={0,2}(?:\\[rn]|["'\\,+\s]){0,8}$/;
+
+interface Line {
+  /** A line of a key by itself. */
+  readonly isKey: boolean;
+  readonly text: string;
+}
+
+/** So much of what a logger puts before a line is compared. */
+const startLength = 400;
+
+/** Lines of one logger begin alike, but for their numbers. */
+const alike = (start: string): string => start.trimStart().replace(/\d+/g, '0');
+
+export class KeyBlocks {
+  readonly #lines: Line[] = [];
+  /** Keys that began and did not end, as their lines begin, and how many lines are left for each. */
+  #open: { readonly start: string; left: number }[] = [];
+
+  /** Takes a line; answers which lines are known to be of a key now, as distances back from it: 0 is the line itself. */
+  push(line: string): readonly number[] {
+    const text = withoutEscapes(line).trimEnd();
+    const isKey = longEnd.test(text.slice(-longEndLength)) || header.test(text);
+    this.#lines.push({ isKey, text });
+    if (this.#lines.length > keyLength) this.#lines.shift();
+    const begin = begins.exec(text);
+    const end = ends.exec(text);
+    if (begin && end) return [];
+    if (end) return this.#ended(text.slice(0, end.index));
+    if (begin) {
+      if (startsBlock.test(text)) this.#open.push({ start: alike(text.slice(0, Math.min(begin.index, startLength))), left: keyLength });
+      return [0];
+    }
+    return this.#isInside(text, isKey) ? [0] : [];
+  }
+
+  #isInside(text: string, isKey: boolean): boolean {
+    if (this.#open.length === 0) return false;
+    const inside = isKey || this.#open.some(({ start }) => isEncoded(text, start));
+    for (const one of this.#open) one.left -= 1;
+    this.#open = this.#open.filter(({ left }) => left > 0);
+    return inside;
+  }
+
+  /** The lines before the end that begin as it does, and those that are of a key by themselves without any other in between. */
+  #ended(before: string): readonly number[] {
+    const hasBegun = this.#open.length > 0;
+    this.#open.pop();
+    const start = alike(before.slice(0, startLength));
+    const found = [0];
+    let isRow = !hasBegun;
+    for (let back = 1; back < this.#lines.length; back++) {
+      const line = this.#lines.at(-1 - back);
+      if (line === undefined || begins.test(line.text) || ends.test(line.text)) break;
+      const same = isEncoded(line.text, start) && (line.isKey || back <= 2);
+      if (same || (isRow && line.isKey)) found.push(back);
+      else isRow = false;
+    }
+    return found;
+  }
+}
+
+function isEncoded(text: string, start: string): boolean {
+  const cut = Math.max(text.lastIndexOf(' '), text.lastIndexOf('\t')) + 1;
+  return encoded.test(text.slice(cut)) && alike(text.slice(0, Math.min(cut, startLength))).trimEnd() === start.trimEnd();
+}

@@ -1,0 +1,62 @@
+/** Values that stand behind a name which says that they are secret. */
+
+import { assignment, bare, called, list, patternOf, quote, quoted, type RedactionPattern, upTo } from './pattern.ts';
+
+const keys = 'api|access|account|private|encryption|secret|signing|auth|master|session|storage|license|kaggle';
+
+/** Names whose value is hidden whatever it is. PWD is a shell's directory, and credentials often are a file. */
+const passwords = String.raw`(?:password|passwd|passphrase|secret|(?:pwd|credential)(?!s?${assignment}(?:${quote})?[~./])|(?:${keys})[-_ ]?key|private_key_id|client-key-data)s?`;
+
+/** What a value of one of these names is; the mark of a block of YAML is none. */
+const anything = String.raw`(?![|>][+-]?\s{0,8}$)(?:${called}|${quoted}|${list}|${bare})`;
+
+/** The quote stands before the name: all up to its end is the value. */
+export const passwordInQuotes: RedactionPattern = patternOf(
+  'password',
+  String.raw`(?<kept>(?<whole>${quote})[\w-]{0,40}${passwords}=)(?!["'\\])${upTo('whole')}`,
+);
+
+export const password: RedactionPattern = patternOf('password', `(?<kept>${passwords}${assignment})${anything}`);
+
+/** A line that ends with such a name: the value stands in the next one. */
+export const emptyValue = new RegExp(String.raw`${passwords}${assignment}(?:[|>][+-]?)?\s{0,8}$`, 'i');
+
+/** S3 and other servers answer in XML. */
+export const passwordInXml: RedactionPattern = patternOf('password', String.raw`(?<kept><(?:[\w:.-]{0,40})(?:${passwords}|token)>)(?!\[redacted: |<)[^<]+`);
+
+/** netrc, SQL and people write no sign: a value in quotes, or a long one with a number in it. */
+export const passwordInWords: RedactionPattern = patternOf(
+  'password',
+  String.raw`(?<kept>\blogin\s{1,8}[^\s:=]{1,100}\s{1,8}password\s{1,8})[^\s:=]\S*|(?<kept>\b(?:password|passwd|identified\s{1,4}by)\s{1,8})(?:(?=["'])${quoted}|(?=[^\s\d]{0,200}\d)[\w+/=!@#$%^&*.-]{8,})`,
+);
+
+/** Passes are counted and timed all day, and few are a password. A number with its unit, a yes or no, and a state are none. */
+const state = String.raw`(?:${quote})?(?:true|false|yes|no|on|off|none|null|nil|ok|done|failed|passed|enabled|disabled|required|basic|${'[\\d.,:/+-]+[a-zµ%]{0,2}(?:\\/[a-z]{1,5})?'})(?![\w.-])`;
+const steps = 'forward|backward|fwd|bwd|first|second|third|last|final|one|two|three|single|multi|by|num|max|min|this|next|per|warmup|eval|train';
+
+const isPass = String.raw`(?:(?<!(?:${steps})[-_])(?<=[a-z0-9][-_])pass|(?<!(?:${steps})[-_ ])\bpass(?==)|(?<=(?:^|--|[{(,;"'&?]|[^a-z\s]\s)\s{0,4})pass|(?<=[a-z0-9]_)auth)`;
+
+export const pass: RedactionPattern = patternOf('password', String.raw`(?<kept>${isPass}${assignment})(?!${state})(?=(?:${quote})?[^\s"']{4})${anything}`);
+
+/** Docker's config.json. */
+export const dockerAuth: RedactionPattern = patternOf(
+  'password',
+  String.raw`(?<kept>\\{0,7}["']auth\\{0,7}["']\s{0,4}:\s{0,4})(?<open>\\{0,7}["'])(?=[A-Za-z+/]{0,400}[\d=])[\w+/]{8,}={0,2}\k<open>`,
+  'g',
+);
+
+/** Trainers count tokens all day: a number with its unit, a short word, one without a digit, or a mark such as <pad> is no secret. */
+const counted = String.raw`(?:${quote})?(?:<|[\d.,:/x±+-]+[a-zµ%]{0,3}(?:\/[a-z]{1,5})?(?![^\s"',;&}\])\\]))`;
+const eight = String.raw`(?:${quote}(?:\\.|[^"'\\]){8}|[^\s"']{8})`;
+const digit = String.raw`(?=(?:${quote})?[^\d"'\s]{0,400}\d)`;
+const calledWithDigit = String.raw`(?=[^"'\s]{0,160}["'](?!<)[^"'\s\d]{0,400}\d)${called}`;
+
+export const token: RedactionPattern = patternOf(
+  'token',
+  String.raw`(?<kept>token${assignment})(?!${counted})(?:${calledWithDigit}|(?=${eight})(?:(?=[^"']{0,12}["'][^"'\d]{0,400}\d)${quoted}|${digit}${bare}))`,
+);
+
+export const signature: RedactionPattern = patternOf(
+  'token',
+  String.raw`(?<kept>(?:signature|\bsig)${assignment})(?=(?:${quote})?[\w%+/=.~-]{16})(?:${quoted}|${digit}${bare})`,
+);
