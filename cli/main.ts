@@ -1,6 +1,7 @@
 /** What `kcover` runs: reads the command line, runs one command, ends with its code. */
 
 import { exitCodes } from '../contract/errors.ts';
+import { printable } from '../contract/text.ts';
 import type { CommandEntry, OutputFormat, Typed } from './command.ts';
 import { type Environment, readEnvironment } from './environment.ts';
 import { endingOf } from './exit.ts';
@@ -39,7 +40,7 @@ async function main(environment: Environment): Promise<number> {
     return code;
   } catch (error) {
     const ending = endingOf(error);
-    if (ending.message !== '') environment.stderr.write(`${speak(ending.message)}\n`);
+    if (ending.message !== '') environment.stderr.write(`${speak(printable(ending.message))}\n`);
     return ending.code;
   }
 }

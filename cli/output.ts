@@ -2,6 +2,7 @@
 
 import Table from 'cli-table3';
 import { stringify } from 'yaml';
+import { escapeUnseen, oneLine, printable } from '../contract/text.ts';
 import type { ExitName, OutputFormat } from './command.ts';
 
 /** What a command answers: the data, and how a person reads it. */
@@ -15,12 +16,18 @@ export interface Answer {
 export function print(answer: Answer, format: OutputFormat): string {
   switch (format) {
     case 'json':
-      return `${JSON.stringify(answer.data, undefined, 2)}\n`;
+      return `${escapeUnseen(JSON.stringify(answer.data, undefined, 2))}\n`;
     case 'yaml':
-      return stringify(answer.data, { lineWidth: 0 });
+      return yaml(answer.data);
     case 'table':
-      return answer.text === '' ? '' : `${answer.text}\n`;
+      return answer.text === '' ? '' : `${printable(answer.text)}\n`;
   }
+}
+
+/** The same data in any case: what is not to be seen is written as its number, for which all texts are in quotes. */
+function yaml(data: unknown): string {
+  const text = stringify(data, { lineWidth: 0 });
+  return escapeUnseen(text) === text ? text : escapeUnseen(stringify(data, { lineWidth: 0, defaultStringType: 'QUOTE_DOUBLE' }));
 }
 
 const borders = [
@@ -47,14 +54,14 @@ const plain = {
 /** Columns without borders, as kubectl has them. An empty cell reads `-`. */
 export function table(head: readonly string[], rows: readonly (readonly (string | undefined)[])[]): string {
   const drawn = new Table({ ...plain, ...(head.length > 0 && { head: head.map((name) => name.toUpperCase()) }) });
-  for (const row of rows) drawn.push(row.map((cell) => (cell === undefined || cell === '' ? '-' : oneLine(cell))));
+  for (const row of rows) drawn.push(row.map((cell) => (cell === undefined || cell === '' ? '-' : cellText(cell))));
   return trimLines(drawn.toString());
 }
 
 /** A list of names and values; what has no value is left out. */
 export function properties(rows: readonly (readonly [string, string | undefined])[]): string {
   const drawn = new Table(plain);
-  for (const [name, value] of rows) if (value !== undefined && value !== '') drawn.push([`  ${name}`, oneLine(value)]);
+  for (const [name, value] of rows) if (value !== undefined && value !== '') drawn.push([`  ${name}`, cellText(value)]);
   return trimLines(drawn.toString());
 }
 
@@ -65,4 +72,6 @@ const trimLines = (text: string): string =>
     .join('\n');
 
 /** What others wrote (a scheduler, a kernel) must neither break a row nor steer a terminal. */
-const oneLine = (text: string): string => text.replaceAll(/[\p{Cc}\s]+/gu, ' ').trim();
+const cellText = (text: string): string => oneLine(text.replaceAll(/\s+/g, ' '), cellLength);
+
+const cellLength = 20_000;

@@ -3,6 +3,7 @@
 import type { V1Pod } from '@kubernetes/client-node';
 import type { AttemptPod, JobView } from '../contract/jobs.ts';
 import { type AwaitRequest, type AwaitResult, successAfterStop } from '../contract/recovery.ts';
+import { foreignText } from '../faults/foreign-text.ts';
 import { attemptPod, belongsTo, byRank, isTerminating } from './pods.ts';
 import { timeOrEpoch } from './time.ts';
 
@@ -69,9 +70,9 @@ const isReady = ({ status }: V1Pod): boolean =>
 /** The scheduler's own words where there are some, else what the containers wait for. */
 function whyPending({ metadata, status }: V1Pod): string {
   const scheduled = status?.conditions?.find((condition) => condition.type === 'PodScheduled' && condition.status === 'False');
-  if (scheduled) return `${metadata?.name} pending: ${scheduled.message ?? scheduled.reason ?? 'not scheduled'}`;
+  if (scheduled) return `${metadata?.name} pending: ${foreignText(scheduled.message ?? scheduled.reason ?? 'not scheduled')}`;
   const waiting = [...(status?.initContainerStatuses ?? []), ...(status?.containerStatuses ?? [])].find((container) => container.state?.waiting)?.state
     ?.waiting;
-  const why = waiting ? [waiting.reason, waiting.message].filter(Boolean).join(': ') : (status?.phase ?? 'just created').toLowerCase();
+  const why = waiting ? foreignText([waiting.reason, waiting.message].filter(Boolean).join(': ')) : (status?.phase ?? 'just created').toLowerCase();
   return `${metadata?.name} not ready: ${why}`;
 }

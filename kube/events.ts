@@ -3,6 +3,7 @@
 import { createHash } from 'node:crypto';
 import type { Logger } from 'pino';
 import type { Announcement } from '../contract/activities.ts';
+import { oneLine } from '../contract/text.ts';
 import type { Kube } from './connection.ts';
 import { isConflict, kubeError } from './errors.ts';
 import { jobKinds } from './job-kinds/index.ts';
@@ -36,7 +37,7 @@ export function eventOf(announcement: Announcement, now: number) {
     involvedObject: object,
     type: announcement.type,
     reason: announcement.reason,
-    message: announcement.message.slice(0, 1024),
+    message: oneLine(announcement.message, 1024),
     source: { component: 'kcover' },
     reportingComponent: 'kcover',
     reportingInstance: 'kcover-worker',

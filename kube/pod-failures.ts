@@ -4,6 +4,7 @@ import type { V1ContainerStateTerminated, V1ContainerStatus, V1Pod } from '@kube
 import { type Fault, faultLimits } from '../contract/faults.ts';
 import { preflightContainer } from '../contract/preflight.ts';
 import type { JobKindEntry } from './job-kinds/index.ts';
+import { foreignText } from '../faults/foreign-text.ts';
 import { isPreflightPod } from './preflight-pods.ts';
 import { timeOf, timeOrEpoch } from './time.ts';
 
@@ -122,7 +123,7 @@ function faultOf(pod: V1Pod, { id, code, message, at }: { id: string; code: stri
     id: `pod/${uid}/${id}`.slice(0, faultLimits.id),
     source: 'pod',
     code,
-    message: message.replace(/\s+/g, ' ').trim().slice(0, faultLimits.message),
+    message: foreignText(message, faultLimits.message),
     seenAt: at ?? createdAt,
     ...(pod.spec?.nodeName && { node: pod.spec.nodeName }),
     pod: { name: pod.metadata?.name ?? '', uid, createdAt },

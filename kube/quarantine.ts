@@ -5,6 +5,7 @@ import type { QuarantineRequest } from '../contract/activities.ts';
 import { annotations } from '../contract/ids.ts';
 import type { KernelPosition } from '../contract/faults.ts';
 import type { Quarantined } from '../contract/nodes.ts';
+import { oneLine } from '../contract/text.ts';
 import type { QuarantineTaint } from './job-kinds/index.ts';
 import { formatJudged, type NodeEdit, quarantineTaint } from './nodes.ts';
 
@@ -38,8 +39,8 @@ export function quarantineEdit(
     ...(cordons && { unschedulable: true }),
     annotations: {
       [annotations.quarantineIncident]: request.incident,
-      [annotations.quarantineReason]: request.because.slice(0, 1000),
       ...(request.preflight ? { [annotations.quarantinePreflight]: request.preflight.namespace } : withoutPreflight(node)),
+      [annotations.quarantineReason]: oneLine(request.because, 1000),
       ...(cordons && { [annotations.quarantineCordoned]: 'true' }),
     },
   };

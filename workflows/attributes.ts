@@ -4,6 +4,7 @@ import type { SearchAttributePair } from '@temporalio/common';
 import { setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow';
 import type { SearchAttribute } from '../contract/ids.ts';
 import { searchAttributePairs } from '../contract/search-attributes.ts';
+import { inMarkdown } from '../contract/text.ts';
 
 export type Attributes = Partial<Record<Exclude<SearchAttribute, 'KcoverNode'>, string>> & { KcoverNode?: readonly string[] };
 
@@ -21,12 +22,10 @@ export function attributeWriter(given: Attributes = {}): (attributes: Attributes
   };
 }
 
-/** Current details as Markdown: a title line and a two-column table. */
+/** Current details as Markdown: a title line and a two-column table. What tenants wrote stands in it as text. */
 export function showDetails(title: string, rows: readonly (readonly [string, string | undefined])[]): void {
-  const lines = rows.flatMap(([name, value]) =>
-    value === undefined || value === '' ? [] : [`| ${name} | ${value.replaceAll('|', '\\|').replaceAll('\n', ' ')} |`],
-  );
-  setCurrentDetails(`**${title}**\n\n| | |\n|---|---|\n${lines.join('\n')}`);
+  const lines = rows.flatMap(([name, value]) => (value === undefined || value === '' ? [] : [`| ${inMarkdown(name)} | ${inMarkdown(value)} |`]));
+  setCurrentDetails(`**${inMarkdown(title)}**\n\n| | |\n|---|---|\n${lines.join('\n')}`);
 }
 
 /** `2026-11-21T07:14:04.123Z`. */

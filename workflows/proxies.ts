@@ -13,6 +13,7 @@ import {
 import type { Activities, Announcement } from '../contract/activities.ts';
 import { waitsTaskQueue } from '../contract/ids.ts';
 import type { NodeView } from '../contract/nodes.ts';
+import { inMarkdown } from '../contract/text.ts';
 
 type Name = keyof Activities;
 type Decisions = Pick<Activities, Extract<Name, `decide${string}`>>;
@@ -157,7 +158,11 @@ export const attempt = async <T>(work: Promise<T>): Promise<{ readonly done: T }
  * the queue. Where that does not answer at once, it is an activity like any other.
  */
 export async function observeNodeNow(node: string): Promise<NodeView | null> {
-  const local = proxyLocalActivities<Pick<Activities, 'observeNode'>>({ startToCloseTimeout: '3s', retry: { maximumAttempts: 1 }, summary: `read ${node}` });
+  const local = proxyLocalActivities<Pick<Activities, 'observeNode'>>({
+    startToCloseTimeout: '3s',
+    retry: { maximumAttempts: 1 },
+    summary: short(`read ${node}`),
+  });
   // Its failure is not wrapped as that of an activity is, and would end the workflow with it.
   const seen = await local.observeNode({ node }).catch((error: unknown) => {
     if (isCancellation(error)) throw error;
@@ -166,5 +171,9 @@ export async function observeNodeNow(node: string): Promise<NodeView | null> {
   return seen === undefined ? await perform('observeNode', `read ${node}`, { node }) : seen;
 }
 
-/** Temporal takes at most 400 bytes as a summary. */
-export const short = (text: string): string => (text.length <= 200 ? text : `${text.slice(0, 197)}...`);
+/** Temporal takes at most 400 bytes as a summary, and shows it as Markdown. */
+export function short(text: string): string {
+  const shown = inMarkdown(text);
+  const most = new TextEncoder().encode(shown.slice(0, 200)).length <= 400 ? 200 : 130;
+  return shown.length <= most ? shown : `${shown.slice(0, most - 3).toWellFormed()}...`;
+}

@@ -1,14 +1,14 @@
 /** Markdown that means the same whatever others wrote into it. */
 
-/** One line without control characters, in which nothing is markup. */
-export const plain = (text: string): string =>
-  text
-    .replaceAll(/[\p{Cc}\p{Cf}\s]+/gu, ' ')
-    .trim()
-    .replaceAll(/[\\`*[\]<>|]/g, (sign) => `\\${sign}`);
+import { inMarkdown, oneLine, printable } from '../../contract/text.ts';
+
+/** One line in which nothing is markup. */
+export const plain = (text: string): string => inMarkdown(text);
 
 /** As it stands, in a font for code. */
-export const code = (text: string): string => `\`${text.replaceAll(/[\p{Cc}\p{Cf}`\s|]+/gu, ' ').trim()}\``;
+export const code = (text: string): string => `\`${oneLine(text.replaceAll(/[`\s|]+/g, ' '), most)}\``;
+
+const most = 20_000;
 
 /** Empty where there are no rows. */
 export function grid(head: readonly string[], rows: readonly (readonly string[])[]): string {
@@ -21,7 +21,7 @@ export const list = (items: readonly string[]): string => items.map((item) => `-
 
 /** Several lines as others wrote them. */
 export function quote(lines: readonly string[]): string {
-  const text = lines.map((line) => line.replaceAll(/[\p{Cc}\p{Cf}]+/gu, ' ').trimEnd());
+  const text = lines.map((line) => printable(line.replaceAll('\n', ' ')).trimEnd());
   const longest = Math.max(2, ...text.flatMap((line) => [...line.matchAll(/`+/g)].map(([ticks]) => ticks.length)));
   const fence = '`'.repeat(longest + 1);
   return [fence, ...text, fence].join('\n');

@@ -3,6 +3,7 @@
 import type { KubernetesObject, V1ObjectMeta, V1PodTemplateSpec } from '@kubernetes/client-node';
 import { annotations, labels } from '../../contract/ids.ts';
 import { type JobKind, type JobRef, jobTitle, type JobView, type RestartPolicy, type Suspension } from '../../contract/jobs.ts';
+import { foreignText } from '../../faults/foreign-text.ts';
 import { progressOf } from '../job-progress.ts';
 import { isAccelerator } from '../nodes.ts';
 import { requestsOf } from '../pod-requests.ts';
@@ -120,7 +121,7 @@ export function finishedBy(conditions: readonly Condition[] | undefined, succeed
     [failed, 'failed'],
   ] as const) {
     const condition = conditions?.find((each) => each.type === type && each.status === 'True');
-    if (condition) return { as, because: [condition.reason, condition.message].filter(Boolean).join(': ') || type };
+    if (condition) return { as, because: foreignText([condition.reason, condition.message].filter(Boolean).join(': ')) || type };
   }
   return undefined;
 }

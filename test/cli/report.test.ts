@@ -105,7 +105,7 @@ describe('the report of a recovery', () => {
 
 describe('what others wrote', () => {
   it('stays text in Markdown', () => {
-    expect(plain('a | b\n# c <script> [x](y) *z* `q`\u001b[31m')).toBe('a \\| b # c \\<script\\> \\[x\\](y) \\*z\\* \\`q\\` \\[31m');
+    expect(plain('a | b\n# c <script> [x](y) *z* `q`\u001b[31m')).toBe('a \\| b # c \\<script\\> \\[x\\](y) \\*z\\* \\`q\\`');
     expect(quote(['```', 'x'])).toBe('````\n```\nx\n````');
   });
 });
