@@ -6,8 +6,11 @@ import type { Dependencies } from './dependencies.ts';
 
 export function announcementActivities({ kube, log, now }: Pick<Dependencies, 'kube' | 'log' | 'now'>): Pick<Activities, 'announce'> {
   return {
-    announce: async ({ events }) => {
-      for (const event of events) await announceEvent(kube, event, now(), log);
+    /** In their order; one that cannot be written now does not keep the others back, and all are tried again for its sake. */
+    async announce({ events }) {
+      const failed: unknown[] = [];
+      for (const event of events) await announceEvent(kube, event, now(), log).catch((error: unknown) => failed.push(error));
+      if (failed.length > 0) throw failed[0];
     },
   };
 }

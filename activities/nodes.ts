@@ -3,16 +3,13 @@
 import type { V1Node } from '@kubernetes/client-node';
 import type { Activities, QuarantineRequest, ReleaseRequest, ReleaseResult } from '../contract/activities.ts';
 import { KcoverError } from '../contract/errors.ts';
-import { eventReasons } from '../contract/ids.ts';
-import type { Quarantined } from '../contract/nodes.ts';
-import { announceEvent } from '../kube/events.ts';
 import { editNode, nodeView, quarantineTaint, readNode } from '../kube/nodes.ts';
 import { quarantineEdit, quarantineFound, releaseEdit } from '../kube/quarantine.ts';
 import type { Dependencies } from './dependencies.ts';
 
 type Nodes = Pick<Activities, 'observeNode' | 'quarantineNode' | 'releaseNode'>;
 
-export function nodeActivities({ kube, settings, log, now }: Dependencies): Nodes {
+export function nodeActivities({ kube, settings, now }: Dependencies): Nodes {
   const { quarantine } = settings;
 
   async function quarantineNode(request: QuarantineRequest): ReturnType<Nodes['quarantineNode']> {
@@ -21,18 +18,7 @@ export function nodeActivities({ kube, settings, log, now }: Dependencies): Node
     const found = quarantineFound(node, quarantine);
     // Whoever took it off in between is a conflict like any other: the next try looks again.
     if (!found) throw new KcoverError('kube.conflict', `the taint on ${request.node} was gone when it was read back`);
-    await announceQuarantine(request, found.taint);
     return { at: new Date(now()).toISOString(), ...found };
-  }
-
-  function announceQuarantine({ node, uid, incident, because }: QuarantineRequest, taint: Quarantined['taint']): Promise<void> {
-    const message = taint === 'other' ? `${because}; a taint of the same key was there already and is left alone` : because;
-    return announceEvent(
-      kube,
-      { about: { kind: 'node', name: node, uid }, type: 'Warning', reason: eventReasons.quarantined, message, key: incident },
-      now(),
-      log,
-    );
   }
 
   async function readBack(request: QuarantineRequest): Promise<V1Node> {
@@ -55,13 +41,6 @@ export function nodeActivities({ kube, settings, log, now }: Dependencies): Node
       throw error;
     }
     if (!released) return { kind: 'not-ours', ...whatStays(node) };
-    const message = `released by ${request.by}: ${request.because}`;
-    await announceEvent(
-      kube,
-      { about: { kind: 'node', name: request.node, uid: request.uid }, type: 'Normal', reason: eventReasons.released, message, key: request.incident },
-      now(),
-      log,
-    );
     return { kind: 'released' };
   }
 

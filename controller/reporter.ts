@@ -2,7 +2,7 @@
 
 import { type Fault, faultLimits } from '../contract/faults.ts';
 import type { Rejection, Report, ReportBatch } from '../contract/reports.ts';
-import { oneLine } from '../faults/one-line.ts';
+import { oneLine } from '../contract/text.ts';
 import type { LivePod, ReviewedToken } from '../kube/tokens.ts';
 
 /** Why a request is not taken. The text goes to whoever asked: it holds no secret. */

@@ -47,7 +47,7 @@ export function eventOf(announcement: Announcement, now: number) {
   };
 }
 
-/** Writes the Event. An Event that cannot be written is logged: nothing waits for it. */
+/** Writes the Event, or finds it there. Throws what passes by itself, so that it is tried again; what the server refuses is logged. */
 export async function announceEvent(kube: Kube, announcement: Announcement, now: number, log: Logger): Promise<void> {
   const event = eventOf(announcement, now);
   const doing = `write an Event on ${event.involvedObject.kind} ${event.involvedObject.name}`;
@@ -55,7 +55,10 @@ export async function announceEvent(kube: Kube, announcement: Announcement, now:
   try {
     await askKube(kube, { method: 'POST', path: collectionPath('/api/v1', event.metadata.namespace, 'events'), body }, doing);
   } catch (error) {
+    // Its name is that of the same Event of an earlier try, whose answer was lost.
     if (isConflict(error)) return;
-    log.warn({ key: announcement.key, reason: announcement.reason, because: kubeError(error, doing).because }, 'Event not written');
+    const known = kubeError(error, doing);
+    log.warn({ key: announcement.key, reason: announcement.reason, because: known.because }, 'Event not written');
+    if (known.code === 'kube.unreachable' || known.code === 'kube.throttled') throw known;
   }
 }

@@ -7,7 +7,7 @@ import { iso } from './attributes.ts';
 import { NodeMemory } from './node-memory.ts';
 import { nodePage } from './node-page.ts';
 import { nodeVoice } from './node-voice.ts';
-import { attempt, decideNode, observeNodeNow, perform } from './proxies.ts';
+import { allAnnounced, attempt, decideNode, observeNodeNow, perform } from './proxies.ts';
 import { requireWish } from './wishes.ts';
 
 /** Which machine this run looks after. */
@@ -77,9 +77,9 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
     }
     until = memory.releaseAt ?? whenQuiet();
     page.show();
-    if (workflowInfo().continueAsNewSuggested) return continueAsNew<typeof nodeQuarantine>({ node, carried: memory.carry(view) });
+    if (mayContinue()) return continueAsNew<typeof nodeQuarantine>({ node, carried: memory.carry(view) });
 
-    const news = () => memory.hasWork() || looks > 0 || (permission !== asked && memory.held !== undefined) || workflowInfo().continueAsNewSuggested;
+    const news = () => memory.hasWork() || looks > 0 || (permission !== asked && memory.held !== undefined) || mayContinue();
     const woken =
       until === undefined
         ? await condition(news).then(() => true)
@@ -88,7 +88,15 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
           });
     if (!woken && memory.releaseAt !== undefined) memory.releaseAt = undefined;
     else if (memory.held && (!woken || permission !== asked)) await ask();
-    else if (!woken && !memory.isOut() && !memory.hasWork()) return end({ node, outcome: 'quiet', because: 'no further fault' });
+    else if (!woken && !memory.isOut() && !memory.hasWork()) {
+      const outcome = await endUnlessWork({ node, outcome: 'quiet', because: 'no further fault' });
+      if (outcome) return outcome;
+    }
+  }
+
+  /** What is still to be said would be lost. */
+  function mayContinue(): boolean {
+    return workflowInfo().continueAsNewSuggested && allAnnounced();
   }
 
   /** Without news: a refused quarantine asks again, a quiet node ends; one that is out waits for a person. */
@@ -126,7 +134,7 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
     }
     if (wish) return;
     if (!memory.isOut()) memory.because = kind === 'observe' ? `mode is observe; would quarantine: ${because}` : because;
-    await say(
+    say(
       kind === 'record' ? 'Normal' : 'Warning',
       'faultObserved',
       `${memory.isOut() ? because : memory.because}${decision.try ? `; to keep new pods off it: ${decision.try}` : ''}`,
@@ -167,6 +175,8 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
     memory.because = because;
     until = undefined;
     page.show();
+    const beside = taint === 'other' ? '; a taint of the same key was there already and is left alone' : '';
+    say('Warning', 'quarantined', `${because}${beside}`, incident);
     await tellJobs(memory.faults, 'quarantined', because);
     if (view && memory.quarantine) await record(memory.quarantine, view);
   }
@@ -199,12 +209,7 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
     memory.held = { ...held, told: because };
     if (held.told === because) return;
     await tellJobs(memory.faults, 'held', because);
-    await say(
-      'Warning',
-      'quarantineHeld',
-      `${memory.because}; kcover node quarantine ${node} --reason "..." to do it all the same`,
-      `${held.incident}/${because}`,
-    );
+    say('Warning', 'quarantineHeld', `${memory.because}; kcover node quarantine ${node} --reason "..." to do it all the same`, `${held.incident}/${because}`);
   }
 
   /** Something about the Node object changed: believe only what is read now. */
@@ -265,11 +270,13 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
       const answer = await attempt(perform('releaseNode', `give ${node} back: ${because}`, request));
       releasing = false;
       if ('failed' in answer) return releaseFailed(wish, out.incident, answer.failed);
-      if (answer.done.kind === 'gone') {
+      const { done } = answer;
+      if (done.kind === 'gone') {
         looks += 1;
         return undefined;
       }
-      ({ stays } = answer.done);
+      if (done.kind === 'released') say('Normal', 'released', `released by ${because}`, out.incident);
+      ({ stays } = done);
     }
     if (view) await giveBack(view.uid);
     return released(stays === undefined ? 'released' : 'not-ours', stays === undefined ? because : `${because}; ${stays}`);
@@ -279,7 +286,7 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
   async function released(outcome: 'released' | 'not-ours', because: string): Promise<NodeOutcome | undefined> {
     memory.because = because;
     const { quarantine } = memory;
-    if (outcome === 'not-ours') await say('Warning', 'releaseFailed', because, `${quarantine?.incident ?? node}/${outcome}`);
+    if (outcome === 'not-ours') say('Warning', 'releaseFailed', because, `${quarantine?.incident ?? node}/${outcome}`);
     await tellJobs(
       memory.faults.filter((fault) => !isOutage(fault)),
       'released',
@@ -288,7 +295,7 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
     if (view && quarantine) await record(quarantine, view, { at: iso(Date.now()), outcome, because });
     releasing = false;
     memory.forget();
-    return memory.hasWork() ? undefined : end({ node, outcome, because });
+    return endUnlessWork({ node, outcome, because });
   }
 
   /** The taint stands, so the quarantine does: it is tried again, and a person may ask for it before. */
@@ -297,7 +304,7 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
     memory.releaseAt = Date.now() + memory.askAgainMs;
     memory.because = `still quarantined: it could not be released for ${wish.by} (${wish.reason}): ${why}`;
     page.show();
-    await say('Warning', 'releaseFailed', `${memory.because}; the next try is at ${iso(memory.releaseAt)}`, `${incident}/${why}`);
+    say('Warning', 'releaseFailed', `${memory.because}; the next try is at ${iso(memory.releaseAt)}`, `${incident}/${why}`);
     return undefined;
   }
 
@@ -305,6 +312,7 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
   async function gone(was: Machine | undefined, because: string): Promise<NodeOutcome | undefined> {
     if (was) await giveBack(was.uid);
     if (was && memory.quarantine) await record(memory.quarantine, was, { at: iso(Date.now()), outcome: 'gone', because });
+    await condition(allAnnounced);
     for (let seen = 0; was && memory.hasNews() && memory.inbox.length !== seen;) {
       seen = memory.inbox.length;
       view ??= (await perform('observeNode', `who is ${node} now?`, { node })) ?? undefined;
@@ -319,6 +327,12 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
       ...(was ? { systemUuid: was.systemUuid } : {}),
       ...(memory.isOut() ? { quarantinedFor: memory.faults.slice(-20) } : {}),
     });
+  }
+
+  /** Waits for what is still to be announced; what arrives meanwhile is judged in the same run. */
+  async function endUnlessWork(outcome: NodeOutcome): Promise<NodeOutcome | undefined> {
+    await condition(() => allAnnounced() || memory.hasWork());
+    return memory.hasWork() ? undefined : end(outcome);
   }
 
   function end(outcome: NodeOutcome): NodeOutcome {

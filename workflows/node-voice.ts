@@ -18,8 +18,8 @@ export interface NodeVoice {
   awaitPermission(): Promise<void>;
   /** Keeps the document of a quarantine, when it begins and again when it ends. */
   record(quarantine: NodeQuarantine, seen: Pick<NodeView, 'uid' | 'systemUuid'>, ended?: NodeRecord['ended']): Promise<void>;
-  /** Writes an Event on the node. */
-  say(type: 'Normal' | 'Warning', reason: keyof typeof eventReasons, message: string, key?: string): Promise<void>;
+  /** Has an Event written on the node; nothing waits for it. */
+  say(type: 'Normal' | 'Warning', reason: keyof typeof eventReasons, message: string, key?: string): void;
 }
 
 export function nodeVoice(node: string, memory: NodeMemory, view: () => NodeView | undefined): NodeVoice {
@@ -50,9 +50,9 @@ export function nodeVoice(node: string, memory: NodeMemory, view: () => NodeView
       };
       await tolerate(perform('recordIncident', `keep the record: ${ended?.outcome ?? 'quarantined'}`, record));
     },
-    async say(type, reason, message, key = node) {
+    say(type, reason, message, key = node) {
       const seen = view();
-      if (seen) await announce({ about: { kind: 'node', name: node, uid: seen.uid }, type, reason: eventReasons[reason], message, key });
+      if (seen) void announce({ about: { kind: 'node', name: node, uid: seen.uid }, type, reason: eventReasons[reason], message, key });
     },
   };
 }

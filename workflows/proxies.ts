@@ -80,7 +80,7 @@ const capture: ActivityOptions = {
 /** Worth a while, but no incident waits for it for ever. */
 const record: ActivityOptions = { startToCloseTimeout: '15s', scheduleToCloseTimeout: '10m', retry: { maximumInterval: '30s' } };
 
-/** Telling people: never worth stopping for. */
+/** Telling people: tried again for a while, and nothing that is urgent waits for it. */
 const tell: ActivityOptions = { startToCloseTimeout: '15s', scheduleToCloseTimeout: '2m', retry: { maximumInterval: '15s' } };
 
 const table = {
@@ -131,10 +131,18 @@ export const perform = <N extends keyof typeof table>(name: N, summary: string, 
   return (proxy[name] as (one: unknown) => unknown)(request) as ReturnType<Activities[N]>;
 };
 
-/** Writes Kubernetes Events. That they cannot be written stops nothing; nor may a cancellation that only they meet, for often nobody waits for them. */
+/** Calls of `announce` that are under way. Each run has modules of its own, and so a count of its own. */
+let announcing = 0;
+
+/** Writes Kubernetes Events. That they cannot be written stops nothing; nor may a cancellation that only they meet, for often nothing waits for them. */
 export async function announce(...events: Announcement[]): Promise<void> {
+  announcing += 1;
   await perform('announce', events.map((one) => `Event ${one.reason}`).join(', '), { events }).catch(() => undefined);
+  announcing -= 1;
 }
+
+/** Whether every Event was written, or given up: a run that ends before loses what is still tried. */
+export const allAnnounced = (): boolean => announcing === 0;
 
 /** Undefined when an activity failed for good: whoever calls has something to do without it. */
 export const tolerate = <T>(work: Promise<T>): Promise<T | undefined> =>

@@ -20,7 +20,7 @@ import { type HoldKind, Holds } from './holds.ts';
 import { IncidentMemory, notProvenDead, sentence } from './incident-memory.ts';
 import { Approvals, refusedBy } from './approval.ts';
 import { tryInProcess } from './in-process.ts';
-import { announce, decideRecovery, perform, short } from './proxies.ts';
+import { allAnnounced, announce, decideRecovery, perform, short } from './proxies.ts';
 import { type End, followAttempt, type Following } from './next-attempt.ts';
 import { prepare, tellPlan } from './preparations.ts';
 import { heldOf } from './wishes.ts';
@@ -231,6 +231,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
       perform('recordIncident', `keep the record: ${outcome}`, record),
       announce(event(good || outcome === 'cancelled' ? 'Normal' : 'Warning', reason, `${outcome}: ${because}`)),
     ]);
+    await condition(allAnnounced);
     story.now('ended', { because: `${outcome}: ${because}`, waitingFor: 'nothing' });
     return report;
   }

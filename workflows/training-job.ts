@@ -11,7 +11,7 @@ import { attributeWriter, iso, showDetails } from './attributes.ts';
 import { lookAtRecovery, startRecovery, tellPause, tellRecovery } from './child.ts';
 import { isObject, takeFaults, textOf } from './faults.ts';
 import { JobMemory } from './job-memory.ts';
-import { announce, attempt, decideIncident, decideOptIn, perform, short, tolerate } from './proxies.ts';
+import { allAnnounced, announce, attempt, decideIncident, decideOptIn, perform, short, tolerate } from './proxies.ts';
 import { requireWish } from './wishes.ts';
 
 /** A failure that waited for so long may be over, ms: its job is looked at before an incident opens. */
@@ -139,17 +139,17 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
     const event = { about: { kind: 'job', job }, type: 'Normal', reason: eventReasons.recoveryRefused, message, key: `${job.uid}/${incident}/label` } as const;
     removing += 1;
     const isRemoved = await removeLabel('a recovery is under way, which is what it asks for').catch(() => false);
-    if (isRemoved) await announce(event);
+    if (isRemoved) void announce(event);
     removing -= 1;
   }
 
   /** Nothing is left to do for a job that has ended. */
   function isDone(): boolean {
-    return !memory.incident && !changed && memory.mark() === lookedAt && !isLabelLeft() && removing === 0;
+    return !memory.incident && !changed && memory.mark() === lookedAt && !isLabelLeft() && removing === 0 && allAnnounced();
   }
 
   function mayContinue(): boolean {
-    return workflowInfo().continueAsNewSuggested && memory.pauseNews.length === 0 && !isLabelLeft() && removing === 0;
+    return workflowInfo().continueAsNewSuggested && memory.pauseNews.length === 0 && !isLabelLeft() && removing === 0 && allAnnounced();
   }
 
   /** False when it could not be removed. */
@@ -188,9 +188,9 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
     memory.optedInAt = seen.optedInAt;
     const [found, optIn] = await Promise.all([attempt(perform('findRecoveries', 'what was spent in the last hour', { job })), decideOptIn(seen)]);
     if ('done' in found) memory.adopt(found.done, Date.now());
-    else await adoptUnseen(seen, found.failed);
+    else adoptUnseen(seen, found.failed);
     if (optIn.kind !== 'warn') return;
-    await announce({
+    void announce({
       about: { kind: 'job', job },
       type: 'Warning',
       reason: eventReasons.notRecoverable,
@@ -200,11 +200,11 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
   }
 
   /** Nobody could say which recoveries there were: the budget begins anew, and of open ones only that which suspended the job is known. */
-  async function adoptUnseen(seen: JobView, why: string): Promise<void> {
+  function adoptUnseen(seen: JobView, why: string): void {
     const open = seen.suspension?.by === 'kcover' ? seen.suspension.incident : undefined;
     memory.adopt({ spent: [], ...(open !== undefined && { open }) }, Date.now());
     const message = `Temporal could not say which recoveries this job had lately (${why}): its budget begins anew`;
-    await announce({ about: { kind: 'job', job }, type: 'Warning', reason: eventReasons.budgetUnknown, message, key: `${job.uid}/${workflowInfo().runId}` });
+    void announce({ about: { kind: 'job', job }, type: 'Warning', reason: eventReasons.budgetUnknown, message, key: `${job.uid}/${workflowInfo().runId}` });
   }
 
   async function forward(incident: string, lookAnew = false): Promise<void> {
@@ -216,13 +216,13 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
   async function lookAtChild(incident: string): Promise<void> {
     const seen = await lookAtRecovery(job, incident);
     if (seen.report) memory.recoveryEnded(seen.report, Date.now());
-    if (seen.stuck !== undefined && stuck === undefined) await announceStuck(incident, seen.stuck);
+    if (seen.stuck !== undefined && stuck === undefined) announceStuck(incident, seen.stuck);
     ({ stuck } = seen);
   }
 
-  async function announceStuck(incident: string, because: string): Promise<void> {
+  function announceStuck(incident: string, because: string): void {
     const message = `${incident} does not get on: ${because}; the job may stay suspended. Mend the worker, or: ${howToEnd(incident)}`;
-    await announce({ about: { kind: 'job', job }, type: 'Warning', reason: eventReasons.recoveryStuck, message, key: `${incident}/stuck` });
+    void announce({ about: { kind: 'job', job }, type: 'Warning', reason: eventReasons.recoveryStuck, message, key: `${incident}/stuck` });
   }
 
   /** Judges what waits; answers when to judge again, or nothing when something was done. */
@@ -249,10 +249,10 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
       ...(memory.attemptStartedAt === undefined ? {} : { attemptStartedAt: memory.attemptStartedAt }),
     });
     memory.setAside(decision.aside.map((one) => one.id));
-    await tellAside(decision.aside);
+    tellAside(decision.aside);
     if (decision.kind === 'paused') memory.waitForPause();
     if (decision.kind === 'wait') tell('waiting', decision.because, 'its time', decision.until);
-    if (decision.kind === 'refuse') await refuse(decision);
+    if (decision.kind === 'refuse') refuse(decision);
     if (decision.kind === 'open') {
       if (!memory.incident) memory.open(recoveryId(job, decision.at), decision.at, wish);
       const open = memory.incident;
@@ -264,7 +264,7 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
   }
 
   /** Training that stands still, each time; failures that are history, once for the job. */
-  async function tellAside(aside: IncidentDecision['aside']): Promise<void> {
+  function tellAside(aside: IncidentDecision['aside']): void {
     const warning = { about: { kind: 'job', job }, type: 'Warning' } as const;
     const hangs = aside.filter(({ tell: as }) => as === 'hang');
     const [oldest, ...more] = aside.filter(({ tell: as }) => as === 'history');
@@ -274,14 +274,14 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
       const message = `failed before kcover began to look after the job, which is taken for history: ${which}; if training stands still: kcover recover ${jobTitle(job)} -n ${job.namespace} --reason "..."`;
       events.push({ ...warning, reason: eventReasons.takenForHistory, message, key: `${job.uid}/history` });
     }
-    if (events.length > 0) await announce(...events);
+    if (events.length > 0) void announce(...events);
   }
 
-  async function refuse(decision: Extract<IncidentDecision, { kind: 'refuse' }>): Promise<void> {
+  function refuse(decision: Extract<IncidentDecision, { kind: 'refuse' }>): void {
     tell('refused', decision.because, 'the budget, or kcover recover', decision.until);
     if (!memory.refuse(decision.until)) return;
     const message = `${decision.because}; until ${iso(decision.until)}, or: ${decision.try}`;
-    await announce({ about: { kind: 'job', job }, type: 'Warning', reason: eventReasons.recoveryRefused, message, key: `${job.uid}/${decision.until}` });
+    void announce({ about: { kind: 'job', job }, type: 'Warning', reason: eventReasons.recoveryRefused, message, key: `${job.uid}/${decision.until}` });
   }
 
   function tell(phase: JobStatus['phase'], because: string, waitingFor: string, until?: number): void {

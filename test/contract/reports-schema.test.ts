@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { faultLimits } from '../../contract/faults.ts';
 import { plainLine } from '../../contract/plain-line.schema.ts';
 import { reportBatch, reportedFault } from '../../contract/reports.schema.ts';
-import { oneLine } from '../../faults/one-line.ts';
+import { oneLine } from '../../contract/text.ts';
 
 const fault = (more: object = {}) => ({
   id: 'kernel/6f9d2c1e/7',

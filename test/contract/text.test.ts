@@ -39,7 +39,7 @@ const pod = (status: V1Pod['status']): V1Pod => ({
 });
 const withSecret = `AWS_SECRET_ACCESS_KEY=${secret}\n${hostile}`;
 const terminated = { exitCode: 1, reason: 'Error', message: withSecret, finishedAt: new Date('2026-11-21T07:09:03Z') };
-const messageOf = (status: V1Pod['status']): string => podFailures(pod(status))[0]?.message ?? '';
+const messageOf = (status: V1Pod['status']): string => podFailures(pod(status), { isRank: () => true })[0]?.message ?? '';
 
 const oneLines: readonly [string, string][] = [
   ['text of a tenant', foreignText(withSecret)],

@@ -60,6 +60,8 @@ export class FakeCluster {
   readonly dead = new Set<string>();
   /** Events are written only after this. */
   deaf: Promise<void> = Promise.resolve();
+  /** So many tries to write Events fail. */
+  eventsLost = 0;
   /** So many looks at a node fail. */
   unreachable = 0;
   resumes = 0;
@@ -270,6 +272,10 @@ export class FakeCluster {
       acknowledgeWish: async () => void (this.labelsRemoved += 1),
       announce: async ({ events }) => {
         await this.deaf;
+        if (this.eventsLost > 0) {
+          this.eventsLost -= 1;
+          throw toFailure(new KcoverError('kube.unreachable', 'write an Event: 500'));
+        }
         this.announced.push(...events);
       },
       recordIncident: async (record) => {

@@ -76,6 +76,21 @@ describe('the workflow of a node', () => {
     await released(handle);
   });
 
+  it('loses no Event to an API server that fails, and waits for none before it quarantines', async () => {
+    const hear = Promise.withResolvers<void>();
+    cluster.deaf = hear.promise;
+    cluster.eventsLost = 2;
+    const handle = await send(fault());
+    await eventually(
+      () => status(handle),
+      (seen) => seen.phase === 'quarantined',
+    );
+    expect(cluster.announced).toEqual([]);
+    hear.resolve();
+    await released(handle);
+    expect(cluster.announced.map(({ reason }) => reason).toSorted()).toEqual(['FaultObserved', 'NodeQuarantined', 'NodeReleased']);
+  });
+
   it('does not quarantine again for a line that was judged before a release', async () => {
     await released(await send(fault()));
     const again = await send(fault());
