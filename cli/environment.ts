@@ -23,7 +23,11 @@ export interface Environment {
   readonly version: string;
   readonly stdout: Output;
   readonly stderr: Output;
+  /** Resolves when it was written: a reader that is slow holds the writer up. */
+  readonly writeOut: (text: string) => Promise<void>;
   readonly stdin: () => Promise<string>;
+  /** The same as it comes. */
+  readonly stdinPieces: () => AsyncIterable<string>;
   readonly stdinIsTerminal: boolean;
 }
 
@@ -44,7 +48,9 @@ export function readEnvironment(process: NodeJS.Process): Environment {
     version: packageVersion(),
     stdout: process.stdout,
     stderr: process.stderr,
+    writeOut: (text) => new Promise((resolve) => process.stdout.write(text, () => resolve())),
     stdin: () => text(process.stdin),
+    stdinPieces: () => process.stdin.setEncoding('utf8'),
     stdinIsTerminal: Boolean(process.stdin.isTTY),
   };
 }

@@ -21,6 +21,7 @@ import { preflightJudge } from './preflight-judge.ts';
 import { preflightPlan } from './preflight-plan.ts';
 import { preflightStatus } from './preflight-status.ts';
 import { recover } from './recover.ts';
+import { redact } from './redact.ts';
 import { report } from './report.ts';
 import { resume } from './resume.ts';
 import { start } from './start.ts';
@@ -49,6 +50,7 @@ export type CommandName =
   | 'preflight judge'
   | 'preflight plan'
   | 'classify'
+  | 'redact'
   | 'config check'
   | 'doctor'
   | 'completion'
@@ -77,6 +79,7 @@ export const commands: Readonly<Record<CommandName, CommandEntry>> = {
   'preflight judge': preflightJudge,
   'preflight plan': preflightPlan,
   classify,
+  redact,
   'config check': configCheck,
   doctor,
   completion,

@@ -1,0 +1,19 @@
+/** Lines of a text that comes in pieces, whatever its size: of a longer line no more than one character beyond `most` is held. */
+export async function* linesOf(pieces: AsyncIterable<string>, most: number): AsyncGenerator<string> {
+  let rest = '';
+  let isBegun = false;
+  for await (const piece of pieces) {
+    let from = 0;
+    for (let end = piece.indexOf('\n'); end !== -1; end = piece.indexOf('\n', from)) {
+      yield join(rest, piece, from, end, most);
+      rest = '';
+      from = end + 1;
+    }
+    rest = join(rest, piece, from, piece.length, most);
+    isBegun = from < piece.length || (isBegun && from === 0);
+  }
+  if (isBegun) yield rest;
+}
+
+const join = (rest: string, piece: string, from: number, end: number, most: number): string =>
+  rest + piece.slice(from, Math.min(end, from + most + 1 - rest.length));
