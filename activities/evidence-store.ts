@@ -1,10 +1,11 @@
 /** Where evidence lies: one directory for each incident, one in it for each attempt. */
 
 import { createHash, randomUUID } from 'node:crypto';
-import { mkdir, readdir, rename, rm, stat, unlink, writeFile } from 'node:fs/promises';
+import { mkdir, rename, rm, unlink, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { KcoverError } from '../contract/errors.ts';
 import type { EvidenceFile } from '../contract/evidence.ts';
+import { type EvidenceBounds, evidenceSweep } from './evidence-sweep.ts';
 import { recordFile } from './records.ts';
 
 /** One attempt's evidence while it is gathered. Nobody sees it before it is closed. */
@@ -18,7 +19,7 @@ export interface EvidenceDraft {
 /** Throws `records.unwritable` where nothing can be kept. */
 export interface EvidenceStore {
   open(incident: string, attempt: number): Promise<EvidenceDraft>;
-  /** Removes some of what is too old, until `signal` says stop; never the incident that is named. Returns how many incidents. */
+  /** Removes what is too old, or too much, until `signal` says stop; never the incident that is named. Returns how many incidents. */
   sweep(keep: string, signal: AbortSignal): Promise<number>;
 }
 
@@ -31,14 +32,14 @@ export const attemptDirectory = (incident: string, attempt: number): string => j
 /** A name of ours that leads nowhere else. */
 const plain = /^\w[\w.-]{0,249}$/;
 
-export interface DirectoryEvidence {
+export interface DirectoryEvidence extends EvidenceBounds {
   readonly directory: string;
-  readonly keepMs: number;
   /** Milliseconds since the epoch. */
   readonly now: () => number;
 }
 
-export function directoryEvidence({ directory, keepMs, now }: DirectoryEvidence): EvidenceStore {
+export function directoryEvidence({ directory, keepMs, most, share, now }: DirectoryEvidence): EvidenceStore {
+  const sweep = evidenceSweep(directory, { keepMs, most, share });
   return {
     async open(incident, attempt) {
       if (!plain.test(incidentDirectory(incident))) throw new KcoverError('records.unwritable', `${incident} cannot be the name of a directory`);
@@ -49,7 +50,7 @@ export function directoryEvidence({ directory, keepMs, now }: DirectoryEvidence)
       await storing(draft, () => mkdir(draft, { recursive: true, mode: 0o750 }));
       return new DirectoryDraft(draft, target);
     },
-    sweep: (keep, signal) => sweep(directory, { keep: incidentDirectory(keep), before: now() - keepMs, signal }),
+    sweep: (keep, signal) => sweep({ keep: incidentDirectory(keep), now: now(), signal }),
   };
 }
 
@@ -110,28 +111,4 @@ async function storing<T>(path: string, write: () => Promise<T>): Promise<T> {
 
 function unlessMissing(error: unknown): void {
   if (typeof error !== 'object' || error === null || !('code' in error) || error.code !== 'ENOENT') throw error;
-}
-
-/** Only what is named like an incident of ours is ever removed: anything else in the directory is somebody else's. */
-const ours = /^recovery_.*_(?<at>\d{4}-\d\d-\d\dT\d{6}\.\d{3}Z)$/;
-
-/** Work of one sweep: what was left is found by the next. */
-const swept = { looked: 50, removed: 5 } as const;
-
-async function sweep(
-  directory: string,
-  { keep, before, signal }: { readonly keep: string; readonly before: number; readonly signal: AbortSignal },
-): Promise<number> {
-  const begunAt = (name: string): string => ours.exec(name)?.groups?.['at'] ?? '';
-  const oldest = new Date(before).toISOString().replaceAll(':', '');
-  const old = (await readdir(directory)).filter((name) => name !== keep && begunAt(name) !== '' && begunAt(name) < oldest);
-  let removed = 0;
-  for (const name of old.toSorted((a, b) => (begunAt(a) < begunAt(b) ? -1 : 1)).slice(0, swept.looked)) {
-    if (signal.aborted || removed >= swept.removed) break;
-    // An incident that began long ago may have been added to just now.
-    if ((await stat(join(directory, name))).mtimeMs >= before) continue;
-    await rm(join(directory, name), { recursive: true, force: true });
-    removed += 1;
-  }
-  return removed;
 }

@@ -25,6 +25,7 @@ const budget = z
       .describe(
         "So many recoveries in a row that blame the job's own code, without a newer checkpoint, and the next is refused until a person asks for it, or a newer checkpoint is there",
       ),
+    label: ledger.default(5).describe('The same for those that the need-recovery label asks for; kcover recover has no limit'),
     window: duration('1h'),
     backoff: z
       .strictObject({ first: duration('30s'), most: duration('10m') })
@@ -148,6 +149,12 @@ export const recoverySettings = z
         within: duration('20s', 60_000).describe('How long a stop may wait for the logs of its pods, at most 1m; 0s: nothing is kept'),
         directory: z.string().min(1).default('/var/lib/kcover/evidence').describe('Where they are kept'),
         keep: duration('168h', longestAgeMs).describe('How long; at most 3650d'),
+        most: z
+          .int()
+          .min(67_108_864)
+          .default(8_589_934_592)
+          .describe('Bytes of everything that is kept; the oldest goes first. One attempt keeps at most 64 MiB'),
+        share: z.number().min(1).max(100).default(25).describe('Percent of `most` that the jobs of one namespace may have'),
         redact: z.array(pattern).default([]).describe('Further regular expressions of what is blacked out in logs'),
       })
       .prefault({})

@@ -18,6 +18,8 @@ export interface Charge {
   readonly blame?: Blame;
   /** A person asked for it: it counts against nobody, and ends a row of crashes. */
   readonly asked?: true;
+  /** It was asked for by the need-recovery label, which whoever may change the job may set: such recoveries have a ledger of their own. */
+  readonly byLabel?: true;
   /** How far training was when it began. */
   readonly step?: number;
   readonly checkpointStep?: number;
@@ -43,6 +45,8 @@ export interface RecoveryWish {
   readonly reason: string;
   /** Set when it came by label: the label is removed before anything is done. */
   readonly label?: true;
+  /** Set when it came by label, also after that was removed. */
+  readonly byLabel?: true;
 }
 
 /** The incident that is open now. */
@@ -51,7 +55,14 @@ export interface OpenIncident {
   readonly since: number;
   /** Whether its recovery was started. */
   readonly started: boolean;
-  readonly askedBy?: { readonly by: string; readonly reason: string };
+  readonly askedBy?: Asked;
+}
+
+/** Who asked for a recovery, and whether by label. */
+export interface Asked {
+  readonly by: string;
+  readonly reason: string;
+  readonly byLabel?: true;
 }
 
 /** What survives continue-as-new. Bounded: inbox and seen ids are capped. */
@@ -76,7 +87,7 @@ export interface CarriedJob {
 export interface IncidentFacts {
   readonly job: JobRef;
   readonly faults: readonly Fault[];
-  readonly askedBy?: { readonly by: string; readonly reason: string };
+  readonly askedBy?: Asked;
   readonly spent: readonly Spent[];
   /** How far training is now, where the job tells. */
   readonly progress?: JobProgress;
@@ -102,7 +113,8 @@ export type IncidentDecision = Decided & {
 } & (
     | { readonly kind: 'open'; readonly limits: RecoveryLimits; readonly charge?: Charge }
     | { readonly kind: 'wait'; readonly until: number }
-    | { readonly kind: 'refuse'; readonly until: number; readonly try: string }
+    /** `request`: only the request by label is refused; faults are judged without it. */
+    | { readonly kind: 'refuse'; readonly until: number; readonly try: string; readonly request?: true }
     | { readonly kind: 'nothing' }
     /** A person has paused the job; what waits is judged anew when it goes on. */
     | { readonly kind: 'paused' }

@@ -58,6 +58,17 @@ function overdrawn(counted: readonly Spent[], limit: number, whom: string, recen
   return { kind: 'spent', until: leaving ? leaving.startedAt + budget.window : Math.ceil((now + 1) / budget.window) * budget.window, because };
 }
 
+/** Whether one more recovery may be asked for by label. What is known of no recovery counts here too. */
+export function judgeLabel({ spent, now }: Pick<BudgetFacts, 'spent' | 'now'>, budget: Budget): BudgetAnswer {
+  const counted = spent
+    .filter((one) => one.startedAt > now - budget.window && (one.byLabel === true || (one.asked === undefined && one.blame === undefined)))
+    .toSorted((a, b) => a.startedAt - b.startedAt);
+  const leaving = counted.at(-budget.label);
+  if (leaving === undefined) return { kind: 'free' };
+  const because = `${recoveries(counted.length)} in the last ${formatDuration(budget.window)}, and ${budget.label} are allowed that the label asks for`;
+  return { kind: 'spent', until: leaving.startedAt + budget.window, because };
+}
+
 function backOff(counted: readonly Spent[], now: number, budget: Budget): BudgetAnswer {
   const last = counted.at(-1);
   if (last === undefined) return { kind: 'free' };

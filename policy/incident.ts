@@ -4,9 +4,10 @@ import type { HangResponse } from '../contract/job-wishes.ts';
 import { jobTitle } from '../contract/jobs.ts';
 import type { JobProgress } from '../contract/progress.ts';
 import type { WorkerSettings } from '../contract/settings.schema.ts';
-import type { Charge, IncidentDecision, IncidentFacts } from '../contract/training-job.ts';
+import type { RecoveryLimits } from '../contract/recovery.ts';
+import type { Asked, Charge, IncidentDecision, IncidentFacts } from '../contract/training-job.ts';
 import { blameOf } from './blame.ts';
-import { judgeBudget } from './budget.ts';
+import { judgeBudget, judgeLabel } from './budget.ts';
 import type { Undated } from './decision.ts';
 import { jobPolicy } from './job-policy.ts';
 
@@ -34,10 +35,9 @@ export function decideIncident(facts: IncidentFacts, settings: WorkerSettings): 
     verify: { firstMs: recovery.verify.first, stallMs: recovery.verify.stall, mostMs: recovery.verify.most },
   };
   const progress = reached(facts.progress);
-  if (facts.askedBy)
-    return { kind: 'open', limits, charge: { asked: true, ...progress }, aside, because: `${facts.askedBy.by} asked: ${facts.askedBy.reason}` };
-
   const pending = facts.faults.filter((fault) => !aside.some((one) => one.id === fault.id));
+  if (facts.askedBy) return onRequest(facts, facts.askedBy, { limits, aside, progress, hasFaults: pending.length > 0 }, settings);
+
   if (pending.length === 0) return { kind: 'nothing', aside, because: aside[0]?.because ?? 'no fault is waiting' };
   const because = describeFaults(pending);
   if (facts.paused) return { kind: 'paused', aside, because: `paused by ${facts.paused.by}: ${facts.paused.reason}; waiting: ${because}` };
@@ -64,7 +64,7 @@ export function decideIncident(facts: IncidentFacts, settings: WorkerSettings): 
       until: budget.until,
       aside,
       because: `${budget.because}; waiting: ${because}`,
-      try: `kcover recover ${jobTitle(facts.job)} -n ${facts.job.namespace} --reason "..."`,
+      try: recoverCommand(facts),
     };
   }
   if (budget.kind === 'back-off') return { kind: 'wait', until: budget.until, aside, because: `${budget.because}; waiting: ${because}` };
@@ -77,6 +77,38 @@ export function decideIncident(facts: IncidentFacts, settings: WorkerSettings): 
     because: blind === undefined ? because : `${because}; ${blind}, and nobody said more within ${formatDuration(recovery.blind)}`,
   };
 }
+
+/** Evidence for requests by label is kept once in so long, ms: whoever may set the label would fill the store otherwise. */
+const labelEvidenceMs = 10 * 60_000;
+
+interface OnRequest {
+  readonly limits: RecoveryLimits;
+  readonly aside: IncidentDecision['aside'];
+  readonly progress: Pick<Charge, 'step' | 'checkpointStep'>;
+  readonly hasFaults: boolean;
+}
+
+/** What a person asks for is done; what a label asks for has a budget. */
+function onRequest(
+  facts: IncidentFacts,
+  asked: Asked,
+  { limits, aside, progress, hasFaults }: OnRequest,
+  { recovery }: WorkerSettings,
+): Undated<IncidentDecision> {
+  const because = `${asked.by} asked: ${asked.reason}`;
+  if (asked.byLabel !== true) return { kind: 'open', limits, charge: { asked: true, ...progress }, aside, because };
+  const budget = judgeLabel(facts, recovery.budget);
+  if (budget.kind === 'spent') {
+    return { kind: 'refuse', request: true, until: budget.until, aside, because: `${budget.because}; refused: ${because}`, try: recoverCommand(facts) };
+  }
+  const charge = { asked: true, byLabel: true, ...progress } as const;
+  const isKept = !hasFaults && facts.spent.some((one) => one.byLabel === true && one.startedAt > facts.now - labelEvidenceMs);
+  if (!isKept || limits.evidenceMs === 0) return { kind: 'open', limits, charge, aside, because };
+  const why = `no evidence is kept: the label asked less than ${formatDuration(labelEvidenceMs)} ago`;
+  return { kind: 'open', limits: { ...limits, evidenceMs: 0 }, charge, aside, because: `${because}; ${why}` };
+}
+
+const recoverCommand = ({ job }: IncidentFacts): string => `kcover recover ${jobTitle(job)} -n ${job.namespace} --reason "..."`;
 
 /** People are told that training stands still; nothing is done about it. */
 const onlyTold = ({ id, message }: Fault, response: HangResponse): IncidentDecision['aside'][number] =>

@@ -1,8 +1,16 @@
 import { blames, type Fault } from '../contract/faults.ts';
 import type { JobRef } from '../contract/jobs.ts';
-import type { OperatorWish } from '../contract/messages.ts';
 import { type Held, outcomes, type RecoveryOutcome } from '../contract/recovery.ts';
-import { type CarriedJob, type Charge, type JobStatus, ledgersOf, type OpenIncident, type RecoveryWish, type Spent } from '../contract/training-job.ts';
+import {
+  type Asked,
+  type CarriedJob,
+  type Charge,
+  type JobStatus,
+  ledgersOf,
+  type OpenIncident,
+  type RecoveryWish,
+  type Spent,
+} from '../contract/training-job.ts';
 import { iso } from './attributes.ts';
 import { isObject, mergeFaults, nodesFirst } from './faults.ts';
 
@@ -105,7 +113,7 @@ export class JobMemory {
     if (label && this.wishes.some((one) => one.label)) return;
     if (this.incident || this.wishes.length >= most.wishes) this.labelLeft ||= label;
     else {
-      this.wishes.push(wish);
+      this.wishes.push({ ...wish, ...(label ? { byLabel: true } : {}) });
       this.arrivals += 1;
     }
   }
@@ -113,13 +121,20 @@ export class JobMemory {
   /** The label was removed: none of those who wait has one any more. */
   labelRemoved(): void {
     this.labelLeft = false;
-    this.wishes = this.wishes.map(({ by, reason }) => ({ by, reason }));
+    this.wishes = this.wishes.map(({ label: _, ...wish }) => wish);
   }
 
   nextWish = (): RecoveryWish | undefined => (this.incident ? undefined : this.wishes[0]);
 
-  open(incident: string, since: number, askedBy?: OperatorWish): string {
-    this.incident = { incident, since, started: false, ...(askedBy ? { askedBy: { by: askedBy.by, reason: askedBy.reason } } : {}) };
+  /** What the label asked for is refused; what came beside it stays. */
+  refuseRequest(): void {
+    this.wishes.shift();
+    if (this.incident?.started === false) this.incident = undefined;
+  }
+
+  open(incident: string, since: number, askedBy?: Asked): string {
+    const asked = askedBy && { by: askedBy.by, reason: askedBy.reason, ...(askedBy.byLabel ? { byLabel: askedBy.byLabel } : {}) };
+    this.incident = { incident, since, started: false, ...(asked ? { askedBy: asked } : {}) };
     this.arrivals += 1;
     return incident;
   }
@@ -163,7 +178,7 @@ export class JobMemory {
     if (this.inbox.length === 0) this.waitingSince = undefined;
   }
 
-  /** Keeps every fault that the recovery did not take into account. A recovery that is known to have begun no stop spent nothing. */
+  /** Keeps every fault that the recovery did not take into account. A recovery that is known to have begun no stop spent nothing, but for one that the label asked for: it looked, and kept evidence. */
   recoveryEnded(report: RecoveryOutcome, now: number): void {
     if (!isReport(report)) {
       this.dropped += 1;
@@ -171,7 +186,7 @@ export class JobMemory {
     }
     this.setAside(report.faults);
     this.spent = this.spent.flatMap((one) =>
-      one.incident !== report.incident ? [one] : report.begun === 0 ? [] : [{ ...one, endedAt: now, ...chargeOf(report) }],
+      one.incident !== report.incident ? [one] : report.begun === 0 && !one.byLabel ? [] : [{ ...one, endedAt: now, ...chargeOf(report) }],
     );
     if (report.attemptStartedAt !== undefined) this.attemptStartedAt = report.attemptStartedAt;
     this.arrivals += 1;

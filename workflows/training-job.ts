@@ -6,7 +6,7 @@ import type { JobWishes } from '../contract/job-wishes.ts';
 import { jobTitle, type JobView } from '../contract/jobs.ts';
 import { type FaultsObserved, type JobObserved, notReady, type OperatorWish, type Recover, signals, statusQuery, updates } from '../contract/messages.ts';
 import type { RecoveryOutcome } from '../contract/recovery.ts';
-import type { IncidentDecision, JobInput, JobOutcome, JobStatus, RecoverAnswer } from '../contract/training-job.ts';
+import type { Asked, IncidentDecision, JobInput, JobOutcome, JobStatus, RecoverAnswer } from '../contract/training-job.ts';
 import { attributeWriter, iso, showDetails } from './attributes.ts';
 import { lookAtRecovery, startRecovery, tellPause, tellRecovery } from './child.ts';
 import { isObject, takeFaults, textOf } from './faults.ts';
@@ -229,9 +229,9 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
   async function consider(): Promise<number | undefined> {
     const wish = memory.nextWish();
     if (wish?.label) await removeLabel('before acting on it');
-    const asked = memory.incident?.askedBy ?? wish;
     // Whether a job crashes again and again without getting on, or has got over an old failure, is seen from its progress; and what it asks for may have changed.
     const wantsLook = memory.spent.some((one) => one.blame === 'user') || memory.inbox.some(mayBeOver);
+    const asked: Asked | undefined = memory.incident?.askedBy ?? wish;
     const seen = wantsLook && (hasSteps || patched('crash-loop')) ? await tolerate(perform('observeJob', `how far is ${jobTitle(job)}?`, { job })) : undefined;
     if (seen) memory.asks = asksOf(seen);
     const decision = await decideIncident({
@@ -245,13 +245,14 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
       ...(seen?.progress ? { progress: seen.progress } : {}),
       ...(memory.asks ? { wishes: memory.asks } : {}),
       ...(memory.paused ? { paused: memory.paused } : {}),
-      ...(asked ? { askedBy: { by: asked.by, reason: asked.reason } } : {}),
+      ...(asked ? { askedBy: { by: asked.by, reason: asked.reason, ...(asked.byLabel ? { byLabel: asked.byLabel } : {}) } } : {}),
       ...(memory.attemptStartedAt === undefined ? {} : { attemptStartedAt: memory.attemptStartedAt }),
     });
     memory.setAside(decision.aside.map((one) => one.id));
     tellAside(decision.aside);
     if (decision.kind === 'paused') memory.waitForPause();
     if (decision.kind === 'wait') tell('waiting', decision.because, 'its time', decision.until);
+    if (decision.kind === 'refuse' && decision.request) return refuseRequest(decision);
     if (decision.kind === 'refuse') refuse(decision);
     if (decision.kind === 'open') {
       if (!memory.incident) memory.open(recoveryId(job, decision.at), decision.at, wish);
@@ -282,6 +283,13 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
     if (!memory.refuse(decision.until)) return;
     const message = `${decision.because}; until ${iso(decision.until)}, or: ${decision.try}`;
     void announce({ about: { kind: 'job', job }, type: 'Warning', reason: eventReasons.recoveryRefused, message, key: `${job.uid}/${decision.until}` });
+  }
+
+  /** People hear of it once for each time until which it holds: its Event has the same name again. */
+  function refuseRequest({ because, until, try: advice }: Extract<IncidentDecision, { kind: 'refuse' }>): undefined {
+    memory.refuseRequest();
+    const message = `${because}; until ${iso(until)}, or: ${advice}`;
+    void announce({ about: { kind: 'job', job }, type: 'Warning', reason: eventReasons.recoveryRefused, message, key: `${job.uid}/label/${until}` });
   }
 
   function tell(phase: JobStatus['phase'], because: string, waitingFor: string, until?: number): void {

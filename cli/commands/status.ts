@@ -119,7 +119,9 @@ function budgetLine({ spent, spentThisHour, ledgers }: JobStatus, budget: Budget
   const [whose, limits] = [ledgersOf(counted), ledgerLimits(budget)];
   const nobodys = counted.filter(({ blame }) => blame === undefined).length;
   const each = blames.map((blame) => `${blame} ${(whose[blame] ?? 0) + nobodys} of ${limits[blame]}`).join(', ');
-  return `${said(counted.length, formatDuration(budget.window))}: ${each}${nobodys > 0 ? ` (${nobodys} of which nobody knows, in each)` : ''}`;
+  const labelled = spent.filter(({ startedAt, byLabel }) => startedAt > now - budget.window && byLabel).length;
+  const asked = labelled > 0 ? `; asked for by label ${labelled} of ${budget.label}` : '';
+  return `${said(counted.length, formatDuration(budget.window))}: ${each}${nobodys > 0 ? ` (${nobodys} of which nobody knows, in each)` : ''}${asked}`;
 }
 
 /** What a person who is asked can type. */

@@ -40,8 +40,8 @@ export const runWorker = ({ settings, environment, kubeconfig, workflowBundle: b
 
     const records = directoryRecords(settings.records.directory);
     const namespace = environment.pod?.namespace ?? ownNamespace;
-    const { directory, keep: keepMs } = settings.recovery.evidence;
-    const evidence = directoryEvidence({ directory, keepMs, now: Date.now });
+    const { directory, keep: keepMs, most, share } = settings.recovery.evidence;
+    const evidence = directoryEvidence({ directory, keepMs, most, share, now: Date.now });
     const made = createActivities({ kube, namespace, settings, temporal: () => client, records, evidence, log, now: Date.now });
     const activities = metered(made, workerMetrics(registry), log);
     const common = { connection, namespace: target.namespace, taskQueue, activities };

@@ -28,6 +28,7 @@ export const settingExamples: Readonly<Record<string, SettingExample>> = {
   'budget.user': ['2', 'user code has two; what nobody is blamed for keeps `recoveries`'],
   'budget.unknown': ['2', 'what nobody is blamed for has two; user code keeps `recoveries`'],
   'budget.crashLoop': ['2', 'when it crashes a third time without a newer checkpoint, that is refused until a person asks for it'],
+  'budget.label': ['2', 'the need-recovery label has two; `kcover recover` has no limit'],
   'budget.window': ['24h', 'recoveries are counted over a day'],
   'budget.backoff.first': ['1m', 'a minute passes between the end of the first recovery and the second'],
   'budget.backoff.most': ['30m', 'the pauses grow: 30 s, 1 min, 2 min, up to half an hour'],
@@ -75,6 +76,8 @@ export const settingExamples: Readonly<Record<string, SettingExample>> = {
   'evidence.within': ['0s', 'nothing is kept, and no stop waits for it'],
   'evidence.directory': ['/mnt/evidence', 'a volume that all workers share'],
   'evidence.keep': ['720h', 'evidence is kept for 30 days'],
+  'evidence.most': ['17179869184', 'the store has 16 GiB'],
+  'evidence.share': ['50', 'one namespace may have half of it'],
   'evidence.redact': ["['acme-[0-9a-f]{32}']", 'keys of this form are blacked out too'],
 
   'verify.first': ['30m', 'loading a large model may take half an hour'],

@@ -12,7 +12,7 @@ beforeEach(async () => {
 afterEach(() => rm(directory, { recursive: true, force: true }));
 
 const now = Date.parse('2026-11-21T12:00:00Z');
-const storeOf = (keepMs = 3_600_000) => directoryEvidence({ directory, keepMs, now: () => now });
+const storeOf = (keepMs = 3_600_000) => directoryEvidence({ directory, keepMs, most: 2 ** 30, share: 100, now: () => now });
 const incidentAt = (time: string) => `recovery/train/llm/0b1c/2026-11-${time}Z`;
 const goOn = new AbortController().signal;
 
@@ -77,5 +77,53 @@ describe('what is too old', () => {
   it('stays when there is no time left', async () => {
     await old(incidentDirectory(incidentAt('20T07:00:00.000')), '2026-11-20T08:00:00Z');
     expect(await storeOf().sweep(incidentAt('21T12:00:00.000'), AbortSignal.abort())).toBe(0);
+  });
+});
+
+describe('what is too much', () => {
+  const most = 1000;
+  const storeUpTo = (share: number) => directoryEvidence({ directory, keepMs: 86_400_000, most, share, now: () => now });
+  const incidentOf = (namespace: string, hour: number) => `recovery/${namespace}/llm/0b1c/2026-11-21T0${hour}:00:00.000Z`;
+  async function evidence(namespace: string, hour: number, bytes: number, changedAt = '2026-11-21T10:00:00Z'): Promise<string> {
+    const name = incidentDirectory(incidentOf(namespace, hour));
+    await mkdir(join(directory, name, 'attempt-1'), { recursive: true });
+    await writeFile(join(directory, name, 'attempt-1', 'a.log'), 'x'.repeat(bytes));
+    await utimes(join(directory, name), new Date(changedAt), new Date(changedAt));
+    return name;
+  }
+  const left = async (): Promise<string[]> => (await readdir(directory)).toSorted();
+
+  it('goes, the oldest first, until the rest is within the limit', async () => {
+    await evidence('a', 1, 400);
+    const kept = [await evidence('b', 2, 400), await evidence('c', 3, 400), await evidence('d', 4, 100)];
+    expect(await storeUpTo(100).sweep(incidentOf('d', 4), goOn)).toBe(1);
+    expect(await left()).toEqual(kept.toSorted());
+  });
+
+  it('of one namespace goes, and what others keep stays though it is older', async () => {
+    const kept = [await evidence('quiet', 1, 200)];
+    await evidence('loud', 2, 200);
+    await evidence('loud', 3, 200);
+    kept.push(await evidence('loud', 4, 200));
+    expect(await storeUpTo(25).sweep(incidentOf('loud', 4), goOn)).toBe(2);
+    expect(await left()).toEqual(kept.toSorted());
+  });
+
+  it('stays while it may still be written, and when no time is left', async () => {
+    const busy = await evidence('a', 1, 2000, '2026-11-21T11:59:30Z');
+    expect(await storeUpTo(100).sweep(incidentOf('b', 2), goOn)).toBe(0);
+    const old = await evidence('a', 3, 2000);
+    expect(await storeUpTo(100).sweep(incidentOf('b', 2), AbortSignal.abort())).toBe(0);
+    expect(await left()).toEqual([busy, old].toSorted());
+  });
+
+  it('is measured anew when an incident has grown', async () => {
+    const name = await evidence('a', 1, 400);
+    const store = storeUpTo(100);
+    expect(await store.sweep(incidentOf('b', 2), goOn)).toBe(0);
+    await mkdir(join(directory, name, 'attempt-2'));
+    await writeFile(join(directory, name, 'attempt-2', 'a.log'), 'x'.repeat(800));
+    await utimes(join(directory, name), new Date('2026-11-21T10:05:00Z'), new Date('2026-11-21T10:05:00Z'));
+    expect(await store.sweep(incidentOf('b', 2), goOn)).toBe(1);
   });
 });

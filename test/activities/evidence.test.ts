@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 afterEach(() => rm(directory, { recursive: true, force: true }));
 
-const storeOf = () => directoryEvidence({ directory, keepMs: 3_600_000, now: Date.now });
+const storeOf = () => directoryEvidence({ directory, keepMs: 3_600_000, most: 2 ** 30, share: 100, now: Date.now });
 const uncancelled = new AbortController().signal;
 const capture = (more: Partial<EvidenceRequest> = {}, cancelled = uncancelled): Promise<Evidence> =>
   capturing({ source, store: storeOf(), patterns: builtInPatterns, cancelled }, source.request(more));
@@ -220,7 +220,7 @@ describe('the same attempt again', () => {
   });
 
   it('says so when nothing can be written at all', async () => {
-    const store = directoryEvidence({ directory: join(directory, 'file'), keepMs: 1, now: Date.now });
+    const store = directoryEvidence({ directory: join(directory, 'file'), keepMs: 1, most: 2 ** 30, share: 100, now: Date.now });
     await writeFile(join(directory, 'file'), '');
     const failing = capturing({ source, store, patterns: [], cancelled: uncancelled }, source.request());
     await expect(failing).rejects.toMatchObject({ code: 'records.unwritable' });

@@ -56,7 +56,7 @@ export async function liveCluster({
     namespace: ownNamespace,
     temporal: () => client,
     records,
-    evidence: directoryEvidence({ directory: join(tmpdir(), taskQueue, 'evidence'), keepMs: 3_600_000, now: Date.now }),
+    evidence: directoryEvidence({ directory: join(tmpdir(), taskQueue, 'evidence'), keepMs: 3_600_000, most: 2 ** 30, share: 100, now: Date.now }),
     log: pino({ level: 'silent' }),
     now: Date.now,
   });

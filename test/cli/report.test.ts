@@ -117,7 +117,7 @@ describe('kcover report', () => {
     directory = await mkdtemp(join(tmpdir(), 'kcover-report-'));
     const records = directoryRecords(join(directory, 'records'));
     await records.put(incident, record);
-    const draft = await directoryEvidence({ directory: join(directory, 'evidence'), keepMs: 1000, now: Date.now }).open(incident, 1);
+    const draft = await directoryEvidence({ directory: join(directory, 'evidence'), keepMs: 1000, most: 2 ** 30, share: 100, now: Date.now }).open(incident, 1);
     await draft.close(files);
     await writeFile(join(directory, 'records', 'broken.json'), '{');
   });

@@ -17,6 +17,55 @@ const facts = (more: Partial<IncidentFacts> = {}): IncidentFacts => ({
 const spent = (...minutesAgo: number[]) =>
   minutesAgo.map((minutes, index) => ({ incident: `i${index}`, startedAt: now - minutes * 60_000, endedAt: now - minutes * 60_000 + 1000 }));
 
+describe('a recovery that is asked for', () => {
+  const byLabel = { by: 'label', reason: 'need-recovery', byLabel: true } as const;
+  const asked = (...minutesAgo: number[]) => spent(...minutesAgo).map((one) => ({ ...one, asked: true, byLabel: true }) as const);
+
+  it('by label has a ledger of its own, and says when it is open again and what a person can do', () => {
+    const decision = decideIncident(facts({ askedBy: byLabel, spent: asked(50, 40, 30, 20, 10) }), settings());
+    expect(decision).toMatchObject({
+      kind: 'refuse',
+      request: true,
+      until: now + 10 * 60_000,
+      because: '5 recoveries in the last 1h, and 5 are allowed that the label asks for; refused: label asked: need-recovery',
+      try: 'kcover recover pytorchjob/llm -n train --reason "..."',
+    });
+    expect(decideIncident(facts({ askedBy: byLabel, spent: asked(61, 40, 30, 20, 10) }), settings())).toMatchObject({
+      kind: 'open',
+      charge: { asked: true, byLabel: true },
+    });
+  });
+
+  it('by label counts recoveries of which nothing is known, and neither those for faults nor those of a person', () => {
+    expect(decideIncident(facts({ askedBy: byLabel, spent: spent(50, 40, 30, 20, 11) }), settings()).kind).toBe('refuse');
+    const others = [
+      ...spent(50, 40, 30).map((one) => ({ ...one, blame: 'hardware' as const })),
+      ...spent(20, 15, 11).map((one) => ({ ...one, asked: true as const })),
+    ];
+    expect(decideIncident(facts({ askedBy: byLabel, spent: others }), settings()).kind).toBe('open');
+  });
+
+  it('by a person has no limit', () => {
+    expect(decideIncident(facts({ askedBy: { by: 'ada', reason: 'x' }, spent: asked(50, 40, 30, 20, 10) }), settings()).kind).toBe('open');
+  });
+
+  it('by label leaves the budget of faults alone', () => {
+    const fault = kernelFault({ hold: quarantined });
+    expect(decideIncident(facts({ faults: [fault], spent: asked(50, 40, 30, 20, 10) }), settings()).kind).toBe('open');
+  });
+
+  it('by label keeps evidence once in ten minutes, unless there is a fault', () => {
+    const kept = (more: Partial<IncidentFacts>) => {
+      const decision = decideIncident(facts({ askedBy: byLabel, ...more }), settings());
+      return decision.kind === 'open' ? decision.limits.evidenceMs : decision;
+    };
+    expect(kept({ spent: asked(11) })).toBe(20_000);
+    expect(kept({ spent: asked(9) })).toBe(0);
+    expect(kept({ spent: asked(9), faults: [kernelFault({ hold: quarantined })] })).toBe(20_000);
+    expect(kept({ spent: asked(9), askedBy: { by: 'ada', reason: 'x' } })).toBe(20_000);
+  });
+});
+
 describe('whether faults open an incident', () => {
   it('opens at once for a fault of a quarantined node', () => {
     expect(decideIncident(facts({ faults: [kernelFault({ hold: quarantined })] }), settings())).toMatchObject({ kind: 'open' });

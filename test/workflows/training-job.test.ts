@@ -194,6 +194,29 @@ describe('the workflow of a training job', () => {
     await story.ended(handle);
   });
 
+  it('refuses a label that is set again and again, says how to go on, and still does what a person asks', async () => {
+    const asked = Array.from({ length: 5 }, (_, index) => ({ incident: `i${index}`, startedAt: Date.now() - 60_000 * (index + 1) }));
+    story.cluster.found = { spent: asked };
+    const handle = await story.start();
+    await handle.signal('recover', { by: 'label', reason: 'need-recovery', label: true });
+    await eventually(
+      () => story.cluster.announced,
+      (all) => all.some(({ reason, message }) => reason === 'RecoveryRefused' && /allowed that the label asks for.*kcover recover/.test(message)),
+    );
+    expect([story.cluster.labelsRemoved, story.cluster.stopped.length]).toEqual([1, 0]);
+    await eventually(
+      () => story.status(handle),
+      (seen) => seen.phase === 'watching',
+    );
+    await handle.executeUpdate('recoverNow', { args: [{ by: 'ada', reason: 'the label has no more' }] });
+    await eventually(
+      () => story.status(handle),
+      (seen) => seen.last?.outcome === 'restarted',
+    );
+    expect(story.cluster.stopped).toHaveLength(1);
+    await story.ended(handle);
+  });
+
   it('ends at once for a job that is gone, finished or opted out', async () => {
     story.cluster.view = null;
     expect(await (await story.start()).result()).toMatchObject({ outcome: 'gone' });

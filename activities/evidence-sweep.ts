@@ -1,0 +1,122 @@
+/** Removes evidence that is too old, and the oldest where there is too much: of all together, or of one namespace. */
+
+import { readdir, rm, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { inParallel } from '../kube/parallel.ts';
+
+export interface EvidenceBounds {
+  readonly keepMs: number;
+  /** Bytes of everything together. */
+  readonly most: number;
+  /** Percent of them that one namespace may have. */
+  readonly share: number;
+}
+
+export interface Sweep {
+  /** The directory of an incident that stays. */
+  readonly keep: string;
+  /** Milliseconds since the epoch. */
+  readonly now: number;
+  readonly signal: AbortSignal;
+}
+
+/** Only what is named like an incident of ours is ever removed: anything else in the directory is somebody else's. */
+const ours = /^recovery_(?<namespace>[^_]+)_.*_(?<at>\d{4}-\d\d-\d\dT\d{6}\.\d{3}Z)$/;
+
+/** Work of one sweep for what is old: what was left is found by the next. */
+const swept = { looked: 50, removed: 5 } as const;
+
+/** What was added to so lately may be written at this moment, ms. */
+const busyMs = 120_000;
+
+interface Incident {
+  readonly name: string;
+  readonly namespace: string;
+  readonly at: string;
+}
+
+/** Answers how many incidents it removed. What it measured it remembers, so that a sweep that had no time goes on where it stopped. */
+export function evidenceSweep(directory: string, { keepMs, most, share }: EvidenceBounds): (sweep: Sweep) => Promise<number> {
+  const sizes = new Map<string, { readonly mtimeMs: number; readonly bytes: number }>();
+
+  async function remove(name: string): Promise<void> {
+    await rm(join(directory, name), { recursive: true, force: true });
+    sizes.delete(name);
+  }
+
+  async function removeOld(incidents: readonly Incident[], { now, signal }: Sweep): Promise<number> {
+    const before = now - keepMs;
+    const oldest = new Date(before).toISOString().replaceAll(':', '');
+    let removed = 0;
+    for (const { name } of incidents.filter(({ at }) => at < oldest).slice(0, swept.looked)) {
+      if (signal.aborted || removed >= swept.removed) break;
+      // An incident that began long ago may have been added to just now.
+      if ((await stat(join(directory, name))).mtimeMs >= before) continue;
+      await remove(name);
+      removed += 1;
+    }
+    return removed;
+  }
+
+  async function measure({ name }: Incident, keep: boolean): Promise<number> {
+    const { mtimeMs } = await stat(join(directory, name));
+    const known = sizes.get(name);
+    if (known?.mtimeMs === mtimeMs && !keep) return known.bytes;
+    const bytes = await bytesBelow(join(directory, name));
+    sizes.set(name, { mtimeMs, bytes });
+    return bytes;
+  }
+
+  async function removeExcess(incidents: readonly Incident[], { keep, now, signal }: Sweep): Promise<number> {
+    const all = { bytes: 0 };
+    const byNamespace = new Map<string, number>();
+    const count = (namespace: string, bytes: number): void => {
+      all.bytes += bytes;
+      byNamespace.set(namespace, (byNamespace.get(namespace) ?? 0) + bytes);
+    };
+    for (const incident of incidents) {
+      if (signal.aborted) return 0;
+      count(incident.namespace, await measure(incident, incident.name === keep));
+    }
+    const isTooMuch = (namespace: string): boolean => all.bytes > most || (byNamespace.get(namespace) ?? 0) > (most * share) / 100;
+    let removed = 0;
+    for (const { name, namespace } of incidents) {
+      if (signal.aborted) break;
+      const { mtimeMs = 0, bytes = 0 } = sizes.get(name) ?? {};
+      if (name === keep || mtimeMs > now - busyMs || !isTooMuch(namespace)) continue;
+      await remove(name);
+      count(namespace, -bytes);
+      removed += 1;
+    }
+    return removed;
+  }
+
+  return async (sweep) => {
+    const old = await removeOld(
+      (await incidentsOf(directory)).filter(({ name }) => name !== sweep.keep),
+      sweep,
+    );
+    return old + (await removeExcess(await incidentsOf(directory), sweep));
+  };
+}
+
+/** The oldest first. */
+async function incidentsOf(directory: string): Promise<readonly Incident[]> {
+  const found = (await readdir(directory)).flatMap((name): Incident[] => {
+    const { namespace = '', at } = ours.exec(name)?.groups ?? {};
+    return at === undefined ? [] : [{ name, namespace, at }];
+  });
+  return found.toSorted((a, b) => (a.at < b.at ? -1 : 1));
+}
+
+async function bytesBelow(directory: string): Promise<number> {
+  const files = (await readdir(directory, { recursive: true, withFileTypes: true })).filter((entry) => entry.isFile());
+  const sizes = await inParallel(files, ({ parentPath, name }) =>
+    stat(join(parentPath, name)).then(
+      ({ size }) => size,
+      // It was renamed or removed meanwhile.
+      () => 0,
+    ),
+  );
+  return sizes.reduce((sum, size) => sum + size, 0);
+}
