@@ -1,12 +1,17 @@
 /** Numbers as a report may hold them: JSON numbers, or texts in the grammar of Go, in which the reference project is written. */
 
+/** Characters of a number in a text. Every measurement is far shorter, and text that a tenant wrote is not searched beyond it. */
+export const numberLength = 64;
+
 const digits = String.raw`\d(?:_?\d)*`;
-const decimal = new RegExp(`^[+-]?(?:${digits}\\.?(?:${digits})?|\\.${digits})(?:e[+-]?${digits})?$`, 'i');
+/** A second run of digits only behind a dot: two runs side by side could share their digits in as many ways as there are digits. */
+const decimal = new RegExp(`^[+-]?(?:${digits}(?:\\.(?:${digits})?)?|\\.${digits})(?:e[+-]?${digits})?$`, 'i');
 const hexadecimal = /^([+-]?)0x(_?[\da-f](?:_?[\da-f])*)?(?:\.([\da-f](?:_?[\da-f])*)?)?p([+-]?\d(?:_?\d)*)$/i;
 const infinite = /^([+-]?)inf(?:inity)?$/i;
 
-/** The number that a text says, infinite or NaN where it says that; undefined when it is none or is too large. */
+/** The number that a text says, infinite or NaN where it says that; undefined when it is none, is too large, or has more than `numberLength` characters. */
 export function numberOfText(text: string): number | undefined {
+  if (text.length > numberLength) return undefined;
   const endless = infinite.exec(text);
   if (endless) return endless[1] === '-' ? -Infinity : Infinity;
   if (/^nan$/i.test(text)) return NaN;
@@ -28,6 +33,10 @@ export function numberOf(value: unknown): number | undefined {
   if (typeof value === 'number') return value;
   return typeof value === 'string' ? numberOfText(value) : undefined;
 }
+
+/** The end of a sentence that says of a value that it is no number, where its length is why. */
+export const tooLong = (value: unknown): string =>
+  typeof value === 'string' && value.length > numberLength ? `: it has ${value.length} characters, at most ${numberLength} are read` : '';
 
 /** A whole number, or a text that holds one. */
 export function wholeNumberOf(value: unknown): number | undefined {

@@ -10,7 +10,7 @@ import {
   type ReportProblem,
 } from '../contract/preflight.ts';
 import { parseReportJson } from './preflight-json.ts';
-import { numberOfText } from './preflight-number.ts';
+import { numberOfText, tooLong } from './preflight-number.ts';
 import { mostGbps, type ReportProfile } from './preflight-profile.ts';
 import { readTests } from './preflight-tests.ts';
 import { Unusable } from './preflight-unusable.ts';
@@ -108,7 +108,7 @@ function thresholdOf(fields: Fields, { thresholdText, bounded }: ReportProfile):
   const said = thresholdText.trimmed ? value.trim() : value;
   if (thresholdText.trimmed && said === '') return undefined;
   const threshold = numberOfText(said);
-  if (threshold === undefined) throw new Unusable('threshold', `${thresholdField} is not a number`);
+  if (threshold === undefined) throw new Unusable('threshold', `${thresholdField} is not a number${tooLong(said)}`);
   if (!thresholdText.nonFinite && !Number.isFinite(threshold)) throw new Unusable('threshold', `${thresholdField} is not finite`);
   if (threshold < 0 || (threshold === 0 && !thresholdText.zero)) throw new Unusable('threshold', `${thresholdField} ${threshold} is too small`);
   if (bounded && threshold > mostGbps) throw new Unusable('threshold', `${thresholdField} ${threshold} is above ${mostGbps}`);

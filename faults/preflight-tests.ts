@@ -2,7 +2,7 @@
 
 import { addressPattern, type PairTest, preflightLimits } from '../contract/preflight.ts';
 import { oneLine } from '../contract/text.ts';
-import { numberOf, wholeNumberOf } from './preflight-number.ts';
+import { numberOf, tooLong, wholeNumberOf } from './preflight-number.ts';
 import { mostGbps, type ReportProfile } from './preflight-profile.ts';
 import { Unusable } from './preflight-unusable.ts';
 
@@ -57,7 +57,7 @@ function testOf(value: unknown, basis: TestBasis): PairTest | undefined {
 
 function roundOf(batch: Batch, { profile: { rounds }, size }: TestBasis): number | undefined {
   const round = wholeNumberOf(batch['batch_idx']);
-  if (round === undefined) throw new Unusable('batch_idx', 'batch_idx is not a whole number');
+  if (round === undefined) throw new Unusable('batch_idx', `batch_idx is not a whole number${tooLong(batch['batch_idx'])}`);
   if (round < 0) throw new Unusable('batch_idx', `batch_idx ${round} is negative`);
   const count = rounds.everyPair ? Math.min(size - 1, rounds.most) : rounds.most;
   if (round < count) return round;
@@ -106,11 +106,17 @@ function resultOf(batch: Batch, said: string, { threshold, profile }: TestBasis)
   const measured = measurementOf(batch);
   if (said === 'fail') return { status: 'fail', ...bandwidth(measured, profile) };
   if (threshold === 0) return { status: 'ok', ...bandwidth(measured, profile) };
-  if (measured === undefined) throw new Unusable('performance', 'allreduce_ms, allreduce_shape, dtype_bytes and world_size are not all numbers');
+  if (measured === undefined) throw new Unusable('performance', whyUnmeasured(batch));
   if (impossible(measured)) return { status: 'fail' };
   const result = { status: 'ok' as const, ...bandwidth(measured, profile) };
   if (profile.bounded && !('gbps' in result)) throw new Unusable('performance', 'no such bandwidth can be');
   return result;
+}
+
+function whyUnmeasured(batch: Batch): string {
+  const name = ['allreduce_ms', 'allreduce_shape', 'dtype_bytes', 'world_size'].find((each) => tooLong(batch[each]) !== '');
+  if (name !== undefined) return `${name} is not a number${tooLong(batch[name])}`;
+  return 'allreduce_ms, allreduce_shape, dtype_bytes and world_size are not all numbers';
 }
 
 interface Measurement {

@@ -1,8 +1,8 @@
 /** What the follower remembers across restarts of the agent, so that no line is judged twice. */
 
 import { withDiskDeadline } from '../disk-deadline.ts';
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readOwnFile, replaceOwnFile } from '../own-file.ts';
 import { systemErrorCode } from '../system-error.ts';
 
 /** Where to go on: after the last line that was read. */
@@ -12,7 +12,7 @@ export interface Position {
   readonly next: number;
 }
 
-const nameOf = (directory: string): string => join(directory, 'kernel-log.json');
+const name = 'kernel-log.json';
 
 function isPosition(value: unknown): value is Position {
   if (typeof value !== 'object' || value === null || !('bootId' in value) || !('next' in value)) return false;
@@ -22,7 +22,7 @@ function isPosition(value: unknown): value is Position {
 /** `absent`: never written. `unusable`: written, but it cannot be read. */
 export async function loadPosition(directory: string): Promise<Position | 'absent' | 'unusable'> {
   try {
-    const value: unknown = JSON.parse(await withDiskDeadline(readFile(nameOf(directory), 'utf8')));
+    const value: unknown = JSON.parse(await withDiskDeadline(readOwnFile(join(directory, name))));
     return isPosition(value) ? value : 'unusable';
   } catch (error) {
     const code = systemErrorCode(error);
@@ -31,9 +31,4 @@ export async function loadPosition(directory: string): Promise<Position | 'absen
 }
 
 /** Replaces the file as a whole. */
-export async function savePosition(directory: string, position: Position): Promise<void> {
-  await mkdir(directory, { recursive: true });
-  const fresh = `${nameOf(directory)}.new`;
-  await writeFile(fresh, JSON.stringify(position));
-  await rename(fresh, nameOf(directory));
-}
+export const savePosition = (directory: string, position: Position): Promise<void> => replaceOwnFile(directory, name, JSON.stringify(position));

@@ -1,7 +1,7 @@
 /** Which report files have had their answer, remembered across restarts of the agent. Lost, it only means that files are sent again. */
 
-import { mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { readOwnFile, replaceOwnFile } from '../own-file.ts';
 import type { RankFile } from '../rank-files.ts';
 
 /** Files that are written down; those that were answered last. */
@@ -16,7 +16,7 @@ export interface Answered {
   save(): Promise<void>;
 }
 
-const nameOf = (directory: string): string => join(directory, 'preflight.json');
+const name = 'preflight.json';
 
 function versionsIn(text: string): readonly (readonly [string, string])[] {
   const value: unknown = JSON.parse(text);
@@ -27,7 +27,7 @@ function versionsIn(text: string): readonly (readonly [string, string])[] {
 /** Empty when there is no such file, or it cannot be used. */
 export async function loadAnswered(directory: string): Promise<Answered> {
   const versions = new Map(
-    await readFile(nameOf(directory), 'utf8')
+    await readOwnFile(join(directory, name))
       .then(versionsIn)
       .catch(() => []),
   );
@@ -46,10 +46,7 @@ export async function loadAnswered(directory: string): Promise<Answered> {
     },
     async save() {
       if (!changed) return;
-      await mkdir(directory, { recursive: true });
-      const fresh = `${nameOf(directory)}.new`;
-      await writeFile(fresh, JSON.stringify(Object.fromEntries([...versions].slice(-most))));
-      await rename(fresh, nameOf(directory));
+      await replaceOwnFile(directory, name, JSON.stringify(Object.fromEntries([...versions].slice(-most))));
       changed = false;
     },
   };

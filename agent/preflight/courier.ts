@@ -6,8 +6,9 @@ import { becauseOf, createLookout, type LookoutStatus } from '../lookout.ts';
 import { inTurn, type RankFile } from '../rank-files.ts';
 import { reasonOf } from '../system-error.ts';
 import { type Answered, loadAnswered } from './answered.ts';
+import { type Begun, loadBegun } from './begun.ts';
 import { createDelivery, type Delivery, type Letter, type RefusedFor } from './delivery.ts';
-import type { ReportFiles } from './files.ts';
+import { passedOver, type ReportFiles } from './files.ts';
 import { createWaiting } from './waiting.ts';
 
 export interface CourierStatus extends LookoutStatus {
@@ -44,6 +45,7 @@ const settleMs = 1000;
 
 interface Memory {
   readonly answered: Answered;
+  readonly begun: Begun;
   readonly delivery: Delivery;
 }
 
@@ -58,9 +60,13 @@ export function startCourier({ files, connection, node, log, stateDirectory, eve
   let memory: Memory | undefined;
   let ignored = 0;
 
-  async function read(file: RankFile): Promise<Letter | undefined> {
+  async function read(file: RankFile, begun: Begun): Promise<Letter | undefined> {
+    if (begun.endedUs(file)) {
+      tell('passed over', { file: file.key }, 'a preflight report is passed over: the agent ended while it read this file');
+      return { file, content: passedOver(file) };
+    }
     try {
-      const content = await fromDisk(files.read(file));
+      const content = await fromDisk(begun.during(file, () => files.read(file)));
       return content === 'changed' ? undefined : { file, content };
     } catch (error) {
       waiting.again(file);
@@ -68,8 +74,6 @@ export function startCourier({ files, connection, node, log, stateDirectory, eve
       return undefined;
     }
   }
-
-  const readAll = (some: readonly RankFile[]): Promise<readonly Letter[]> => inTurn(some, read);
 
   async function save(answered: Answered): Promise<void> {
     await fromDisk(answered.save()).catch((error: unknown) =>
@@ -82,9 +86,9 @@ export function startCourier({ files, connection, node, log, stateDirectory, eve
   }
 
   /** In as many requests as it takes. */
-  async function send(due: readonly RankFile[], { answered, delivery }: Memory): Promise<Failure | undefined> {
+  async function send(due: readonly RankFile[], { answered, begun, delivery }: Memory): Promise<Failure | undefined> {
     for (let from = 0; from < due.length && !signal.aborted; from += perRequest) {
-      const letters = await readAll(due.slice(from, from + perRequest));
+      const letters = await inTurn(due.slice(from, from + perRequest), (file) => read(file, begun));
       if (letters.length === 0) continue;
       const failure = await delivery.deliver(letters);
       await save(answered);
@@ -95,19 +99,27 @@ export function startCourier({ files, connection, node, log, stateDirectory, eve
   }
 
   async function open(): Promise<Memory> {
-    const answered = await fromDisk(loadAnswered(stateDirectory));
-    return { answered, delivery: createDelivery({ connection, node, answered, waiting, log, signal }) };
+    const unwritable = (error: unknown): void =>
+      tell(
+        'unnoted',
+        { because: reasonOf(error), stateDirectory },
+        'which preflight report is being read cannot be noted; one that ends the agent will end it again',
+      );
+    const [answered, begun] = await fromDisk(Promise.all([loadAnswered(stateDirectory), loadBegun(stateDirectory, unwritable)]));
+    return { answered, begun, delivery: createDelivery({ connection, node, answered, waiting, log, signal }) };
   }
 
   lookout.start(async () => {
-    const { answered, delivery } = (memory ??= await open());
+    memory ??= await open();
+    const { answered, begun } = memory;
     const listing = await fromDisk(files.list());
     ({ ignored } = listing);
     const unanswered = listing.files.filter((file) => !answered.has(file));
     answered.keep(listing.files);
+    begun.keep(listing.files);
     waiting.keep(unanswered);
     const due = unanswered.filter((file) => isSettled(file) && waiting.isDue(file));
-    return { seen: listing.files.length + listing.ignored, failure: await send(due, { answered, delivery }) };
+    return { seen: listing.files.length + listing.ignored, failure: await send(due, memory) };
   });
 
   return {

@@ -24,11 +24,21 @@ function contentOf(text: string | undefined): Content {
   return read.kind === 'report' ? { report: read.report } : { problem: { field: read.field, because: oneLine(read.because, preflightLimits.because) } };
 }
 
+/** One that is not read, because reading it ended the agent. */
+export const passedOver = (file: RankFile): PreflightFile => ({
+  ...placeOf(file),
+  problem: { field: 'parse', because: 'not read: the agent of the node ended while it read this file; write it again' },
+});
+
+const placeOf = (file: RankFile): Pick<PreflightFile, 'namespace' | 'workload' | 'rank' | 'writtenAt'> => {
+  const { namespace, workload, rank } = file;
+  return { namespace, workload, rank, writtenAt: writtenAtOf(file) };
+};
+
 async function readOne(hostRoot: string, file: RankFile): Promise<PreflightFile | 'changed'> {
   const read = await readRankFile(hostRoot, preflightDirectory, file, preflightLimits.fileBytes);
   if (read === 'changed') return 'changed';
-  const { namespace, workload, rank } = file;
-  return { namespace, workload, rank, writtenAt: writtenAtOf(file), ...contentOf(read.text) };
+  return { ...placeOf(file), ...contentOf(read.text) };
 }
 
 export const reportFiles = (hostRoot: string): ReportFiles => ({

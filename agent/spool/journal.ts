@@ -1,8 +1,8 @@
 /** The spool's file: one JSON object a line, only ever appended to or replaced as a whole. */
 
-import { appendFile, mkdir, readFile, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Gap, Report } from '../../contract/reports.ts';
+import { appendOwnFile, readOwnFile, replaceOwnFile } from '../own-file.ts';
 import { systemErrorCode } from '../system-error.ts';
 
 /** First line: `stream`. Then what was put in, and what may be forgotten. */
@@ -21,7 +21,7 @@ export interface Found {
   readonly bytes: number;
 }
 
-const nameOf = (directory: string): string => join(directory, 'spool.jsonl');
+const name = 'spool.jsonl';
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null && !Array.isArray(value);
 const isNumber = (value: unknown): value is number => Number.isSafeInteger(value);
 
@@ -47,7 +47,7 @@ export const encode = (entries: readonly Entry[]): string => entries.map((entry)
 
 /** Undefined when there is no file yet. Throws when it cannot be read. */
 export async function readJournal(directory: string): Promise<Found | undefined> {
-  const text = await readFile(nameOf(directory), 'utf8').catch((error: unknown) => {
+  const text = await readOwnFile(join(directory, name)).catch((error: unknown) => {
     if (systemErrorCode(error) === 'ENOENT') return undefined;
     throw error;
   });
@@ -59,14 +59,6 @@ export async function readJournal(directory: string): Promise<Found | undefined>
   return { entries, broken: lines.length - entries.length + (tail === '' ? 0 : 1), bytes: Buffer.byteLength(text) };
 }
 
-export async function appendJournal(directory: string, text: string): Promise<void> {
-  await appendFile(nameOf(directory), text, { mode: 0o600 });
-}
+export const appendJournal = (directory: string, text: string): Promise<void> => appendOwnFile(join(directory, name), text);
 
-/** A crash leaves the old file or the new one, never half of one. */
-export async function replaceJournal(directory: string, text: string): Promise<void> {
-  await mkdir(directory, { recursive: true });
-  const fresh = `${nameOf(directory)}.new`;
-  await writeFile(fresh, text, { mode: 0o600 });
-  await rename(fresh, nameOf(directory));
-}
+export const replaceJournal = (directory: string, text: string): Promise<void> => replaceOwnFile(directory, name, text);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { numberOfText, wholeNumberOf } from '../../faults/preflight-number.ts';
+import { numberLength, numberOfText, wholeNumberOf } from '../../faults/preflight-number.ts';
 
 describe('a number in a text', () => {
   it.each([
@@ -21,6 +21,11 @@ describe('a number in a text', () => {
     'there is none in %j',
     (text) => expect(numberOfText(text)).toBeUndefined(),
   );
+
+  it('is read up to its longest length and not beyond', () => {
+    expect(numberOfText(`0.${'1'.repeat(numberLength - 2)}`)).toBeCloseTo(1 / 9);
+    expect(numberOfText(`0.${'1'.repeat(numberLength - 1)}`)).toBeUndefined();
+  });
 
   it('is whole where its value is', () => {
     expect(['3', 3, '3.0', '3e0', 3.5, 'Inf', true, null, '', [3]].map(wholeNumberOf)).toEqual([3, 3, 3, 3, ...Array.from({ length: 6 }, () => undefined)]);

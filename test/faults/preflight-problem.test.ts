@@ -56,6 +56,19 @@ const refused: readonly (readonly [string, ReportField, unknown])[] = [
   ['half a rank', 'performance', withBatch({ world_size: 16.5 })],
 ];
 
+const long = `${'1'.repeat(150_000)}x`;
+
+describe('a number of very many characters', () => {
+  it.each<[sentence: string, source: Raw, because: string]>([
+    ['a threshold', withThreshold(long), 'node_check_busbw_threshold_gbps is not a number'],
+    ['a round', withBatch({ batch_idx: long }), 'batch_idx is not a whole number'],
+    ['a duration', withBatch({ allreduce_ms: long }), 'allreduce_ms is not a number'],
+    ['a count of ranks', withBatch({ world_size: long }), 'world_size is not a number'],
+  ])('is refused as %s, and the reason says how long it is', (_, source, because) => {
+    expect(readReport(source, reportProfiles.live)).toMatchObject({ kind: 'problem', because: `${because}: it has 150001 characters, at most 64 are read` });
+  });
+});
+
 describe('a report that cannot be used', () => {
   it.each(refused)('%s is a problem of %s', (_what, field, source) => {
     expect(profileNames.map((profile) => fieldOf(source, profile))).toEqual(profileNames.map(() => field));
