@@ -235,7 +235,12 @@ export const agentSettings = z.strictObject({
   heartbeat: duration('10s'),
   preflight: z.strictObject({ every: duration('2s').describe('How often the agent looks for new reports of preflight containers') }).prefault({}),
   progress: z.strictObject({ every: duration('5s').describe('How often the agent looks for new progress files of trainers') }).prefault({}),
-  kernelLog: z.strictObject({ path: z.string().startsWith('/').default('/dev/kmsg').describe('Below the host root') }).prefault({}),
+  kernelLog: z
+    .strictObject({
+      path: z.string().startsWith('/').default('/dev/kmsg').describe('Below the host root'),
+      userSpace: z.boolean().default(false).describe('true: records that were written from user space are judged too, for fault injection'),
+    })
+    .prefault({}),
   spool: z
     .strictObject({
       directory: z.string().min(1).default('/var/lib/kcover/agent'),

@@ -11,6 +11,8 @@ export interface KernelLine {
   readonly monotonicUs?: number;
   /** 0 (emergency) to 7 (debug). */
   readonly level?: number;
+  /** User space wrote it: the kernel gives such a record a facility, and its own have none. Absent where the form of the line does not say. */
+  readonly userSpace?: true;
 }
 
 const most = 4096;
@@ -40,6 +42,7 @@ const line = (text: string, sequence: number | undefined, monotonicUs: number | 
   ...(sequence !== undefined && { sequence }),
   ...(monotonicUs !== undefined && { monotonicUs }),
   ...(priority !== undefined && { level: priority & 7 }),
+  ...(priority !== undefined && priority >> 3 !== 0 && { userSpace: true }),
 });
 
 /** Never throws. What stands before the text of a /dev/kmsg record is exact, so nothing is taken off such a text. */

@@ -1,6 +1,7 @@
 /** Faults that drivers write into the kernel log. */
 
 import { kernelFault } from '../../faults/from-kernel.ts';
+import { parseKernelLine } from '../../faults/kernel-line.ts';
 import { followKernelLog } from '../kernel-log/follow.ts';
 import type { Detector } from './detector.ts';
 
@@ -26,6 +27,10 @@ export const kernelLog: Detector = {
         const fault = kernelFault({ line, position, node, seenAt: new Date().toISOString(), evidence: before });
         before = [...before, line].slice(-linesBefore);
         if (fault === undefined) return false;
+        if (!settings.kernelLog.userSpace && parseKernelLine(line).userSpace) {
+          log.warn({ fault: fault.id, code: fault.code, because: fault.message }, "a line like a driver's was written from user space and is no fault");
+          return false;
+        }
         log.warn({ fault: fault.id, code: fault.code, device: fault.device, because: fault.message }, 'kernel fault seen');
         await context.fault(fault);
         return true;

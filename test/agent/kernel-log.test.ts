@@ -35,11 +35,11 @@ const kmsg = () => join(root, 'dev/kmsg');
 const boot = (id: string) => writeFile(join(root, 'proc/sys/kernel/random/boot_id'), `${id}\n`);
 
 /** A detector with what it reported so far. */
-function observe(more: { settled?: () => boolean } = {}) {
+function observe(more: { settled?: () => boolean; userSpace?: boolean } = {}) {
   const faults: Fault[] = [];
   const gaps: { what: string; lost: number | 'unknown' }[] = [];
   const detector = kernelLog.start({
-    settings: agentSettings.parse({}),
+    settings: agentSettings.parse({ kernelLog: { userSpace: more.userSpace } }),
     node: 'gpu-3',
     hostRoot: root,
     stateDirectory: state,
@@ -65,6 +65,25 @@ describe('the kernel log in a plain file', () => {
     await appendFile(kmsg(), xid(48));
     await until(() => seen.faults.length > 0);
     expect([seen.codes(), seen.gaps]).toEqual([['xid/48'], []]);
+  });
+
+  it('takes a record that was written from user space as evidence, never as a fault', async () => {
+    await writeFile(kmsg(), '');
+    const seen = observe();
+    await watching(seen);
+    await appendFile(kmsg(), `12,1,1,-;${xid(79)}4,2,2,-;${xid(48)}`);
+    await until(() => seen.faults.length > 0);
+    expect(seen.codes()).toEqual(['xid/48']);
+    expect(seen.faults[0]?.evidence).toEqual([expect.stringContaining('79'), expect.stringContaining('48')]);
+  });
+
+  it('takes a record from user space as a fault where the settings say so', async () => {
+    await writeFile(kmsg(), '');
+    const seen = observe({ userSpace: true });
+    await watching(seen);
+    await appendFile(kmsg(), `12,1,1,-;${xid(79)}`);
+    await until(() => seen.faults.length > 0);
+    expect(seen.codes()).toEqual(['xid/79']);
   });
 
   it('takes the byte offset as sequence, and up to two lines before as evidence', async () => {

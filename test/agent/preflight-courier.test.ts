@@ -1,4 +1,4 @@
-import { cp, readFile, rm, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
@@ -224,75 +224,6 @@ describe('the courier of preflight reports', () => {
     expect(courier?.status()).toMatchObject({ waiting: 1, refused: new Map([['malformed', 1]]) });
     answering = each(() => taken);
     await until(() => courier?.status().taken === 8);
-  });
-
-  /** An agent that ends in the middle of reading a file, and starts again. */
-  async function endWhileReading(rank: number): Promise<void> {
-    const real = reportFiles(node.hostRoot);
-    let reading = false;
-    start({
-      read(file) {
-        if (file.rank !== rank) return real.read(file);
-        reading = true;
-        return new Promise(() => undefined);
-      },
-    });
-    await until(() => reading);
-    // What stands on the disk at this moment is all that the next start has.
-    const copy = `${stateDirectory}-at-its-end`;
-    await cp(stateDirectory, copy, { recursive: true });
-    stateDirectory = copy;
-  }
-
-  it('passes over a file in whose reading the agent ended, with a reason, and reads all others', async () => {
-    answering = each((file) => ('problem' in file ? { answer: 'refused', because: `${file.problem.field}: ${file.problem.because}` } : taken));
-    for (const rank of [0, 1, 2]) await node.report(`train/llm-${rank}.json`, rawReport({ rank }));
-    await endWhileReading(1);
-    requests = [];
-    const before = courier;
-    const reads: number[] = [];
-    const real = reportFiles(node.hostRoot);
-    start({
-      read(file) {
-        reads.push(file.rank);
-        return real.read(file);
-      },
-    });
-    await until(() => courier?.status().taken === 2);
-    await looked();
-    expect(reads).not.toContain(1);
-    expect(requests.flatMap(({ files }) => files).find(({ rank }) => rank === 1)).toMatchObject({
-      problem: { field: 'parse', because: expect.stringContaining('the agent of the node ended while it read this file') },
-    });
-    expect(courier?.status().refused).toEqual(new Map([['parse', 1]]));
-
-    // Another start still knows; and what is written anew is read.
-    await restart();
-    await looked();
-    expect(sent()).toEqual(['llm-0', 'llm-1', 'llm-2']);
-    await node.report('train/llm-1.json', rawReport({ rank: 1 }), '2026-11-21T08:00:00Z');
-    await until(() => courier?.status().taken === 1);
-    await before?.stop();
-  });
-
-  it('passes over such a file for as long as it has no answer, whatever else is read meanwhile', async () => {
-    for (const rank of [0, 1]) await node.report(`train/llm-${rank}.json`, rawReport({ rank }));
-    await endWhileReading(1);
-    const before = courier;
-    answering = () => unreachable;
-    start();
-    await until(() => (courier?.status().failures ?? 0) > 1);
-    requests = [];
-    answering = each(() => taken);
-    await restart();
-    await until(() => courier?.status().waiting === 0 && requests.length > 0);
-    expect(requests.flatMap(({ files }) => files).map((file) => [file.rank, 'problem' in file])).toEqual(
-      expect.arrayContaining([
-        [0, false],
-        [1, true],
-      ]),
-    );
-    await before?.stop();
   });
 
   it('does not read a file that is just being written', async () => {

@@ -7,7 +7,9 @@ describe('a line of the kernel log', () => {
   it.each([
     ['a record of the device', `6,1234,98765432,-;${text}`, { text, sequence: 1234, monotonicUs: 98_765_432, level: 6 }],
     ['a record with continuation lines', `4,1,2,-,caller=T1;${text}\n SUBSYSTEM=pci\n`, { text, sequence: 1, monotonicUs: 2, level: 4 }],
-    ['a record with a facility', `30,7,8,-;${text}`, { text, sequence: 7, monotonicUs: 8, level: 6 }],
+    ['a record from user space', `12,7,8,-;${text}`, { text, sequence: 7, monotonicUs: 8, level: 4, userSpace: true }],
+    ['a record of a daemon', `30,7,8,-;${text}`, { text, sequence: 7, monotonicUs: 8, level: 6, userSpace: true }],
+    ['dmesg --raw of a line from user space', `<12>[   12.000000] ${text}`, { text, level: 4, monotonicUs: 12_000_000, userSpace: true }],
     ['a record with numbers beyond counting', `6,99999999999999999999,99999999999999999999,-;${text}`, { text, level: 6 }],
     ['dmesg', `[12345.678901] ${text}`, { text, monotonicUs: 12_345_678_901 }],
     ['dmesg of another precision', `[12345.678] ${text}`, { text, monotonicUs: 12_345_678_000 }],

@@ -1,0 +1,115 @@
+import { cp } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { pino } from 'pino';
+import { type Courier, startCourier } from '../../agent/preflight/courier.ts';
+import { type ReportFiles, reportFiles } from '../../agent/preflight/files.ts';
+import type { PreflightFile, PreflightFileAnswer } from '../../contract/preflight-files.ts';
+import { type PreflightNode, preflightNode, rawReport } from './preflight-node.ts';
+import { until } from './until.ts';
+
+let node: PreflightNode;
+let stateDirectory = '';
+let couriers: Courier[] = [];
+let reachable = true;
+let sent: PreflightFile[] = [];
+let read: string[] = [];
+
+beforeEach(async () => {
+  node = await preflightNode();
+  stateDirectory = join(node.hostRoot, 'state');
+  reachable = true;
+  for (const rank of [0, 1, 2]) await node.report(`train/llm-${rank}.json`, rawReport({ rank }));
+});
+afterEach(async () => {
+  await Promise.all(couriers.map((courier) => courier.stop()));
+  couriers = [];
+  await node.remove();
+});
+
+const answer = (file: PreflightFile): PreflightFileAnswer => ('problem' in file ? { answer: 'refused', because: file.problem.field } : { answer: 'taken' });
+
+function start(more: Partial<ReportFiles> = {}): Courier {
+  sent = [];
+  read = [];
+  const real = reportFiles(node.hostRoot);
+  const courier = startCourier({
+    files: {
+      ...real,
+      read(file) {
+        read.push(file.key);
+        return (more.read ?? real.read)(file);
+      },
+    },
+    connection: {
+      async postPreflight({ files }) {
+        sent.push(...files);
+        return reachable ? { kind: 'answered', files: files.map(answer) } : { kind: 'unavailable', reason: 'unreachable', because: 'refused' };
+      },
+    },
+    node: 'gpu-3',
+    stateDirectory,
+    everyMs: 10,
+    log: pino({ level: 'silent' }),
+    chance: () => 0,
+  });
+  couriers.push(courier);
+  return courier;
+}
+
+/** An agent that ends in the middle of reading this file: what stands on its disk at that moment is all that the next start has. */
+async function endWhileReading(key: string): Promise<void> {
+  const real = reportFiles(node.hostRoot);
+  start({ read: (file) => (file.key === key ? new Promise(() => undefined) : real.read(file)) });
+  await until(() => read.includes(key));
+  const copy = `${stateDirectory}-at-its-end`;
+  await cp(stateDirectory, copy, { recursive: true });
+  stateDirectory = copy;
+}
+
+const bad = 'train/llm-1.json';
+const notRead = { rank: 1, problem: { field: 'parse', because: expect.stringContaining('the agent of the node ended while it read this file') } };
+
+describe('a report file in whose reading the agent ended', () => {
+  it('is passed over at the next start with a reason, and all others are read', async () => {
+    await endWhileReading(bad);
+    const courier = start();
+    await until(() => courier.status().taken === 2 && courier.status().waiting === 0);
+    expect(read.toSorted()).toEqual(['train/llm-0.json', 'train/llm-2.json']);
+    expect(sent.filter(({ rank }) => rank === 1)).toMatchObject([notRead]);
+    expect(courier.status().refused).toEqual(new Map([['parse', 1]]));
+  });
+
+  it('is passed over at every start until it has its answer, whatever else is read meanwhile', async () => {
+    await endWhileReading(bad);
+    reachable = false;
+    const unheard = start();
+    await until(() => unheard.status().failures > 1);
+    await unheard.stop();
+    reachable = true;
+    const courier = start();
+    await until(() => courier.status().taken === 2 && courier.status().waiting === 0);
+    expect(read).not.toContain(bad);
+    expect(sent.filter(({ rank }) => rank === 1)).toMatchObject([notRead]);
+  });
+
+  it('is read when it was written anew', async () => {
+    await endWhileReading(bad);
+    const courier = start();
+    await until(() => courier.status().taken === 2);
+    await node.report(bad, rawReport({ rank: 1 }), '2026-11-21T08:00:00Z');
+    await until(() => courier.status().taken === 3);
+  });
+
+  it('is no file whose reading came to its end, with or without success', async () => {
+    const real = reportFiles(node.hostRoot);
+    reachable = false;
+    const first = start({ read: (file) => (file.key === bad ? Promise.reject(new Error('EIO')) : real.read(file)) });
+    await until(() => first.status().failures > 1 && read.includes(bad));
+    await first.stop();
+    reachable = true;
+    const courier = start();
+    await until(() => courier.status().taken === 3);
+    expect(courier.status().refused).toEqual(new Map());
+  });
+});
