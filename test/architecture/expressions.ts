@@ -1,0 +1,64 @@
+/** Regular expressions of the product: those that stand in its sources, and those that are built when its modules are loaded. */
+
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { parseSync, Visitor } from 'oxc-parser';
+import { roomOf, sources, textOf } from './sources.ts';
+
+export interface Expression {
+  readonly file: string;
+  readonly source: string;
+  readonly flags: string;
+}
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Rooms that read what tenants, drivers or the API server wrote. */
+const rooms = ['faults', 'contract', 'agent', 'controller', 'kube'];
+const ours = sources.filter((file) => rooms.includes(roomOf(file)));
+
+/** The literals in the text of one file. */
+export const literals = (file: string, text: string): readonly Expression[] => {
+  const found: Expression[] = [];
+  const visitor = new Visitor({
+    Literal(node) {
+      if ('regex' in node) found.push({ file, source: node.regex.pattern, flags: node.regex.flags });
+    },
+  });
+  visitor.visit(parseSync(file, text).program);
+  return found;
+};
+
+/** Files whose expressions are not all literals. */
+const builders: readonly string[] = ours.filter((file) => /\bRegExp\(/.test(textOf(file)) || file.endsWith('.schema.ts'));
+
+/** Which of our files asks, whatever library stands between. */
+function caller(): string | undefined {
+  const frames = (new Error('who asks').stack ?? '').split('\n').flatMap((line) => line.split(root)[1]?.split(':')[0] ?? []);
+  return frames.find((file) => rooms.includes(roomOf(file)));
+}
+
+/** Loads modules, and collects what they build while they are loaded, in whatever library. */
+async function built(files: readonly string[]): Promise<readonly Expression[]> {
+  const found: Expression[] = [];
+  const Real = globalThis.RegExp;
+  globalThis.RegExp = new Proxy(Real, {
+    construct(target, given: ConstructorParameters<RegExpConstructor>) {
+      const made = new target(...given);
+      const file = caller();
+      if (file !== undefined) found.push({ file, source: made.source, flags: made.flags });
+      return made;
+    },
+  });
+  try {
+    for (const file of files) await import(pathToFileURL(`${root}/${file}`).href);
+  } finally {
+    globalThis.RegExp = Real;
+  }
+  return found;
+}
+
+/** Each once. */
+export async function expressions(): Promise<readonly Expression[]> {
+  const all = [...ours.flatMap((file) => literals(file, textOf(file))), ...(await built(builders))];
+  return [...new Map(all.map((one) => [`${one.source}/${one.flags}`, one])).values()];
+}
