@@ -31,7 +31,7 @@ export type Answer = { readonly kind: 'accepted'; readonly accepted: number } | 
 /** One answer for each file, in their order. */
 export type FilesAnswer = { readonly kind: 'answered'; readonly files: readonly PreflightFileAnswer[] } | Failure;
 
-/** How many of the files counted. */
+/** Which of the files counted, in their order. */
 export type ProgressTaken = ({ readonly kind: 'taken' } & ProgressAnswer) | Failure;
 
 export interface ControllerConnection {
@@ -64,8 +64,10 @@ const isCount = (value: unknown): value is number => typeof value === 'number' &
 
 const acceptedOf = ({ accepted }: Body): Answer | undefined => (isCount(accepted) ? { kind: 'accepted', accepted } : undefined);
 
-const countedOf = ({ counted, ignored }: Body): ProgressTaken | undefined =>
-  isCount(counted) && isCount(ignored) ? { kind: 'taken', counted, ignored } : undefined;
+function countedOf({ counted }: Body, count: number): ProgressTaken | undefined {
+  if (!Array.isArray(counted) || counted.length !== count) return undefined;
+  return { kind: 'taken', counted: counted.map((one: unknown) => one === true) };
+}
 
 const answers = ['taken', 'wait', 'refused'] as const satisfies readonly PreflightFileAnswer['answer'][];
 
@@ -154,7 +156,7 @@ export function connectController({ url, caFile, tokenFile }: AgentSettings['con
   return {
     post: (batch, signal) => send(reportPath, batch, signal, acceptedOf),
     postPreflight: (files, signal) => send(preflightPath, files, signal, (answer) => answersOf(answer, files.files.length)),
-    postProgress: (files, signal) => send(progressPath, files, signal, countedOf),
+    postProgress: (files, signal) => send(progressPath, files, signal, (answer) => countedOf(answer, files.files.length)),
     opened: () => opened,
     close: drop,
   };

@@ -47,19 +47,25 @@ const remindMs = 60_000;
 
 type Part = Omit<Pending, 'stream'>;
 
-const nothing: Part = { reports: [], gaps: [], lastGap: 0 };
+const nothing: Part = { reports: [], gaps: [] };
 
-/** The parts of a batch that was rejected; one part when it cannot be divided. */
-function divide({ reports, gaps, lastGap }: Part): readonly Part[] {
+/** The parts of a batch that was rejected; one part when it cannot be divided. Gaps come after all reports, each kind in its order. */
+function divide({ reports, gaps }: Part): readonly Part[] {
   if (reports.length > 0 && gaps.length > 0)
     return [
-      { reports, gaps: [], lastGap: 0 },
-      { reports: [], gaps, lastGap },
+      { reports, gaps: [] },
+      { reports: [], gaps },
     ];
-  if (reports.length < 2) return [{ reports, gaps, lastGap }];
-  const half = Math.ceil(reports.length / 2);
-  return [reports.slice(0, half), reports.slice(half)].map((some) => ({ reports: some, gaps: [], lastGap: 0 }));
+  if (reports.length + gaps.length < 2) return [{ reports, gaps }];
+  return [...halves(reports).map((some) => ({ reports: some, gaps: [] })), ...halves(gaps).map((some) => ({ reports: [], gaps: some }))];
 }
+
+function halves<T>(all: readonly T[]): readonly (readonly T[])[] {
+  const half = Math.ceil(all.length / 2);
+  return [all.slice(0, half), all.slice(half)].filter((some) => some.length > 0);
+}
+
+const lastGapOf = ({ gaps }: Part): number => gaps.at(-1)?.number ?? 0;
 
 export function startReporter(options: ReporterOptions): Reporter {
   const { spool, connection, node, log, heartbeatMs, chance = Math.random } = options;
@@ -72,7 +78,7 @@ export function startReporter(options: ReporterOptions): Reporter {
 
   async function post(part: Part, stream: string): Promise<Answer> {
     const bootId = await options.bootId().catch(() => '');
-    const batch: ReportBatch = { schema: 1, node, bootId, stream, reports: part.reports, gaps: part.gaps };
+    const batch: ReportBatch = { schema: 1, node, bootId, stream, reports: part.reports, gaps: part.gaps.map(({ gap }) => gap) };
     const answer = await connection.post(batch, stopping.signal);
     if (answer.kind !== 'accepted' && !stopping.signal.aborted) refused.set(answer.reason, (refused.get(answer.reason) ?? 0) + 1);
     return answer;
@@ -81,12 +87,12 @@ export function startReporter(options: ReporterOptions): Reporter {
   async function discard(part: Part, because: string): Promise<void> {
     const [report] = part.reports;
     log.error(
-      { fault: report?.fault.id, code: report?.fault.code, gaps: part.gaps.length, because },
-      'the controller will never take this report; it is dropped',
+      { fault: report?.fault.id, code: report?.fault.code, gap: part.gaps[0]?.gap, because },
+      'the controller will never take this report or gap; it is dropped',
     );
     // A rejected gap is not answered with another gap: that could go on for ever. First, so that a crash in between loses nothing silently.
     if (report) await spool.gap({ seenAt: new Date().toISOString(), what: 'report-refused', lost: 1 });
-    await spool.forget({ seq: report?.seq ?? 0, gap: part.lastGap });
+    await spool.forget({ seq: report?.seq ?? 0, gap: lastGapOf(part) });
   }
 
   /** Undefined when all of the part has been taken, or dropped as poisonous. */
@@ -110,11 +116,12 @@ export function startReporter(options: ReporterOptions): Reporter {
     return undefined;
   }
 
-  async function take({ reports, lastGap }: Part, accepted: number): Promise<Failure | undefined> {
+  async function take(part: Part, accepted: number): Promise<Failure | undefined> {
+    const { reports } = part;
     const last = reports.at(-1)?.seq ?? 0;
     const seq = Math.min(accepted, last);
     sent += reports.filter((report) => report.seq <= seq).length;
-    if (seq > 0 || lastGap > 0) await spool.forget({ seq, gap: lastGap });
+    if (seq > 0 || part.gaps.length > 0) await spool.forget({ seq, gap: lastGapOf(part) });
     const first = reports[0]?.seq ?? 0;
     return seq < first
       ? { kind: 'unavailable', reason: 'unknown', because: `the controller accepted nothing: up to ${accepted} of ${first} to ${last}` }

@@ -11,15 +11,14 @@ import type { Fault } from '../contract/faults.ts';
 import type { Gap, Report } from '../contract/reports.ts';
 import { openDisk } from './spool/disk.ts';
 import { encode, type Entry, readJournal } from './spool/journal.ts';
-import { emptyWaiting, restore, type Waiting } from './spool/waiting.ts';
+import { emptyWaiting, type KeptGap, restore, type Waiting } from './spool/waiting.ts';
 
 /** The next things to send. */
 export interface Pending {
   readonly stream: string;
   readonly reports: readonly Report[];
-  readonly gaps: readonly Gap[];
-  /** Number of the last gap shown: give it back to `forget`. */
-  readonly lastGap: number;
+  /** Give the number of the last one that was taken back to `forget`. */
+  readonly gaps: readonly KeptGap[];
 }
 
 export interface SpoolStatus {

@@ -69,10 +69,9 @@ export interface ProgressFiles {
   readonly files: readonly ProgressFile[];
 }
 
-/** Answer 200. `ignored`: files of no pod of the present attempt, or written before its container started. */
+/** Answer 200: for each file, in their order, whether it counts. Not one of no pod of the present attempt, or written before its container started. */
 export interface ProgressAnswer {
-  readonly counted: number;
-  readonly ignored: number;
+  readonly counted: readonly boolean[];
 }
 
 /** Request to see that training moves on after a restart. */

@@ -87,7 +87,7 @@ export function startProgressCourier({ files, connection, node, everyMs, log, ch
     if (answer.kind !== 'taken') return answer;
     lookout.succeeded();
     count = { ...count, sent: count.sent + letters.length };
-    for (const { file } of letters) if (answer.ignored === 0 || !isYoung(file)) done.set(file.key, file.version);
+    for (const [at, { file }] of letters.entries()) if (answer.counted[at] === true || !isYoung(file)) done.set(file.key, file.version);
     return undefined;
   }
 

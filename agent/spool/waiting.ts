@@ -8,7 +8,8 @@ interface Kept {
   readonly report: Report;
   readonly bytes: number;
 }
-interface KeptGap {
+/** Gaps are told in the order of their numbers. */
+export interface KeptGap {
   readonly gap: Gap;
   readonly number: number;
 }
@@ -34,8 +35,7 @@ export interface Waiting {
   addGap(gap: Gap): KeptGap;
   first(limit: { readonly reports: number; readonly bytes: number }): {
     readonly reports: readonly Report[];
-    readonly gaps: readonly Gap[];
-    readonly lastGap: number;
+    readonly gaps: readonly KeptGap[];
   };
   forget(through: { readonly seq: number; readonly gap: number }): void;
   dropOldest(toBytes: number): { readonly count: number; readonly seq: number };
@@ -90,7 +90,7 @@ function waitingFrom(start: Start): Waiting {
       // One that is on its way must not change any more; when there are too many, counting twice is the lesser evil.
       const same = gaps.findLast((one) => one.gap.what === gap.what && (one.number > shownGap || gaps.length >= gapsMost));
       const entry = same ? { gap: { ...same.gap, lost: add(same.gap.lost, gap.lost) }, number: same.number } : { gap, number: nextGap++ };
-      gaps = [...gaps.filter((one) => one.number !== entry.number), entry];
+      gaps = [...gaps.filter((one) => one.number !== entry.number), entry].toSorted((one, other) => one.number - other.number);
       return entry;
     },
     first(limit) {
@@ -102,7 +102,7 @@ function waitingFrom(start: Start): Waiting {
         reports.push(one.report);
       }
       shownGap = gaps.reduce((most, one) => Math.max(most, one.number), shownGap);
-      return { reports, gaps: gaps.map((one) => one.gap), lastGap: shownGap };
+      return { reports, gaps };
     },
     forget(through) {
       kept = kept.filter((one) => one.report.seq > through.seq);

@@ -32,7 +32,7 @@ export function takeProgress(server: FastifyInstance, { progress, reporterOf, re
     const taker = progress();
     if (!taker) return reject(reply, notLeading());
     if (!taker.sees()) return reject(reply, refused('kube-unreachable', 'the pods of jobs are not listed yet'));
-    const counted = files.filter((file) => taker.take(file, node) === 'counted').length;
-    return reply.code(200).send({ counted, ignored: files.length - counted } satisfies ProgressAnswer);
+    const counted = files.map((file) => taker.take(file, node) === 'counted');
+    return reply.code(200).send({ counted } satisfies ProgressAnswer);
   });
 }

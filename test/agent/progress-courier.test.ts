@@ -16,8 +16,8 @@ let requests: ProgressFiles[] = [];
 let looks = 0;
 let logged: { level: number; msg: string; because?: string }[] = [];
 
-const all = ({ files }: ProgressFiles): ProgressTaken => ({ kind: 'taken', counted: files.length, ignored: 0 });
-const none = ({ files }: ProgressFiles): ProgressTaken => ({ kind: 'taken', counted: 0, ignored: files.length });
+const all = ({ files }: ProgressFiles): ProgressTaken => ({ kind: 'taken', counted: files.map(() => true) });
+const none = ({ files }: ProgressFiles): ProgressTaken => ({ kind: 'taken', counted: files.map(() => false) });
 
 beforeEach(async () => {
   node = await preflightNode(progressDirectory);
@@ -120,6 +120,19 @@ describe('the courier of progress files', () => {
     const before = requests.length;
     await looked();
     expect(requests).toHaveLength(before);
+  });
+
+  it('sends no file again because another one in its request was ignored', async () => {
+    answering = ({ files }) => ({ kind: 'taken', counted: files.map(({ job }) => job !== 'ignored') });
+    await write('ignored-0', 1, new Date().toISOString());
+    await write('llm-0', 1, new Date().toISOString());
+    start();
+    await until(() => requests.length > 3);
+    expect(
+      sent()
+        .flat()
+        .filter((one) => one.startsWith('llm')),
+    ).toEqual(['llm-0 1']);
   });
 
   it('leaves a half-written file for the next look, and says once of a file that it cannot be used', async () => {

@@ -198,6 +198,20 @@ describe('the reporter', () => {
     expect(logged).toMatchObject([{ level: 50, fault: 'kernel/boot/7', msg: expect.stringContaining('dropped') }]);
   });
 
+  it('finds the one gap that will never be taken, drops it, and tells all others', async () => {
+    for (const what of ['kernel-log-overrun', 'state-lost', 'spool-full'] as const) await spool.gap({ seenAt: '2026-11-21T09:15:12.000Z', what, lost: 1 });
+    const told = new Set<string>();
+    controller.answer(({ batch }) => {
+      if (batch.gaps.some(({ what }) => what === 'state-lost')) return { status: 400, body: { error: 'malformed' } };
+      for (const { what } of batch.gaps) told.add(what);
+      return undefined;
+    });
+    start();
+    await until(() => spool.pending({ reports: 1, bytes: 1 }).gaps.length === 0);
+    expect(told).toEqual(new Set(['kernel-log-overrun', 'spool-full']));
+    expect(logged).toMatchObject([{ level: 50, gap: { what: 'state-lost' }, msg: expect.stringContaining('dropped') }]);
+  });
+
   it('drops nothing when even an empty batch is rejected', async () => {
     await spool.append(fault(1));
     await spool.append(fault(2));

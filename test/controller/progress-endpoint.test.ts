@@ -41,12 +41,12 @@ async function send(...files: unknown[]) {
 }
 async function sendBody(payload: object) {
   const answer = await server.inject({ method: 'POST', url: progressPath, payload });
-  return { status: answer.statusCode, body: answer.json<{ error?: string; counted?: number; ignored?: number }>() };
+  return { status: answer.statusCode, body: answer.json<{ error?: string; counted?: boolean[] }>() };
 }
 
 describe('the intake of progress files', () => {
-  it('says how many of them count', async () => {
-    expect(await send(file(0), file(12), file(1))).toEqual({ status: 200, body: { counted: 2, ignored: 1 } });
+  it('says of each whether it counts', async () => {
+    expect(await send(file(0), file(12), file(1))).toEqual({ status: 200, body: { counted: [true, false, true] } });
     expect(taken.map(({ rank }) => rank)).toEqual([0, 12, 1]);
   });
 
