@@ -18,7 +18,7 @@ export interface RankFile {
 }
 
 export interface RankListing {
-  /** The newest of each namespace first. */
+  /** The newest first; at most 200 of a namespace and 20,000 of all. */
   readonly files: readonly RankFile[];
   /** What stands there and is no such file, or is one too many. */
   readonly ignored: number;
@@ -30,8 +30,11 @@ export interface RankFileText {
   readonly text: string | undefined;
 }
 
-/** More files than names are wanted of a namespace, so that the newest are among them when old ones pile up. */
-const most = { namespaces: 1000, names: 10_000, files: 1000 } as const;
+/**
+ * More names than files are wanted of a namespace, so that the newest are among them when old ones pile up. `all`: files of all namespaces;
+ * with what is remembered of each, about 1 KiB, they take a tenth of the memory that the agent has.
+ */
+const most = { namespaces: 1000, names: 10_000, files: 200, all: 20_000 } as const;
 
 const label = '[a-z0-9](?:[-a-z0-9]*[a-z0-9])?';
 const namespaceName = new RegExp(`^(?=.{1,63}$)${label}$`);
@@ -50,14 +53,14 @@ function rankFile(namespace: string, name: string, stats: Stats): RankFile | und
   return { key: `${namespace}/${name}`, namespace, workload, rank: Number(rank), version: versionOf(stats), writtenMs: stats.mtimeMs };
 }
 
+const newest = (files: readonly RankFile[], count: number): readonly RankFile[] =>
+  files.toSorted((one, other) => other.writtenMs - one.writtenMs).slice(0, count);
+
 async function listNamespace(hostRoot: string, directory: string, namespace: string): Promise<RankListing> {
   const isRankFile = (name: string): boolean => fileName.test(name);
   const { entries, more, others } = await listHostDirectory(hostRoot, `${directory}/${namespace}`, most.names, isRankFile);
-  const files = entries
-    .map(({ name, stats }) => rankFile(namespace, name, stats))
-    .filter((file) => file !== undefined)
-    .toSorted((one, other) => other.writtenMs - one.writtenMs)
-    .slice(0, most.files);
+  const found = entries.map(({ name, stats }) => rankFile(namespace, name, stats)).filter((file) => file !== undefined);
+  const files = newest(found, most.files);
   return { files, ignored: others + entries.length - files.length + Number(more) };
 }
 
@@ -70,15 +73,20 @@ export async function listRankFiles(hostRoot: string, directory: string): Promis
     if (error instanceof KcoverError && error.code === 'not-found') return { entries: [], more: false, others: 0 };
     throw error;
   });
-  const files: RankFile[] = [];
+  let files: readonly RankFile[] = [];
+  let seen = 0;
   let ignored = others + Number(more);
   for (const { name, stats } of entries) {
     // One that cannot be read, or is gone by now, hides no other.
     const found = stats.isDirectory() ? await listNamespace(hostRoot, directory, name).catch(() => undefined) : undefined;
-    files.push(...(found?.files ?? []));
+    seen += found?.files.length ?? 0;
     ignored += found?.ignored ?? 1;
+    // Never more at once than twice what is wanted, and sorted only now and then.
+    files = files.concat(found?.files ?? []);
+    if (files.length > 2 * most.all) files = newest(files, most.all);
   }
-  return { files, ignored };
+  files = newest(files, most.all);
+  return { files, ignored: ignored + seen - files.length };
 }
 
 /** Its text, up to so many bytes. `changed`: it was written meanwhile. Throws `refused` or `not-found`. */

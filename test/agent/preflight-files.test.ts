@@ -74,14 +74,28 @@ describe('the report files of a node', () => {
 
   it('are the newest when there are too many of a namespace, and those of another are all there', async () => {
     await node.report('train/old-0.json', 'x', '2020-01-01T07:00:00Z');
-    await Promise.all(Array.from({ length: 1000 }, (_, rank) => writeFile(node.path(`train/llm-${rank}.json`), '')));
+    await Promise.all(Array.from({ length: 200 }, (_, rank) => writeFile(node.path(`train/llm-${rank}.json`), '')));
     await node.report('other/old-0.json', 'x', '2020-01-01T07:00:00Z');
     const listing = await files.list();
-    expect(listing.files).toHaveLength(1001);
+    expect(listing.files).toHaveLength(201);
     expect(listing.files.map(({ key }) => key)).toContain('other/old-0.json');
     expect(listing.files.map(({ key }) => key)).not.toContain('train/old-0.json');
     expect(listing.ignored).toBe(1);
   });
+
+  it('are the newest 20,000 when there are too many of all namespaces', async () => {
+    const namespaces = Array.from({ length: 101 }, (_, index) => `tenant-${index}`);
+    await node.report('tenant-7/old-0.json', 'x', '2020-01-01T07:00:00Z');
+    for (const namespace of namespaces) {
+      await mkdir(node.path(namespace), { recursive: true });
+      await Promise.all(Array.from({ length: 199 }, (_, rank) => writeFile(node.path(`${namespace}/llm-${rank}.json`), '')));
+    }
+    const listing = await files.list();
+    expect(listing.files).toHaveLength(20_000);
+    expect(listing.ignored).toBe(101 * 199 + 1 - 20_000);
+    expect(listing.files.map(({ key }) => key)).not.toContain('tenant-7/old-0.json');
+    expect(listing.files.every((file, at) => file.writtenMs <= (listing.files[at - 1]?.writtenMs ?? Infinity))).toBe(true);
+  }, 120_000);
 
   it('are found however many names stand beside their namespace that none has', async () => {
     await node.report('train/llm-0.json');

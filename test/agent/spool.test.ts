@@ -54,7 +54,7 @@ describe('the spool', () => {
     await before.gap({ seenAt: '2026-11-21T09:15:12.000Z', what: 'kernel-log-overrun', lost: 3 });
     const { stream } = before.pending(all);
     const after = await open();
-    expect(after.pending(all)).toMatchObject({ stream, reports: [{ seq: 1 }, { seq: 2 }], gaps: [{ what: 'kernel-log-overrun', lost: 3 }] });
+    expect(after.pending(all)).toMatchObject({ stream, reports: [{ seq: 1 }, { seq: 2 }], gaps: [{ gap: { what: 'kernel-log-overrun', lost: 3 } }] });
     await after.append(fault(3));
     expect(seqs(after)).toEqual([1, 2, 3]);
   });
