@@ -7,7 +7,7 @@
 const mostLostMs = 24 * 3_600_000;
 
 /** An outage of this length may have kept the cluster itself from going on, ms. */
-const longMs = 5000;
+const longMs = 10_000;
 
 /** After the first such outage nothing is late before so much time: pods may have begun to go only when the API server was back. ms */
 const graceMs = 60_000;

@@ -139,6 +139,7 @@ describe('a stop that the API server refuses', () => {
       await refuseChanges(request.job, 'Forbidden');
       const result = await cluster.run('stopAttempt', { ...request, deadlineMs: 30_000 });
       expect(result).toEqual({ kind: 'unsent', because: 'paused by ada: the network is broken' });
+      await paused.executeUpdate(updates.resume, { args: [wish] });
       await paused.terminate();
     } finally {
       await rig.close();
