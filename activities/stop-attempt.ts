@@ -34,7 +34,10 @@ async function sendAndWait(dependencies: Dependencies, request: StopRequest): Pr
   tellInHeartbeats(() => ({ ...progress, clock: clock.observed() }));
   const forced = request.force ? await forcePods(dependencies, request, request.force) : ((await sendStop(dependencies, request, progress)) ?? []);
   if (!Array.isArray(forced)) return forced;
-  const deadline = Math.max(info.scheduledTimestampMs + request.deadlineMs, request.overtime ? clock.time() + (await longestTimeLeft(dependencies, request)) + forcingMs : 0);
+  const deadline = Math.max(
+    info.scheduledTimestampMs + request.deadlineMs,
+    request.overtime ? clock.time() + (await longestTimeLeft(dependencies, request)) + forcingMs : 0,
+  );
   const pods = [...request.pods, ...(request.leaving ?? [])];
   if (request.noGrace && !request.force) {
     const left = await awaitLeaving({ kube, job: request.job, clock, deadline: clock.time() + leavingMs, signal }, pods);

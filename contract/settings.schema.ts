@@ -105,7 +105,7 @@ export const workerSettings = z.strictObject({
     .max(100_000)
     .default(2000)
     .describe(
-      'How many stops, restarts, checkpoints and proofs one worker waits for at once; each holds up to two connections to the Kubernetes API, and what is beyond waits for its turn',
+      'How many stops, restarts, checkpoints and proofs one worker waits for at once; each takes about 0.3 MiB and up to two connections to the Kubernetes API; further ones wait for their turn',
     ),
   records: z.strictObject({ directory: z.string().min(1).default('/var/lib/kcover/records') }).prefault({}),
   health,

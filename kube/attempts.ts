@@ -30,11 +30,7 @@ export const waitFor = ({ clock }: Pick<Wait, 'clock'>, until: number): number =
  * Where a kind keeps pods that ended, an ended one counts as gone: its processes are.
  * After every change `meanwhile` is shown the pods that are there; no look comes before it is done.
  */
-export async function awaitGone(
-  wait: Wait,
-  pods: readonly AttemptPod[],
-  meanwhile?: (present: readonly V1Pod[]) => Promise<void>,
-): Promise<readonly string[]> {
+export async function awaitGone(wait: Wait, pods: readonly AttemptPod[], meanwhile?: (present: readonly V1Pod[]) => Promise<void>): Promise<readonly string[]> {
   const seen = await watching(wait, undefined, async (watches) => {
     const left = () => pods.filter((pod) => watches.present.has(pod.uid)).map((pod) => pod.name);
     const gone = await watches.until(async () => {

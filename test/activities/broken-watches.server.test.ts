@@ -92,6 +92,6 @@ describe('a worker that is replaced again and again', () => {
     }
     await worker.close();
     expect(workers).toBeGreaterThan(2);
-    expect(await Promise.race([result, 'not over'])).toMatchObject({ kind: 'overdue' });
+    expect(await Promise.race([result, Promise.resolve('not over')])).toMatchObject({ kind: 'overdue' });
   });
 });

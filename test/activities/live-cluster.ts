@@ -60,7 +60,13 @@ export async function liveCluster({
     log: pino({ level: 'silent' }),
     now: Date.now,
   });
-  const worker = await Worker.create({ connection: native, taskQueue, activities: { ...activities }, shutdownForceTime: '5s', maxHeartbeatThrottleInterval: '1s' });
+  const worker = await Worker.create({
+    connection: native,
+    taskQueue,
+    activities: { ...activities },
+    shutdownForceTime: '5s',
+    maxHeartbeatThrottleInterval: '1s',
+  });
   const running = worker.run();
   return {
     kube,

@@ -52,7 +52,10 @@ describe('a deadline', () => {
     expect(wait.passes(60 * second - 1).isLate(minute)).toBe(false);
     expect(wait.passes(1).isLate(minute)).toBe(true);
 
-    const again = new Wait().outage(5 * minute).passes(2 * minute).outage(5 * minute);
+    const again = new Wait()
+      .outage(5 * minute)
+      .passes(2 * minute)
+      .outage(5 * minute);
     expect(again.passes(minute - 1).isLate(3 * minute)).toBe(false);
     expect(again.passes(1).isLate(3 * minute)).toBe(true);
   });
