@@ -1,4 +1,4 @@
-import { afterEach, describe, expect, it } from '@jest/globals';
+import { afterAll, describe, expect, it } from '@jest/globals';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -9,7 +9,7 @@ import { openCertificate } from '../../controller/certificate.ts';
 const dayMs = 24 * 3600_000;
 const directory = mkdtempSync(join(tmpdir(), 'kcover-certificate-'));
 const ending = new AbortController();
-afterEach(() => {
+afterAll(() => {
   ending.abort();
   rmSync(directory, { recursive: true, force: true });
 });
