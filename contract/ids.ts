@@ -24,8 +24,8 @@ export const labels = {
   needRecovery: 'kcover.io/need-recovery',
 } as const;
 
-/** On the pod of the controller that leads: the Service of the intake selects it. */
-export const leaderLabel = 'kcover.io/leader';
+/** On the pod of the controller that leads, with the name of its Lease: the Service of the intake selects it. */
+export const leaderLabel = { key: 'kcover.io/leader' } as const;
 
 /** Annotations that kcover writes. */
 export const annotations = {

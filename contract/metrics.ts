@@ -23,11 +23,6 @@ export const metricTable = {
       help: '1 for each node with accelerators whose agent this leader has not heard for agents.silent; none before it has led for so long',
       labelNames: ['node'],
     },
-    certificateExpiry: {
-      name: 'kcover_intake_certificate_expiry_seconds',
-      help: 'Until the certificate of the intake ends; negative once it has, and agents refuse it',
-      labelNames: [],
-    },
     reportsAccepted: { name: 'kcover_intake_accepted_total', help: 'Reports of agents that Temporal took', labelNames: [] },
     reportsRepeated: { name: 'kcover_intake_repeated_total', help: 'Reports of agents that were taken before', labelNames: [] },
     faultsSuppressed: {
@@ -36,6 +31,11 @@ export const metricTable = {
       labelNames: [],
     },
     rejected: { name: 'kcover_intake_rejected_total', help: 'Requests of agents that were not taken', labelNames: ['reason'] },
+    certificateExpiry: {
+      name: 'kcover_intake_certificate_expiry_timestamp_seconds',
+      help: 'When the certificate of the intake expires; agents report nothing any more from then on',
+      labelNames: [],
+    },
     gaps: { name: 'kcover_intake_gaps_total', help: 'Times that an agent said it missed something', labelNames: ['what'] },
     preflightReports: { name: 'kcover_preflight_reports_total', help: 'Preflight reports of agents, each sending counted, by answer', labelNames: ['answer'] },
     preflightRefused: {

@@ -13,8 +13,8 @@ export interface KeyPair {
 export interface Certificate {
   /** As last read. */
   read(): KeyPair;
-  /** How long it is still valid, ms; negative when it is not. */
-  leftMs(): number;
+  /** Of the one last read, ms since the epoch. */
+  expires(): number;
   onChange(use: (pair: KeyPair) => void): void;
 }
 
@@ -28,7 +28,8 @@ export function openCertificate(files: { readonly certFile: string; readonly key
   let pair = readPair(files);
   const users: ((pair: KeyPair) => void)[] = [];
   let warnedAt = -Infinity;
-  const leftMs = () => validUntil(pair) - Date.now();
+  const expires = () => validUntil(pair);
+  const leftMs = () => expires() - Date.now();
 
   function warn(): void {
     if (leftMs() >= warnMs || performance.now() - warnedAt < dayMs) return;
@@ -57,7 +58,7 @@ export function openCertificate(files: { readonly certFile: string; readonly key
   }, lookAgainMs);
   timer.unref();
   signal.addEventListener('abort', () => clearInterval(timer));
-  return { read: () => pair, leftMs, onChange: (use) => void users.push(use) };
+  return { read: () => pair, expires, onChange: (use) => void users.push(use) };
 }
 
 /** Of the first one in the file, which is the intake's own; ms since the epoch. */

@@ -18,7 +18,7 @@ import { openCertificate } from './certificate.ts';
 import { openIntake } from './intake.ts';
 import { openLeaderLabel, type LeaderLabel } from './leader-label.ts';
 import { type Clock, leadAlone, type Leadership, standForElection } from './leadership.ts';
-import { controllerMetrics } from './metrics.ts';
+import { certificateMetric, controllerMetrics } from './metrics.ts';
 import { beginReign, type Reign } from './reign.ts';
 import { temporalSender, temporalWorkflows } from './temporal.ts';
 import { pause } from './watchers/persist.ts';
@@ -63,9 +63,9 @@ export async function startController(options: ControllerOptions): Promise<Contr
     leading,
     lettersWaiting: () => reign?.delivery.waiting() ?? 0,
     agentsHeard: () => agents.heardWithin(settings.agents.silent),
-    certificateLeftMs: certificate.leftMs,
     agentsSilent: () => (reign ? silentNodes(reign.hearing(), now()) : []),
   });
+  certificateMetric(options.metrics, certificate.expires);
   const { intake: door, preflight } = settings;
   const intake = openIntake({
     certificate,
@@ -141,7 +141,7 @@ function labelOf({ settings, kube, pod, log }: ControllerOptions, leading: () =>
   const { enabled, name, lease, retry } = settings.leaderElection;
   if (!enabled || !pod) return undefined;
   return openLeaderLabel({
-    store: leaderLabels(kube, { namespace: pod.namespace, lease: name }),
+    store: leaderLabels(kube, pod.namespace, name),
     pod: pod.name,
     leading,
     signal,

@@ -34,7 +34,7 @@ export interface Collector extends PreflightCollector {
 }
 
 export interface IntakeOptions {
-  readonly certificate: Certificate;
+  readonly certificate: Pick<Certificate, 'read' | 'onChange'>;
   /** Tokens of agents, and those of preflight pods: each for an audience of its own. */
   readonly authenticate: { readonly agents: Authenticate; readonly preflights: Authenticate };
   readonly limits: ControllerSettings['intake']['limits'];

@@ -27,10 +27,20 @@ export interface Readings {
   readonly leading: () => boolean;
   readonly lettersWaiting: () => number;
   readonly agentsHeard: () => number;
-  /** Until the certificate of the intake ends. */
-  readonly certificateLeftMs: () => number;
   /** Names of nodes. */
   readonly agentsSilent: () => readonly string[];
+}
+
+/** `expires`: ms since the epoch. */
+export function certificateMetric(registry: Registry, expires: () => number): void {
+  new Gauge({
+    ...metricTable.controller.certificateExpiry,
+    labelNames: [],
+    registers: [registry],
+    collect() {
+      this.set(expires() / 1000);
+    },
+  });
 }
 
 export function controllerMetrics(registry: Registry, readings: Readings): ControllerMetrics {
@@ -48,7 +58,6 @@ export function controllerMetrics(registry: Registry, readings: Readings): Contr
   gauge(table.leading, () => (readings.leading() ? 1 : 0));
   gauge(table.lettersWaiting, readings.lettersWaiting);
   gauge(table.agentsHeard, readings.agentsHeard);
-  gauge(table.certificateExpiry, () => Math.floor(readings.certificateLeftMs() / 1000));
   new Gauge({
     ...table.agentsSilent,
     registers,

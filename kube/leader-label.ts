@@ -18,13 +18,13 @@ export interface LabelStore {
   clear(pod: string): Promise<void>;
 }
 
-export function leaderLabels(kube: Kube, { namespace, lease }: { readonly namespace: string; readonly lease: string }): LabelStore {
+export function leaderLabels(kube: Kube, namespace: string, lease: string): LabelStore {
   const pods = podsPath(namespace);
-  const selector = `${leaderLabel}=${lease}`;
+  const selector = `${leaderLabel.key}=${lease}`;
 
   async function write(pod: string, value: string | null, doing: string): Promise<boolean> {
     try {
-      await patchObject<V1Pod>(kube, objectPath(pods, pod), { metadata: { labels: { [leaderLabel]: value } } }, `${doing} pod ${namespace}/${pod}`);
+      await patchObject<V1Pod>(kube, objectPath(pods, pod), { metadata: { labels: { [leaderLabel.key]: value } } }, `${doing} pod ${namespace}/${pod}`);
       return true;
     } catch (error) {
       if (isNotFound(error)) return false;

@@ -43,7 +43,7 @@ export interface IntakeServiceOptions {
 
 /** The Service of the intake, and what a kube-proxy would do for it: each new connection goes to a pod that its EndpointSlices name. */
 export async function openIntakeService({ api, kubeconfig, port, backends }: IntakeServiceOptions): Promise<IntakeService> {
-  const selector = { ...labels, [leaderLabel]: leaseName };
+  const selector = { ...labels, [leaderLabel.key]: leaseName };
   const body = { metadata: { name: service, labels }, spec: { selector, ports: [{ port: 8443 }] } };
   await unlessThere(api.core.createNamespacedService({ namespace: agentNamespace, body }));
 

@@ -152,7 +152,7 @@ describe('a release', () => {
       );
     };
     const lead = async (name: string, value: string | null): Promise<void> => {
-      await patchObject(kube, `/api/v1/namespaces/${namespace}/pods/${name}`, { metadata: { labels: { [leaderLabel]: value } } }, 'label a pod');
+      await patchObject(kube, `/api/v1/namespaces/${namespace}/pods/${name}`, { metadata: { labels: { [leaderLabel.key]: value } } }, 'label a pod');
     };
     const leads = (expected: readonly string[]) =>
       until(`intake leads to ${expected.join(', ') || 'nobody'}`, 60_000, async () => {

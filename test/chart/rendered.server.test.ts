@@ -140,16 +140,16 @@ describe('the pods', () => {
 describe('the intake', () => {
   it('leads to the controller that leads', () => {
     const { spec } = byDefault.the('Service', 'kcover-intake');
-    const { [leaderLabel]: leads, ...selector } = spec?.selector ?? {};
+    const { [leaderLabel.key]: leads, ...selector } = spec?.selector ?? {};
     expect(leads).toBe('kcover');
     const { labels } = byDefault.template('controller').metadata ?? {};
     expect(labels).toMatchObject(selector);
-    expect(labels).not.toHaveProperty([leaderLabel]);
+    expect(labels).not.toHaveProperty([leaderLabel.key]);
   });
 
   it('leads to the only controller where there is no election', async () => {
     const alone = await render(valuesFile({ controller: { replicas: 1 }, settings: { controller: { leaderElection: { enabled: false } } } }));
-    expect(alone.the('Service', 'kcover-intake').spec?.selector).not.toHaveProperty([leaderLabel]);
+    expect(alone.the('Service', 'kcover-intake').spec?.selector).not.toHaveProperty([leaderLabel.key]);
     expect(alone.the('Deployment', 'kcover-controller').spec?.strategy?.type).toBe('Recreate');
     expect(alone.names()).not.toContain('PodDisruptionBudget/kcover-controller');
   });

@@ -4,7 +4,7 @@ import type { AgentStatus } from '../../agent/index.ts';
 import { agentMetrics } from '../../cli/roles/agent-metrics.ts';
 import { workerMetrics } from '../../cli/roles/worker-metrics.ts';
 import { type MetricEntry, metricTable } from '../../contract/metrics.ts';
-import { controllerMetrics } from '../../controller/metrics.ts';
+import { certificateMetric, controllerMetrics } from '../../controller/metrics.ts';
 
 const status: AgentStatus = {
   node: 'gpu-3',
@@ -14,13 +14,19 @@ const status: AgentStatus = {
   preflight: { waiting: 4, taken: 6, refused: new Map([['stale', 2]]), ignored: 1, failures: 3, blind: 'it is a link' },
   progress: { sent: 8, unusable: 1, ignored: 2, failures: 0 },
 };
-const readings = { leading: () => true, lettersWaiting: () => 1, agentsHeard: () => 2, certificateLeftMs: () => 0, agentsSilent: () => ['gpu-3'] };
+const readings = { leading: () => true, lettersWaiting: () => 1, agentsHeard: () => 2, agentsSilent: () => ['gpu-3'] };
 
 const namesIn = (registry: Registry) => registry.getMetricsAsArray().map(({ name }) => name);
 
 describe('the metrics of each role', () => {
   it.each<[keyof typeof metricTable, (registry: Registry) => void]>([
-    ['controller', (registry) => void controllerMetrics(registry, readings)],
+    [
+      'controller',
+      (registry) => {
+        controllerMetrics(registry, readings);
+        certificateMetric(registry, () => 0);
+      },
+    ],
     ['worker', (registry) => void workerMetrics(registry)],
     ['agent', (registry) => agentMetrics(registry, () => status)],
   ])('are those of the table: %s', (role, register) => {

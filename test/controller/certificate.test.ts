@@ -3,8 +3,10 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import pino from 'pino';
+import { Registry } from 'prom-client';
 import { generate } from 'selfsigned';
 import { openCertificate } from '../../controller/certificate.ts';
+import { certificateMetric } from '../../controller/metrics.ts';
 
 const dayMs = 24 * 3600_000;
 const directory = mkdtempSync(join(tmpdir(), 'kcover-certificate-'));
@@ -26,8 +28,10 @@ async function open(days: number) {
   writeFileSync(certFile, made.cert);
   const lines: { msg: string; days: number }[] = [];
   const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
-  const { leftMs } = openCertificate({ certFile, keyFile: certFile }, ending.signal, log);
-  return { lines, daysLeft: leftMs() / dayMs };
+  const registry = new Registry();
+  certificateMetric(registry, openCertificate({ certFile, keyFile: certFile }, ending.signal, log).expires);
+  const told = /^kcover_intake_certificate_expiry_timestamp_seconds (\d+)/m.exec(await registry.metrics())?.[1];
+  return { lines, daysLeft: (Number(told) * 1000 - Date.now()) / dayMs };
 }
 
 describe('the certificate of the intake', () => {

@@ -53,7 +53,7 @@ function intake(limits: object = {}) {
   };
   const preflights = { pods: { get: () => undefined, at: () => [] }, listensTo: never, share: never, sees: never, fresh: never, isAnnounced: never, told: never };
   const server = openIntake({
-    certificate: { read: () => certificate, leftMs: () => 0, onChange: () => undefined },
+    certificate: { read: () => certificate, onChange: () => undefined },
     authenticate: { agents: authenticate, preflights: authenticate },
     limits: controllerSettings.parse({ intake: { limits } }).intake.limits,
     collector: () => ({ delivery, preflights, progress: { take: never, sees: never }, rounds: { next: never, waiting: never } }),
@@ -63,7 +63,7 @@ function intake(limits: object = {}) {
       leading: () => true,
       lettersWaiting: () => 0,
       agentsHeard: () => 0,
-      certificateLeftMs: () => 0,
+
       agentsSilent: () => [],
     }),
     log: pino({ level: 'warn' }, { write: (line: string) => lines.push(line) }),

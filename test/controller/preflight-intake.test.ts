@@ -79,7 +79,7 @@ beforeEach(async () => {
     told: () => undefined,
   };
   server = openIntake({
-    certificate: { read: () => certificate, leftMs: () => 0, onChange: () => undefined },
+    certificate: { read: () => certificate, onChange: () => undefined },
     authenticate: { agents, preflights: agents },
     limits: controllerSettings.parse({ intake: { limits: { requests: { burst: 1000 } } } }).intake.limits,
     collector: () => (leads ? { delivery, preflights, progress: { take: () => 'counted', sees: () => true }, rounds } : undefined),
@@ -89,7 +89,7 @@ beforeEach(async () => {
       leading: () => leads,
       lettersWaiting: () => 0,
       agentsHeard: () => 0,
-      certificateLeftMs: () => 0,
+
       agentsSilent: () => [],
     }),
     log: pino({ level: 'silent' }),

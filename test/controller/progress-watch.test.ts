@@ -72,7 +72,7 @@ beforeEach(() => {
       leading: () => true,
       lettersWaiting: () => 0,
       agentsHeard: () => 0,
-      certificateLeftMs: () => 0,
+
       agentsSilent: () => [],
     }),
     log: pino({ level: 'silent' }),

@@ -40,7 +40,7 @@ function leader(other?: string): Promise<Server> {
 }
 
 async function labelled(): Promise<string[]> {
-  const labelSelector = `${leaderLabel}=${leaseName}`;
+  const labelSelector = `${leaderLabel.key}=${leaseName}`;
   const { items } = await live.world.api.core.listNamespacedPod({ namespace: agentNamespace, labelSelector });
   return items.map(({ metadata }) => metadata?.name ?? '');
 }
@@ -103,7 +103,7 @@ describe('several controllers', () => {
     const other = live.kcover.controllers.find((each) => each !== leads);
     if (!other) throw new Error('no other');
     await live.world.api.core.patchNamespacedPod(
-      { namespace: agentNamespace, name: podOf(other), body: { metadata: { labels: { [leaderLabel]: leaseName } } } },
+      { namespace: agentNamespace, name: podOf(other), body: { metadata: { labels: { [leaderLabel.key]: leaseName } } } },
       merge,
     );
     await until('only the leader wears it', 60_000, async () => {

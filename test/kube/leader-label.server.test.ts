@@ -36,7 +36,7 @@ describe('two of kcover in one namespace', () => {
   it('each keep their own label on the pod that leads, and leave that of the other alone', async () => {
     const looks = new Map<string, number>();
     const leader = (lease: string, pod: string) => {
-      const store = leaderLabels(kube, { namespace, lease });
+      const store = leaderLabels(kube, namespace, lease);
       const counted = { ...store, labelled: () => (looks.set(lease, (looks.get(lease) ?? 0) + 1), store.labelled()) };
       openLeaderLabel({
         store: counted,
@@ -50,7 +50,7 @@ describe('two of kcover in one namespace', () => {
       }).wear();
       return store;
     };
-    const [blue, green] = [leaderLabels(kube, { namespace, lease: 'blue' }), leaderLabels(kube, { namespace, lease: 'green' })];
+    const [blue, green] = [leaderLabels(kube, namespace, 'blue'), leaderLabels(kube, namespace, 'green')];
     // Left by a leader of the same release that was overtaken.
     await green.mark('green-1');
     leader('blue', 'blue-0');
