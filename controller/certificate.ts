@@ -13,9 +13,9 @@ export interface KeyPair {
 export interface Certificate {
   /** As last read. */
   read(): KeyPair;
+  onChange(use: (pair: KeyPair) => void): void;
   /** Of the one last read, ms since the epoch. */
   expires(): number;
-  onChange(use: (pair: KeyPair) => void): void;
 }
 
 const lookAgainMs = 30_000;
@@ -58,7 +58,7 @@ export function openCertificate(files: { readonly certFile: string; readonly key
   }, lookAgainMs);
   timer.unref();
   signal.addEventListener('abort', () => clearInterval(timer));
-  return { read: () => pair, expires, onChange: (use) => void users.push(use) };
+  return { read: () => pair, onChange: (use) => void users.push(use), expires };
 }
 
 /** Of the first one in the file, which is the intake's own; ms since the epoch. */
