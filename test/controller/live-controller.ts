@@ -106,19 +106,20 @@ export class LiveController {
   }
 
   /** In place of the one before, which has been stopped. */
-  async startAgain(identity: string): Promise<void> {
+  async startAgain(identity: string, preflight?: object): Promise<void> {
     this.metrics.clear();
-    const started = await this.start(identity, this.metrics);
+    const started = await this.start(identity, this.metrics, this.#options.election, preflight);
     this.#controller = started;
     // Longer than a Lease that could not be given back.
     await until(`${identity} leads`, 90_000, async () => (started.leading() ? { found: true } : { missing: 'not yet' }));
   }
 
-  start(identity: string, registry = new Registry(), election = this.#options.election): Promise<Controller> {
+  start(identity: string, registry = new Registry(), election = this.#options.election, preflight?: object): Promise<Controller> {
     const settings = controllerSettings.parse({
       temporal: { taskQueue: `controller-test-${run}` },
       progress: this.#options.progress,
       jobs: { lookAgain: '2s' },
+      preflight,
       intake: { listen: '127.0.0.1:0', tls: { certFile: join(this.#directory, 'tls.crt'), keyFile: join(this.#directory, 'tls.key') } },
       leaderElection: { namespace: agentNamespace, name: `kcover-test-${run}`, lease: '30s', renew: '20s', retry: '500ms', ...election },
     });

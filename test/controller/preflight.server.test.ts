@@ -116,4 +116,22 @@ describe('the collection of preflight reports', () => {
     await rig.startAgain('again');
     await rig.isTold(id, 'podsGone');
   });
+
+  it('hears no pod of a namespace that settings do not name', async () => {
+    await rig.controller.stop();
+    await rig.startAgain('narrow', { namespaces: ['another'] });
+    const job = await indexed('elsewhere');
+    const [first] = await testers(job);
+    if (!first) throw new Error('no pod');
+    const report = file(job, 0, new Date());
+    await endTest(rig.api, first, 0);
+    expect(await deliver(report)).toEqual({ answer: 'refused', because: 'namespace: preflight.namespaces of the controller does not name default' });
+
+    await rig.controller.stop();
+    await rig.startAgain('wide', { namespaces: ['another', 'default'] });
+    expect(await rig.told(preflightWorkflowId(job))).toEqual([]);
+    expect(await deliver(report)).toEqual({ answer: 'taken' });
+    await rig.isTold(preflightWorkflowId(job), 'reportsArrived');
+    await remove(job);
+  });
 });
