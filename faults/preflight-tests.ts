@@ -1,8 +1,8 @@
 /** The rounds of a report: each becomes one test of a pair. */
 
 import { addressPattern, type PairTest, preflightLimits } from '../contract/preflight.ts';
-import { oneLine } from '../contract/text.ts';
 import { numberOf, tooLong, wholeNumberOf } from './preflight-number.ts';
+import { foreignText } from './foreign-text.ts';
 import { mostGbps, type ReportProfile } from './preflight-profile.ts';
 import { Unusable } from './preflight-unusable.ts';
 
@@ -143,5 +143,5 @@ function bandwidth(measured: Measurement | undefined, { bounded }: ReportProfile
 
 function becauseOf({ reason, rc }: Batch): Pick<PairTest, 'because'> {
   const parts = [typeof reason === 'string' ? reason : '', typeof rc === 'number' && rc !== 0 ? `exit code ${rc}` : ''].filter((part) => part !== '');
-  return parts.length === 0 ? {} : { because: oneLine(parts.join(', '), preflightLimits.because) };
+  return parts.length === 0 ? {} : { because: foreignText(parts.join(', '), preflightLimits.because) };
 }

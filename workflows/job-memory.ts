@@ -121,7 +121,7 @@ export class JobMemory {
   /** The label was removed: none of those who wait has one any more. */
   labelRemoved(): void {
     this.labelLeft = false;
-    this.wishes = this.wishes.map(({ label: _, ...wish }) => wish);
+    this.wishes = this.wishes.map(({ by, reason, byLabel }) => ({ by, reason, ...(byLabel ? { byLabel } : {}) }));
   }
 
   nextWish = (): RecoveryWish | undefined => (this.incident ? undefined : this.wishes[0]);

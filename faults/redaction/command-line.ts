@@ -1,11 +1,14 @@
 /** Secrets as arguments of commands. */
 
+import { keys } from './named.ts';
 import { patternOf, quote, quoted, type RedactionPattern } from './pattern.ts';
 
-/** `--hub-token abc`, also in a list of arguments. */
+const then = String.raw`(?:${quote},\s{0,3}|\s{1,3})`;
+
+/** `--hub-token abc`, also in a list of arguments. Other keys than those with a known name sort and group, and a secret one has a digit. */
 export const flag: RedactionPattern = patternOf(
   'flag',
-  String.raw`(?<kept>--[\w-]{0,40}(?:password|passwd|passphrase|token|secret|key|[-_]pass|(?<=--)pass)(?:${quote},\s{0,3}|\s{1,3}))(?!(?:${quote})?-)(?:${quoted}|\S+)`,
+  String.raw`(?<kept>--[\w-]{0,40}(?:password|passwd|passphrase|token|secret|(?:${keys})[-_]?key|[-_]pass|(?<=--)pass)${then})(?!(?:${quote})?-)(?:${quoted}|\S+)|(?<kept>--[\w-]{0,40}-key(?:=|${then}))(?!(?:${quote})?-)(?=[^\s\d]{0,200}\d)(?=\S{8})(?:${quoted}|\S+)`,
 );
 
 /** Name and password for one server; numbers are those of a user and its group. */

@@ -2,10 +2,10 @@
 
 import { assignment, bare, called, list, patternOf, quote, quoted, type RedactionPattern, upTo } from './pattern.ts';
 
-const keys = 'api|access|account|private|encryption|secret|signing|auth|master|session|storage|license|kaggle';
+export const keys = 'api|access|account|private|encryption|secret|signing|auth|master|session|storage|subscription|license|kaggle';
 
 /** Names whose value is hidden whatever it is. PWD is a shell's directory, and credentials often are a file. */
-const passwords = String.raw`(?:password|passwd|passphrase|secret|(?:pwd|credential)(?!s?${assignment}(?:${quote})?[~./])|(?:${keys})[-_ ]?key|private_key_id|client-key-data)s?`;
+const passwords = String.raw`(?:password|passwd|passphrase|secret|(?:pwd|credential)(?!s?${assignment}(?:${quote})?[~./])|(?:${keys})[-_ .]?key|fs\.azure\.account\.key[\w.]{1,100}|private_key_id|client-key-data)s?`;
 
 /** What a value of one of these names is; the mark of a block of YAML is none. */
 const anything = String.raw`(?![|>][+-]?\s{0,8}$)(?:${called}|${quoted}|${list}|${bare})`;
@@ -27,7 +27,7 @@ export const passwordInXml: RedactionPattern = patternOf('password', String.raw`
 /** netrc, SQL and people write no sign: a value in quotes, or a long one with a number in it. */
 export const passwordInWords: RedactionPattern = patternOf(
   'password',
-  String.raw`(?<kept>\blogin\s{1,8}[^\s:=]{1,100}\s{1,8}password\s{1,8})[^\s:=]\S*|(?<kept>\b(?:password|passwd|identified\s{1,4}by)\s{1,8})(?:(?=["'])${quoted}|(?=[^\s\d]{0,200}\d)[\w+/=!@#$%^&*.-]{8,})`,
+  String.raw`(?<kept>\blogin\s{1,8}[^\s:=]{1,100}\s{1,8}password\s{1,8})[^\s:=]\S*|(?<kept>\b(?:password|passwd|identified\s{1,4}by)\s{1,8})(?:(?=["'])${quoted}|(?=[^\s\d]{0,200}\d)[\w+/=!@#$%^&*.-]{8,})|(?<kept>(?:api|secret|access)[-_]?key\s{1,4})(?=[^\s\d]{0,200}\d)[\w+/=-]{16,}|(?<kept>\bSecret(?:Str|Bytes|Value)?\((?:\w{1,20}=)?)(?<held>${quote})${upTo('held')}\k<held>`,
 );
 
 /** Passes are counted and timed all day, and few are a password. A number with its unit, a yes or no, and a state are none. */
@@ -36,7 +36,10 @@ const steps = 'forward|backward|fwd|bwd|first|second|third|last|final|one|two|th
 
 const isPass = String.raw`(?:(?<!(?:${steps})[-_])(?<=[a-z0-9][-_])pass|(?<!(?:${steps})[-_ ])\bpass(?==)|(?<=(?:^|--|[{(,;"'&?]|[^a-z\s]\s)\s{0,4})pass|(?<=[a-z0-9]_)auth)`;
 
-export const pass: RedactionPattern = patternOf('password', String.raw`(?<kept>${isPass}${assignment})(?!${state})(?=(?:${quote})?[^\s"']{4})${anything}`);
+export const pass: RedactionPattern = patternOf(
+  'password',
+  String.raw`(?<kept>${isPass}${assignment})(?!${state})(?=[bru]{0,2}(?:${quote})?[^\s"']{4})${anything}`,
+);
 
 /** Docker's config.json. */
 export const dockerAuth: RedactionPattern = patternOf(
@@ -46,7 +49,7 @@ export const dockerAuth: RedactionPattern = patternOf(
 );
 
 /** Trainers count tokens all day: a number with its unit, a short word, one without a digit, or a mark such as <pad> is no secret. */
-const counted = String.raw`(?:${quote})?(?:<|[\d.,:/x±+-]+[a-zµ%]{0,3}(?:\/[a-z]{1,5})?(?![^\s"',;&}\])\\]))`;
+const counted = String.raw`(?:${quote})?(?:[<[]|[\d.,:/x±+-]+[a-zµ%]{0,3}(?:\/[a-z]{1,5})?(?![^\s"',;&}\])\\]))`;
 const eight = String.raw`(?:${quote}(?:\\.|[^"'\\]){8}|[^\s"']{8})`;
 const digit = String.raw`(?=(?:${quote})?[^\d"'\s]{0,400}\d)`;
 const calledWithDigit = String.raw`(?=[^"'\s]{0,160}["'](?!<)[^"'\s\d]{0,400}\d)${called}`;

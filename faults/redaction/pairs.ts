@@ -5,7 +5,7 @@ import { assignment, bare, patternOf, quote, quoted, type RedactionPattern } fro
 /** Ends of names of variables that hold secrets. */
 export const secretName = '(?:password|passwd|passphrase|pwd|pass|secret|token|credentials?|auth|(?:api|access|secret|private|signing|encryption)_?key|_key)';
 
-const nameIs = String.raw`\b(?:env_?)?name${assignment}(?:${quote})?[\w.-]{0,60}${secretName}(?:${quote})?`;
+const nameIs = String.raw`\b(?:(?:env_?)?name|key)${assignment}(?:${quote})?[\w.-]{0,60}${secretName}(?:${quote})?`;
 
 /** `{"name":"DB_PASSWORD","value":"..."}`, `{Name:DB_PASSWORD Value:...}`. */
 export const namedValue: RedactionPattern = patternOf(

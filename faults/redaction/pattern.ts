@@ -17,10 +17,10 @@ export const quote = String.raw`\\{0,7}["']`;
 export const upTo = (group: string) => String.raw`(?:(?!(?<!\\)\k<${group}>).)*`;
 
 /** A sign of whatever language, or how JSON and URLs write it. */
-const sign = String.raw`(?:[=:][=:>]*(?![=:>])|\\{1,7}u003[ad]|%3[ad])`;
+const sign = String.raw`(?:[=:][=:>]*(?![=:>])|->|\\{1,7}u003[ad]|%3[ad])`;
 
 /** Dumps are aligned. */
-export const assignment = String.raw`(?:${quote}|%22)?\s{0,40}${sign}\s{0,40}`;
+export const assignment = String.raw`(?:${quote}\]?|%22)?\s{0,40}${sign}\s{0,40}`;
 
 const letter = String.raw`[^\s"',;&}\])]`;
 

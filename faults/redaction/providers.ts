@@ -11,6 +11,7 @@ const tokens: Readonly<Record<string, readonly string[]>> = {
   'NVIDIA NGC': [String.raw`nvapi-[\w-]{20,}`],
   'Weights & Biases': ['local-[0-9a-f]{40}', String.raw`wandb_v1_\w{20,}`],
   Replicate: ['r8_[A-Za-z0-9]{30,}'],
+  RunPod: ['rpa_[A-Z0-9]{30,}'],
   Groq: ['gsk_[A-Za-z0-9]{30,}'],
   'Together AI': [String.raw`tgp_v1_[\w-]{20,}`],
   Slack: [String.raw`xox[a-z]-[\w-]{10,}`, String.raw`xapp-[\w-]{10,}`],

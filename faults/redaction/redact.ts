@@ -19,9 +19,13 @@ const mark = /\[redacted: ([\w-]+)\]/g;
 
 /** How many places of a line were hidden, by pattern. `before` may hold marks of its own. */
 export function hiddenPlaces(before: string, after: string): ReadonlyMap<string, number> {
-  const places = new Map<string, number>();
-  if (before === after) return places;
-  for (const [, name = ''] of after.matchAll(mark)) places.set(name, (places.get(name) ?? 0) + 1);
-  for (const [, name = ''] of before.matchAll(mark)) places.set(name, Math.max(0, (places.get(name) ?? 0) - 1));
-  return places;
+  if (before === after) return new Map();
+  const [was, is] = [marksIn(before), marksIn(after)];
+  return new Map([...is].map(([name, count]) => [name, count - (was.get(name) ?? 0)] as const).filter(([, count]) => count > 0));
+}
+
+function marksIn(text: string): ReadonlyMap<string, number> {
+  const marks = new Map<string, number>();
+  for (const [, name = ''] of text.matchAll(mark)) marks.set(name, (marks.get(name) ?? 0) + 1);
+  return marks;
 }

@@ -92,6 +92,12 @@ describe('a line of a trainer is left alone', () => {
 });
 
 describe('a log', () => {
+  it('of ends of keys alone is searched in a time that grows with its length only', async () => {
+    const lines = Array.from({ length: 20_000 }, (_, index) => (index % 2 === 0 ? end : (keyLines[0] ?? '')));
+    expect(redactLines(lines, builtInPatterns).redacted).toBeGreaterThanOrEqual(19_999);
+    await setImmediate();
+  });
+
   it('loses a private key of many lines, and nothing around it', () => {
     const { lines, redacted } = redactLines(['before', begin, ...keyLines, end, 'after'], builtInPatterns);
     expect(lines.filter((line) => !line.startsWith('[redacted'))).toEqual(['before', 'after']);
@@ -152,6 +158,24 @@ describe('a log', () => {
       'cookie ',
       ' -u a',
       'eyJaaaaaaaa.',
+      'login x password ',
+      '"name":"x_token",',
+      '"a_token",',
+      '"username":"a",',
+      '"auth":"',
+      'pass=',
+      '<password>',
+      'a(',
+      'password=a(',
+      'token: Some(',
+      'signature=',
+      'api_key ',
+      '?key=',
+      'hooks.slack.com/services/',
+      'docker login -u a ',
+      '\u001b]8;;',
+      '\u001b[1;',
+      'Secret(',
     ];
     const hostile = starts.flatMap((piece) => ['', 'password="', '"password='].map((before) => before + piece.repeat(5000)));
     expect(redactLines(hostile, builtInPatterns).lines).toHaveLength(hostile.length);

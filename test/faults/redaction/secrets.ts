@@ -162,6 +162,18 @@ const named: readonly Shape[] = [
   one('URL-encoded', `body: user%3Dada%26password%3D${hunter}`, hunter),
   one('TOML', `token = "${s40}"`, s40),
   one('ini without blanks', `client_secret=${hunter};x=1`, hunter),
+  one('pass of bytes', `{'pass': b'${hunter}'}`, hunter),
+  one('Spark', `spark.hadoop.fs.s3a.secret.key=${s40}`, s40),
+  one('Hadoop on Azure', `fs.azure.account.key.acct.blob.core.windows.net=${s40}`, s40),
+  one('aws configure', `aws configure set aws_secret_access_key ${s40}`, s40),
+  one('os.environ', `os.environ['HF_TOKEN'] = '${s40}'`, s40),
+  one('an arrow', `API_KEY -> ${s40}`, s40),
+  one('another key as a flag', `--wandb-key=${s40}`, s40),
+  one('another key behind a flag', `--wandb-key ${s40}`, s40),
+  one('Secret alone', `[Secret("${hunter}")]`, hunter),
+  one('appSettings', `<add key="Password" value="${hunter}"/>`, hunter),
+  one('RunPod', `with ${word('rpa_', 42, 'AB3')}`, word('rpa_', 42, 'AB3')),
+  one('header of Azure', `Ocp-Apim-Subscription-Key: ${s40}`, s40),
   one('NCCL plugin env', `FOO_LICENSE_KEY=${hunter}`, hunter),
 ];
 
