@@ -30,8 +30,12 @@ const controls = /(?![\t\r])\p{Cc}/gu;
 /** Marks that are not seen: of the direction of text, of no width. */
 const unseen = /[\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** A line of a log that colours, moves and links nothing. Pictures, tabs and blanks stay as they are. */
-export const withoutEscapes = (line: string): string => line.replace(sequences, '').replace(printedColours, '').replace(controls, '').toWellFormed();
+/** The same but for what joins letters and pictures. */
+const unseenInLogs = /(?![\u200C\u200D])[\p{Cf}\p{Zl}\p{Zp}]/gu;
+
+/** A line of a log that colours, moves, links and turns nothing. Pictures, tabs and blanks stay as they are. */
+export const withoutEscapes = (line: string): string =>
+  line.replace(sequences, '').replace(printedColours, '').replace(controls, '').replace(unseenInLogs, '').toWellFormed();
 
 /** Lines as they are, for a terminal: no control characters but line breaks and tabs, and no unseen marks. */
 export const printable = (text: string): string =>

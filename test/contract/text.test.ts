@@ -77,12 +77,7 @@ describe('no border lets through what steers a terminal', () => {
     ['JSON', print({ data: { hostile }, text: '' }, 'json')],
     ['YAML', print({ data: { hostile }, text: '' }, 'yaml')],
     ['an error', printable(hostile)],
-    [
-      'evidence',
-      redactLines(hostile.split('\n'), builtInPatterns)
-        .lines.join('\n')
-        .replaceAll(/[\p{Cf}\p{Zl}\p{Zp}]/gu, ''),
-    ],
+    ['evidence', redactLines(hostile.split('\n'), builtInPatterns).lines.join('\n')],
     ['a cell of the report', grid(['a'], [[plain(hostile)]])],
     ['a name in the report', code(hostile)],
     ['a quote in the report', quote(hostile.split('\n'))],
@@ -117,7 +112,7 @@ describe('text in the Temporal UI and in a report', () => {
 
 describe('a line of a log', () => {
   it('keeps its tabs, its progress bar and its pictures, and loses its colours', () => {
-    expect(withoutEscapes('\u001B[32m 12%|█▏  |\r 13%|█▎  |\u001B[0m\tok 🚀')).toBe(' 12%|█▏  |\r 13%|█▎  |\tok 🚀');
+    expect(withoutEscapes('\u001B[32m 12%|█▏  |\r 13%|█▎  |\u001B[0m\tok 👩‍🚀')).toBe(' 12%|█▏  |\r 13%|█▎  |\tok 👩‍🚀');
   });
 
   it('is one line of bounded length for a message, whatever comes', () => {
