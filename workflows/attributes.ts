@@ -22,10 +22,14 @@ export function attributeWriter(given: Attributes = {}): (attributes: Attributes
   };
 }
 
-/** Current details as Markdown: a title line and a two-column table. What tenants wrote stands in it as text. */
-export function showDetails(title: string, rows: readonly (readonly [string, string | undefined])[]): void {
+export const showDetails = (title: string, rows: Rows): void => setCurrentDetails(detailsOf(title, rows));
+
+type Rows = readonly (readonly [string, string | undefined])[];
+
+/** Details as Markdown: a title line and a two-column table. What tenants wrote stands in it as text. */
+export function detailsOf(title: string, rows: Rows): string {
   const lines = rows.flatMap(([name, value]) => (value === undefined || value === '' ? [] : [`| ${inMarkdown(name)} | ${inMarkdown(value)} |`]));
-  setCurrentDetails(`**${inMarkdown(title)}**\n\n| | |\n|---|---|\n${lines.join('\n')}`);
+  return `**${inMarkdown(title)}**\n\n| | |\n|---|---|\n${lines.join('\n')}`;
 }
 
 /** `2026-11-21T07:14:04.123Z`. */

@@ -11,6 +11,7 @@ import { eventOf } from '../../kube/events.ts';
 import { finishedBy } from '../../kube/job-kinds/view.ts';
 import { podFailures } from '../../kube/pod-failures.ts';
 import { quarantineEdit } from '../../kube/quarantine.ts';
+import { detailsOf } from '../../workflows/attributes.ts';
 import { short } from '../../workflows/proxies.ts';
 import { job } from '../support/builders.ts';
 
@@ -82,6 +83,7 @@ describe('no border lets through what steers a terminal', () => {
     ['a name in the report', code(hostile)],
     ['a quote in the report', quote(hostile.split('\n'))],
     ['a summary in the Temporal UI', short(hostile)],
+    ['details in the Temporal UI', detailsOf('llm', [['because', hostile]])],
   ])('%s', (_, text) => {
     expect(text).not.toMatch(steers);
     expect(text).toContain('loss is nan');
@@ -103,6 +105,13 @@ describe('text in the Temporal UI and in a report', () => {
     ['emphasis and code', '*a* `b`', '\\*a\\* \\`b\\`'],
   ])('shows %s as text', (_, text, shown) => {
     expect(inMarkdown(text)).toBe(shown);
+  });
+
+  it('stays in its row of the details', () => {
+    const page = detailsOf('job [x](y)', [['because', hostile]]);
+    expect(page.split('\n')).toHaveLength(5);
+    expect(page).toContain('**job \\[x\\](y)**');
+    expect(page).toContain('\\[restart\\](https\\://evil.example) \\<img src=x\\> \\| cell \\` tick |');
   });
 
   it('is short enough for a summary also in letters of three bytes', () => {
