@@ -26,7 +26,7 @@ export async function verifyProgress({ kube, settings, now }: Dependencies, requ
     return { answer: { kind: 'unverified', ...(seen && { progress: seen.last }), ...moves, because } };
   };
   const look = (job: JobView | undefined): Looked<VerifyResult> => {
-    if (job) seen = seeProgress(seen, job.progress, request, clock.time());
+    seen = seeProgress(seen, job?.progress, request, clock.time());
     const end = endOf(job, request, seen);
     if (end) return { answer: end };
     return judge(job?.progress);

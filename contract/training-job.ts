@@ -6,6 +6,9 @@ import type { JobRef } from './jobs.ts';
 import type { JobProgress } from './progress.ts';
 import type { Decided, Held, Outcome, RecoveryLimits } from './recovery.ts';
 
+/** Failures so long before the first run for a job are history, ms: time enough for a workflow that is started because of them. */
+export const historyMs = 10 * 60_000;
+
 /** Input of `trainingJob`. */
 export interface JobInput {
   readonly job: JobRef;

@@ -5,6 +5,7 @@ import {
   type Asked,
   type CarriedJob,
   type Charge,
+  historyMs,
   type JobStatus,
   ledgersOf,
   type OpenIncident,
@@ -13,9 +14,6 @@ import {
 } from '../contract/training-job.ts';
 import { iso } from './attributes.ts';
 import { isObject, mergeFaults, nodesFirst } from './faults.ts';
-
-/** Failures so long before the first run of a job are history, ms: time enough for a workflow that is started because of them. */
-const historyMs = 10 * 60_000;
 
 /** Bounds, so that what is carried over continue-as-new stays small whatever arrives. */
 const most = { inbox: 200, seen: 1000, wishes: 10, spent: 200, perSignal: 100 } as const;

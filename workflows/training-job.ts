@@ -35,6 +35,8 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
   let ready = carried !== undefined;
   let changed = false;
   let removing = 0;
+  /** When faults were last judged, ms. The clock of the workflow itself may differ in replay, and commands follow from it. */
+  let judgedAt = 0;
   let ended: JobOutcome | undefined;
   /** The mark when the job was last read: what came since may be about another word of its owner. */
   let lookedAt = memory.mark();
@@ -230,8 +232,8 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
     const wish = memory.nextWish();
     if (wish?.label) await removeLabel('before acting on it');
     // Whether a job crashes again and again without getting on, or has got over an old failure, is seen from its progress; and what it asks for may have changed.
-    const wantsLook = memory.spent.some((one) => one.blame === 'user') || memory.inbox.some(mayBeOver);
     const asked: Asked | undefined = memory.incident?.askedBy ?? wish;
+    const wantsLook = memory.spent.some((one) => one.blame === 'user') || memory.inbox.some((fault) => mayBeOver(fault, judgedAt));
     const seen = wantsLook && (hasSteps || patched('crash-loop')) ? await tolerate(perform('observeJob', `how far is ${jobTitle(job)}?`, { job })) : undefined;
     if (seen) memory.asks = asksOf(seen);
     const decision = await decideIncident({
@@ -248,6 +250,7 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
       ...(asked ? { askedBy: { by: asked.by, reason: asked.reason, ...(asked.byLabel ? { byLabel: asked.byLabel } : {}) } } : {}),
       ...(memory.attemptStartedAt === undefined ? {} : { attemptStartedAt: memory.attemptStartedAt }),
     });
+    judgedAt = decision.at;
     memory.setAside(decision.aside.map((one) => one.id));
     tellAside(decision.aside);
     if (decision.kind === 'paused') memory.waitForPause();
@@ -312,9 +315,11 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
   }
 }
 
-const mayBeOver = ({ code, pod, seenAt }: Fault): boolean => code === trainingHangs || (pod !== undefined && Date.parse(seenAt) < Date.now() - oldMs);
 /** Ended by hand, it is looked after as one that closed without a report: the job is resumed, and its faults are judged anew. */
 const howToEnd = (incident: string): string => `temporal workflow terminate --workflow-id ${incident}`;
+
+/** Whether a fault may need nothing any more, so that the job is looked at before an incident opens. */
+const mayBeOver = ({ code, pod, seenAt }: Fault, now: number): boolean => code === trainingHangs || (pod !== undefined && Date.parse(seenAt) < now - oldMs);
 
 /** What the workflow itself goes by; of the rest the recovery reads the job anew. */
 function asksOf(view: JobView | null): Pick<JobWishes, 'retries' | 'hang'> | undefined {

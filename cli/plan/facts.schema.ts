@@ -115,6 +115,7 @@ const facts = z.strictObject({
       }),
     ),
     attemptStartedAt: time.optional(),
+    historyUntil: time.optional(),
     paused: held.optional(),
     open: z.strictObject({ incident: text, stops: count, attempts: count, asked: z.boolean() }).optional(),
   }),

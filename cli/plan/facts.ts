@@ -34,6 +34,8 @@ export interface Known {
   readonly spent: readonly Spent[];
   /** RFC 3339: pods created before it belong to an attempt that was stopped. */
   readonly attemptStartedAt?: string;
+  /** RFC 3339: pods that failed before it were there when kcover began to look after the job. */
+  readonly historyUntil?: string;
   /** A person has paused this job. */
   readonly paused?: Held;
   /** The recovery that is open now. */

@@ -12,6 +12,7 @@ import { readJob } from '../../kube/jobs.ts';
 import { nodeView, readNode } from '../../kube/nodes.ts';
 import { inParallel } from '../../kube/parallel.ts';
 import { podsOfJob } from '../../kube/pods.ts';
+import { decides } from '../../policy/pod-watch.ts';
 import type { Session } from '../session.ts';
 import { type Known, nothingKnown, type PlanFacts } from './facts.ts';
 import { type Imagining, imagine } from './imagined.ts';
@@ -34,7 +35,7 @@ export async function gatherFacts(session: Session, { job: { ref }, fault, setti
   const kube = await session.kube();
   const { taint } = settings.quarantine;
   const at = new Date(now).toISOString();
-  const [job, { present: pods, leaving }] = await Promise.all([readJob(kube, ref, taint), podsOfJob(kube, ref)]);
+  const [job, { present: pods, leaving, oldestAt, succeeded }] = await Promise.all([readJob(kube, ref, taint), podsOfJob(kube, ref)]);
   if (!job) throw new KcoverError('not-found', `${ref.name} was deleted a moment ago`, { what: 'there is no such job' });
   const imagined = fault && imagine({ ...fault, job: ref, pods, at });
 
@@ -43,7 +44,16 @@ export async function gatherFacts(session: Session, { job: { ref }, fault, setti
   const nodes = await readNodes(kube, [...known.fresh, ...known.answered], imagined, taint);
   const open = nodes.filter(({ taint: its }) => !its).map(({ name }) => name);
   const permission = await askedOf(session, (client) => readPermission(client, open));
-  const attempt: PlanFacts['attempt'] = { job, pods, ...(leaving.length > 0 && { leaving }), nodes, ...(permission.answer ?? { undecided: [] }) };
+  const decided = succeeded.find((pod) => decides(job, pod));
+  const attempt: PlanFacts['attempt'] = {
+    job,
+    ...(decided && { succeeded: decided.name }),
+    pods,
+    ...(oldestAt !== undefined && { oldestPodAt: oldestAt }),
+    ...(leaving.length > 0 && { leaving }),
+    nodes,
+    ...(permission.answer ?? { undecided: [] }),
+  };
   const unseen = unseenOf(told, permission);
   const facts: PlanFacts = { schema: 1, at, settings: written, attempt, known, ...(imagined && { imagined }), unseen };
   return withRoom(kube, facts, settings);

@@ -6,7 +6,7 @@ import { clusterWorkflowId, jobWorkflowId, nodeWorkflowId } from '../../contract
 import type { JobRef } from '../../contract/jobs.ts';
 import { type FaultsObserved, type OperatorWish, signals, updates } from '../../contract/messages.ts';
 import type { AttemptFacts, RecoveryInput, RecoveryOutcome, StopResult } from '../../contract/recovery.ts';
-import type { JobInput } from '../../contract/training-job.ts';
+import { historyMs, type JobInput } from '../../contract/training-job.ts';
 import { askTemporal } from '../temporal.ts';
 import { statusOf, unlessGone } from '../workflows.ts';
 import type { Known } from './facts.ts';
@@ -20,7 +20,8 @@ type Payloads = Parameters<typeof decodeArrayFromPayloads>[1];
 export async function readKnown(client: Client, job: JobRef): Promise<Known | undefined> {
   const told = await unlessGone(readWorkflow<JobInput>(client, jobWorkflowId(job)));
   if (told === undefined) return undefined;
-  const { open, ...known } = foldJob(told.input, told.moments);
+  const historyUntil = told.input?.carried?.historyUntil ?? new Date(told.startedAt - historyMs).toISOString();
+  const { open, ...known } = { ...foldJob(told.input, told.moments), historyUntil };
   const recovery = open === undefined ? undefined : await unlessGone(readWorkflow<RecoveryInput>(client, open));
   if (recovery?.input === undefined || recovery.closed) return { ...known, answered: [] };
   return { ...known, ...foldRecovery(recovery.input, recovery.moments) };
@@ -38,6 +39,8 @@ export async function readPermission(client: Client, nodes: readonly string[]): 
 interface Read<Input> {
   readonly input: Input | undefined;
   readonly moments: readonly Moment[];
+  /** When this run began, ms. */
+  readonly startedAt: number;
   readonly closed: boolean;
 }
 
@@ -53,7 +56,7 @@ async function readWorkflow<Input>(client: Client, workflowId: string): Promise<
     const moment = await momentOf(client, event, stops);
     if (moment) moments.push(moment);
   }
-  return { input, moments, closed: isClose(all.at(-1)) };
+  return { input, moments, startedAt: all[0] ? timeOf(all[0]) : 0, closed: isClose(all.at(-1)) };
 }
 
 /** One that was ended from outside reported nothing to its job. */

@@ -85,7 +85,7 @@ const mostWaits = 5;
 /** Whether the faults open a recovery; waits are steps, and time is taken to pass. */
 function open(facts: PlanFacts, settings: WorkerSettings): Opening {
   const { job } = facts.attempt;
-  const { fresh, spent, attemptStartedAt, paused, open: already } = facts.known;
+  const { fresh, spent, attemptStartedAt, historyUntil, paused, open: already } = facts.known;
   const at = Date.parse(facts.at);
   if (already) return { does: 'stops', because: `${already.incident} is open`, steps: [], now: at };
   const faults = [...fresh, ...(facts.imagined ? [facts.imagined] : [])];
@@ -102,6 +102,7 @@ function open(facts: PlanFacts, settings: WorkerSettings): Opening {
         now,
         ...(asked && { askedBy: { by: asked.message.split(' asked: ')[0] ?? 'a person', reason: 'kcover recover' } }),
         ...(attemptStartedAt !== undefined && { attemptStartedAt }),
+        ...(historyUntil !== undefined && { historyUntil }),
         ...(job.progress && { progress: job.progress }),
         ...(job.wishes && { wishes: job.wishes }),
         ...(paused && { paused }),
