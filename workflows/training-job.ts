@@ -1,21 +1,17 @@
 import { condition, continueAsNew, defineQuery, defineSignal, defineUpdate, patched, setHandler, workflowInfo } from '@temporalio/workflow';
-import type { Announcement } from '../contract/activities.ts';
-import { type Fault, trainingHangs } from '../contract/faults.ts';
 import { eventReasons, recoveryId } from '../contract/ids.ts';
 import type { JobWishes } from '../contract/job-wishes.ts';
 import { jobTitle, type JobView } from '../contract/jobs.ts';
 import { type FaultsObserved, type JobObserved, notReady, type OperatorWish, type Recover, signals, statusQuery, updates } from '../contract/messages.ts';
 import type { RecoveryOutcome } from '../contract/recovery.ts';
 import type { Asked, IncidentDecision, JobInput, JobOutcome, JobStatus, RecoverAnswer } from '../contract/training-job.ts';
+import { asideEvents, mayBeOver } from './aside.ts';
 import { attributeWriter, iso, showDetails } from './attributes.ts';
 import { lookAtRecovery, startRecovery, tellPause, tellRecovery } from './child.ts';
 import { isObject, takeFaults, textOf } from './faults.ts';
 import { JobMemory } from './job-memory.ts';
 import { allAnnounced, announce, attempt, decideIncident, decideOptIn, perform, short, tolerate } from './proxies.ts';
 import { requireWish } from './wishes.ts';
-
-/** A failure that waited for so long may be over, ms: its job is looked at before an incident opens. */
-const oldMs = 5 * 60_000;
 
 /** How long an open incident may be silent before somebody looks at it. */
 const lookAfterMs = 5 * 60_000;
@@ -252,7 +248,8 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
     });
     judgedAt = decision.at;
     memory.setAside(decision.aside.map((one) => one.id));
-    tellAside(decision.aside);
+    const events = asideEvents(job, decision.aside);
+    if (events.length > 0) void announce(...events);
     if (decision.kind === 'paused') memory.waitForPause();
     if (decision.kind === 'wait') tell('waiting', decision.because, 'its time', decision.until);
     if (decision.kind === 'refuse' && decision.request) return refuseRequest(decision);
@@ -265,20 +262,6 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
       if (open) memory.started(open, faults, decision.charge);
     }
     return decision.kind === 'wait' || decision.kind === 'refuse' ? decision.until : undefined;
-  }
-
-  /** Training that stands still, each time; failures that are history, once for the job. */
-  function tellAside(aside: IncidentDecision['aside']): void {
-    const warning = { about: { kind: 'job', job }, type: 'Warning' } as const;
-    const hangs = aside.filter(({ tell: as }) => as === 'hang');
-    const [oldest, ...more] = aside.filter(({ tell: as }) => as === 'history');
-    const events: Announcement[] = hangs.map(({ id, because }) => ({ ...warning, reason: eventReasons.trainingHangs, message: because, key: id }));
-    if (oldest) {
-      const which = `${oldest.because}${more.length > 0 ? ` (and ${more.length} more)` : ''}`;
-      const message = `failed before kcover began to look after the job, which is taken for history: ${which}; if training stands still: kcover recover ${jobTitle(job)} -n ${job.namespace} --reason "..."`;
-      events.push({ ...warning, reason: eventReasons.takenForHistory, message, key: `${job.uid}/history` });
-    }
-    if (events.length > 0) void announce(...events);
   }
 
   function refuse(decision: Extract<IncidentDecision, { kind: 'refuse' }>): void {
@@ -317,9 +300,6 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
 
 /** Ended by hand, it is looked after as one that closed without a report: the job is resumed, and its faults are judged anew. */
 const howToEnd = (incident: string): string => `temporal workflow terminate --workflow-id ${incident}`;
-
-/** Whether a fault may need nothing any more, so that the job is looked at before an incident opens. */
-const mayBeOver = ({ code, pod, seenAt }: Fault, now: number): boolean => code === trainingHangs || (pod !== undefined && Date.parse(seenAt) < now - oldMs);
 
 /** What the workflow itself goes by; of the rest the recovery reads the job anew. */
 function asksOf(view: JobView | null): Pick<JobWishes, 'retries' | 'hang'> | undefined {
