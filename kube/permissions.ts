@@ -1,7 +1,20 @@
 /** What each role may do in the cluster, and why: one table, from which the RBAC objects are made. The agent may do nothing. */
 
 import type { V1ClusterRole, V1ClusterRoleBinding, V1PolicyRule, V1Role, V1RoleBinding } from '@kubernetes/client-node';
-import { jobKinds } from './job-kinds/index.ts';
+import { annotations, labels, leaderLabel } from '../contract/ids.ts';
+import { type JobKindEntry, jobKinds } from './job-kinds/index.ts';
+
+/** What a patch may change in an object. Everything else stays as it is: a right alone cannot be bound to fields, an admission policy can. */
+export interface Changes {
+  readonly labels?: readonly string[];
+  /** Labels that may go, and neither come nor get another value. */
+  readonly removedLabels?: readonly string[];
+  readonly annotations?: readonly string[];
+  /** Fields of the spec, `*` for every key. */
+  readonly spec?: readonly string[];
+  /** Of a node, the taints that settings name: one for quarantines, and one for stand-by nodes, which may only go. */
+  readonly taints?: true;
+}
 
 export interface Permission {
   readonly apiGroup: string;
@@ -12,11 +25,19 @@ export interface Permission {
   readonly names?: readonly string[];
   /** Only in kcover's own namespace. */
   readonly own?: true;
+  /** Where the jobs are: an installation may give it in some namespaces only. */
+  readonly tenants?: true;
+  /** With the verb `patch`. */
+  readonly changes?: Changes;
+  /** Only pods that a job of a known kind controls. */
+  readonly deletes?: 'pods of jobs';
 }
 
 export type Role = 'controller' | 'worker';
 
 export const ownNamespace = 'kcover-system';
+/** Agents are privileged: who may change pods where the controllers are must not reach them. */
+export const agentNamespace = 'kcover-system-agents';
 export const leaseName = 'kcover';
 /** Keeps a pause of the whole cluster. */
 export const pauseConfigMap = 'kcover-pause';
@@ -30,16 +51,28 @@ const clusterIdentity: Permission = {
 };
 
 /** The same for every kind of job. */
-const onJobs = (verbs: readonly string[], why: string): Permission[] =>
-  Object.values(jobKinds).map(({ group, plural }) => ({ apiGroup: group, resource: plural, verbs, why }));
+const onJobs = (permission: Pick<Permission, 'verbs' | 'why' | 'tenants'>, changes?: (kind: JobKindEntry) => Changes): Permission[] =>
+  Object.values(jobKinds).map((kind) => ({ apiGroup: kind.group, resource: kind.plural, ...permission, ...(changes && { changes: changes(kind) }) }));
+
+const look = ['get', 'list', 'watch'] as const;
 
 export const permissions = {
   controller: [
     clusterIdentity,
-    { apiGroup: '', resource: 'nodes', verbs: ['get', 'list', 'watch'], why: 'notices nodes that are gone, replaced or released by hand' },
-    { apiGroup: '', resource: 'pods', verbs: ['get', 'list', 'watch'], why: 'sees pods fail; checks that the pod of a token lives' },
-    { apiGroup: '', resource: 'pods', verbs: ['patch'], own: true, why: 'puts the leader label on its own pod and takes it off others' },
-    ...onJobs(['get', 'list', 'watch', 'patch'], 'sees jobs opt in, finish and go; writes the progress annotations, and nothing else'),
+    { apiGroup: '', resource: 'nodes', verbs: look, why: 'notices nodes that are gone, replaced or released by hand' },
+    { apiGroup: '', resource: 'pods', verbs: look, why: 'sees pods fail; checks that the pod of a token lives' },
+    {
+      apiGroup: '',
+      resource: 'pods',
+      verbs: ['patch'],
+      own: true,
+      why: 'puts the leader label on its own pod and takes it off others',
+      changes: { labels: [leaderLabel.key] },
+    },
+    ...onJobs({ verbs: look, why: 'sees jobs opt in, finish and go' }),
+    ...onJobs({ verbs: ['patch'], tenants: true, why: 'writes the progress annotations' }, () => ({
+      annotations: [annotations.step, annotations.checkpointStep, annotations.progressAt, annotations.training],
+    })),
     { apiGroup: 'authentication.k8s.io', resource: 'tokenreviews', verbs: ['create'], why: 'asks who an agent is' },
     { apiGroup: 'coordination.k8s.io', resource: 'leases', verbs: ['create'], own: true, why: 'creates its Lease once; a create cannot be bound to a name' },
     { apiGroup: 'coordination.k8s.io', resource: 'leases', verbs: ['get', 'update', 'patch'], names: [leaseName], own: true, why: 'one controller leads' },
@@ -51,15 +84,16 @@ export const permissions = {
       resource: 'nodes',
       verbs: ['get', 'list', 'patch'],
       why: 'taints, cordons and releases nodes; looks for room on them, and takes those that stand by',
+      changes: {
+        annotations: [annotations.quarantineIncident, annotations.quarantineReason, annotations.quarantineCordoned, annotations.judged, annotations.spareTaken],
+        spec: ['unschedulable'],
+        taints: true,
+      },
     },
-    {
-      apiGroup: '',
-      resource: 'pods',
-      verbs: ['get', 'list', 'watch', 'delete', 'deletecollection'],
-      why: 'stops attempts and sees the next one become ready; looks for room',
-    },
-    { apiGroup: '', resource: 'pods/log', verbs: ['get'], why: 'keeps the last lines of every rank before a stop' },
-    { apiGroup: '', resource: 'events', verbs: ['create', 'patch'], why: 'tells people on the job and the node' },
+    { apiGroup: '', resource: 'pods', verbs: look, why: 'sees the next attempt become ready; looks for room' },
+    { apiGroup: '', resource: 'pods', verbs: ['delete', 'deletecollection'], tenants: true, why: 'stops attempts', deletes: 'pods of jobs' },
+    { apiGroup: '', resource: 'pods/log', verbs: ['get'], tenants: true, why: 'keeps the last lines of every rank before a stop' },
+    { apiGroup: '', resource: 'events', verbs: ['create'], why: 'tells people on the job and the node' },
     { apiGroup: '', resource: 'events', verbs: ['list'], why: 'keeps the Events of pods, nodes and the job before a stop' },
     { apiGroup: '', resource: 'configmaps', verbs: ['create'], own: true, why: 'keeps a pause for the first time; a create cannot be bound to a name' },
     {
@@ -71,11 +105,19 @@ export const permissions = {
       why: 'keeps a pause outside of Temporal, and reads it',
     },
     { apiGroup: 'scheduling.k8s.io', resource: 'priorityclasses', verbs: ['get'], why: 'gives pods a class only where there is one' },
-    ...onJobs(['get', 'list', 'watch', 'patch'], 'suspends, makes smaller and resumes; removes the need-recovery label; sees the next attempt'),
+    ...onJobs({ verbs: look, why: 'sees the job as it is, and the next attempt' }),
+    ...onJobs(
+      { verbs: ['patch'], tenants: true, why: 'suspends, makes smaller and resumes; removes the need-recovery label; says what it did in annotations' },
+      ({ writes }) => ({
+        removedLabels: [labels.needRecovery],
+        annotations: [annotations.suspendedBy, annotations.restartInProcess, annotations.podsBefore, annotations.preflight],
+        spec: writes,
+      }),
+    ),
   ],
 } as const satisfies Record<Role, readonly Permission[]>;
 
-const roleNames = Object.keys(permissions).filter((name): name is Role => name in permissions);
+export const roleNames = Object.keys(permissions).filter((name): name is Role => name in permissions);
 const fullName = (role: Role): string => `kcover-${role}`;
 const rbac = 'rbac.authorization.k8s.io';
 
@@ -88,32 +130,41 @@ const rule = ({ apiGroup, resource, verbs, names }: Permission): V1PolicyRule =>
 
 const subjects = (role: Role) => [{ kind: 'ServiceAccount', name: fullName(role), namespace: ownNamespace }];
 
-function rulesOf(role: Role, own: boolean): V1PolicyRule[] {
+/** Where rights reach: the whole cluster, the namespaces of jobs (by default the whole cluster too), kcover's own namespace. */
+type Reach = 'cluster' | 'tenants' | 'own';
+const reachOf = ({ own, tenants }: Permission): Reach => (own ? 'own' : tenants ? 'tenants' : 'cluster');
+
+/** Its rights in the namespaces of jobs, apart, so that they can be bound to some namespaces. */
+export const tenantsName = (role: Role): string => `${fullName(role)}-jobs`;
+
+function rulesOf(role: Role, reach: Reach): V1PolicyRule[] {
   const table: readonly Permission[] = permissions[role];
-  return table.filter((permission) => (permission.own === true) === own).map(rule);
+  return table.filter((permission) => reachOf(permission) === reach).map(rule);
 }
 
-/** For the whole cluster: a ClusterRole and its binding for every role. */
+/** For the whole cluster: ClusterRoles and their bindings for every role. */
 export const clusterRoles = (): (V1ClusterRole | V1ClusterRoleBinding)[] =>
-  roleNames.flatMap((role) => [
-    { apiVersion: `${rbac}/v1`, kind: 'ClusterRole', metadata: { name: fullName(role) }, rules: rulesOf(role, false) },
-    {
-      apiVersion: `${rbac}/v1`,
-      kind: 'ClusterRoleBinding',
-      metadata: { name: fullName(role) },
-      roleRef: { apiGroup: rbac, kind: 'ClusterRole', name: fullName(role) },
-      subjects: subjects(role),
-    },
-  ]);
+  roleNames.flatMap((role) => [...clusterRole(role, fullName(role), 'cluster'), ...clusterRole(role, tenantsName(role), 'tenants')]);
+
+const clusterRole = (role: Role, name: string, reach: Reach): (V1ClusterRole | V1ClusterRoleBinding)[] => [
+  { apiVersion: `${rbac}/v1`, kind: 'ClusterRole', metadata: { name }, rules: rulesOf(role, reach) },
+  {
+    apiVersion: `${rbac}/v1`,
+    kind: 'ClusterRoleBinding',
+    metadata: { name },
+    roleRef: { apiGroup: rbac, kind: 'ClusterRole', name },
+    subjects: subjects(role),
+  },
+];
 
 /** For kcover's own namespace: a Role and its binding, where a role needs something there. */
 export const roles = (): (V1Role | V1RoleBinding)[] =>
   roleNames
-    .filter((role) => rulesOf(role, true).length > 0)
+    .filter((role) => rulesOf(role, 'own').length > 0)
     .flatMap((role) => {
       const metadata = { name: fullName(role), namespace: ownNamespace };
       return [
-        { apiVersion: `${rbac}/v1`, kind: 'Role', metadata, rules: rulesOf(role, true) },
+        { apiVersion: `${rbac}/v1`, kind: 'Role', metadata, rules: rulesOf(role, 'own') },
         { apiVersion: `${rbac}/v1`, kind: 'RoleBinding', metadata, roleRef: { apiGroup: rbac, kind: 'Role', name: fullName(role) }, subjects: subjects(role) },
       ];
     });

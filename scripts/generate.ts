@@ -4,6 +4,7 @@ import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { fileURLToPath } from 'node:url';
+import { admissionPage, chartAdmission } from './generate/chart-admission.ts';
 import { chartRbac } from './generate/chart-rbac.ts';
 import { chartSchema } from './generate/chart-schema.ts';
 import { cliPage } from './generate/cli-page.ts';
@@ -20,6 +21,8 @@ const pages = {
   'docs/reference/policy.md': policyPage,
   'docs/reference/settings.md': settingsPage,
   'docs/reference/rbac.yaml': rbacPage,
+  'docs/reference/admission.yaml': admissionPage,
+  'charts/kcover/templates/admission.yaml': chartAdmission,
   'charts/kcover/templates/rbac.yaml': chartRbac,
   'charts/kcover/values.schema.json': chartSchema,
 } as const satisfies Record<string, () => string>;

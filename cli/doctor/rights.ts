@@ -3,7 +3,7 @@
 import { KcoverError } from '../../contract/errors.ts';
 import type { Kube } from '../../kube/connection.ts';
 import { inParallel } from '../../kube/parallel.ts';
-import { clusterRoles, type Permission, permissions, type Role, roles } from '../../kube/permissions.ts';
+import { clusterRoles, type Permission, permissions, type Role, roles, tenantsName } from '../../kube/permissions.ts';
 import { askKube, readObject } from '../../kube/requests.ts';
 import { failed, type Finding, look, ok, warn } from './finding.ts';
 
@@ -113,11 +113,15 @@ const review = <T>(kube: Kube, group: string, kind: string, spec?: object): Prom
 
 async function objectsOf(kube: Kube, role: Role, { namespace, name }: Installed): Promise<Finding> {
   const check = `objects of the ${role}`;
-  const called = `${name}-${role}`;
-  const kinds = [...clusterRoles(), ...roles()].filter(({ metadata }) => metadata?.name === `kcover-${role}`);
+  const of = (object: string): string => object.replace('kcover', name);
+  // How the rights in the namespaces of jobs are bound is for the installation to say.
+  const kinds = [...clusterRoles(), ...roles()].filter(
+    ({ kind, metadata }) => metadata?.name === `kcover-${role}` || (kind === 'ClusterRole' && metadata?.name === tenantsName(role)),
+  );
   const paths = [
-    { title: `ServiceAccount ${namespace}/${called}`, path: `/api/v1/namespaces/${namespace}/serviceaccounts/${called}` },
+    { title: `ServiceAccount ${namespace}/${of(`kcover-${role}`)}`, path: `/api/v1/namespaces/${namespace}/serviceaccounts/${of(`kcover-${role}`)}` },
     ...kinds.map(({ kind = '', metadata }) => {
+      const called = of(metadata?.name ?? '');
       const where = metadata?.namespace === undefined ? '' : `/namespaces/${namespace}`;
       return { title: `${kind} ${called}`, path: `/apis/rbac.authorization.k8s.io/v1${where}/${kind.toLowerCase()}s/${called}` };
     }),

@@ -97,6 +97,7 @@ export const batchJob: JobKindEntry = {
   view,
   suspend: (suspended) => ({ suspend: suspended }),
   isSuspended,
+  writes: ['suspend', 'parallelism', 'completions'],
   keepsEndedPods: true,
   isRank: asksForAccelerators,
   roleOf: () => undefined,

@@ -31,6 +31,8 @@ export interface JobKindEntry {
   /** The part of a merge patch that stops or lets go on. */
   readonly suspend: (suspended: boolean) => object;
   readonly isSuspended: (object: KubernetesObject) => boolean;
+  /** Fields of the spec that `suspend` and `reshaping` write, `*` for every key: an admission policy lets the worker change no others. */
+  readonly writes: readonly string[];
   /** Whether its controller leaves pods that ended in place when it stops: they are no part of an attempt then. */
   readonly keepsEndedPods: boolean;
   /** Whose end in a running pod is a failed rank. In a pod that has failed every container counts, in one that has succeeded none. */

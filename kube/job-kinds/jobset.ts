@@ -109,6 +109,7 @@ export const jobSet: JobKindEntry = {
   view,
   suspend: (suspended) => ({ suspend: suspended }),
   isSuspended,
+  writes: ['suspend'],
   keepsEndedPods: true,
   isRank: asksForAccelerators,
   roleOf: (labels) => roleIn(labels[label('replicatedjob-name')]),

@@ -3,7 +3,7 @@
 import type { KubernetesObject, V1PodTemplateSpec } from '@kubernetes/client-node';
 import type { Labels } from '../../contract/placement.ts';
 import { type JobKind, jobKindNames, type JobView, type PodRole, type RestartPolicy } from '../../contract/jobs.ts';
-import { kubeflowReshaping, replicasOf, scalingRole } from './kubeflow-size.ts';
+import { kubeflowReshaping, replicasOf, scalingRole, writesOfSize } from './kubeflow-size.ts';
 import type { JobKindEntry, JobRole, QuarantineTaint } from './entry.ts';
 import { isNamed } from './rank-containers.ts';
 import { type Condition, finishedBy, isRestartPolicy, queueOf, viewOf } from './view.ts';
@@ -70,6 +70,7 @@ export function kubeflowKind(data: KubeflowKind): JobKindEntry {
     view: (object, taint) => view(data, object, taint),
     suspend: (suspended) => ({ runPolicy: { suspend: suspended } }),
     isSuspended,
+    writes: ['runPolicy.suspend', ...writesOfSize(data)],
     keepsEndedPods: false,
     isRank: isNamed(data.container),
     roleOf,

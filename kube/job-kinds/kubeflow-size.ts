@@ -31,6 +31,13 @@ export const kubeflowReshaping = (data: KubeflowKind): Reshaping => ({
   },
 });
 
+/** What the patch above writes. */
+export const writesOfSize = ({ roles }: KubeflowKind): readonly string[] => [
+  `${roles}.*.replicas`,
+  `${roles}.*.template.spec.priorityClassName`,
+  'runPolicy.schedulingPolicy.minAvailable',
+];
+
 /** A gang scheduler that waits for more pods than there are would wait for ever. */
 function fewerTogether({ spec }: KubeflowJob, pods: number): object {
   const minAvailable = spec?.runPolicy?.schedulingPolicy?.minAvailable ?? 0;

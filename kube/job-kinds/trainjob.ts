@@ -96,6 +96,7 @@ export const trainJob: JobKindEntry = {
   view,
   suspend: (suspended) => ({ suspend: suspended }),
   isSuspended,
+  writes: ['suspend'],
   keepsEndedPods: true,
   isRank: asksForAccelerators,
   roleOf: jobSet.roleOf,

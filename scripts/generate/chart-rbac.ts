@@ -1,17 +1,20 @@
 import { stringify } from 'yaml';
-import { clusterRoles, leaseName, ownNamespace, permissions, roles } from '../../kube/permissions.ts';
+import { clusterRoles, leaseName, ownNamespace, permissions, roles, tenantsName } from '../../kube/permissions.ts';
 import { reasons } from './rbac-page.ts';
 
 type RightsObject = ReturnType<typeof clusterRoles | typeof roles>[number];
 
-const namespace = '{{ .Release.Namespace }}';
-const fullName = '{{ include "kcover.fullname" . }}';
+/** `$`: the values of the release, also inside a range. */
+const namespace = '{{ $.Release.Namespace }}';
+const fullName = '{{ include "kcover.fullname" $ }}';
+
+const accounts = Object.keys(permissions) as readonly (keyof typeof permissions)[];
 
 /** Text of the objects -> what the template has in its place. */
 const placeholders: Readonly<Record<string, string>> = {
   [ownNamespace]: namespace,
   [leaseName]: fullName,
-  ...Object.fromEntries(Object.keys(permissions).map((role) => [`kcover-${role}`, `${fullName}-${role}`])),
+  ...Object.fromEntries(accounts.flatMap((role) => [`kcover-${role}`, tenantsName(role)].map((name) => [name, name.replace('kcover', fullName)]))),
 };
 
 /** The rights of the roles as a template of the chart: the same objects, with the names of a release. */
@@ -20,9 +23,23 @@ export const chartRbac = (): string =>
     '# Made from kube/permissions.ts by npm run generate; changes here are lost.',
     '#',
     ...reasons(),
-    ...[...clusterRoles(), ...roles()].flatMap((object) => ['---', template(object)]),
+    ...[...clusterRoles(), ...roles()].flatMap((object) => (isForTenants(object) ? inNamespaces(object) : ['---', template(object)])),
     '',
   ].join('\n');
+
+const isForTenants = ({ kind, metadata }: RightsObject): boolean =>
+  kind === 'ClusterRoleBinding' && accounts.some((role) => metadata?.name === tenantsName(role));
+
+/** In the namespaces that the values name; where they name none, in all. */
+const inNamespaces = (object: RightsObject): readonly string[] => [
+  '{{- range .Values.rbac.namespaces }}',
+  '---',
+  template({ ...object, kind: 'RoleBinding', metadata: { ...object.metadata, namespace: '{{ . }}' } }),
+  '{{- else }}',
+  '---',
+  template(object),
+  '{{- end }}',
+];
 
 function template(object: RightsObject): string {
   const account = 'subjects' in object && object.subjects?.[0]?.name.replace('kcover-', '');
@@ -31,9 +48,9 @@ function template(object: RightsObject): string {
     metadata: { ...object.metadata, labels: 'LABELS' },
     // An account may have a name of its own; everything else is named after the release.
     ...(account && {
-      subjects: [{ kind: 'ServiceAccount', name: `{{ include "kcover.serviceAccountName" (dict "root" . "role" "${account}") }}`, namespace: ownNamespace }],
+      subjects: [{ kind: 'ServiceAccount', name: `{{ include "kcover.serviceAccountName" (dict "root" $ "role" "${account}") }}`, namespace: ownNamespace }],
     }),
   };
   const text = stringify(named, (_key, value: unknown) => (typeof value === 'string' ? (placeholders[value] ?? value) : value), { lineWidth: 0 });
-  return text.trimEnd().replace('labels: LABELS', 'labels: {{- include "kcover.labels" . | nindent 4 }}');
+  return text.trimEnd().replace('labels: LABELS', 'labels: {{- include "kcover.labels" $ | nindent 4 }}');
 }

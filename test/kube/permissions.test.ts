@@ -28,12 +28,29 @@ describe('permissions', () => {
     expect(JSON.stringify([clusterRoles(), roles()])).not.toContain('*');
   });
 
+  it('keep what changes jobs, deletes pods or reads logs apart from the rest, so that it can be bound to some namespaces', () => {
+    const rulesOf = (name: string) => clusterRoles().flatMap((object) => ('rules' in object && object.metadata?.name === name ? (object.rules ?? []) : []));
+    const looks = ['get', 'list', 'watch'];
+    for (const role of ['controller', 'worker']) {
+      const acts = rulesOf(`kcover-${role}`).filter(({ verbs }) => verbs.some((verb) => !looks.includes(verb)));
+      expect(acts.flatMap(({ resources }) => resources)).toEqual(role === 'worker' ? ['nodes', 'events'] : ['tokenreviews']);
+      expect(rulesOf(`kcover-${role}`).flatMap(({ resources }) => resources)).not.toContain('pods/log');
+    }
+    expect(rulesOf('kcover-worker-jobs').flatMap(({ resources }) => resources)).toEqual(
+      expect.arrayContaining(['pods', 'pods/log', ...Object.values(jobKinds).map(({ plural }) => plural)]),
+    );
+  });
+
   it('render a role and its binding for each service account', () => {
     expect(clusterRoles().map(({ kind, metadata }) => `${kind}/${metadata?.name}`)).toEqual([
       'ClusterRole/kcover-controller',
       'ClusterRoleBinding/kcover-controller',
+      'ClusterRole/kcover-controller-jobs',
+      'ClusterRoleBinding/kcover-controller-jobs',
       'ClusterRole/kcover-worker',
       'ClusterRoleBinding/kcover-worker',
+      'ClusterRole/kcover-worker-jobs',
+      'ClusterRoleBinding/kcover-worker-jobs',
     ]);
   });
 
