@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Command } from 'commander';
-import { agentNamespace } from '../testbed/agents.ts';
+import { ownNamespace } from '../kube/permissions.ts';
 import { breakGpu } from '../testbed/failures.ts';
 import { type Kcover, startKcover } from '../testbed/roles.ts';
 import type { Server } from '../testbed/servers/server.ts';
@@ -68,7 +68,7 @@ async function gapAfter(world: World, kcover: Kcover, signal: 'SIGKILL' | 'SIGTE
 
 function leads(world: World, { controllers, service }: Kcover): Promise<Server> {
   return until('a leader behind the Service', 60_000, async () => {
-    const { spec } = await world.api.coordination.readNamespacedLease({ namespace: agentNamespace, name: 'kcover' });
+    const { spec } = await world.api.coordination.readNamespacedLease({ namespace: ownNamespace, name: 'kcover' });
     const [pod, ...others] = service?.endpoints() ?? [];
     const index = Number(/-(\d+)$/.exec(pod ?? '')?.[1]);
     const found = controllers[index];

@@ -148,7 +148,7 @@ export const controllerSettings = z.strictObject({
       agentAccount: z
         .string()
         .regex(/^[a-z0-9-]+\/[a-z0-9.-]+$/, { error: 'must be namespace/name of a ServiceAccount' })
-        .default('kcover-system/kcover-agent')
+        .default('kcover-system-agents/kcover-agent')
         .describe('The only ServiceAccount that may report'),
       limits: z
         .strictObject({

@@ -1,10 +1,11 @@
 import type { V1DaemonSet, V1Pod } from '@kubernetes/client-node';
+import { agentNamespace } from '../kube/permissions.ts';
 import type { Api } from './api.ts';
 import type { SimulatedNode } from './nodes.ts';
 import { podToken } from './tokens.ts';
 import { until } from './until.ts';
 
-export const agentNamespace = 'kcover-system';
+export { agentNamespace };
 export const agentAccount = 'kcover-agent';
 export const agentAudience = 'kcover-controller';
 

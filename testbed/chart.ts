@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { agentNamespace } from './agents.ts';
+import { ownNamespace } from '../kube/permissions.ts';
 import type { Api } from './api.ts';
 import type { OnProgress } from './parts/cache.ts';
 import { type Finished, must, run } from './parts/command.ts';
@@ -31,12 +31,12 @@ export function helmFor(program: string, { directory, kubernetes }: Pick<World, 
  * run as processes beside the cluster, so there are no pods of them.
  */
 export async function installChart(program: string, world: Pick<World, 'directory' | 'kubernetes'>): Promise<void> {
-  const args = ['install', release, chartDirectory, '--namespace', agentNamespace, '--create-namespace', '--set', 'controller.replicas=0,worker.replicas=0'];
+  const args = ['install', release, chartDirectory, '--namespace', ownNamespace, '--create-namespace', '--set', 'controller.replicas=0,worker.replicas=0'];
   await must(command(program, world.directory, world.kubernetes.kubeconfig, args), 'cannot install the chart', 'helm lint charts/kcover');
 }
 
 export async function isChartInstalled(api: Api): Promise<boolean> {
-  const { items } = await api.core.listNamespacedServiceAccount({ namespace: agentNamespace, labelSelector: `${managedBy.key}=${managedBy.helm}` });
+  const { items } = await api.core.listNamespacedServiceAccount({ namespace: ownNamespace, labelSelector: `${managedBy.key}=${managedBy.helm}` });
   return items.length > 0;
 }
 

@@ -2,9 +2,8 @@ import { connect as dial, createServer, type Server, type Socket } from 'node:ne
 import type { V1EndpointSlice, V1Pod } from '@kubernetes/client-node';
 import { leaderLabel } from '../contract/ids.ts';
 import { connectKube } from '../kube/connection.ts';
-import { leaseName } from '../kube/permissions.ts';
+import { leaseName, ownNamespace } from '../kube/permissions.ts';
 import { watchResource } from '../kube/watch.ts';
-import { agentNamespace } from './agents.ts';
 import type { Api } from './api.ts';
 
 /** As the chart's Service selects them, which is there where the chart is installed. */
@@ -13,7 +12,7 @@ const service = 'kcover-intake';
 
 /** The pods in which the controllers would run: their processes are not in them, but their names, labels and places are real. */
 export async function createControllerPods(api: Api, names: readonly string[]): Promise<void> {
-  await Promise.all(names.map((name) => unlessThere(api.core.createNamespacedPod({ namespace: agentNamespace, body: podOf(name) }))));
+  await Promise.all(names.map((name) => unlessThere(api.core.createNamespacedPod({ namespace: ownNamespace, body: podOf(name) }))));
 }
 
 const podOf = (name: string): V1Pod => ({
@@ -45,13 +44,13 @@ export interface IntakeServiceOptions {
 export async function openIntakeService({ api, kubeconfig, port, backends }: IntakeServiceOptions): Promise<IntakeService> {
   const selector = { ...labels, [leaderLabel.key]: leaseName };
   const body = { metadata: { name: service, labels }, spec: { selector, ports: [{ port: 8443 }] } };
-  await unlessThere(api.core.createNamespacedService({ namespace: agentNamespace, body }));
+  await unlessThere(api.core.createNamespacedService({ namespace: ownNamespace, body }));
 
   const kube = connectKube({ kubeconfig });
   const over = new AbortController();
   const slices = watchResource<V1EndpointSlice>({
     kube,
-    path: `/apis/discovery.k8s.io/v1/namespaces/${agentNamespace}/endpointslices`,
+    path: `/apis/discovery.k8s.io/v1/namespaces/${ownNamespace}/endpointslices`,
     labelSelector: `kubernetes.io/service-name=${service}`,
     onEvent: () => undefined,
     signal: over.signal,

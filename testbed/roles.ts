@@ -1,8 +1,8 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { clusterRoles, roles as namespacedRoles } from '../kube/permissions.ts';
-import { agentNamespace, agentToken, deployAgents } from './agents.ts';
+import { clusterRoles, ownNamespace, roles as namespacedRoles } from '../kube/permissions.ts';
+import { agentToken, deployAgents } from './agents.ts';
 import { bundleWorkflows } from './bundle.ts';
 import { loopbackCertificate } from './certificate.ts';
 import { isChartInstalled } from './chart.ts';
@@ -99,7 +99,7 @@ export async function startKcover(world: WorldOfRoles, options: KcoverOptions = 
       missing: () => probe(`http://127.0.0.1:${port}/readyz`),
     });
   };
-  const account = (name: string) => world.kubernetes.kubeconfigFor({ namespace: agentNamespace, name }, options.through);
+  const account = (name: string) => world.kubernetes.kubeconfigFor({ namespace: ownNamespace, name }, options.through);
 
   const workerKubeconfig = await account('kcover-worker');
   const workers = await Promise.all(
@@ -124,7 +124,7 @@ export async function startKcover(world: WorldOfRoles, options: KcoverOptions = 
     // Here everybody comes from one address.
     const limits = { connectionsFrom: 16_384 };
     const settings = { intake: { listen: `127.0.0.1:${port}`, tls: certificate, limits }, ...options.controllerSettings };
-    const env = { KUBECONFIG: controllerKubeconfig, POD_NAME: pod, POD_NAMESPACE: agentNamespace };
+    const env = { KUBECONFIG: controllerKubeconfig, POD_NAME: pod, POD_NAMESPACE: ownNamespace };
     controllers.push(await role(index === 0 ? 'controller' : `controller-${index}`, 'controller', settings, options.controllerArgs ?? [], env));
   }
   const [controller] = controllers as [Server, ...Server[]];
@@ -187,11 +187,12 @@ const section = (settings: Readonly<Record<string, unknown>> | undefined, name: 
 /** Exactly the rights that an installation gives; where the chart is installed, they are there, and nothing is added to them. */
 async function grant({ api }: WorldOfRoles): Promise<void> {
   if (await isChartInstalled(api)) return;
+  await unlessThere(api.core.createNamespace({ body: { metadata: { name: ownNamespace } } }));
   for (const name of ['kcover-controller', 'kcover-worker']) {
-    await unlessThere(api.core.createNamespacedServiceAccount({ namespace: agentNamespace, body: { metadata: { name, namespace: agentNamespace } } }));
+    await unlessThere(api.core.createNamespacedServiceAccount({ namespace: ownNamespace, body: { metadata: { name, namespace: ownNamespace } } }));
   }
   for (const object of [...clusterRoles(), ...namespacedRoles()]) {
-    const namespace = object.metadata?.namespace ?? agentNamespace;
+    const namespace = object.metadata?.namespace ?? ownNamespace;
     if (object.kind === 'ClusterRole') await unlessThere(api.rbac.createClusterRole({ body: object }));
     if (object.kind === 'ClusterRoleBinding')
       await unlessThere(api.rbac.createClusterRoleBinding({ body: object as Parameters<typeof api.rbac.createClusterRoleBinding>[0]['body'] }));

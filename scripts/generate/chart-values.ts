@@ -92,12 +92,35 @@ export const chartValues = z.strictObject({
     port: z.int().min(1).max(65_535).optional(),
     tls: group({
       existingSecret: name.describe('Secret with tls.crt and tls.key; made by the chart otherwise').optional(),
-      caConfigMap: name.describe('ConfigMap with ca.crt for the agents; needed with existingSecret').optional(),
-      days: z.int().min(1).describe('How long a certificate of the chart is valid').optional(),
+      caConfigMap: name.describe("ConfigMap with ca.crt, in the agents' namespace; needed with existingSecret and certManager").optional(),
+      certManager: group({
+        issuerRef: z
+          .strictObject({ name: name.optional(), kind: z.string().optional(), group: z.string().optional() })
+          .describe('Who issues the certificate')
+          .optional(),
+      }),
+      days: z.int().min(2).describe('How long a certificate is valid').optional(),
     }),
   }),
+  rbac: group({
+    namespaces: z.array(name).describe('Where pods may be deleted, jobs changed and logs read; everywhere if empty').optional(),
+  }),
+  admission: group({ enabled: z.boolean().describe('ValidatingAdmissionPolicies for the roles and for host paths of pods').optional() }),
+  networkPolicy: group({
+    enabled: flag,
+    metricsFrom: z.array(object).describe('Who may read health and metrics').optional(),
+    intakeFrom: z.array(object).describe('Who may reach the intake, beside agents and preflight pods').optional(),
+    egress: z.array(object).describe('Where controllers and workers may connect to; anywhere if empty').optional(),
+  }),
+  apiPriority: group({ enabled: z.boolean().describe('Priority levels of its own at the API server').optional() }),
   agent: group({
-    stateDirectory: z.string().startsWith('/').describe('On the node').optional(),
+    namespace: name.describe('<release namespace>-agents otherwise').optional(),
+    createNamespace: flag,
+    stateDirectory: z
+      .string()
+      .regex(/^(\/[\w.-]*\w)+$/)
+      .describe('On the node')
+      .optional(),
     updateStrategy: object.optional(),
     ...pods,
   }),

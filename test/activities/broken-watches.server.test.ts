@@ -8,7 +8,7 @@ import type { JobRef } from '../../contract/jobs.ts';
 import type { AwaitResult } from '../../contract/recovery.ts';
 import { jobPath } from '../../kube/job-kinds/index.ts';
 import { askKube } from '../../kube/requests.ts';
-import { agentNamespace } from '../../testbed/agents.ts';
+import { ownNamespace } from '../../kube/permissions.ts';
 import { type ApiProxy, openApiProxy } from '../../testbed/api-proxy.ts';
 import { attachWorld } from '../../testbed/attach.ts';
 import { pytorchJob } from '../../testbed/job-manifests.ts';
@@ -26,7 +26,7 @@ beforeAll(async () => {
   mkdirSync(directory);
   const to = { server: world.kubernetes.server, authority: world.kubernetes.authority };
   proxy = await openApiProxy({ to, port: await new Ports(world.directory).take(), directory });
-  kubeconfig = await world.kubernetes.kubeconfigFor({ namespace: agentNamespace, name: 'kcover-worker' }, proxy);
+  kubeconfig = await world.kubernetes.kubeconfigFor({ namespace: ownNamespace, name: 'kcover-worker' }, proxy);
   cluster = await liveCluster({ kubeconfig });
 });
 afterAll(async () => {

@@ -186,7 +186,7 @@ describe('a pod of kcover', () => {
   const path = `/api/v1/namespaces/${ownNamespace}/pods/${leader}`;
 
   it('is labelled by the controller as the one that leads', async () => {
-    const store = leaderLabels(accounts.controller, ownNamespace);
+    const store = leaderLabels(accounts.controller, ownNamespace, 'kcover');
     expect(await store.mark(leader)).toBe(true);
     expect(await store.labelled()).toContain(leader);
     await store.clear(leader);

@@ -1,14 +1,19 @@
 /** The chart on a real API server: what it is allowed to create, what runs of it, and what the other tests run under. */
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import type { KubernetesObject, V1EndpointSlice, V1Pod, V1Secret } from '@kubernetes/client-node';
+import { X509Certificate } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { KubernetesObject, V1ConfigMap, V1EndpointSlice, V1Pod, V1Secret } from '@kubernetes/client-node';
+import { parseAllDocuments } from 'yaml';
 import { leaderLabel } from '../../contract/ids.ts';
 import { connectKube, type Kube, openRequest } from '../../kube/connection.ts';
-import { clusterRoles, roles } from '../../kube/permissions.ts';
+import { clusterRoles, ownNamespace, roles } from '../../kube/permissions.ts';
 import { askKube, listObjects, patchObject, readObject } from '../../kube/requests.ts';
 import { agentAccount, agentNamespace } from '../../testbed/agents.ts';
 import { attachWorld } from '../../testbed/attach.ts';
 import { chartDirectory } from '../../testbed/chart.ts';
+import { kubeletLabel } from '../../testbed/servers/kwok.ts';
 import { until } from '../../testbed/until.ts';
 import { fullValues, render, testHelm } from './rendered.ts';
 
@@ -34,13 +39,23 @@ const places: Readonly<Record<string, readonly [string, string, boolean]>> = {
   ClusterRoleBinding: ['apis/rbac.authorization.k8s.io/v1', 'clusterrolebindings', false],
   Role: ['apis/rbac.authorization.k8s.io/v1', 'roles', true],
   RoleBinding: ['apis/rbac.authorization.k8s.io/v1', 'rolebindings', true],
+  Namespace: ['api/v1', 'namespaces', false],
+  NetworkPolicy: ['apis/networking.k8s.io/v1', 'networkpolicies', true],
+  ValidatingAdmissionPolicy: ['apis/admissionregistration.k8s.io/v1', 'validatingadmissionpolicies', false],
+  ValidatingAdmissionPolicyBinding: ['apis/admissionregistration.k8s.io/v1', 'validatingadmissionpolicybindings', false],
+  FlowSchema: ['apis/flowcontrol.apiserver.k8s.io/v1', 'flowschemas', false],
+  PriorityLevelConfiguration: ['apis/flowcontrol.apiserver.k8s.io/v1', 'prioritylevelconfigurations', false],
 };
 
 function pathOf({ kind = '', metadata }: KubernetesObject): string {
   const place = places[kind];
   if (!place) throw new Error(`nothing is known of ${kind}`);
   const [version, plural, namespaced] = place;
-  return `/${version}/${namespaced ? `namespaces/${agentNamespace}/` : ''}${plural}/${metadata?.name}`;
+  return `/${version}/${namespaced ? `namespaces/${metadata?.namespace ?? ownNamespace}/` : ''}${plural}/${metadata?.name}`;
+}
+
+function unlessThere(error: { readonly code?: number }): void {
+  if (error.code !== 409) throw error;
 }
 
 /** What makes a right: not its labels, not what the server adds. */
@@ -49,24 +64,44 @@ function essence(object: KubernetesObject): object {
   return { kind, name: metadata?.name, ...(metadata?.namespace && { namespace: metadata.namespace }), rules, roleRef, subjects };
 }
 
+/** What the API server says against these objects; nothing is written. */
+async function refusedOf(objects: readonly KubernetesObject[]): Promise<string[]> {
+  const refused: string[] = [];
+  for (const object of objects) {
+    const body = { contentType: 'application/apply-patch+yaml', text: JSON.stringify(object) };
+    const query = { dryRun: 'All', fieldManager: 'kcover-test', fieldValidation: 'Strict', force: 'true' };
+    const answer = await openRequest(kube, { method: 'PATCH', path: pathOf(object), query, body });
+    const said = await answer.text();
+    if (!answer.ok) refused.push(`${object.kind}/${object.metadata?.name}: ${said}`);
+  }
+  return refused;
+}
+
 describe('the objects of the chart', () => {
   it.each([
     ['the defaults', []],
     ['a file that sets nearly everything', [fullValues]],
   ])('are taken by the API server without an unknown field: %s', async (_, files) => {
     const { objects } = await render(...files);
-    // Its kind is the Prometheus operator's.
-    const known = objects.filter(({ kind }) => kind !== 'ServiceMonitor');
+    // Their kinds are the Prometheus operator's and cert-manager's.
+    const known = objects.filter(({ kind }) => kind !== 'ServiceMonitor' && kind !== 'Certificate');
     expect(known.length).toBeGreaterThan(15);
-    const refused: string[] = [];
-    for (const object of known) {
-      const body = { contentType: 'application/apply-patch+yaml', text: JSON.stringify(object) };
-      const query = { dryRun: 'All', fieldManager: 'kcover-test', fieldValidation: 'Strict', force: 'true' };
-      const answer = await openRequest(kube, { method: 'PATCH', path: pathOf(object), query, body });
-      const said = await answer.text();
-      if (!answer.ok) refused.push(`${object.kind}/${object.metadata?.name}: ${said}`);
-    }
-    expect(refused).toEqual([]);
+    const needed = new Set(known.flatMap(({ metadata }) => metadata?.namespace ?? []));
+    for (const name of needed) await world.api.core.createNamespace({ body: { metadata: { name } } }).catch(unlessThere);
+    expect(await refusedOf(known)).toEqual([]);
+  });
+});
+
+describe('the objects of an installation by hand', () => {
+  it.each(['docs/reference/rbac.yaml', 'docs/reference/admission.yaml', 'docs/operations.md'])('are taken by the API server too: %s', async (page) => {
+    const text = readFileSync(join(chartDirectory, '..', '..', page), 'utf8');
+    const sources = page.endsWith('.md') ? [...text.matchAll(/^```yaml\n([^]+?)^```/gm)].map(([, block = '']) => block) : [text];
+    const objects = sources.flatMap((source) => parseAllDocuments(source).map((document) => document.toJS() as KubernetesObject | null));
+    // Not those of the release: what it has cannot be changed into something else.
+    const another = ({ metadata, ...object }: KubernetesObject) => ({ ...object, metadata: { ...metadata, name: `${metadata?.name}-by-hand` } });
+    const known = objects.flatMap((object) => (object?.kind === undefined ? [] : [another(object)]));
+    expect(known.length).toBeGreaterThan(0);
+    expect(await refusedOf(known)).toEqual([]);
   });
 });
 
@@ -79,15 +114,15 @@ describe('rights', () => {
     const inForce = await Promise.all(rendered.map((object) => readObject(kube, pathOf(object), 'read a right')));
     expect(inForce.map((object) => essence(object ?? {}))).toEqual(rendered.map(essence));
     const others = (await listObjects(kube, '/apis/rbac.authorization.k8s.io/v1/clusterrolebindings', {}, 'list bindings')).filter(
-      (binding) => JSON.stringify(essence(binding)).includes(agentNamespace) && !rendered.some(({ metadata }) => metadata?.name === binding.metadata?.name),
+      (binding) => JSON.stringify(essence(binding)).includes(ownNamespace) && !rendered.some(({ metadata }) => metadata?.name === binding.metadata?.name),
     );
     expect(others).toEqual([]);
   });
 
   it('of the agents are none at all', async () => {
-    const rulesOf = async (name: string): Promise<unknown> => {
-      const theirs = connectKube({ kubeconfig: await world.kubernetes.kubeconfigFor({ namespace: agentNamespace, name }) });
-      const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectRulesReview', spec: { namespace: agentNamespace } };
+    const rulesOf = async (name: string, namespace: string): Promise<unknown> => {
+      const theirs = connectKube({ kubeconfig: await world.kubernetes.kubeconfigFor({ namespace, name }) });
+      const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectRulesReview', spec: { namespace: ownNamespace } };
       const request = {
         method: 'POST',
         path: '/apis/authorization.k8s.io/v1/selfsubjectrulesreviews',
@@ -97,17 +132,47 @@ describe('rights', () => {
       await theirs.close();
       return [...status.resourceRules, ...status.nonResourceRules].map((rule) => JSON.stringify(rule)).toSorted();
     };
-    const [agent, nobody, worker] = await Promise.all([rulesOf(agentAccount), rulesOf('default'), rulesOf('kcover-worker')]);
+    const [agent, nobody, worker] = await Promise.all([
+      rulesOf(agentAccount, agentNamespace),
+      rulesOf('default', agentNamespace),
+      rulesOf('kcover-worker', ownNamespace),
+    ]);
     expect(agent).toEqual(nobody);
     expect(worker).not.toEqual(nobody);
   });
 });
 
-describe('a release', () => {
+describe('requests of the controller', () => {
+  it('are apart at the API server: its Lease and watches from reviews of tokens, and both from other accounts', async () => {
+    const uids = async (plural: string): Promise<ReadonlyMap<string, string>> => {
+      const found = await listObjects(kube, `/apis/flowcontrol.apiserver.k8s.io/v1/${plural}`, {}, `list ${plural}`);
+      return new Map(found.map(({ metadata }) => [metadata?.uid ?? '', metadata?.name ?? '']));
+    };
+    const [flows, levels] = await Promise.all([uids('flowschemas'), uids('prioritylevelconfigurations')]);
+    const classified = async (role: string, path: string, body?: object): Promise<unknown> => {
+      const theirs = connectKube({ kubeconfig: await world.kubernetes.kubeconfigFor({ namespace: ownNamespace, name: `kcover-${role}` }) });
+      const text = body && { contentType: 'application/json', text: JSON.stringify(body) };
+      const { headers } = await openRequest(theirs, { method: text ? 'POST' : 'GET', path, ...(text && { body: text }) });
+      await theirs.close();
+      return [flows.get(headers.get('x-kubernetes-pf-flowschema-uid') ?? ''), levels.get(headers.get('x-kubernetes-pf-prioritylevel-uid') ?? '')];
+    };
+    const leases = `/apis/coordination.k8s.io/v1/namespaces/${ownNamespace}/leases/kcover`;
+    const review = { apiVersion: 'authentication.k8s.io/v1', kind: 'TokenReview', spec: { token: 'x' } };
+    expect(await classified('controller', leases)).toEqual(['kcover-lease', 'kcover']);
+    expect(await classified('controller', '/api/v1/nodes')).toEqual(['kcover-controller', 'kcover']);
+    expect(await classified('controller', '/apis/authentication.k8s.io/v1/tokenreviews', review)).toEqual(['kcover-reviews', 'kcover-reviews']);
+    expect(await classified('worker', '/api/v1/nodes')).toEqual(['service-accounts', 'workload-low']);
+  });
+});
+
+describe('a release in a namespace that allows restricted pods only', () => {
   const namespace = 'kcover-trial';
+  const agents = `${namespace}-agents`;
+  /** Without accelerators. */
+  const plain = 'trial-plain';
   const release = 'trial';
   const component = (name: string) => ({ labelSelector: `app.kubernetes.io/instance=${release},app.kubernetes.io/component=${name}` });
-  const pods = (name: string) => listObjects<V1Pod>(kube, `/api/v1/namespaces/${namespace}/pods`, component(name), 'list pods');
+  const pods = (name: string) => listObjects<V1Pod>(kube, `/api/v1/namespaces/${name === 'agent' ? agents : namespace}/pods`, component(name), 'list pods');
   const running = (name: string, count: number): Promise<readonly V1Pod[]> =>
     until(`${count} pods of ${name}`, 90_000, async () => {
       const there = (await pods(name)).filter(({ status, metadata }) => status?.phase === 'Running' && !metadata?.deletionTimestamp);
@@ -121,19 +186,25 @@ describe('a release', () => {
 
   beforeAll(async () => {
     await patchObject(kube, `/api/v1/nodes/${sick}`, { spec: { taints: [{ key: 'kcover.io/quarantine', value: 'xid-79', effect: 'NoSchedule' }] } }, 'taint');
-    await helm('install', release, chartDirectory, '--create-namespace');
+    const { core } = world.api;
+    const node = { name: plain, labels: { 'kubernetes.io/hostname': plain, type: 'kwok', [kubeletLabel.key]: kubeletLabel.value } };
+    const resources = { cpu: '64', memory: '256Gi', pods: '110', 'ephemeral-storage': '1Ti' };
+    await core.createNode({ body: { metadata: node, status: { capacity: resources, allocatable: resources } } });
+    await core.createNamespace({ body: { metadata: { name: namespace, labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } } } });
+    await helm('install', release, chartDirectory);
   });
   afterAll(async () => {
     await testHelm().run('uninstall', release, '--namespace', namespace, '--ignore-not-found');
     await patchObject(kube, `/api/v1/nodes/${sick}`, { spec: { taints: null } }, 'give the node back');
     await openRequest(kube, { method: 'DELETE', path: `/api/v1/namespaces/${namespace}` });
+    await world.api.core.deleteNode({ name: plain });
   });
 
-  it('watches every GPU node, one in quarantine too', async () => {
+  it('watches every GPU node, one in quarantine too, and keeps its other roles off them', async () => {
     const agents = await running('agent', world.nodes.length);
     expect(agents.map(({ spec }) => spec?.nodeName ?? '').toSorted()).toEqual(world.nodes.map(({ name }) => name).toSorted());
     const [controllers, workers] = await Promise.all([running('controller', 2), running('worker', 2)]);
-    expect([...controllers, ...workers].map(({ spec }) => spec?.nodeName)).not.toContain(sick);
+    expect(new Set([...controllers, ...workers].map(({ spec }) => spec?.nodeName))).toEqual(new Set([plain]));
   });
 
   it('brings reports to the controller that wears the leader label, and to nobody when none does', async () => {
@@ -173,7 +244,8 @@ describe('a release', () => {
   it('keeps its certificate over an upgrade, and replaces the pods whose settings changed and no others', async () => {
     const secret = () => readObject<V1Secret>(kube, `/api/v1/namespaces/${namespace}/secrets/${release}-kcover-intake`, 'read the Secret');
     const generation = async (plural: string, role: string): Promise<unknown> =>
-      (await readObject(kube, `/apis/apps/v1/namespaces/${namespace}/${plural}/${release}-kcover-${role}`, 'read'))?.metadata?.generation;
+      (await readObject(kube, `/apis/apps/v1/namespaces/${role === 'agent' ? agents : namespace}/${plural}/${release}-kcover-${role}`, 'read'))?.metadata
+        ?.generation;
     const all = () => Promise.all([generation('daemonsets', 'agent'), generation('deployments', 'controller'), generation('deployments', 'worker')]);
     const before = { secret: await secret(), generations: await all() };
 
@@ -185,9 +257,34 @@ describe('a release', () => {
     expect(await all()).toEqual([agent, controller, Number(worker) + 1]);
   });
 
+  it('replaces its certificate in the last third of its life, and lets agents trust the old one for the while', async () => {
+    const secretPath = `/api/v1/namespaces/${namespace}/secrets/${release}-kcover-intake`;
+    const read = async () => {
+      const { data = {} } = (await readObject<V1Secret>(kube, secretPath, 'read the Secret')) ?? {};
+      const bundle = await readObject<V1ConfigMap>(kube, `/api/v1/namespaces/${agents}/configmaps/${release}-kcover-intake-ca`, 'read the authority');
+      const authorities = bundle?.data?.['ca.crt']?.match(/-----BEGIN[^]+?-----END CERTIFICATE-----/g) ?? [];
+      return {
+        certificate: new X509Certificate(Buffer.from(data['tls.crt'] ?? '', 'base64')),
+        authorities: authorities.map((pem) => new X509Certificate(pem)),
+      };
+    };
+    const before = await read();
+    expect(before.authorities).toHaveLength(1);
+    await patchObject(kube, secretPath, { metadata: { annotations: { 'kcover.io/renew-after': '2026-01-01' } } }, 'bring the day nearer');
+
+    await helm('upgrade', release, chartDirectory);
+
+    const after = await read();
+    expect(after.certificate.fingerprint256).not.toBe(before.certificate.fingerprint256);
+    const trusted = ({ certificate }: typeof after) => after.authorities.filter(({ publicKey }) => certificate.verify(publicKey)).length;
+    expect([trusted(after), trusted(before)]).toEqual([1, 1]);
+    const kept = await readObject<V1Secret>(kube, secretPath, 'read the Secret');
+    expect(Date.parse(kept?.metadata?.annotations?.['kcover.io/renew-after'] ?? '')).toBeGreaterThan(Date.now());
+  });
+
   it('leaves nothing behind in the cluster when it is uninstalled', async () => {
     await helm('uninstall', release);
-    const paths = ['clusterroles', 'clusterrolebindings'].map((plural) => `/apis/rbac.authorization.k8s.io/v1/${plural}`);
+    const paths = Object.values(places).flatMap(([version, plural, namespaced]) => (namespaced || plural === 'namespaces' ? [] : [`/${version}/${plural}`]));
     const left = await Promise.all(paths.map((path) => listObjects(kube, path, { labelSelector: `app.kubernetes.io/instance=${release}` }, 'list')));
     expect(left.flat()).toEqual([]);
   });

@@ -1,9 +1,11 @@
 /** What the chart makes of its values. */
 
+import { execFile } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
 import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { CommandEntry, Typed } from '../../cli/command.ts';
 import { buildProgram } from '../../cli/program.ts';
@@ -59,7 +61,7 @@ describe('settings files', () => {
     expect(service?.ports).toMatchObject([{ port, targetPort: 'intake' }]);
     const { intake } = settingsOf('controller', rendered(), fullName);
     const { spec } = rendered().pod('agent', fullName);
-    expect(intake.agentAccount).toBe(`kcover-system/${spec.serviceAccountName}`);
+    expect(intake.agentAccount).toBe(`${rendered().the('DaemonSet', `${fullName}-agent`).metadata?.namespace}/${spec.serviceAccountName}`);
     const tokens = spec.volumes?.flatMap(({ projected }) => projected?.sources?.map((source) => source.serviceAccountToken) ?? []);
     expect(tokens).toMatchObject([{ audience: intake.audience, path: 'token' }]);
     expect(intake.audience).toBe(agentAudience);
@@ -121,6 +123,32 @@ describe('the pods', () => {
     expect(spec.volumes?.some(({ hostPath }) => hostPath)).toBe(false);
   });
 
+  it.each(['controller', 'worker'] as const)('of the %s are on no GPU node, unless the values say so', async (role) => {
+    const affinityOf = (rendered: Rendered) => rendered.pod(role).spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
+    const [gpu] = Object.keys(byDefault.pod('agent').spec.nodeSelector ?? {});
+    expect(affinityOf(byDefault)).toEqual({ nodeSelectorTerms: [{ matchExpressions: [{ key: gpu, operator: 'DoesNotExist' }] }] });
+    expect(affinityOf(await render(valuesFile({ [role]: { affinity: { nodeAffinity: null } } })))).toBeUndefined();
+  });
+
+  it.each(['controller', 'worker'] as const)('of the %s take most of their memory for the heap, where there is a limit', async (role) => {
+    const optionsOf = (rendered: Rendered) => rendered.pod(role).container.env?.filter(({ name }) => name === 'NODE_OPTIONS') ?? [];
+    const [given, ...more] = optionsOf(byDefault);
+    expect(more).toEqual([]);
+    const { stdout } = await promisify(execFile)(process.execPath, ['-p', 'v8.getHeapStatistics().heap_size_limit / os.totalmem()'], {
+      env: { ...process.env, NODE_OPTIONS: given?.value ?? '' },
+    });
+    expect(Number(stdout)).toBeGreaterThan(0.55);
+    expect(optionsOf(await render(valuesFile({ [role]: { resources: { limits: null } } })))).toEqual([]);
+    const own = { name: 'NODE_OPTIONS', value: '--max-old-space-size=700' };
+    expect(optionsOf(await render(valuesFile({ [role]: { env: [own] } })))).toEqual([own]);
+  });
+
+  it.each(['controller', 'worker'] as const)('of the %s fill no disk of their node', (role) => {
+    const empty = byDefault.pod(role).spec.volumes?.flatMap(({ emptyDir }) => emptyDir ?? []) ?? [];
+    expect(empty.length).toBeGreaterThan(0);
+    expect(empty.filter(({ sizeLimit }) => sizeLimit === undefined)).toEqual([]);
+  });
+
   it('find Temporal by the variables that its own tools read', () => {
     const files = mkdtempSync(join(tmpdir(), 'kcover-chart-'));
     for (const name of ['ca.crt', 'tls.crt', 'tls.key']) writeFileSync(join(files, name), name);
@@ -163,6 +191,18 @@ describe('the intake', () => {
     expect(certificate.verify(authority.publicKey)).toBe(true);
     expect(pem('ca.crt').toString()).toBe(byDefault.the('ConfigMap', 'kcover-intake-ca').data?.['ca.crt']);
     expect(JSON.stringify(byDefault.pod('agent').spec)).not.toContain('"secret"');
+  });
+
+  it('can have a certificate from cert-manager, whose authority agents must be told', async () => {
+    const tls = { certManager: { issuerRef: { name: 'infra', kind: 'ClusterIssuer' } }, caConfigMap: 'authority' };
+    const issued = await render(valuesFile({ intake: { tls } }));
+    expect(issued.the('Certificate', 'kcover-intake').spec).toMatchObject({
+      secretName: 'kcover-intake',
+      dnsNames: ['kcover-intake.kcover-system.svc'],
+      issuerRef: { name: 'infra', kind: 'ClusterIssuer' },
+    });
+    expect(issued.names()).not.toContain('Secret/kcover-intake');
+    expect(JSON.stringify(issued.pod('agent').spec)).toContain('"name":"authority"');
   });
 
   it('takes a certificate that is there', () => {

@@ -8,14 +8,17 @@ import type {
   V1Container,
   V1DaemonSet,
   V1Deployment,
+  V1Namespace,
+  V1NetworkPolicy,
   V1PodSpec,
   V1PodTemplateSpec,
   V1Secret,
   V1Service,
+  V1ValidatingAdmissionPolicy,
 } from '@kubernetes/client-node';
 import { parseAllDocuments } from 'yaml';
 import { chartDirectory, type Helm, helmFor, release } from '../../testbed/chart.ts';
-import { agentNamespace } from '../../testbed/agents.ts';
+import { ownNamespace } from '../../kube/permissions.ts';
 import type { Finished } from '../../testbed/parts/command.ts';
 import { type TestServers, testServers } from '../support/rig.ts';
 
@@ -41,7 +44,7 @@ export function valuesFile(values: object): string {
 
 /** Renders, whatever becomes of it. */
 export const tryRender = (...files: readonly string[]): Promise<Finished> =>
-  testHelm().run('template', release, chartDirectory, '--namespace', agentNamespace, ...files.flatMap((file) => ['--values', file]));
+  testHelm().run('template', release, chartDirectory, '--namespace', ownNamespace, ...files.flatMap((file) => ['--values', file]));
 
 export async function render(...files: readonly string[]): Promise<Rendered> {
   const { code, stdout, tail } = await tryRender(...files);
@@ -50,7 +53,27 @@ export async function render(...files: readonly string[]): Promise<Rendered> {
   return new Rendered(documents.filter((object) => object !== null));
 }
 
+/** What helm tells after an installation. */
+export async function notes(values: object): Promise<string> {
+  const { code, stdout, tail } = await testHelm().run(
+    'install',
+    release,
+    chartDirectory,
+    '--namespace',
+    ownNamespace,
+    '--dry-run=client',
+    '--values',
+    valuesFile(values),
+  );
+  if (code !== 0) throw new Error(`helm cannot render the chart: ${tail}`);
+  return stdout.slice(stdout.indexOf('NOTES:'));
+}
+
 interface Kinds {
+  readonly Certificate: KubernetesObject & { readonly spec?: Readonly<Record<string, unknown>> };
+  readonly Namespace: V1Namespace;
+  readonly NetworkPolicy: V1NetworkPolicy;
+  readonly ValidatingAdmissionPolicy: V1ValidatingAdmissionPolicy;
   readonly ConfigMap: V1ConfigMap;
   readonly DaemonSet: V1DaemonSet;
   readonly Deployment: V1Deployment;

@@ -42,6 +42,8 @@ describe('values', () => {
       { intake: { tls: { existingSecret: 'mine' } } },
       ['intake.tls.caConfigMap is needed with intake.tls.existingSecret'],
     ],
+    ['an issuer without its authority', { intake: { tls: { certManager: { issuerRef: { name: 'x' } } } } }, ['intake.tls.caConfigMap is needed']],
+    ['a directory that is none', { agent: { stateDirectory: '/var/lib/kcover/' } }, ['/agent/stateDirectory']],
     ['an account that is neither made nor named', { worker: { serviceAccount: { create: false } } }, ['worker.serviceAccount.name is needed']],
     [
       'two controllers without an election',

@@ -51,7 +51,15 @@ function intake(limits: object = {}) {
   const never = () => {
     throw new Error('not asked for');
   };
-  const preflights = { pods: { get: () => undefined, at: () => [] }, listensTo: never, share: never, sees: never, fresh: never, isAnnounced: never, told: never };
+  const preflights = {
+    pods: { get: () => undefined, at: () => [] },
+    listensTo: never,
+    share: never,
+    sees: never,
+    fresh: never,
+    isAnnounced: never,
+    told: never,
+  };
   const server = openIntake({
     certificate: { read: () => certificate, onChange: () => undefined },
     authenticate: { agents: authenticate, preflights: authenticate },

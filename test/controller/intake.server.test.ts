@@ -4,6 +4,7 @@ import { nodeWorkflowId } from '../../contract/ids.ts';
 import { authenticator } from '../../controller/authenticate.ts';
 import { connectKube, type Kube } from '../../kube/connection.ts';
 import { readLivePod, reviewToken } from '../../kube/tokens.ts';
+import { ownNamespace } from '../../kube/permissions.ts';
 import { agentAccount, agentAudience, agentNamespace } from '../../testbed/agents.ts';
 import { merge } from '../../testbed/api.ts';
 import { attachWorld } from '../../testbed/attach.ts';
@@ -175,8 +176,8 @@ describe('what anybody who reaches the intake may try', () => {
 describe('a controller without an election', () => {
   it('leads at once, writes no Lease and wears no label', async () => {
     const name = `alone-${run}`;
-    const lease = { namespace: agentNamespace, name };
-    await rig.api.core.createNamespacedPod({ namespace: agentNamespace, body: { metadata: { name }, spec: { containers: [{ name: 'c', image: 'c' }] } } });
+    const lease = { namespace: ownNamespace, name };
+    await rig.api.core.createNamespacedPod({ namespace: ownNamespace, body: { metadata: { name }, spec: { containers: [{ name: 'c', image: 'c' }] } } });
     const alone = await rig.start(name, new Registry(), { enabled: false, name });
     try {
       await until('it leads', 60_000, async () => (alone.leading() ? { found: true } : { missing: 'not yet' }));
@@ -196,7 +197,7 @@ describe('a controller', () => {
   it('ends with the Lease, and the intake with it', async () => {
     const { node } = await rig.agentOf(0);
     const token = await rig.tokenOf(0);
-    const lease = { name: `kcover-test-${run}`, namespace: agentNamespace };
+    const lease = { name: `kcover-test-${run}`, namespace: ownNamespace };
     await rig.api.coordination.patchNamespacedLease({ ...lease, body: { spec: { holderIdentity: 'somebody-else' } } }, merge);
     await expect(rig.controller.stopped).resolves.toBe('lost-lease');
     expect(rig.controller.leading()).toBe(false);

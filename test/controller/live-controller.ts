@@ -13,6 +13,7 @@ import { reportPath } from '../../contract/reports.ts';
 import { controllerSettings } from '../../contract/settings.schema.ts';
 import { type Controller, startController } from '../../controller/index.ts';
 import { connectKube, type Kube } from '../../kube/connection.ts';
+import { ownNamespace } from '../../kube/permissions.ts';
 import { agentAccount, agentAudience, agentNamespace } from '../../testbed/agents.ts';
 import { type Api, connect } from '../../testbed/api.ts';
 import { podToken } from '../../testbed/tokens.ts';
@@ -121,10 +122,10 @@ export class LiveController {
       jobs: { lookAgain: '2s' },
       preflight,
       intake: { listen: '127.0.0.1:0', tls: { certFile: join(this.#directory, 'tls.crt'), keyFile: join(this.#directory, 'tls.key') } },
-      leaderElection: { namespace: agentNamespace, name: `kcover-test-${run}`, lease: '30s', renew: '20s', retry: '500ms', ...election },
+      leaderElection: { namespace: ownNamespace, name: `kcover-test-${run}`, lease: '30s', renew: '20s', retry: '500ms', ...election },
     });
     const log = pino({ level: process.env['KCOVER_TEST_LOG'] ?? 'silent' });
-    const pod = { namespace: agentNamespace, name: identity };
+    const pod = { namespace: ownNamespace, name: identity };
     return startController({ settings, kube: this.#kube, temporal: this.temporal, identity, pod, log, metrics: registry });
   }
 

@@ -14,7 +14,7 @@ import { type JobProgress, progressDirectory } from '../../contract/progress.ts'
 import { agentSettings } from '../../contract/settings.schema.ts';
 import { connectKube, type Kube } from '../../kube/connection.ts';
 import { readJob, writeProgress } from '../../kube/jobs.ts';
-import { agentNamespace } from '../../testbed/agents.ts';
+import { ownNamespace } from '../../kube/permissions.ts';
 import { type AttachedWorld, attachWorld } from '../../testbed/attach.ts';
 import { pytorchJob } from '../../testbed/job-manifests.ts';
 import { manifestOf } from '../../testbed/set-manifests.ts';
@@ -34,7 +34,7 @@ const created: RunningJob[] = [];
 
 beforeAll(async () => {
   world = attachWorld(process.env['KCOVER_TEST_WORLD'] ?? '');
-  const kubeconfig = await world.kubernetes.kubeconfigFor({ namespace: agentNamespace, name: 'kcover-controller' });
+  const kubeconfig = await world.kubernetes.kubeconfigFor({ namespace: ownNamespace, name: 'kcover-controller' });
   kube = connectKube({ kubeconfig });
   rig = await LiveController.open({ kubeconfig, election: { enabled: false }, progress: { hang: { times: 1, least: '1s' } } });
   node = (await rig.agentOf(0)).node;

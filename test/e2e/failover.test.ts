@@ -1,8 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { leaderLabel } from '../../contract/ids.ts';
-import { leaseName } from '../../kube/permissions.ts';
-import { agentNamespace } from '../../testbed/agents.ts';
+import { leaseName, ownNamespace } from '../../kube/permissions.ts';
 import { merge } from '../../testbed/api.ts';
 import { attachWorld } from '../../testbed/attach.ts';
 import { breakGpu } from '../../testbed/failures.ts';
@@ -25,7 +24,7 @@ const podOf = (controller: Server): string => `kcover-controller-${live.kcover.c
 
 /** Name of the pod that the election has chosen; empty while nobody leads. */
 async function holder(): Promise<string> {
-  const { spec } = await live.world.api.coordination.readNamespacedLease({ namespace: agentNamespace, name: 'kcover' });
+  const { spec } = await live.world.api.coordination.readNamespacedLease({ namespace: ownNamespace, name: 'kcover' });
   return (spec?.holderIdentity ?? '').replace(/_[^_]*$/, '');
 }
 
@@ -41,7 +40,7 @@ function leader(other?: string): Promise<Server> {
 
 async function labelled(): Promise<string[]> {
   const labelSelector = `${leaderLabel.key}=${leaseName}`;
-  const { items } = await live.world.api.core.listNamespacedPod({ namespace: agentNamespace, labelSelector });
+  const { items } = await live.world.api.core.listNamespacedPod({ namespace: ownNamespace, labelSelector });
   return items.map(({ metadata }) => metadata?.name ?? '');
 }
 
@@ -103,7 +102,7 @@ describe('several controllers', () => {
     const other = live.kcover.controllers.find((each) => each !== leads);
     if (!other) throw new Error('no other');
     await live.world.api.core.patchNamespacedPod(
-      { namespace: agentNamespace, name: podOf(other), body: { metadata: { labels: { [leaderLabel.key]: leaseName } } } },
+      { namespace: ownNamespace, name: podOf(other), body: { metadata: { labels: { [leaderLabel.key]: leaseName } } } },
       merge,
     );
     await until('only the leader wears it', 60_000, async () => {

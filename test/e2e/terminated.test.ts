@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { jobWorkflowId } from '../../contract/ids.ts';
 import { statusQuery } from '../../contract/messages.ts';
 import type { RecoveryStatus } from '../../contract/recovery.ts';
-import { agentNamespace } from '../../testbed/agents.ts';
+import { ownNamespace } from '../../kube/permissions.ts';
 import { attachWorld } from '../../testbed/attach.ts';
 import { breakGpu } from '../../testbed/failures.ts';
 import { until } from '../../testbed/until.ts';
@@ -21,7 +21,7 @@ afterAll(async () => {
   await live?.close();
 }, 120_000);
 
-const leader = async () => (await live.world.api.coordination.readNamespacedLease({ namespace: agentNamespace, name: 'kcover' })).spec?.holderIdentity;
+const leader = async () => (await live.world.api.coordination.readNamespacedLease({ namespace: ownNamespace, name: 'kcover' })).spec?.holderIdentity;
 
 /** Id of the recovery that has just suspended the job. */
 const stopping = (job: LiveJob): Promise<string> =>

@@ -14,7 +14,7 @@ import type { NodeRecord } from '../../contract/nodes.ts';
 import type { IncidentRecord } from '../../contract/recovery.ts';
 import type { NodeStatus } from '../../contract/nodes.ts';
 import type { JobStatus } from '../../contract/training-job.ts';
-import { agentNamespace } from '../../testbed/agents.ts';
+import { ownNamespace } from '../../kube/permissions.ts';
 import type { AttachedWorld } from '../../testbed/attach.ts';
 import { readWrites, type Write } from '../../testbed/audit.ts';
 import { type JobManifest, type PytorchJobOptions, pytorchJob } from '../../testbed/job-manifests.ts';
@@ -199,7 +199,7 @@ export class LiveKcover {
   /** What kcover changed since. Reviews of tokens change nothing, the leader label nothing but its own pods; Events and Leases are not logged. */
   async writes(since: Date): Promise<Write[]> {
     const writes = ourWrites(await readWrites(this.world.kubernetes.auditLog, since));
-    return writes.filter(({ resource, namespace }) => resource !== 'tokenreviews' && !(resource === 'pods' && namespace === agentNamespace));
+    return writes.filter(({ resource, namespace }) => resource !== 'tokenreviews' && !(resource === 'pods' && namespace === ownNamespace));
   }
 
   async facts(job: LiveJob): Promise<StoryFacts> {

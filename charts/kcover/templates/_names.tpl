@@ -54,6 +54,15 @@ app.kubernetes.io/component: {{ .role }}
 {{- if $image.digest }}@{{ $image.digest }}{{ else }}:{{ default .Chart.AppVersion $image.tag }}{{ end -}}
 {{- end -}}
 
+{{- define "kcover.agentNamespace" -}}
+{{- default (printf "%s-agents" (.Release.Namespace | trunc 56 | trimSuffix "-")) .Values.agent.namespace -}}
+{{- end -}}
+
+{{/* Of a role: agents are privileged, and live apart. */}}
+{{- define "kcover.namespace" -}}
+{{- if eq .role "agent" }}{{ include "kcover.agentNamespace" .root }}{{ else }}{{ .root.Release.Namespace }}{{ end -}}
+{{- end -}}
+
 {{/* What agents open a connection to. */}}
 {{- define "kcover.intakeHost" -}}
 {{ include "kcover.fullname" . }}-intake.{{ .Release.Namespace }}.svc

@@ -78,6 +78,20 @@ readinessProbe:
   timeoutSeconds: 5
 {{- end -}}
 
+{{/*
+V8 would take about half of the memory limit for its heap, whatever else needs memory. The worker has a second heap for workflows, and
+the core of its Temporal client beside both.
+*/}}
+{{- define "kcover.heapEnv" -}}
+{{- $pod := index .root.Values .role -}}
+{{- $names := list }}
+{{- range $pod.env }}{{ $names = append $names .name }}{{ end }}
+{{- if and (dig "limits" "memory" "" $pod.resources) (not (has "NODE_OPTIONS" $names)) }}
+- name: NODE_OPTIONS
+  value: --max-old-space-size-percentage={{ ternary 60 75 (eq .role "worker") }}
+{{- end }}
+{{- end -}}
+
 {{- define "kcover.settingsVolume" -}}
 - name: settings
   configMap:

@@ -17,7 +17,7 @@
   "intake" (dict
     "listen" "0.0.0.0:8443"
     "tls" (dict "certFile" "/etc/kcover/tls/tls.crt" "keyFile" "/etc/kcover/tls/tls.key")
-    "agentAccount" (printf "%s/%s" .Release.Namespace (include "kcover.serviceAccountName" (dict "root" . "role" "agent"))))
+    "agentAccount" (printf "%s/%s" (include "kcover.agentNamespace" .) (include "kcover.serviceAccountName" (dict "root" . "role" "agent"))))
   "leaderElection" (dict "namespace" .Release.Namespace "name" (include "kcover.fullname" .))
   "health" (dict "listen" "0.0.0.0:9090")
 -}}
