@@ -6,12 +6,13 @@ import { Agent, fetch } from 'undici';
 import { KcoverError } from '../../contract/errors.ts';
 import { reportPath } from '../../contract/reports.ts';
 import type { AgentSettings } from '../../contract/settings.schema.ts';
+import { certificateFinding } from './certificate.ts';
 import { failed, type Finding, look, ok } from './finding.ts';
 
 export async function examineAgent({ controller, kernelLog, spool }: AgentSettings, hostRoot: string): Promise<readonly Finding[]> {
   return Promise.all([
     readable('token', controller.tokenFile),
-    readable('authority', controller.caFile),
+    look('authority', () => certificateFinding('authority', controller.caFile, Date.now())),
     readable('kernel log', join(hostRoot, kernelLog.path)),
     look('spool', async () => {
       const writable = await can(spool.directory, constants.W_OK);

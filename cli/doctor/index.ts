@@ -9,6 +9,7 @@ import { Findings } from '../exit.ts';
 import type { Session } from '../session.ts';
 import { readSettings, type Role, type Settings } from '../settings-file.ts';
 import { examineAgent } from './agent.ts';
+import { certificateFinding } from './certificate.ts';
 import { failed, type Finding, look, ok, warn } from './finding.ts';
 import { examineKubernetes } from './kubernetes.ts';
 import { examineRights } from './rights.ts';
@@ -57,8 +58,13 @@ export async function examine(exam: Exam): Promise<readonly Finding[]> {
   const both = [...ofTemporal, ...ofKubernetes].some(({ check, result }) => (check === 'temporal' || check === 'kubernetes') && result === 'failed')
     ? []
     : [await look('cluster', () => sameCluster(session))];
-  return [...here, ...ofTemporal, ...ofKubernetes, ...both];
+  // In its pod: elsewhere the files of the controller are not there.
+  const certificate = settings.controller && exam.config !== undefined ? [await certificateOf(settings.controller)] : [];
+  return [...here, ...ofTemporal, ...ofKubernetes, ...both, ...certificate];
 }
+
+const certificateOf = ({ intake }: Settings<'controller'>): Promise<Finding> =>
+  certificateFinding('certificate of the intake', intake.tls.certFile, Date.now());
 
 /** What cannot even be connected to is one finding. */
 async function connected(check: string, findings: () => Promise<readonly Finding[]>): Promise<readonly Finding[]> {

@@ -8,6 +8,7 @@ import { waitsTaskQueue } from '../../contract/ids.ts';
 import { registerSearchAttributes, searchAttributeGaps } from '../roles/search-attributes.ts';
 import { askTemporal, type TemporalTarget } from '../temporal.ts';
 import { clockFinding, failed, type Finding, look, ok, warn } from './finding.ts';
+import { examineAccess } from './temporal-access.ts';
 
 /** The server that kcover is tested with. */
 const testedServer = [1, 32] as const;
@@ -29,7 +30,7 @@ export async function examineTemporal(exam: TemporalExam): Promise<readonly Find
     look('workers', () => workers(exam)),
     look('clock of temporal', () => clock(exam)),
   ]);
-  return [first, ...others];
+  return [first, ...examineAccess(exam.target), ...others];
 }
 
 async function namespaceAndVersion({ client, target: { address, namespace } }: TemporalExam): Promise<Finding> {
