@@ -157,11 +157,14 @@ function deletePolicy(role: Role, permission: Permission, installation: Installa
   };
 }
 
-/** A path may be written with double slashes and dots; the server itself refuses two dots. */
+/**
+ * A path may be written with double slashes and dots; the server itself refuses two dots. Nothing below the directory of a namespace: a link that
+ * one pod leaves there would be followed on the host when another pod mounts it.
+ */
 function hostPaths({ agents, directory }: Installation): Policy {
   const volumes = 'object.spec.?volumes.orValue([])';
   const normal = 'v.hostPath.path.split("/").filter(part, part != "" && part != ".").join("/")';
-  const open = [preflightDirectory, progressDirectory].map((below) => `path.startsWith(${directory} + "/${lastOf(below)}/" + request.namespace + "/")`);
+  const open = [preflightDirectory, progressDirectory].map((below) => `path == ${directory} + "/${lastOf(below)}/" + request.namespace + "/"`);
   return {
     name: 'kcover-host-paths',
     operations: ['CREATE'],
@@ -173,7 +176,7 @@ function hostPaths({ agents, directory }: Installation): Policy {
     variables: { paths: `${volumes}.filter(v, has(v.hostPath)).map(v, "/" + ${normal} + "/")` },
     validations: [
       refuse(
-        "of kcover's directory on the nodes a pod may mount what is below preflight/<its namespace> and progress/<its namespace>, and nothing else",
+        "of kcover's directory on the nodes a pod may mount preflight/<its namespace> and progress/<its namespace>, and nothing else",
         `variables.paths.all(path, !path.startsWith(${directory} + "/") || ${open.join(' || ')})`,
       ),
     ],

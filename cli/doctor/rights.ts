@@ -16,6 +16,8 @@ interface Deed {
   readonly verb: string;
   readonly namespace?: string;
   readonly name?: string;
+  /** An installation may bind it to some namespaces. */
+  readonly tenants?: true;
 }
 
 type Review = { readonly status?: { readonly allowed?: boolean } };
@@ -60,15 +62,17 @@ async function rightsOf(kube: Kube, role: Role, installed: Installed, named: boo
   const check = `rights of the ${role}`;
   if (lacks.length === 0) return ok(check, `${who} may do all ${deeds.length} things that it needs`);
   const because = `${who} may not ${lacks.slice(0, 4).map(describe).join('; ')}${lacks.length > 4 ? `; and ${lacks.length - 4} more` : ''}`;
+  if (!judgedSelf && lacks.every(({ tenants }) => tenants))
+    return warn(check, `${because}, in every namespace`, 'nothing, if rbac.namespaces of the chart says so');
   // Another person's rights say little about the role.
   return judgedSelf && !isRole && !named ? warn(check, because, `kcover doctor as an administrator, or as the ${role}`) : failed(check, because, apply);
 }
 
-const deedsOf = ({ apiGroup, resource, verbs, names, own }: Permission, { namespace, lease }: Installed): Deed[] =>
+const deedsOf = ({ apiGroup, resource, verbs, names, own, tenants }: Permission, { namespace, lease }: Installed): Deed[] =>
   verbs.flatMap((verb) =>
     (names ?? [undefined]).map((each) => {
       const name = resource === 'leases' && each !== undefined ? lease : each;
-      return { group: apiGroup, resource, verb, ...(own && { namespace }), ...(name !== undefined && { name }) };
+      return { group: apiGroup, resource, verb, ...(own && { namespace }), ...(tenants && { tenants }), ...(name !== undefined && { name }) };
     }),
   );
 
@@ -88,7 +92,7 @@ async function missingFor(kube: Kube, deeds: readonly Deed[], user?: string, nam
 }
 
 /** A part of an object, such as the log of a pod, is asked for apart. */
-function attributesOf(deed: Deed): Deed & { readonly subresource?: string } {
+function attributesOf({ tenants: _, ...deed }: Deed): Deed & { readonly subresource?: string } {
   const [resource = '', subresource] = deed.resource.split('/');
   return { ...deed, resource, ...(subresource !== undefined && { subresource }) };
 }

@@ -258,6 +258,7 @@ describe("kcover's directory on the nodes", () => {
     '/var/lib/kcover/preflight',
     '/var/lib/kcover/progress/other',
     `/var/lib/kcover/progress/${namespace}-2`,
+    `/var/lib/kcover/progress/${namespace}/link`,
     `/var/lib/kcover/agent/${namespace}`,
   ])('is closed to a pod that mounts %s', async (path) => {
     expect(await mount(namespace, path)).toEqual(refusal("of kcover's directory on the nodes a pod may mount"));
