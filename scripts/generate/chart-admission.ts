@@ -1,5 +1,5 @@
 import { Document, isPair, isScalar, visit } from 'yaml';
-import { admissionPolicies, byDefault, type Installation } from '../../kube/admission.ts';
+import { admissionPolicies, byDefault, type Installation } from '../../kube/admission/index.ts';
 
 const userOf = (role: string): string =>
   `{{ printf "system:serviceaccount:%s:%s" .Release.Namespace (include "kcover.serviceAccountName" (dict "root" . "role" "${role}")) | toJson }}`;
@@ -21,7 +21,7 @@ const released: Installation = {
 };
 
 const head = (from: string): string => `# Made from ${from} by npm run generate; changes here are lost.\n`;
-const source = 'kube/permissions.ts and kube/admission.ts';
+const source = 'kube/permissions.ts and kube/admission/';
 
 /** The policies as a template of the chart, with the names of a release. */
 export const chartAdmission = (): string =>

@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from '@jest/globals';
 import { parseSettings, type Role, roles } from '../../cli/settings-file.ts';
 import type { KubernetesObject } from '@kubernetes/client-node';
 import { labels } from '../../contract/ids.ts';
-import { admissionPolicies, byDefault as byHand } from '../../kube/admission.ts';
+import { admissionPolicies, byDefault as byHand } from '../../kube/admission/index.ts';
 import { fullValues, notes, render, type Rendered, valuesFile } from './rendered.ts';
 
 let byDefault: Rendered;

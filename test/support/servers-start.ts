@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { chartAdmission } from '../../scripts/generate/chart-admission.ts';
 import { chartRbac } from '../../scripts/generate/chart-rbac.ts';
 import { deployAgents } from '../../testbed/agents.ts';
 import { writeWorld } from '../../testbed/attach.ts';
@@ -25,10 +26,11 @@ export default async function start(): Promise<void> {
   (globalThis as { world?: World }).world = world;
 }
 
-/** Everything here runs under the chart's rights: old ones would be refused in many places, and none would say why. */
+/** Everything here runs under the chart's rights and policies: with old ones much would be refused, and nothing would say why. */
 function requireCurrentRights(): void {
-  if (readFileSync(join(chartDirectory, 'templates', 'rbac.yaml'), 'utf8') === chartRbac()) return;
+  const template = (name: string): string => readFileSync(join(chartDirectory, 'templates', name), 'utf8');
+  if (template('rbac.yaml') === chartRbac() && template('admission.yaml') === chartAdmission()) return;
   throw new Error(
-    "the chart's rights are not those of kube/permissions.ts\n  because: the table has changed since they were made\n  try:     npm run generate",
+    "the chart's rights and policies are not those of kube/permissions.ts\n  because: the table has changed since they were made\n  try:     npm run generate",
   );
 }

@@ -1,57 +1,13 @@
-/**
- * Admission policies: what a right cannot be bound to. They hold the roles to the fields that the permission table names,
- * and pods of tenants to their own directories on the nodes.
- */
+/** What holds controller and worker to the fields that the permission table names, and the worker to the pods of jobs. */
 
-import type { V1ValidatingAdmissionPolicy, V1ValidatingAdmissionPolicyBinding, V1Validation } from '@kubernetes/client-node';
-import { preflightDirectory } from '../contract/preflight.ts';
-import { progressDirectory } from '../contract/progress.ts';
-import { quarantineTaintKey } from '../contract/ids.ts';
-import { fieldsOf, listOf, sameBut, textOf } from './admission-expressions.ts';
-import { jobKinds } from './job-kinds/index.ts';
-import { agentNamespace, type Changes, ownNamespace, type Permission, permissions, type Role, roleNames } from './permissions.ts';
-
-/** What differs from one installation to the next, as texts of CEL. */
-export interface Installation {
-  /** Names of users. */
-  readonly controller: string;
-  readonly worker: string;
-  /** The taint of a quarantine, and the key of the taint of stand-by nodes. */
-  readonly taint: { readonly key: string; readonly effect: string };
-  readonly spare: string;
-  /** Where the agents are, and their account. */
-  readonly agents: { readonly namespace: string; readonly account: string };
-  /** kcover's directory on the nodes; ends without a slash. */
-  readonly directory: string;
-}
-
-const userOf = (role: Role): string => textOf(`system:serviceaccount:${ownNamespace}:kcover-${role}`);
-
-/** As docs/reference/rbac.yaml and the default settings have it. */
-export const byDefault: Installation = {
-  controller: userOf('controller'),
-  worker: userOf('worker'),
-  taint: { key: textOf(quarantineTaintKey), effect: textOf('NoSchedule') },
-  spare: textOf('kcover.io/spare'),
-  agents: { namespace: textOf(agentNamespace), account: textOf('kcover-agent') },
-  directory: textOf('/var/lib/kcover'),
-};
-
-interface Policy {
-  readonly name: string;
-  readonly operations: readonly ('CREATE' | 'UPDATE' | 'DELETE')[];
-  readonly resources: readonly { readonly apiGroup: string; readonly resource: string }[];
-  /** All must hold, or the policy has nothing to say. */
-  readonly conditions: Readonly<Record<string, string>>;
-  readonly variables?: Readonly<Record<string, string>>;
-  readonly validations: readonly V1Validation[];
-}
-
-export const admissionPolicies = (installation: Installation): (V1ValidatingAdmissionPolicy | V1ValidatingAdmissionPolicyBinding)[] =>
-  [...roleNames.flatMap((role) => policiesOf(role, installation)), hostPaths(installation)].flatMap(objectsOf);
+import type { V1Validation } from '@kubernetes/client-node';
+import { jobKinds } from '../job-kinds/index.ts';
+import { type Changes, type Permission, permissions, type Role } from '../permissions.ts';
+import { fieldsOf, listOf, sameBut } from './expressions.ts';
+import { type Installation, type Policy, refuse } from './policy.ts';
 
 /** One policy for each resource that the role patches or deletes; kinds of job share one. */
-function policiesOf(role: Role, installation: Installation): Policy[] {
+export function policiesOf(role: Role, installation: Installation): Policy[] {
   const table: readonly Permission[] = permissions[role];
   const byResource = Map.groupBy(
     table.filter(({ changes }) => changes),
@@ -111,8 +67,6 @@ const mapOf = (map: string, object: 'object' | 'oldObject'): [string, string] =>
 const ownersSame = 'object.metadata.?ownerReferences.orValue([]) == oldObject.metadata.?ownerReferences.orValue([])';
 const finalizersSame = 'object.metadata.?finalizers.orValue([]) == oldObject.metadata.?finalizers.orValue([])';
 
-const refuse = (message: string, expression: string): V1Validation => ({ expression, message, reason: 'Forbidden' });
-
 /**
  * One that may be removed is free to go, and bound as long as it is there. When the last label of a batch Job goes, the server gives it those
  * of its pod template.
@@ -155,60 +109,4 @@ function deletePolicy(role: Role, permission: Permission, installation: Installa
       refuse(`the ${role} may delete only pods that a training job controls`, `oldObject.metadata.?ownerReferences.orValue([]).exists(o, ${isJobs})`),
     ],
   };
-}
-
-/**
- * A path may be written with double slashes and dots; the server itself refuses two dots. Nothing below the directory of a namespace: a link that
- * one pod leaves there would be followed on the host when another pod mounts it.
- */
-function hostPaths({ agents, directory }: Installation): Policy {
-  const volumes = 'object.spec.?volumes.orValue([])';
-  const normal = 'v.hostPath.path.split("/").filter(part, part != "" && part != ".").join("/")';
-  const open = [preflightDirectory, progressDirectory].map((below) => `path == ${directory} + "/${lastOf(below)}/" + request.namespace + "/"`);
-  return {
-    name: 'kcover-host-paths',
-    operations: ['CREATE'],
-    resources: [{ apiGroup: '', resource: 'pods' }],
-    conditions: {
-      hostPath: `${volumes}.exists(v, has(v.hostPath))`,
-      others: `!(request.namespace == ${agents.namespace} && object.spec.?serviceAccountName.orValue("") == ${agents.account})`,
-    },
-    variables: { paths: `${volumes}.filter(v, has(v.hostPath)).map(v, "/" + ${normal} + "/")` },
-    validations: [
-      refuse(
-        "of kcover's directory on the nodes a pod may mount preflight/<its namespace> and progress/<its namespace>, and nothing else",
-        `variables.paths.all(path, !path.startsWith(${directory} + "/") || ${open.join(' || ')})`,
-      ),
-    ],
-  };
-}
-
-const lastOf = (path: string): string => path.slice(path.lastIndexOf('/') + 1);
-
-const api = 'admissionregistration.k8s.io/v1';
-
-function objectsOf(policy: Policy): [V1ValidatingAdmissionPolicy, V1ValidatingAdmissionPolicyBinding] {
-  const { name, operations, resources, conditions, variables = {}, validations } = policy;
-  const named = (expressions: Readonly<Record<string, string>>) => Object.entries(expressions).map(([name, expression]) => ({ name, expression }));
-  const rules = [...Map.groupBy(resources, ({ apiGroup }) => apiGroup)].map(([group, those]) => ({
-    apiGroups: [group],
-    apiVersions: ['*'],
-    operations: [...operations],
-    resources: those.map(({ resource }) => resource),
-  }));
-  return [
-    {
-      apiVersion: api,
-      kind: 'ValidatingAdmissionPolicy',
-      metadata: { name },
-      spec: {
-        failurePolicy: 'Fail',
-        matchConstraints: { resourceRules: rules },
-        matchConditions: named(conditions),
-        ...(Object.keys(variables).length > 0 && { variables: named(variables) }),
-        validations: [...validations],
-      },
-    },
-    { apiVersion: api, kind: 'ValidatingAdmissionPolicyBinding', metadata: { name }, spec: { policyName: name, validationActions: ['Deny'] } },
-  ];
 }
