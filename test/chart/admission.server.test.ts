@@ -6,13 +6,14 @@ import type { V1Taint } from '@kubernetes/client-node';
 import { annotations, labels, leaderLabel } from '../../contract/ids.ts';
 import { jobKinds as kinds, type JobRef } from '../../contract/jobs.ts';
 import { connectKube, type Kube, openRequest } from '../../kube/connection.ts';
-import { jobPath } from '../../kube/job-kinds/index.ts';
+import { jobKinds, jobPath } from '../../kube/job-kinds/index.ts';
 import { reshapeJob } from '../../kube/job-size.ts';
 import { annotateJob, readJobObject, removeWish, resumeJob, suspendJob, writeProgress } from '../../kube/jobs.ts';
 import { leaderLabels } from '../../kube/leader-label.ts';
 import { editNode } from '../../kube/nodes.ts';
 import { agentNamespace, ownNamespace } from '../../kube/permissions.ts';
 import { deletePod } from '../../kube/pods.ts';
+import { patchObject } from '../../kube/requests.ts';
 import { quarantineEdit, releaseEdit } from '../../kube/quarantine.ts';
 import { spareEdit } from '../../kube/spares.ts';
 import { agentAccount } from '../../testbed/agents.ts';
@@ -139,14 +140,21 @@ describe('a job of the training operator', () => {
   ])('keeps %s', async (_, spec) => {
     expect(await tried(accounts.worker, 'PATCH', jobPath(jobOf('PyTorchJob')), { spec })).toEqual(refusal('the worker may not change this field of the spec'));
   });
+});
 
-  it('is made smaller, and given a priority class, while it is suspended', async () => {
-    const job = jobOf('PyTorchJob');
-    const resourceVersion = (await readJobObject(admin, job))?.metadata?.resourceVersion ?? '';
-    await suspendJob(accounts.worker, { job, incident, attempt: 2, resourceVersion });
-    const reshaped = await reshapeJob(accounts.worker, { job, incident, pods: 2, priorityClass: 'system-node-critical' });
-    expect(reshaped).toEqual({ kind: 'reshaped', before: 3, after: 2 });
-  });
+describe('a suspended job', () => {
+  it.each(kinds.filter((kind) => jobKinds[kind].reshaping))(
+    'of kind %s is made smaller, and given a priority class where its pods may have one',
+    async (kind) => {
+      const job = jobOf(kind);
+      // Its gang scheduler waits for all pods.
+      if (kind !== 'Job') await patchObject(admin, jobPath(job), { spec: { runPolicy: { schedulingPolicy: { minAvailable: 3 } } } }, 'ask for a gang');
+      const resourceVersion = (await readJobObject(admin, job))?.metadata?.resourceVersion ?? '';
+      await suspendJob(accounts.worker, { job, incident, attempt: 2, resourceVersion });
+      const reshaped = await reshapeJob(accounts.worker, { job, incident, pods: 2, priorityClass: 'system-node-critical' });
+      expect(reshaped).toMatchObject({ kind: 'reshaped', before: 3, after: 2 });
+    },
+  );
 });
 
 describe('a node', () => {
