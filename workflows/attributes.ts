@@ -9,7 +9,7 @@ import { inMarkdown } from '../contract/text.ts';
 export type Attributes = Partial<Record<Exclude<SearchAttribute, 'KcoverNode'>, string>> & { KcoverNode?: readonly string[] };
 
 /** Pairs for a start or an upsert. */
-export const attributePairs = (attributes: Attributes): SearchAttributePair[] => searchAttributePairs(attributes) as SearchAttributePair[];
+export const attributePairs = (attributes: Attributes): SearchAttributePair[] => searchAttributePairs(attributes);
 
 /** Writes only what changed since the start, which wrote `given`: every upsert is an event. */
 export function attributeWriter(given: Attributes = {}): (attributes: Attributes) => void {
