@@ -172,6 +172,8 @@ describe('a release in a namespace that allows restricted pods only', () => {
   /** Without accelerators. */
   const plain = 'trial-plain';
   const release = 'trial';
+  // The policies of the release that is there hold its directory on the nodes.
+  const chart = [chartDirectory, '--set', 'agent.stateDirectory=/var/lib/trial'];
   const component = (name: string) => ({ labelSelector: `app.kubernetes.io/instance=${release},app.kubernetes.io/component=${name}` });
   const pods = (name: string) => listObjects<V1Pod>(kube, `/api/v1/namespaces/${name === 'agent' ? agents : namespace}/pods`, component(name), 'list pods');
   const running = (name: string, count: number): Promise<readonly V1Pod[]> =>
@@ -192,7 +194,7 @@ describe('a release in a namespace that allows restricted pods only', () => {
     const resources = { cpu: '64', memory: '256Gi', pods: '110', 'ephemeral-storage': '1Ti' };
     await core.createNode({ body: { metadata: node, status: { capacity: resources, allocatable: resources } } });
     await core.createNamespace({ body: { metadata: { name: namespace, labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } } } });
-    await helm('install', release, chartDirectory);
+    await helm('install', release, ...chart);
   });
   afterAll(async () => {
     await testHelm().run('uninstall', release, '--namespace', namespace, '--ignore-not-found');
@@ -250,7 +252,7 @@ describe('a release in a namespace that allows restricted pods only', () => {
     const all = () => Promise.all([generation('daemonsets', 'agent'), generation('deployments', 'controller'), generation('deployments', 'worker')]);
     const before = { secret: await secret(), generations: await all() };
 
-    await helm('upgrade', release, chartDirectory, '--set', 'settings.worker.mode=act');
+    await helm('upgrade', release, ...chart, '--set', 'settings.worker.mode=act');
 
     expect((await secret())?.data).toEqual(before.secret?.data);
     expect(before.secret?.data?.['tls.key']).toBeDefined();
@@ -274,7 +276,7 @@ describe('a release in a namespace that allows restricted pods only', () => {
     await patchObject(kube, secretPath, { metadata: { annotations: { 'kcover.io/renew-after': '2026-01-01' } } }, 'bring the day nearer');
 
     // The day was written by somebody else than helm.
-    await helm('upgrade', release, chartDirectory, '--force-conflicts');
+    await helm('upgrade', release, ...chart, '--force-conflicts');
 
     const after = await read();
     expect(after.certificate.fingerprint256).not.toBe(before.certificate.fingerprint256);
@@ -285,7 +287,7 @@ describe('a release in a namespace that allows restricted pods only', () => {
   });
 
   it('may touch jobs and pods only in the namespaces that the values name, and the doctor says so', async () => {
-    await helm('upgrade', release, chartDirectory, '--set', 'rbac.namespaces={default}');
+    await helm('upgrade', release, ...chart, '--set', 'rbac.namespaces={default}');
     const installed = { namespace, name: `${release}-kcover`, lease: `${release}-kcover` };
     const findings = await examineRights({ kube, installed, roles: ['controller', 'worker'], named: false });
     const rights = findings.filter(({ check }) => check.startsWith('rights'));
