@@ -267,7 +267,8 @@ describe.each(kinds)('the entry of %s', (kind) => {
     expect(jobTitle(ref)).toBe(`${kind.toLowerCase()}/llm`);
     expect(workerSettings.parse({}).recovery.stop[kind]).toBe('suspend');
     for (const role of [permissions.controller, permissions.worker]) {
-      expect(role.filter(({ apiGroup, resource }) => apiGroup === entry.group && resource === entry.plural)).toHaveLength(1);
+      const rights = role.filter(({ apiGroup, resource }) => apiGroup === entry.group && resource === entry.plural);
+      expect(rights.flatMap(({ verbs }) => verbs)).toEqual(['get', 'list', 'watch', 'patch']);
     }
   });
 });
