@@ -92,7 +92,8 @@ async function missingFor(kube: Kube, deeds: readonly Deed[], user?: string, nam
 }
 
 /** A part of an object, such as the log of a pod, is asked for apart. */
-function attributesOf({ tenants: _, ...deed }: Deed): Deed & { readonly subresource?: string } {
+function attributesOf(asked: Deed): Deed & { readonly subresource?: string } {
+  const { tenants: _, ...deed } = asked;
   const [resource = '', subresource] = deed.resource.split('/');
   return { ...deed, resource, ...(subresource !== undefined && { subresource }) };
 }
