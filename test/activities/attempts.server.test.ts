@@ -6,6 +6,7 @@ import type { StopRequest, StopResult } from '../../contract/recovery.ts';
 import { deletePod, podsOfJob } from '../../kube/pods.ts';
 import { askKube, patchObject } from '../../kube/requests.ts';
 import { jobPath } from '../../kube/job-kinds/index.ts';
+import { succeed } from '../../testbed/failures.ts';
 import { batchJob, pytorchJob } from '../../testbed/job-manifests.ts';
 import { awaitRunning, createJob, type RunningJob } from '../../testbed/jobs.ts';
 import { eventually } from '../support/rig.ts';
@@ -58,6 +59,25 @@ async function settled(job: JobRef): Promise<{ resourceVersion: string; pods: St
 }
 
 const patchJob = (job: JobRef, patch: object) => patchObject(cluster.kube, jobPath(job), patch, 'change the job');
+
+describe('a look at an attempt', () => {
+  it('tells when its oldest pod was created, and the pod whose success is the success of the job', async () => {
+    const running = await pytorch();
+    const pods = await awaitRunning(cluster.api, running);
+    const job = refOf(running);
+    const oldest = pods.map(({ metadata }) => new Date(metadata?.creationTimestamp ?? 0).getTime()).toSorted((a, b) => a - b)[0];
+    const before = await cluster.run('observeAttempt', { job, nodes: [] });
+    expect(Date.parse(before.oldestPodAt ?? '')).toBe(oldest);
+    expect(before.succeeded).toBeUndefined();
+    const master = pods.find(({ metadata }) => metadata?.name === `${job.name}-master-0`);
+    const worker = pods.find(({ metadata }) => metadata?.name === `${job.name}-worker-0`);
+    if (!master || !worker) throw new Error('the job has no master or no worker');
+    await succeed(cluster.api, worker);
+    expect((await cluster.run('observeAttempt', { job, nodes: [] })).succeeded).toBeUndefined();
+    await succeed(cluster.api, master);
+    expect((await cluster.run('observeAttempt', { job, nodes: [] })).succeeded).toBe(`${job.name}-master-0`);
+  });
+});
 
 describe.each<[string, () => Promise<RunningJob>, StopMethod, number]>([
   ['a PyTorchJob by suspending it', () => pytorch(), 'suspend', 1],

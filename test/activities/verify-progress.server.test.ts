@@ -122,9 +122,12 @@ describe('proof that training moves on', () => {
     expect(await cluster.run('verifyProgress', requestFor(job))).toMatchObject({ kind: 'ended', outcome: 'cancelled', because: 'the job is gone' });
   });
 
-  it('is the end of a job that succeeds after its restart', async () => {
+  it.each([
+    ['is the end of a job that succeeds after its restart', {}, 'recovered'],
+    ['is nothing where a pod that was deleted may have ended it, and no step was told since', { stoppedBy: 'delete-collection' }, 'handed over'],
+  ] as const)('%s', async (_sentence, more, outcome) => {
     const job = await training();
-    const handle = await begin(cluster.taskQueue, requestFor(job));
+    const handle = await begin(cluster.taskQueue, requestFor(job, more));
     await begun(handle);
     const at = new Date().toISOString();
     const condition = {
@@ -136,7 +139,7 @@ describe('proof that training moves on', () => {
       lastUpdateTime: at,
     };
     await patchObject(cluster.kube, `${jobPath(job)}/status`, { status: { conditions: [condition] } }, 'end the job');
-    expect(await handle.result()).toMatchObject({ kind: 'ended', outcome: 'recovered', because: expect.stringContaining('came to its end after the restart') });
+    expect(await handle.result()).toMatchObject({ kind: 'ended', outcome, because: expect.stringContaining('a test says so') });
   });
 
   it('is found by another worker that comes after the deadline, because it looks before anybody is late', async () => {
