@@ -135,7 +135,7 @@ it('a TrainJob has none of the pods of a JobSet that has only its name', async (
   await set.running();
   const job = refOf('TrainJob', await createJob(api, trainJob({ name: set.ref.name, namespace, labels: optIn })));
   expect(await jobWithPods(kube, job)).toBeUndefined();
-  expect(await podsOfJob(kube, job)).toEqual({ present: [], leaving: [] });
+  expect(await podsOfJob(kube, job)).toEqual({ present: [], leaving: [], succeeded: [] });
 });
 
 describe('a job that has ended', () => {
