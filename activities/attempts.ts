@@ -39,6 +39,7 @@ export function attemptActivities(dependencies: Dependencies): Attempts {
   }
 
   async function observeAttempt({ job: ref, nodes: names }: Parameters<Attempts['observeAttempt']>[0]): Promise<AttemptFacts> {
+    const at = dependencies.now();
     const [job, { present: pods, leaving, oldestAt, succeeded }, nodes, paused] = await Promise.all([
       readJob(kube, ref, taint),
       podsOfJob(kube, ref),
@@ -60,6 +61,7 @@ export function attemptActivities(dependencies: Dependencies): Attempts {
       nodes: views,
       undecided: open.flatMap((one) => one ?? []),
       ...(paused && { paused }),
+      at,
     };
   }
 
@@ -72,6 +74,6 @@ export function attemptActivities(dependencies: Dependencies): Attempts {
     stopAttempt: (request) => stopAttempt(dependencies, request),
     awaitAttempt: (request) => awaitAttempt(dependencies, request),
     verifyProgress: (request) => verifyProgress(dependencies, request),
-    captureEvidence: (request) => captureEvidence(dependencies, request),
+    captureEvidence: async (request) => ({ ...(await captureEvidence(dependencies, request)), at: dependencies.now() }),
   };
 }

@@ -53,6 +53,6 @@ export async function forceAsTimeEnds(dependencies: Dependencies, request: StopR
   for (;;) {
     signal.throwIfAborted();
     await round().catch((error: unknown) => log.warn({ err: error, job: request.job }, 'could not delete by force'));
-    await sleep(everyMs, undefined, { signal });
+    await sleep(everyMs, undefined, { signal }).catch(() => undefined);
   }
 }

@@ -62,7 +62,8 @@ export async function sendStop(dependencies: Dependencies, request: StopRequest,
       const late = isDoubtful ? undefined : tooOld(dependencies, request, why);
       if (late) return late;
       if (ageOf(dependencies) >= request.deadlineMs) throw error;
-      await sleep(error.retryAfterMs ?? pauseMs, undefined, { signal });
+      await sleep(error.retryAfterMs ?? pauseMs, undefined, { signal }).catch(() => undefined);
+      signal.throwIfAborted();
     }
   }
 }

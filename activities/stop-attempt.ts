@@ -22,7 +22,9 @@ export async function stopAttempt(dependencies: Dependencies, request: StopReque
     const isLate = dependencies.now() >= info.scheduledTimestampMs + request.deadlineMs;
     if (!isLate || signal.aborted || !(error instanceof KcoverError) || !error.transient) throw error;
     const because = `whether all are gone could not be seen within ${formatDuration(request.deadlineMs)}: ${error.because}`;
-    return { kind: 'timed-out', because, left: [...request.pods, ...(request.leaving ?? [])].map(({ name }) => name) };
+    const left = [...request.pods, ...(request.leaving ?? [])].map(({ name }) => name);
+    // Which of these deletions by force arrived cannot be known.
+    return { kind: 'timed-out', because, left, ...(request.force && { forced: request.force }) };
   }
 }
 

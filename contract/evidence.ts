@@ -39,6 +39,8 @@ export interface Evidence {
   readonly bytes: number;
   /** SHA-256 over the names and contents of all files, hex. */
   readonly digest: string;
+  /** When it was kept, ms by the clock of the worker. */
+  readonly at?: number;
   /** Why it is not whole, when it is not. */
   readonly because?: string;
 }

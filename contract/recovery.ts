@@ -65,6 +65,8 @@ export interface AttemptFacts {
   readonly paused?: Held;
   /** Set when the cluster could not be seen, and why: all other facts are missing then, and say nothing. */
   readonly blind?: string;
+  /** When it was looked at, ms by the clock of the worker. */
+  readonly at?: number;
 }
 
 /** Everything `decideRecovery` decides from. */

@@ -24,8 +24,11 @@ export async function prepare(preparing: Preparing): Promise<Prepared> {
     if (prepared !== 'ready') return prepared;
   }
   if (preparing.isNews()) return 'look again';
-  return Date.now() - preparing.seenAt > freshMs && preparing.memory.looksAgainForAge() ? 'look again' : 'ready';
+  return doneAt(preparing) - preparing.seenAt > freshMs && preparing.memory.looksAgainForAge() ? 'look again' : 'ready';
 }
+
+/** When the last step was done, ms, as history holds it: after a local activity the workflow's own clock may be another in replay. */
+const doneAt = ({ memory, decision }: Preparing): number => Math.max(decision.at, memory.evidence.at(-1)?.at ?? 0, memory.room.decisions.at(-1)?.at ?? 0);
 
 /** What would have been done, where nothing may be. */
 export function tellPlan(story: Story, { level, approval, checkpoint, capacity, ignored }: RecoveryPlan): void {

@@ -18,7 +18,7 @@ export interface Preparing {
   readonly event: (type: Announcement['type'], reason: keyof typeof eventReasons, message: string) => Announcement;
   readonly decision: Extract<RecoveryDecision, { kind: 'stop' }>;
   readonly facts: AttemptFacts;
-  /** When these were seen, ms, by the workflow's clock: a worker's may be another. */
+  /** When these were seen, ms, by the clock of the worker that looked: history holds it. */
   readonly seenAt: number;
   /** Something came that the decision has not seen. */
   readonly isNews: () => boolean;

@@ -93,8 +93,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
       const { fresh, nodes } = memory.look();
       if (holds.times === 0) story.now('deciding', { because: memory.faults[0]?.message ?? '', waitingFor: 'a look at the job' });
       const attempt = await perform('observeAttempt', `look at ${jobTitle(job)}, its pods and nodes`, { job, nodes });
-      const seenAt = Date.now();
-      const heldMs = holds.msOf('held', seenAt);
+      const heldMs = holds.msOf('held', Date.now());
       memory.sees(attempt.job?.progress);
       // What arrived meanwhile is seen here, and a node that nobody looked at must not pass for one that is gone.
       if (memory.nodes().length > nodes.length) continue;
@@ -137,7 +136,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
       }
       letGo();
       if (decision.kind === 'stop') {
-        const preparing = { input, memory, approvals, story, event, decision, facts: attempt, seenAt, isNews: () => memory.mark() !== mark };
+        const preparing = { input, memory, approvals, story, event, decision, facts: attempt, seenAt: attempt.at ?? decision.at, isNews: () => memory.mark() !== mark };
         const prepared = await prepare(preparing);
         if (prepared === 'look again') continue;
         if (prepared !== 'ready') return prepared;
