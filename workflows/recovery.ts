@@ -136,7 +136,17 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
       }
       letGo();
       if (decision.kind === 'stop') {
-        const preparing = { input, memory, approvals, story, event, decision, facts: attempt, seenAt: attempt.at ?? decision.at, isNews: () => memory.mark() !== mark };
+        const preparing = {
+          input,
+          memory,
+          approvals,
+          story,
+          event,
+          decision,
+          facts: attempt,
+          seenAt: attempt.at ?? decision.at,
+          isNews: () => memory.mark() !== mark,
+        };
         const prepared = await prepare(preparing);
         if (prepared === 'look again') continue;
         if (prepared !== 'ready') return prepared;
