@@ -84,7 +84,7 @@ function answersOf({ files }: Body, count: number): FilesAnswer | undefined {
   return each.length === count ? { kind: 'answered', files: each } : undefined;
 }
 
-/** Nobody may silence an agent for longer, ms. */
+/** No answer silences an agent for longer, ms. */
 const longestRetryAfterMs = 60_000;
 
 /** In whole seconds; a date says nothing to a clock that may be wrong. */

@@ -153,7 +153,7 @@ export const controllerSettings = z.strictObject({
       limits: z
         .strictObject({
           connections: z.int().min(1).default(16_384).describe('Open connections, some 40 KiB each; an agent has at most three, a preflight pod one'),
-          connectionsFrom: z.int().min(1).default(64).describe('Open connections of one address, so that nobody takes the room of all'),
+          connectionsFrom: z.int().min(1).default(64).describe('Open connections of one address, so that one cannot take the room of all'),
           requests: z
             .strictObject({
               perSecond: z.number().min(0.1).default(5).describe('An agent with nothing to tell sends one in 5 s'),
