@@ -3,7 +3,7 @@
 import type { V1Pod } from '@kubernetes/client-node';
 import type { Workload } from '../contract/preflight.ts';
 import { isObjectName, isObjectUid } from '../contract/object-names.ts';
-import { controllingJob } from './job-kinds/index.ts';
+import { canBe, controllingJob } from './job-kinds/index.ts';
 
 const lws = 'leaderworkerset.sigs.k8s.io';
 const training = 'training.kubeflow.org';
@@ -24,8 +24,11 @@ export const isMaster = (role: string | undefined): boolean => role === 'master'
 /** The kinds of workload, the first that fits. A LeaderWorkerSet wins: its pods may carry labels of others. Undefined where there are no ranks. */
 export function memberOf(pod: V1Pod): Member | undefined {
   const { namespace = '', labels: worn = {}, annotations: noted = {}, ownerReferences } = pod.metadata ?? {};
+  const controller = ownerReferences?.find((owner) => owner.controller === true);
+  // What cannot be anybody's name is nobody's pod, and not one of a kind that we do not know.
+  if (controller && !canBe(controller)) return undefined;
   const job = controllingJob(namespace, ownerReferences);
-  const owner = ownerReferences?.find(({ controller }) => controller === true)?.uid;
+  const owner = controller?.uid;
   const member = (name: string, uid: string | undefined, place: Place | undefined): Member | undefined =>
     !isObjectName(name) || !isObjectUid(uid) ? undefined : { workload: { namespace, name, uid, ...(job && { job }) }, place };
 

@@ -12,7 +12,7 @@ import { canBe, jobKey } from './makers.ts';
 import { trainJob } from './trainjob.ts';
 
 export type { JobKindEntry, QuarantineTaint } from './entry.ts';
-export { isMade, isSameJob, jobKey, makerOf } from './makers.ts';
+export { canBe, isMade, isSameJob, jobKey, makerOf } from './makers.ts';
 export { suspensionMark } from './view.ts';
 
 export const jobKinds = { ...kubeflowKinds, Job: batchJob, JobSet: jobSet, TrainJob: trainJob } satisfies Record<JobKind, JobKindEntry>;

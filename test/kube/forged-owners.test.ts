@@ -87,6 +87,11 @@ describe('a pod with ranks', () => {
       expect(memberOf(pod({ ...worn, [first]: name }))).toBeUndefined();
     });
 
+    it.each(forgedNames)('belongs to none where the name of its owner is %s, whatever kind that is', (_, name) => {
+      expect(memberOf(pod(worn, { name }))).toBeUndefined();
+      expect(memberOf(pod(worn, { apiVersion: 'batch/v1', kind: 'Job', name }))).toBeUndefined();
+    });
+
     it.each(forgedUids)('belongs to none where the UID of its owner is %s', (_, uid) => {
       expect(memberOf(pod(worn, { uid }))).toBeUndefined();
     });
