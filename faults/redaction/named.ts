@@ -24,14 +24,25 @@ export const emptyValue = new RegExp(String.raw`${passwords}${assignment}(?:[|>]
 /** S3 and other servers answer in XML. */
 export const passwordInXml: RedactionPattern = patternOf('password', String.raw`(?<kept><(?:[\w:.-]{0,40})(?:${passwords}|token)>)(?!\[redacted: |<)[^<]+`);
 
-/** netrc, SQL and people write no sign: a value in quotes, or a long one with a number in it. */
+/** Long enough for a key, and with a number in it. */
+const digitWithin = String.raw`(?=[^\s\d]{0,200}\d)`;
+
+/** What is written without a sign. */
 export const passwordInWords: RedactionPattern = patternOf(
   'password',
-  String.raw`(?<kept>\blogin\s{1,8}[^\s:=]{1,100}\s{1,8}password\s{1,8})[^\s:=]\S*|(?<kept>\b(?:password|passwd|identified\s{1,4}by)\s{1,8})(?:(?=["'])${quoted}|(?=[^\s\d]{0,200}\d)[\w+/=!@#$%^&*.-]{8,})|(?<kept>(?:api|secret|access)[-_]?key\s{1,4})(?=[^\s\d]{0,200}\d)[\w+/=-]{16,}|(?<kept>\bSecret(?:Str|Bytes|Value)?\((?:\w{1,20}=)?)(?<held>${quote})${upTo('held')}\k<held>`,
+  [
+    // netrc
+    String.raw`(?<kept>\blogin\s{1,8}[^\s:=]{1,100}\s{1,8}password\s{1,8})[^\s:=]\S*`,
+    // SQL, and netrc in several lines
+    String.raw`(?<kept>\b(?:password|passwd|identified\s{1,4}by)\s{1,8})(?:(?=["'])${quoted}|${digitWithin}[\w+/=!@#$%^&*.-]{8,})`,
+    // aws configure set
+    String.raw`(?<kept>(?:api|secret|access)[-_]?key\s{1,4})${digitWithin}[\w+/=-]{16,}`,
+    String.raw`(?<kept>\bSecret(?:Str|Bytes|Value)?\((?:\w{1,20}=)?)(?<held>${quote})${upTo('held')}\k<held>`,
+  ].join('|'),
 );
 
 /** Passes are counted and timed all day, and few are a password. A number with its unit, a yes or no, and a state are none. */
-const state = String.raw`(?:${quote})?(?:true|false|yes|no|on|off|none|null|nil|ok|done|failed|passed|enabled|disabled|required|basic|${'[\\d.,:/+-]+[a-zµ%]{0,2}(?:\\/[a-z]{1,5})?'})(?![\w.-])`;
+const state = String.raw`(?:${quote})?(?:true|false|yes|no|on|off|none|null|nil|ok|done|failed|passed|enabled|disabled|required|basic|[\d.,:/+-]+[a-zµ%]{0,2}(?:\/[a-z]{1,5})?)(?![\w.-])`;
 const steps = 'forward|backward|fwd|bwd|first|second|third|last|final|one|two|three|single|multi|by|num|max|min|this|next|per|warmup|eval|train';
 
 const isPass = String.raw`(?:(?<!(?:${steps})[-_])(?<=[a-z0-9][-_])pass|(?<!(?:${steps})[-_ ])\bpass(?==)|(?<=(?:^|--|[{(,;"'&?]|[^a-z\s]\s)\s{0,4})pass|(?<=[a-z0-9]_)auth)`;
