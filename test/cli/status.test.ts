@@ -101,6 +101,6 @@ suite('the page of kcover status', () => {
 
   it('lets no message of others steer the terminal', () => {
     const text = describe({ ...watched, because: 'Unschedulable\u001b[2J\nroot: all is well' }, {}, now);
-    expect(text).toContain('  because   Unschedulable [2J root: all is well\n');
+    expect(text).toContain('  because   Unschedulable root: all is well\n');
   });
 });
