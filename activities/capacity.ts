@@ -4,27 +4,25 @@ import type { Activities } from '../contract/activities.ts';
 import { KcoverError } from '../contract/errors.ts';
 import { jobTitle } from '../contract/jobs.ts';
 import type { CapacityFacts } from '../contract/recovery-plan.ts';
-import { readRoom, takeCensus } from '../kube/capacity.ts';
+import { readWanted } from '../kube/capacity.ts';
 import { reshapeJob } from '../kube/job-size.ts';
 import { readJob } from '../kube/jobs.ts';
 import { editNode, readNode } from '../kube/nodes.ts';
 import { inParallel } from '../kube/parallel.ts';
 import { spareEdit } from '../kube/spares.ts';
-import { capacityOf } from '../policy/placement.ts';
 import type { Dependencies } from './dependencies.ts';
-import { together } from './lane.ts';
+import { lookForRoom, sharedRoom } from './room.ts';
 
 type Capacity = Pick<Activities, 'observeCapacity' | 'takeSpares' | 'reshapeJob'>;
 
 export function capacityActivities({ kube, settings }: Pick<Dependencies, 'kube' | 'settings'>): Capacity {
   const { spare } = settings.recovery.capacity;
-  // Many jobs may be short at the same moment, and each look lists every pod of the cluster.
-  const census = together(() => takeCensus(kube));
+  const source = sharedRoom(kube);
 
   async function observeCapacity({ job, pods }: Parameters<Capacity['observeCapacity']>[0]): Promise<CapacityFacts> {
-    const room = await readRoom(kube, census, job, pods);
-    if (!room) throw new KcoverError('job.gone', `${jobTitle(job)} in ${job.namespace} is gone`);
-    return capacityOf(room, spare);
+    const wanted = await readWanted(kube, job, pods);
+    if (!wanted) throw new KcoverError('job.gone', `${jobTitle(job)} in ${job.namespace} is gone`);
+    return lookForRoom(source, wanted, spare);
   }
 
   async function takeSpare(name: string, incident: string): Promise<boolean> {

@@ -1,6 +1,15 @@
-/** Reads what decides whether the next attempt of a job finds room: every node, and what the pods on it ask for. */
+/** Reads what decides whether the next attempt of a job finds room: every node, and what pods on those ask for that could take it. */
 
-import type { KubernetesObject, V1LabelSelector, V1Node, V1NodeSelectorTerm, V1Pod, V1PodSpec, V1PodTemplateSpec } from '@kubernetes/client-node';
+import type {
+  KubernetesListObject,
+  KubernetesObject,
+  V1LabelSelector,
+  V1Node,
+  V1NodeSelectorTerm,
+  V1Pod,
+  V1PodSpec,
+  V1PodTemplateSpec,
+} from '@kubernetes/client-node';
 import type { JobRef } from '../contract/jobs.ts';
 import type { Amounts, Labels, NodeRoom, PodShape, Requirement, Room } from '../contract/placement.ts';
 import type { Kube } from './connection.ts';
@@ -10,37 +19,33 @@ import { jobWithPods } from './made-jobs.ts';
 import { readinessOf } from './nodes.ts';
 import { added, amountsOf, requestsOf } from './pod-requests.ts';
 import { belongsTo, listMatchingPods } from './pods.ts';
-import { pagesOf } from './requests.ts';
+import { inParallel } from './parallel.ts';
+import { askKube, pagesOf } from './requests.ts';
 
-/** A pod that holds something on a node. */
-interface BoundPod extends Pick<V1Pod, 'metadata'> {
+/** A pod that holds something on a node: little is kept of each, for there may be very many. */
+export interface BoundPod extends Pick<V1Pod, 'metadata'> {
   readonly node: string;
   readonly requests: Amounts;
 }
 
-/** Every node as if nothing were on it, and everything that is. */
-export interface Census {
-  readonly nodes: readonly NodeRoom[];
-  readonly pods: readonly BoundPod[];
+/** What the next attempt needs. */
+export interface RoomWanted extends Pick<Room, 'shapes' | 'sizes'> {
+  /** Pods that make room for it. */
+  readonly goes: (pod: BoundPod) => boolean;
+  /** Labels of pods here matter, for pods that keep away from others. */
+  readonly namespace?: string;
 }
 
-export async function takeCensus(kube: Kube): Promise<Census> {
-  const [nodes, pods] = await Promise.all([readNodes(kube), readBoundPods(kube)]);
-  return { nodes, pods };
-}
-
-/** Room for the pods of these UIDs, or for all of the job: as if they were not there now. Undefined when the job is gone. */
-export async function readRoom(kube: Kube, census: () => Promise<Census>, job: JobRef, pods: readonly string[] | undefined): Promise<Room | undefined> {
+/** What the pods of these UIDs need to come back, or all of the job. Undefined when the job is gone. */
+export async function readWanted(kube: Kube, job: JobRef, pods: readonly string[] | undefined): Promise<RoomWanted | undefined> {
   // Where it made another job of its templates, that one has them whole.
   const theirs = (await jobWithPods(kube, job)) ?? job;
   const object = await readJobObject(kube, theirs);
   if (!object) return undefined;
   const shapes = pods ? shapesOfPods(theirs, await listMatchingPods(kube, theirs), new Set(pods)) : shapesOf(theirs, object);
   const keepsAway = shapes.some(({ apart }) => apart.length > 0);
-  const { nodes, pods: bound } = await census();
-  const loads = loadsOf(bound, whoGoes(theirs, pods), keepsAway ? job.namespace : undefined);
   const sizes = jobKinds[job.kind].reshaping?.sizes(object);
-  return { nodes: nodes.map((node) => ({ ...node, ...loads.get(node.name) })), shapes, ...(sizes && { sizes }) };
+  return { shapes, goes: whoGoes(theirs, pods), ...(keepsAway && { namespace: job.namespace }), ...(sizes && { sizes }) };
 }
 
 /** Who makes room: the pods of these UIDs, or all of the job; in other namespaces nobody, whatever owner they name. */
@@ -49,7 +54,8 @@ export const whoGoes =
   (pod: Pick<V1Pod, 'metadata'>): boolean =>
     pod.metadata?.namespace === job.namespace && (pods ? pods.includes(pod.metadata.uid ?? '') : belongsTo(job, pod));
 
-async function readNodes(kube: Kube): Promise<NodeRoom[]> {
+/** Every node, as if nothing were on it. */
+export async function readNodes(kube: Kube): Promise<NodeRoom[]> {
   const nodes: NodeRoom[] = [];
   for await (const page of pagesOf<V1Node>(kube, '/api/v1/nodes', {}, 'list the nodes')) nodes.push(...page.map(nodeRoom));
   return nodes;
@@ -71,14 +77,21 @@ export function nodeRoom(node: V1Node): NodeRoom {
   };
 }
 
-type Load = Pick<NodeRoom, 'used' | 'podLabels'>;
+/** Pods that ended hold nothing, and the server leaves them out. */
+const alive = 'status.phase!=Succeeded,status.phase!=Failed';
 
-/** Pods that ended hold nothing, and the server leaves them out. Little is kept of each: a cluster may have very many. */
-async function readBoundPods(kube: Kube): Promise<BoundPod[]> {
-  const pods: BoundPod[] = [];
-  const query = { fieldSelector: 'status.phase!=Succeeded,status.phase!=Failed,spec.nodeName!=' };
-  for await (const page of pagesOf<V1Pod>(kube, '/api/v1/pods', query, 'list the pods of all nodes')) pods.push(...page.map(boundPod));
-  return pods;
+/**
+ * Pods that hold something on these nodes, asked for node by node. Version 0 has the server answer from its cache, where pods are found by
+ * their node; from its storage it would read every pod of the cluster for each of these questions. That may be some moments old, as any
+ * answer is by the time that pods are bound.
+ */
+export async function podsOnNodes(kube: Kube, names: readonly string[]): Promise<readonly BoundPod[]> {
+  const lists = await inParallel(names, async (name) => {
+    const query = { fieldSelector: `spec.nodeName=${name},${alive}`, resourceVersion: '0' };
+    const { items } = await askKube<KubernetesListObject<V1Pod>>(kube, { method: 'GET', path: '/api/v1/pods', query }, `list the pods on node ${name}`);
+    return items.map(boundPod);
+  });
+  return lists.flat();
 }
 
 function boundPod({ metadata, spec }: V1Pod): BoundPod {
@@ -86,8 +99,8 @@ function boundPod({ metadata, spec }: V1Pod): BoundPod {
   return { metadata: { namespace, uid, labels, ownerReferences }, node: spec?.nodeName ?? '', requests: requestsOf(spec) };
 }
 
-/** By node, without those that go; of pods in `namespace` their labels too. */
-function loadsOf(pods: readonly BoundPod[], goes: (pod: BoundPod) => boolean, namespace: string | undefined): ReadonlyMap<string, Load> {
+/** The nodes with what stays on them. */
+export function withLoads(nodes: readonly NodeRoom[], pods: readonly BoundPod[], { goes, namespace }: RoomWanted): NodeRoom[] {
   const loads = new Map<string, { used: Amounts; podLabels: Labels[] }>();
   for (const { metadata, node, requests } of pods.filter((pod) => !goes(pod))) {
     const load = loads.get(node) ?? { used: {}, podLabels: [] };
@@ -95,7 +108,7 @@ function loadsOf(pods: readonly BoundPod[], goes: (pod: BoundPod) => boolean, na
     if (namespace !== undefined && metadata?.namespace === namespace) load.podLabels.push(metadata.labels ?? {});
     loads.set(node, load);
   }
-  return loads;
+  return nodes.map((node) => ({ ...node, ...loads.get(node.name) }));
 }
 
 /** One for each role of the next attempt. */

@@ -42,6 +42,15 @@ const isSpare = ({ taints }: NodeRoom, key: string): boolean => taints.some((tai
 const withoutTaint = (node: NodeRoom, key: string): NodeRoom => ({ ...node, taints: node.taints.filter((taint) => taint.key !== key) });
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
 
+/**
+ * Nodes that could take some of these pods if nothing were on them: what stands on the others decides nothing. Stand-by nodes come last.
+ */
+export function candidatesFor(nodes: readonly NodeRoom[], shapes: readonly PodShape[], spare: string): readonly NodeRoom[] {
+  const nothing: Load = { used: {}, labels: [] };
+  const takes = (node: NodeRoom): boolean => shapes.some((shape) => whyNot(withoutTaint(node, spare), shape, nothing) === undefined);
+  return nodes.filter(takes).toSorted((one, other) => Number(isSpare(one, spare)) - Number(isSpare(other, spare)));
+}
+
 /** How far it got. */
 interface Filled {
   /** In the order in which they were put. */

@@ -2,7 +2,7 @@
 
 import { condition } from '@temporalio/workflow';
 import type { CapacityChoice } from '../contract/job-wishes.ts';
-import type { CapacityDecision, RecoveryPlan } from '../contract/recovery-plan.ts';
+import type { CapacityDecision, RecoveryPlan, Severity } from '../contract/recovery-plan.ts';
 import { askPerson } from './approval.ts';
 import type { Prepared, Preparing, Step } from './preparing.ts';
 import { announce, decideCapacity, perform, short, tolerate } from './proxies.ts';
@@ -20,7 +20,7 @@ export const findRoom: Step = async (preparing, plan) => {
   // What comes while somebody looks is not seen by that look.
   const mark = memory.mark();
   const decision = await judgeRoom(preparing, plan);
-  if (!decision) return roomUnknown(preparing, plan.capacity.choice, mark);
+  if (!decision) return roomUnknown(preparing, { choice: plan.capacity.choice, severity: plan.severity }, mark);
   if (decision.kind !== 'ask') approvals.drop('capacity');
   const podsFirst = decision.kind !== 'shrink' && plan.level.name === 'job' && memory.podsFirstAgain();
   switch (decision.kind) {
@@ -43,16 +43,22 @@ export const findRoom: Step = async (preparing, plan) => {
   }
 };
 
-/** It goes on as if there were room, unless it is known that there was none, and that counts. */
-async function roomUnknown(preparing: Preparing, choice: CapacityChoice, mark: number): Promise<Prepared> {
+/** It goes on without knowing, unless that could stop what still trains and would perhaps not start again: where there was no room before, or the job could wait. */
+async function roomUnknown(
+  preparing: Preparing,
+  { choice, severity }: { readonly choice: CapacityChoice; readonly severity: Severity },
+  mark: number,
+): Promise<Prepared> {
   const { memory, story, approvals, decision } = preparing;
   const asked = approvals.unanswered('capacity');
   if (asked && choice === 'ask') return askPerson(preparing, 'capacity', { ...asked, at: decision.at });
   const isShort = memory.room.isShort || memory.room.nextPods !== undefined;
-  if (isShort && choice !== 'restart' && approvals.answerOf('capacity')?.approved !== true)
-    return waitForRoom(preparing, { because: 'nobody can look at the nodes now, and there was no room before', try: 'kcover doctor', lookAgainMs: 5000 });
+  const mayWait = choice !== 'restart' && approvals.answerOf('capacity')?.approved !== true;
+  const wait = (why: string) => waitForRoom(preparing, { because: `the nodes cannot be looked at now, and ${why}`, try: 'kcover doctor', lookAgainMs: 5000 });
+  if (mayWait && isShort) return wait('there was no room before');
+  if (mayWait && severity !== 'dead') return wait('the job still trains');
   memory.room.isUnknown(mark);
-  story.happened('room unknown', 'nobody could look at the nodes');
+  story.happened('room unknown', 'the nodes could not be looked at: whether the next attempt finds room is not known, and it goes on');
   return 'ready';
 }
 

@@ -1,10 +1,10 @@
 /** Whether there is room for the next attempt, looked for where a recovery would look. */
 
+import { lookForRoom } from '../../activities/room.ts';
 import type { CapacityFacts } from '../../contract/recovery-plan.ts';
 import type { WorkerSettings } from '../../contract/settings.schema.ts';
-import { readRoom, takeCensus } from '../../kube/capacity.ts';
+import { podsOnNodes, readNodes, readWanted } from '../../kube/capacity.ts';
 import type { Kube } from '../../kube/connection.ts';
-import { capacityOf } from '../../policy/placement.ts';
 import type { PlanFacts } from './facts.ts';
 import { judgeImagined } from './imagined-node.ts';
 import { planOf } from './plan.ts';
@@ -14,12 +14,13 @@ export async function withRoom(kube: Kube, facts: PlanFacts, settings: WorkerSet
   const { recovery } = planOf(facts, settings).decisions;
   const plan = recovery?.kind === 'stop' || recovery?.kind === 'end' ? recovery.plan : undefined;
   if (!plan?.capacity) return facts;
-  let census: ReturnType<typeof takeCensus> | undefined;
   const out = new Set(judgeImagined(facts, settings).facts.attempt.nodes.flatMap(({ name, ready, taint }) => (ready && !taint ? [] : [name])));
+  let read: ReturnType<typeof readNodes> | undefined;
+  const nodes = async () => (await (read ??= readNodes(kube))).map((node) => (out.has(node.name) ? { ...node, ready: false } : node));
+  const source = { nodes, podsOn: (names: readonly string[]) => podsOnNodes(kube, names) };
   const roomFor = async (pods: readonly string[] | undefined): Promise<CapacityFacts | undefined> => {
-    const room = await readRoom(kube, () => (census ??= takeCensus(kube)), facts.attempt.job.ref, pods);
-    const nodes = room?.nodes.map((node) => (out.has(node.name) ? { ...node, ready: false } : node));
-    return room && nodes && capacityOf({ ...room, nodes }, settings.recovery.capacity.spare);
+    const wanted = await readWanted(kube, facts.attempt.job.ref, pods);
+    return wanted && lookForRoom(source, wanted, settings.recovery.capacity.spare);
   };
   const capacity = await roomFor(plan.level.name === 'pod' ? plan.level.pods : undefined);
   const capacityOfAll = plan.level.name === 'pod' && plan.capacity.choice === 'shrink' ? await roomFor(undefined) : undefined;

@@ -1,4 +1,5 @@
 import { randomUUID } from 'node:crypto';
+import { subscribe, unsubscribe } from 'node:diagnostics_channel';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { V1Node, V1Taint } from '@kubernetes/client-node';
 import { annotations, labels, recoveryWithoutUid } from '../../contract/ids.ts';
@@ -108,6 +109,22 @@ async function suspend(job: JobRef): Promise<string[]> {
 
 const look = (job: JobRef, pods?: readonly string[]) => cluster.run('observeCapacity', { job, ...(pods && { pods }) });
 
+/** Paths of all requests to the API server, meanwhile. */
+async function requestsOf(work: () => Promise<unknown>): Promise<string[]> {
+  const paths: string[] = [];
+  const onRequest = (message: unknown): void => {
+    const { request } = message as { readonly request: { readonly path: string } };
+    paths.push(request.path);
+  };
+  subscribe('undici:request:create', onRequest);
+  try {
+    await work();
+  } finally {
+    unsubscribe('undici:request:create', onRequest);
+  }
+  return paths;
+}
+
 describe('room', () => {
   it('is what foreign taints, cordons and the requests of others leave', async () => {
     const { selector, nodes } = await pool(4);
@@ -147,6 +164,16 @@ describe('room', () => {
     await edit(first.node, { unschedulable: true });
     expect(await look(job, [first.uid])).toMatchObject({ needed: 1, fit: 0 });
     expect(await look(job)).toMatchObject({ needed: 4, fit: 3 });
+  });
+
+  it('is looked for among the pods of nodes that could take it, one by one, and of no others', async () => {
+    const { selector, nodes } = await pool(3);
+    await pool(2);
+    const { job } = await create('PyTorchJob', { suspend: true, nodeSelector: selector, workers: 2 });
+    const asked = await requestsOf(() => look(job));
+    const lists = asked.map((path) => new URL(path, cluster.kube.server)).filter(({ pathname }) => pathname === '/api/v1/pods');
+    expect(lists.map(({ searchParams }) => /^spec\.nodeName=([^,]+),/.exec(searchParams.get('fieldSelector') ?? '')?.[1]).toSorted()).toEqual(nodes.toSorted());
+    expect(lists.map(({ searchParams }) => searchParams.get('resourceVersion'))).toEqual(['0', '0', '0']);
   });
 
   it('is looked for in vain for a job that is gone', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { WorkflowHandle } from '@temporalio/client';
 import type { CheckpointResult } from '../../contract/recovery-plan.ts';
 import type { RecoveryStatus } from '../../contract/recovery.ts';
-import { podFault, settings } from '../support/builders.ts';
+import { kernelFault, podFault, settings } from '../support/builders.ts';
 import { ada, degrading, ends, quick, recovering, trains } from '../support/careful.ts';
 import { useJobRig } from '../support/job-rig.ts';
 import { eventually } from '../support/rig.ts';
@@ -172,7 +172,7 @@ describe('before a stop', () => {
     await story.ended(handle);
   });
 
-  it('a person gets the incident when there is no room until the deadline, and a look that fails stops nothing', async () => {
+  it('a person gets the incident when there is no room until the deadline, or when nothing can be looked at and the job still trains', async () => {
     set({ checkpoint: { strategy: 'none' }, deadlines: { hold: '1s' } });
     trains(story);
     story.cluster.room = { fit: 3, because: '1 node: cordoned' };
@@ -182,8 +182,21 @@ describe('before a stop', () => {
     expect(story.cluster.stopped).toEqual([]);
     story.cluster.room = 'unseen';
     await tell(handle, degrading({ id: 'kernel/boot-1/300' }));
+    await eventually(
+      () => story.cluster.records.map(({ because }) => because),
+      (reasons) => reasons[1]?.includes('the nodes cannot be looked at now, and the job still trains') === true,
+    );
+    expect(story.cluster.stopped).toEqual([]);
+    await story.ended(handle);
+  });
+
+  it('a job that does not train any more is restarted where nothing can be looked at, and the record says so', async () => {
+    set({ checkpoint: { strategy: 'none' }, capacity: { dead: 'hold' } });
+    story.cluster.room = 'unseen';
+    const handle = await story.start();
+    await tell(handle, kernelFault());
     await ends(story, handle, 'recovered');
-    expect(story.cluster.records[1]?.timeline.map(({ what }) => what)).toContain('room unknown');
+    expect(story.cluster.records[0]?.timeline.map(({ what }) => what)).toContain('room unknown');
     await story.ended(handle);
   });
 
