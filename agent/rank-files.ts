@@ -1,8 +1,9 @@
 /** Files that containers leave on this node, one of each rank. Tenants write there: what is listed and read is bounded, and no link is followed. */
 
 import type { Stats } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { KcoverError } from '../contract/errors.ts';
-import { listHostDirectory, openHostFile, readAtMost } from './host-root.ts';
+import { type HostListing, listHostDirectory, openHostFile, readAtMost } from './host-root.ts';
 
 /** A file as it was listed. */
 export interface RankFile {
@@ -64,13 +65,23 @@ async function listNamespace(hostRoot: string, directory: string, namespace: str
   return { files, ignored: others + entries.length - files.length + Number(more) };
 }
 
+/** Before the first container of the node has files, only the directory above is there. Without that, nothing is mounted, and nothing would ever be seen. */
+async function nothingYet(hostRoot: string, directory: string): Promise<HostListing> {
+  const above = dirname(directory);
+  await listHostDirectory(hostRoot, above, 0).catch((error: unknown) => {
+    const advice = `mount ${above} of the node at ${join(hostRoot, above)}`;
+    if (!(error instanceof KcoverError) || error.code !== 'not-found') throw error;
+    throw new KcoverError('refused', `${join(hostRoot, above)} is not there: ${advice}`, { try: advice, cause: error });
+  });
+  return { entries: [], more: false, others: 0 };
+}
+
 /** What lies below `directory`. Throws `refused` when it cannot be looked at. */
 export async function listRankFiles(hostRoot: string, directory: string): Promise<RankListing> {
   // A name that no namespace has takes the place of none.
   const isNamespace = (name: string): boolean => namespaceName.test(name);
   const { entries, more, others } = await listHostDirectory(hostRoot, directory, most.namespaces, isNamespace).catch((error: unknown) => {
-    // Normal before the first such container of the node.
-    if (error instanceof KcoverError && error.code === 'not-found') return { entries: [], more: false, others: 0 };
+    if (error instanceof KcoverError && error.code === 'not-found') return nothingYet(hostRoot, directory);
     throw error;
   });
   let files: readonly RankFile[] = [];

@@ -1,9 +1,10 @@
 /** Whether an agent could work here: the files that it needs, and its way to the controller. */
 
 import { access, constants, readFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { Agent, fetch } from 'undici';
 import { KcoverError } from '../../contract/errors.ts';
+import { preflightDirectory } from '../../contract/preflight.ts';
 import { reportPath } from '../../contract/reports.ts';
 import type { AgentSettings } from '../../contract/settings.schema.ts';
 import { certificateFinding } from './certificate.ts';
@@ -14,6 +15,7 @@ export async function examineAgent({ controller, kernelLog, spool }: AgentSettin
     readable('token', controller.tokenFile),
     look('authority', () => certificateFinding('authority', controller.caFile, Date.now())),
     readable('kernel log', join(hostRoot, kernelLog.path)),
+    look(containerFiles, () => filesOfContainers(hostRoot)),
     look('spool', async () => {
       const writable = await can(spool.directory, constants.W_OK);
       return writable === undefined
@@ -22,6 +24,16 @@ export async function examineAgent({ controller, kernelLog, spool }: AgentSettin
     }),
     look('intake', () => intake(controller)),
   ]);
+}
+
+const containerFiles = 'files of containers';
+
+async function filesOfContainers(hostRoot: string): Promise<Finding> {
+  const above = dirname(preflightDirectory);
+  const place = join(hostRoot, above);
+  const why = await can(place, constants.R_OK | constants.X_OK);
+  if (why === undefined) return ok(containerFiles, `${place} can be looked at`);
+  return failed(containerFiles, `${why}: neither preflight reports nor progress of training are seen`, `mount ${above} of the node at ${place}`);
 }
 
 const readable = (check: string, file: string): Promise<Finding> =>

@@ -1,4 +1,4 @@
-import { startAgent } from '../../agent/index.ts';
+import { type AgentStatus, startAgent } from '../../agent/index.ts';
 import { nodeName } from '../../agent/node-name.ts';
 import type { AgentSettings } from '../../contract/settings.schema.ts';
 import type { ExitName } from '../command.ts';
@@ -14,16 +14,27 @@ export interface AgentRole {
 }
 
 export const runAgent = ({ settings, environment, hostRoot, node }: AgentRole): Promise<ExitName> =>
-  inRole('agent', settings, environment, async ({ log, registry, stopping, readiness }) => {
+  inRole('agent', settings, environment, async ({ log, registry, stopping, readiness, addRemarks }) => {
     const { NODE_NAME, FAST_RECOVERY_NODE_NAME } = environment.variables;
     const name = node ?? nodeName({ NODE_NAME, FAST_RECOVERY_NODE_NAME, hostname: environment.hostname });
     const agent = await startAgent({ settings, node: name, hostRoot, version: environment.version, log: log.child({ node: name }) });
     agentMetrics(registry, () => agent.status());
+    addRemarks(() => remarksOn(agent.status()));
     readiness(undefined);
     await aborted(stopping);
     await agent.stop();
     return 'ok';
   });
+
+/** What the agent cannot see. Another one in its place could not either, so it stays ready. */
+export function remarksOn({ detectors, preflight, progress }: AgentStatus): readonly string[] {
+  const blind = (what: string, why: string | undefined): readonly string[] => (why === undefined ? [] : [`${what} cannot be looked at: ${why}`]);
+  return [
+    ...Object.entries(detectors).flatMap(([name, { state, because }]) => blind(name, state === 'blind' ? because : undefined)),
+    ...blind('preflight reports', preflight.blind),
+    ...blind('progress files', progress.blind),
+  ];
+}
 
 /** Resolves when the signal is given. */
 const aborted = (signal: AbortSignal): Promise<void> =>

@@ -10,6 +10,8 @@ export interface HealthOptions {
   /** Why it is not ready, or undefined when it is. */
   readonly notReady: () => string | undefined;
   readonly registry: Registry;
+  /** What it cannot do although it is ready, one sentence each. */
+  readonly remarks: () => readonly string[];
   /** Metrics that another library renders itself. */
   readonly more: () => Promise<string>;
 }
@@ -20,12 +22,12 @@ export interface Health {
 }
 
 /** Serves `/livez` (the event loop runs), `/readyz` and `/metrics`. Throws `address.taken` when it cannot listen. */
-export async function serveHealth({ listen, notReady, registry, more }: HealthOptions): Promise<Health> {
+export async function serveHealth({ listen, notReady, remarks, registry, more }: HealthOptions): Promise<Health> {
   const server = Fastify({ logger: false, forceCloseConnections: true });
   server.get('/livez', () => 'ok\n');
   server.get('/readyz', (_, reply) => {
     const why = notReady();
-    return why === undefined ? 'ok\n' : reply.code(503).send(`${why}\n`);
+    return why === undefined ? ['ok', ...remarks(), ''].join('\n') : reply.code(503).send(`${why}\n`);
   });
   server.get('/metrics', async (_, reply) => {
     const [own, others] = await Promise.all([registry.metrics(), more()]);

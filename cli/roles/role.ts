@@ -17,6 +17,8 @@ export interface Role {
   readonly stopping: AbortSignal;
   /** Says why the role is not ready; undefined when it is. */
   readonly readiness: (why: string | undefined) => void;
+  /** What to say beside being ready: what does not work, and is no reason to be replaced. */
+  readonly addRemarks: (read: () => readonly string[]) => void;
   /** Adds metrics that another library renders. */
   readonly addMetrics: (render: () => Promise<string>) => void;
   /** Tries until it succeeds; an error that is not transient is thrown. Throws `Stopped` when the role ends first. */
@@ -47,6 +49,7 @@ export async function inRole(name: RoleName, settings: RoleSettings, environment
   const registry = metricsOf(name, environment.version);
   const ending = new AbortController();
   let notReady: string | undefined = 'starting';
+  let remarks = (): readonly string[] => [];
   let more = (): Promise<string> => Promise.resolve('');
 
   const role: Role = {
@@ -54,10 +57,11 @@ export async function inRole(name: RoleName, settings: RoleSettings, environment
     registry,
     stopping: ending.signal,
     readiness: (why) => void (notReady = why),
+    addRemarks: (read) => void (remarks = read),
     addMetrics: (render) => void (more = render),
     waitFor: (what, attempt) => persist(what, attempt, ending.signal, log, (why) => void (notReady = why)),
   };
-  const health = await serveHealth({ listen: settings.health.listen, notReady: () => notReady, registry, more: () => more() });
+  const health = await serveHealth({ listen: settings.health.listen, notReady: () => notReady, remarks: () => remarks(), registry, more: () => more() });
   const forget = onSignals((signal) => {
     log.info({ signal }, 'stopping');
     notReady = 'stopping';

@@ -5,6 +5,7 @@ import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { type RunningAgent, startAgent } from '../../agent/index.ts';
+import { remarksOn } from '../../cli/roles/agent.ts';
 import { agentSettings } from '../../contract/settings.schema.ts';
 import { type HttpsController, startHttpsController } from './https-controller.ts';
 import { until } from './until.ts';
@@ -54,6 +55,17 @@ describe('the agent', () => {
     });
     expect(agent?.status()).toMatchObject({ node: 'gpu-3', detectors: { 'kernel-log': { state: 'watching' } }, reporter: { failures: 0 } });
   });
+
+  it('says that it sees no files of containers where their directory is not mounted', async () => {
+    await start();
+    const blind = `${join(root, 'var/lib/kcover')} is not there: mount /var/lib/kcover of the node at ${join(root, 'var/lib/kcover')}`;
+    await until(() => agent?.status().preflight.blind !== undefined && agent.status().progress.blind !== undefined);
+    expect(agent?.status()).toMatchObject({ preflight: { blind }, progress: { blind } });
+    if (agent) expect(remarksOn(agent.status())).toEqual([`preflight reports cannot be looked at: ${blind}`, `progress files cannot be looked at: ${blind}`]);
+    await mkdir(join(root, 'var/lib/kcover'), { recursive: true });
+    await until(() => agent?.status().preflight.blind === undefined && agent?.status().progress.blind === undefined, 10_000);
+    if (agent) expect(remarksOn(agent.status())).toEqual([]);
+  }, 20_000);
 
   it('delivers after a restart what the controller had not taken, and judges no line twice', async () => {
     await start();

@@ -27,6 +27,12 @@ describe('the report files of a node', () => {
     expect(await files.list()).toEqual({ files: [], ignored: 0 });
   });
 
+  it('cannot be looked at where nothing of the node is mounted', async () => {
+    await rm(`${node.hostRoot}/var/lib/kcover`, { recursive: true });
+    const because = `${node.hostRoot}/var/lib/kcover is not there: mount /var/lib/kcover of the node at ${node.hostRoot}/var/lib/kcover`;
+    await expect(files.list()).rejects.toMatchObject({ code: 'refused', because });
+  });
+
   it('are named for workload and rank', async () => {
     await node.report('train/llm-pre-12.json');
     await node.report('other/a.b-0.json');
@@ -64,7 +70,7 @@ describe('the report files of a node', () => {
     await node.report('train/llm-0.json');
     const other = await preflightNode();
     try {
-      await mkdir(`${other.hostRoot}/var/lib`, { recursive: true });
+      await rm(`${other.hostRoot}/var/lib/kcover`, { recursive: true });
       await symlink(`${node.hostRoot}/var/lib/kcover`, `${other.hostRoot}/var/lib/kcover`);
       await expect(reportFiles(other.hostRoot).list()).rejects.toMatchObject({ code: 'refused', because: expect.stringContaining('link') });
     } finally {

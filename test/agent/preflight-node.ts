@@ -32,6 +32,7 @@ export interface PreflightNode {
 /** Of preflight reports, unless another directory is named. */
 export async function preflightNode(directory = preflightDirectory): Promise<PreflightNode> {
   const hostRoot = await mkdtemp(join(tmpdir(), 'kcover-preflight-'));
+  await mkdir(join(hostRoot, dirname(directory)), { recursive: true });
   const path = (name: string): string => join(hostRoot, directory, name);
   return {
     hostRoot,

@@ -93,7 +93,11 @@ describe('kcover doctor without servers', () => {
     const { stdout, code } = await kcover(['doctor', '--role', 'agent', '--host-root', '/nonexistent', '-o', 'json']);
     const findings = JSON.parse(stdout) as { check: string; result: string; because: string }[];
     expect(findings.find(({ check }) => check === 'kernel log')).toMatchObject({ result: 'failed', because: expect.stringContaining('/nonexistent/dev/kmsg') });
-    expect(findings.map(({ check }) => check)).toEqual(['versions', 'token', 'authority', 'kernel log', 'spool', 'intake']);
+    expect(findings.find(({ check }) => check === 'files of containers')).toMatchObject({
+      result: 'failed',
+      because: expect.stringContaining('/nonexistent/var/lib/kcover'),
+    });
+    expect(findings.map(({ check }) => check)).toEqual(['versions', 'token', 'authority', 'kernel log', 'files of containers', 'spool', 'intake']);
     expect(code).toBe(5);
   });
 });
