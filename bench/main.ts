@@ -1,6 +1,7 @@
 import { Command } from 'commander';
 import { collectionCommand } from './collection.ts';
 import { failoverCommand } from './failover.ts';
+import { memoryCommand } from './memory.ts';
 import { recoveryCommand } from './recovery.ts';
 import { slowNodesCommand } from './slow-nodes.ts';
 import { stormCommand } from './storm.ts';
@@ -14,6 +15,7 @@ await new Command('bench')
   .addCommand(slowNodesCommand())
   .addCommand(collectionCommand())
   .addCommand(timingCommand())
+  .addCommand(memoryCommand())
   .parseAsync();
 // Watches and connections of a library must not keep a measurement that has ended.
 process.exit();

@@ -5,11 +5,13 @@ import { type Kube, openRequest } from './connection.ts';
 import { answerError, mayBeAbsent } from './errors.ts';
 import { continueOf } from './requests.ts';
 
-export interface Selection {
+export interface Selection<T> {
   readonly kube: Kube;
   readonly path: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
+  /** What is kept of an object; called before the next page is asked for, so that a long list never stands there whole. */
+  readonly trim?: (object: T) => T;
   readonly signal: AbortSignal;
 }
 
@@ -29,11 +31,12 @@ const callMs = 10_000;
 /** Bookmarks arrive about once a minute: a stream that is silent for longer is taken for dead and opened again. */
 const silenceMs = 75_000;
 
-const selectors = ({ labelSelector, fieldSelector }: Selection) => ({ labelSelector, fieldSelector });
+const selectors = ({ labelSelector, fieldSelector }: Pick<Selection<never>, 'labelSelector' | 'fieldSelector'>) => ({ labelSelector, fieldSelector });
 
 /** All pages of one list, or undefined when the resource does not exist. */
-export async function listAll<T extends KubernetesObject>(selection: Selection): Promise<{ items: T[]; position: string } | undefined> {
+export async function listAll<T extends KubernetesObject>(selection: Selection<T>): Promise<{ items: T[]; position: string } | undefined> {
   const items: T[] = [];
+  const { trim = (object) => object } = selection;
   let next: string | undefined;
   for (;;) {
     const page = await listPage<T>(selection, next);
@@ -41,13 +44,13 @@ export async function listAll<T extends KubernetesObject>(selection: Selection):
     const { apiVersion } = page;
     const kind = page.kind?.replace(/List$/, '');
     // Items of a list do not say what they are.
-    for (const item of page.items) items.push({ ...(apiVersion && { apiVersion }), ...(kind && { kind }), ...item });
+    for (const item of page.items) items.push(trim({ ...(apiVersion && { apiVersion }), ...(kind && { kind }), ...item }));
     next = continueOf(page);
     if (!next) return { items, position: page.metadata?.resourceVersion ?? '' };
   }
 }
 
-async function listPage<T extends KubernetesObject>(selection: Selection, next: string | undefined): Promise<KubernetesListObject<T> | undefined> {
+async function listPage<T extends KubernetesObject>(selection: Selection<T>, next: string | undefined): Promise<KubernetesListObject<T> | undefined> {
   const signal = AbortSignal.any([selection.signal, AbortSignal.timeout(callMs)]);
   const query = { ...selectors(selection), limit: '500', continue: next };
   const response = await openRequest(selection.kube, { method: 'GET', path: selection.path, query, signal });
@@ -70,7 +73,7 @@ export interface StreamListener<T> {
 }
 
 /** Follows one stream to the end that the server sets to it, and returns where it stood. Throws Expired, Interrupted, or what the signal says. */
-export async function followStream<T extends KubernetesObject>(selection: Selection, from: string, listener: StreamListener<T>): Promise<string> {
+export async function followStream<T extends KubernetesObject>(selection: Selection<T>, from: string, listener: StreamListener<T>): Promise<string> {
   const stop = new AbortController();
   const quiet = deadline(() => stop.abort());
   let position = from;
@@ -93,7 +96,7 @@ export async function followStream<T extends KubernetesObject>(selection: Select
       const { type, object } = JSON.parse(line) as Line<T>;
       if (type === 'ERROR') throw refusal(object.code ?? 500, object, selection.path);
       if (type === 'DELETED') listener.deleted(object);
-      else if (type !== 'BOOKMARK') listener.changed(object);
+      else if (type !== 'BOOKMARK') listener.changed(selection.trim ? selection.trim(object) : object);
       position = object.metadata?.resourceVersion ?? position;
     }
     return position;

@@ -14,6 +14,8 @@ export interface WatchOptions<T> {
   readonly path: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
+  /** What is kept and told of an object; all of it without. What was deleted may be told whole. */
+  readonly trim?: (object: T) => T;
   /** Called in the order of the server. What it throws is lost: wrap it. */
   readonly onEvent: (event: WatchEvent<T>) => void;
   /** `broken` once per outage, `watching` when it is over. */

@@ -24,18 +24,21 @@ export interface FollowOptions<T> {
   readonly what: string;
   readonly path: string;
   readonly labelSelector?: string;
+  /** What is kept of an object. */
+  readonly trim?: (object: T) => T;
   readonly onEvent: (event: WatchEvent<T>) => void;
   /** Whether what was told is up to date from now on. */
   readonly onSight?: (sees: boolean) => void;
 }
 
 export function follow<T extends Watchable>({ kube, metrics, log, signal }: Watching, options: FollowOptions<T>): Watched<T> {
-  const { what, path, labelSelector, onEvent, onSight } = options;
+  const { what, path, labelSelector, trim, onEvent, onSight } = options;
   return watchResource<T>({
     kube,
     path,
     signal,
     ...(labelSelector !== undefined && { labelSelector }),
+    ...(trim && { trim }),
     onEvent(event) {
       survive(log, 'a change could not be handled', { what, object: event.object.metadata?.name }, () => onEvent(event));
     },

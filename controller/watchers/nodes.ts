@@ -5,6 +5,7 @@ import type { Amounts } from '../../contract/placement.ts';
 import type { ControllerSettings } from '../../contract/settings.schema.ts';
 import type { QuarantineTaint } from '../../kube/job-kinds/index.ts';
 import { acceleratorsOf, nodeView, readinessOf, readNode } from '../../kube/nodes.ts';
+import { trimNode } from '../../kube/trim.ts';
 import { faultsOfReturned, foldNode, missedOf, type NodeMemory, type NodeSeen, seenOf } from '../../policy/node-watch.ts';
 import { faultLetter, nodeLetter } from '../letters.ts';
 import type { Workflows } from '../temporal.ts';
@@ -51,6 +52,7 @@ export function watchNodes(options: NodesOptions): NodesWatch {
     onSight: outages.sight,
     what: 'nodes',
     path: '/api/v1/nodes',
+    trim: trimNode,
     onEvent({ type, object }) {
       const view = nodeView(object, taint);
       const seen = type === 'deleted' ? undefined : seenOf(view);

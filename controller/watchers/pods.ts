@@ -4,6 +4,7 @@ import type { Fault } from '../../contract/faults.ts';
 import type { JobRef } from '../../contract/jobs.ts';
 import { controllingJob, type JobKindEntry, jobKey, jobKinds } from '../../kube/job-kinds/index.ts';
 import { podFailures } from '../../kube/pod-failures.ts';
+import { trimPod } from '../../kube/trim.ts';
 import type { WatchEvent } from '../../kube/watch.ts';
 import { failuresToTell, type PodSeen, whySilent } from '../../policy/pod-watch.ts';
 import { faultLetter } from '../letters.ts';
@@ -127,6 +128,7 @@ export function watchPods(options: PodsOptions): PodsWatch {
       what: `pods of ${entry.kind}`,
       onSight: (sees) => void (sees ? unseen.delete(entry) : unseen.add(entry)),
       path: '/api/v1/pods',
+      trim: trimPod,
       labelSelector: entry.podsOfKind,
       onEvent(event) {
         const { type, object } = event;

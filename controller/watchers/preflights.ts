@@ -10,6 +10,7 @@ import { isSameJob } from '../../kube/job-kinds/index.ts';
 import { isMaster } from '../../kube/pod-ranks.ts';
 import { type PreflightPod, preflightPodOf, preflightSelector, workloadOf } from '../../kube/preflight-pods.ts';
 import { nodeShare } from '../preflight/node-share.ts';
+import { trimPod } from '../../kube/trim.ts';
 import { type FilePlace, openPodTable, type PreflightPods } from '../preflight/pod-table.ts';
 import { podsGoneLetter, testingLetter } from '../letters.ts';
 import type { Workflows } from '../temporal.ts';
@@ -82,6 +83,7 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
   const watched = follow<Pod>(options, {
     what: 'preflight pods',
     path: '/api/v1/pods',
+    trim: trimPod,
     labelSelector: preflightSelector,
     onSight: (state) => void (sees = state),
     onEvent({ type, object }) {
