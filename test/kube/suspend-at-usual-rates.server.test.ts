@@ -63,17 +63,6 @@ const isHere = ({ metadata }: V1Pod): boolean => metadata?.deletionTimestamp ===
 const failureOf = ({ status }: V1Job) => status?.conditions?.find(({ type, status: holds }) => type === 'Failed' && holds === 'True')?.reason;
 
 describe('a batch Job of many ranks that die of each other while it is suspended', () => {
-  it('is failed by its own controller with OnFailure and the usual backoffLimit, which is why such a job is refused', async () => {
-    const { job, died } = await suspended('usual-limit', { backoffLimit: 6 });
-    expect(died).toBeGreaterThan(6);
-    const failed = await eventually(
-      () => jobNow(job),
-      (seen) => failureOf(seen) !== undefined,
-    );
-    expect(failureOf(failed)).toBe('BackoffLimitExceeded');
-    expect((await viewOf(job)).unsafeSuspend?.try).toContain(`set backoffLimit to ${2 * ranks} or more`);
-  });
-
   it.each([
     ['OnFailure and the backoffLimit that the refusal names', { backoffLimit: 2 * ranks }],
     ['Never, whatever its backoffLimit', { restartPolicy: 'Never', backoffLimit: 0 }],
