@@ -130,7 +130,7 @@ describe('before a stop', () => {
     await recovery.signal('permissionChanged');
     await eventually(
       () => recovery.query<RecoveryStatus>('status'),
-      ({ phase, because }) => phase === 'held' && because.includes('nobody can look'),
+      ({ phase, because }) => phase === 'held' && because.includes('the nodes cannot be looked at now, and there was no room before'),
     );
     expect(story.cluster.stopped).toEqual([]);
     const { name, uid } = story.cluster.pods[1] ?? { name: '', uid: '' };
