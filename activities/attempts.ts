@@ -11,6 +11,7 @@ import { nodeView, readNode } from '../kube/nodes.ts';
 import { inParallel } from '../kube/parallel.ts';
 import { podsOfJob } from '../kube/pods.ts';
 import { decides } from '../policy/pod-watch.ts';
+import { attemptInShort, digestOf } from './attempt-in-short.ts';
 import { awaitAttempt } from './await-attempt.ts';
 import type { Dependencies } from './dependencies.ts';
 import { captureEvidence } from './evidence.ts';
@@ -19,7 +20,7 @@ import { withSight } from './sight.ts';
 import { stopAttempt } from './stop-attempt.ts';
 import { verifyProgress } from './verify-progress.ts';
 
-type Attempts = Pick<Activities, 'observeAttempt' | 'stopAttempt' | 'awaitAttempt' | 'verifyProgress' | 'captureEvidence'>;
+type Attempts = Pick<Activities, 'observeAttempt' | 'listPods' | 'stopAttempt' | 'awaitAttempt' | 'verifyProgress' | 'captureEvidence'>;
 
 export function attemptActivities(dependencies: Dependencies): Attempts {
   const { kube, settings, temporal } = dependencies;
@@ -38,9 +39,9 @@ export function attemptActivities(dependencies: Dependencies): Attempts {
     }
   }
 
-  async function observeAttempt({ job: ref, nodes: names }: Parameters<Attempts['observeAttempt']>[0]): Promise<AttemptFacts> {
+  async function observeAttempt({ job: ref, nodes: names, pods: uids = [] }: Parameters<Attempts['observeAttempt']>[0]): Promise<AttemptFacts> {
     const at = dependencies.now();
-    const [job, { present: pods, leaving, oldestAt, succeeded }, nodes, paused] = await Promise.all([
+    const [job, { present, leaving, oldestAt, succeeded }, nodes, paused] = await Promise.all([
       readJob(kube, ref, taint),
       podsOfJob(kube, ref),
       inParallel(names, (name) => readNode(kube, name)),
@@ -55,9 +56,8 @@ export function attemptActivities(dependencies: Dependencies): Attempts {
     return {
       ...(job && { job }),
       ...(decided && { succeeded: decided.name }),
-      pods,
+      ...attemptInShort({ pods: present, leaving }, { nodes: names, pods: uids }),
       ...(oldestAt !== undefined && { oldestPodAt: oldestAt }),
-      ...(leaving.length > 0 && { leaving }),
       nodes: views,
       undecided: open.flatMap((one) => one ?? []),
       ...(paused && { paused }),
@@ -70,6 +70,15 @@ export function attemptActivities(dependencies: Dependencies): Attempts {
       withSight(
         () => observeAttempt(request),
         (because) => ({ pods: [], nodes: [], undecided: [], blind: because }),
+      ),
+    listPods: ({ job }) =>
+      withSight(
+        async () => {
+          const { present: pods, leaving } = await podsOfJob(kube, job);
+          return { pods, leaving, digest: digestOf({ pods, leaving }) };
+        },
+        // It is the digest of no look: the next look says that nothing can be seen.
+        () => ({ pods: [], leaving: [], digest: '' }),
       ),
     stopAttempt: (request) => stopAttempt(dependencies, request),
     awaitAttempt: (request) => awaitAttempt(dependencies, request),

@@ -15,6 +15,9 @@ import type { Dependencies } from './dependencies.ts';
 import { tellInHeartbeats } from './heartbeats.ts';
 import { misplacedPods } from './misplaced-pods.ts';
 
+/** So many are named in history. */
+const mostPods = 200;
+
 export async function awaitAttempt(dependencies: Dependencies, request: AwaitRequest): Promise<AwaitResult> {
   const { info, cancellationSignal: signal } = Context.current();
   const { kube, settings, now, log } = dependencies;
@@ -44,7 +47,8 @@ export async function awaitAttempt(dependencies: Dependencies, request: AwaitReq
     // A taint may have come after its pods: the last look is at the nodes.
     if (await nodes.refresh(seen.pods.flatMap((pod) => pod.node ?? []))) return look(job, pods);
     const { startedAt, wholeSince } = seen;
-    return { kind: 'running', at: new Date(now()).toISOString(), pods: seen.pods, startedAt, wholeSince, misplaced: misplaced.moved.size };
+    const many = seen.pods.length > mostPods && { of: seen.pods.length };
+    return { kind: 'running', at: new Date(now()).toISOString(), pods: seen.pods.slice(0, mostPods), ...many, startedAt, wholeSince, misplaced: misplaced.moved.size };
   };
 
   // A later try must know which were moved.

@@ -4,8 +4,11 @@ import { Context } from '@temporalio/activity';
 import { formatDuration } from '../contract/duration.ts';
 import { KcoverError } from '../contract/errors.ts';
 import type { Evidence, EvidenceRequest } from '../contract/evidence.ts';
+import type { AttemptPod } from '../contract/jobs.ts';
 import { redactionPatterns } from '../faults/redaction/built-in.ts';
 import type { RedactionPattern } from '../faults/redaction/pattern.ts';
+import type { Kube } from '../kube/connection.ts';
+import { podsOfJob } from '../kube/pods.ts';
 import type { Dependencies } from './dependencies.ts';
 import { Collector } from './evidence-collector.ts';
 import { gatherEvidence } from './evidence-gathering.ts';
@@ -19,11 +22,18 @@ export async function captureEvidence({ kube, settings, evidence: store, log }: 
   let kept: Collector | undefined;
   const capture = { source: clusterSource(kube, request.job), store, patterns, cancelled: cancellationSignal, began: (into: Collector) => void (kept = into) };
   tellInHeartbeats(() => ({ files: kept?.files.length ?? 0 }));
-  const done = await inTime(capturing(capture, request), request.deadlineMs + lateMs);
+  const pods = request.others ? await withOthers(kube, request).catch(() => request.pods) : request.pods;
+  const done = await inTime(capturing(capture, { ...request, pods }), request.deadlineMs + lateMs);
   await store
     .sweep(request.incident, AbortSignal.timeout(sweepMs))
     .catch((error: unknown) => log.warn({ incident: request.incident, error }, 'old evidence was not removed'));
   return done;
+}
+
+/** Those that faults name first, then every other of the attempt. Where they cannot be listed, the first are kept. */
+async function withOthers(kube: Kube, { job, pods }: EvidenceRequest): Promise<AttemptPod[]> {
+  const { present, leaving } = await podsOfJob(kube, job);
+  return [...new Map([...pods, ...leaving, ...present].map((pod) => [pod.uid, pod])).values()];
 }
 
 /** A store that does not answer must not hold up a stop for longer, ms. */

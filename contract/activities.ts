@@ -8,7 +8,7 @@ import type { ClusterSeen, PauseWord, PreflightScope, ReserveAnswer, Reservation
 import type { Evidence, EvidenceRequest } from './evidence.ts';
 import type { Fault } from './faults.ts';
 import type { EventReason } from './ids.ts';
-import type { JobRef, JobView, StopMethod } from './jobs.ts';
+import type { AttemptPod, JobRef, JobView, StopMethod } from './jobs.ts';
 import type { NodeRecord, NodeView, Quarantined } from './nodes.ts';
 import type { CollectionDecision, JudgementRequest, PreflightDecision, Workload } from './preflight.ts';
 import type { PreflightNote } from './preflight-runs.ts';
@@ -152,8 +152,12 @@ export interface Activities {
 
   /** The job object; null when it, or this UID of it, is gone. */
   observeJob(request: { readonly job: JobRef }): Promise<JobView | null>;
-  /** Job, pods and the blamed nodes in one look. */
-  observeAttempt(request: { readonly job: JobRef; readonly nodes: readonly string[] }): Promise<AttemptFacts>;
+  /** Job, pods and the blamed nodes in one look; `pods` are the UIDs of those that faults name. */
+  observeAttempt(request: { readonly job: JobRef; readonly nodes: readonly string[]; readonly pods?: readonly string[] }): Promise<AttemptFacts>;
+  /** Every pod of an attempt that a look has left out most of, with the digest of that look when they are the same. */
+  listPods(request: {
+    readonly job: JobRef;
+  }): Promise<{ readonly pods: readonly AttemptPod[]; readonly leaving: readonly AttemptPod[]; readonly digest: string }>;
   /** Stops the attempt and waits until its pods are observed gone. After a retry it looks before it repeats. */
   stopAttempt(request: StopRequest): Promise<StopResult>;
   /** Takes off our own suspend, if the job still carries it. */

@@ -47,7 +47,9 @@ export const activityArguments = {
   releaseNode: z.looseObject({ node: name, uid, incident: id }),
   tellJobs: z.looseObject({ node: name, faults }),
   observeJob: ofJob,
-  observeAttempt: z.looseObject({ job: jobRef, nodes: z.array(name) }),
+  /** UIDs of pods are compared with those that are listed, and with nothing else. */
+  observeAttempt: z.looseObject({ job: jobRef, nodes: z.array(name), pods: z.array(z.string()).optional() }),
+  listPods: ofJob,
   stopAttempt: z.looseObject({
     incident: id,
     attempt,

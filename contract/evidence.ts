@@ -20,6 +20,8 @@ export interface EvidenceRequest {
   readonly job: JobRef;
   /** Each UID once, failing ranks first: those that run, those that somebody asked to go, and those that a fault names, which may have ended or be gone. */
   readonly pods: readonly AttemptPod[];
+  /** Of a large attempt only these are named: the others are looked up, and come after them. */
+  readonly others?: true;
   /** Nodes that the faults blame. */
   readonly nodes: readonly string[];
   /** Kernel lines around the faults, the oldest first; a node may have several entries. */

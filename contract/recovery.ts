@@ -57,6 +57,8 @@ export interface AttemptFacts {
   readonly oldestPodAt?: string;
   /** Pods of the job that somebody has already asked to go. */
   readonly leaving?: readonly AttemptPod[];
+  /** Of a large attempt, `pods` and `leaving` hold only the pods that a decision is about; so many more there are, and this is the digest of all UIDs. */
+  readonly more?: { readonly pods: number; readonly leaving: number; readonly digest: string };
   /** Nodes that the faults blame; a node that is gone is missing. */
   readonly nodes: readonly NodeView[];
   /** Blamed nodes whose own workflow has not yet said, or may not yet say, that they are quarantined. */
@@ -68,6 +70,9 @@ export interface AttemptFacts {
   /** When it was looked at, ms by the clock of the worker. */
   readonly at?: number;
 }
+
+/** How many pods the attempt has, those included that a look at it left out. */
+export const podCount = ({ pods, more }: Pick<AttemptFacts, 'pods' | 'more'>): number => pods.length + (more?.pods ?? 0);
 
 /** Everything `decideRecovery` decides from. */
 export interface RecoveryFacts {
@@ -182,7 +187,10 @@ export type AwaitResult =
   | {
       readonly kind: 'running';
       readonly at: string;
+      /** The first of them, where there are many. */
       readonly pods: readonly AttemptPod[];
+      /** How many there are, where that is more. */
+      readonly of?: number;
       readonly startedAt: string;
       readonly wholeSince?: string;
       readonly misplaced: number;
@@ -242,12 +250,19 @@ export interface IncidentRecord {
     readonly attempt: number;
     readonly by: StopMethod | 'pods';
     readonly at: string;
+    /** All of them, or of many the first; the index of the evidence names every one. */
     readonly pods: readonly AttemptPod[];
-    /** Pods that were deleted by force, some of which may have been going before. */
+    /** How many there were, where that is more. */
+    readonly of?: number;
+    /** Of a large attempt: SHA-256 over the UIDs of all its pods, sorted, one on a line. */
+    readonly digest?: string;
+    /** Pods that were deleted by force, some of which may have been going before; of many the first. */
     readonly forced?: readonly AttemptPod[];
   }[];
-  /** Pods that were deleted by force, those of a stop that never came to its end included: nobody saw their processes end. */
+  /** Pods that were deleted by force, those of a stop that never came to its end included: nobody saw their processes end. Of many the first. */
   readonly forced?: readonly AttemptPod[];
+  /** How many there were, where that is more. */
+  readonly forcedOf?: number;
   /** What was kept of each attempt before its stop. */
   readonly evidence?: readonly Evidence[];
   /** The last step before the first stop, and what was seen after the last. */
@@ -260,7 +275,10 @@ export interface IncidentRecord {
   readonly capacity?: readonly CapacityDecision[];
   /** Pods of the whole job, where it was made smaller. */
   readonly pods?: { readonly before: number; readonly after: number };
+  /** Of many the first. */
   readonly runningPods: readonly AttemptPod[];
+  /** How many there were, where that is more. */
+  readonly runningOf?: number;
   readonly timeline: readonly Moment[];
 }
 

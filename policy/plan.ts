@@ -2,7 +2,7 @@ import { formatDuration } from '../contract/duration.ts';
 import type { Fault } from '../contract/faults.ts';
 import type { AttemptPod, JobView } from '../contract/jobs.ts';
 import type { Approval, CapacityPlan, CheckpointPlan, Level, RecoveryPlan, Severity } from '../contract/recovery-plan.ts';
-import type { RecoveryFacts } from '../contract/recovery.ts';
+import { podCount, type RecoveryFacts } from '../contract/recovery.ts';
 import type { WorkerSettings } from '../contract/settings.schema.ts';
 import { type JobPolicy, jobPolicy } from './job-policy.ts';
 import { severityOf } from './severity.ts';
@@ -75,7 +75,8 @@ function levelOf(planning: Planning): Level {
   const broken = brokenPods(facts);
   if (broken.length === 0) return whole('no single pod is to blame');
   if (pods[0] && broken.includes(pods[0])) return whole(`${pods[0].name} leads the others`);
-  if (broken.length * 2 > pods.length) return whole(`${broken.length} of ${pods.length} pods are broken`);
+  const all = podCount(facts.attempt);
+  if (broken.length * 2 > all) return whole(`${broken.length} of ${all} pods are broken`);
   const more = broken.length > 5 ? ` and ${broken.length - 5} more` : '';
   const names = `${broken
     .slice(0, 5)
@@ -113,7 +114,7 @@ function saveFirst({ facts, job, policy, settings, severity }: Planning): Checkp
     const withinMs = settings.checkpoint.acknowledged;
     return { strategy: 'dying-gasp', atLeast: progress.step, withinMs, because: `it saves step ${progress.step} when it is told to end` };
   }
-  const gpus = job.gpus ?? facts.attempt.pods.length;
+  const gpus = job.gpus ?? podCount(facts.attempt);
   const { choice, ...chosen } = chooseTiming({ severity, progress, gpus, now: facts.now ?? 0 }, settings.checkpoint);
   const { timing, because, withinMs, stallMs } = chosen;
   if (choice === 'now') return { strategy: 'none', because, ...(timing.nextInMs > 0 && { timing }) };

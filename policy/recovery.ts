@@ -1,7 +1,7 @@
 import type { Fault } from '../contract/faults.ts';
 import { wishAnnotations } from '../contract/job-wishes.ts';
 import type { JobView, StopMethod } from '../contract/jobs.ts';
-import { type AttemptFacts, type Outcome, type RecoveryDecision, type RecoveryFacts, successAfterStop } from '../contract/recovery.ts';
+import { type AttemptFacts, type Outcome, podCount, type RecoveryDecision, type RecoveryFacts, successAfterStop } from '../contract/recovery.ts';
 import type { WorkerSettings } from '../contract/settings.schema.ts';
 import { blameOf } from './blame.ts';
 import type { Undated } from './decision.ts';
@@ -66,7 +66,7 @@ function notAllowed(facts: RecoveryFacts, job: JobView, settings: WorkerSettings
   if (asked && stops === 0) return undefined;
   const isOff = jobPolicy(job.wishes, settings.recovery).mode === 'off';
   if (settings.mode !== 'observe' && !isOff) return undefined;
-  const would = `would stop ${attempt.pods.length} pods by ${stopMethod(job, settings) ?? 'nothing'}: ${describeFaults(fresh)}`;
+  const would = `would stop ${podCount(attempt)} pods by ${stopMethod(job, settings) ?? 'nothing'}: ${describeFaults(fresh)}`;
   const { plan } = planStop(facts, job, settings.recovery);
   if (settings.mode === 'observe') return { ...end('refused', `mode is observe; ${would}`, 'set mode: act, or kcover recover'), plan };
   return { ...end('refused', `mode of the job is off; ${would}`, `set the annotation ${wishAnnotations.mode}: grace, or kcover recover`), plan };

@@ -3,13 +3,14 @@
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { getExternalWorkflowHandle, startChild } from '@temporalio/workflow';
 import type { Fault } from '../contract/faults.ts';
+import { eventReasons } from '../contract/ids.ts';
 import { type JobRef, jobTitle } from '../contract/jobs.ts';
 import { signals } from '../contract/messages.ts';
 import type { Held, RecoveryLimits, RecoveryOutcome } from '../contract/recovery.ts';
 import type { OpenIncident } from '../contract/training-job.ts';
 import { attributePairs } from './attributes.ts';
 import { nodesOf } from './faults.ts';
-import { perform, short, tolerate } from './proxies.ts';
+import { announce, perform, short, tolerate } from './proxies.ts';
 import { recovery } from './recovery.ts';
 import { firstPhase } from './story.ts';
 
@@ -61,4 +62,12 @@ export async function lookAtRecovery(job: JobRef, incident: string): Promise<{ r
   if (seen.kind === 'running') return seen.stuck === undefined ? {} : { stuck: seen.stuck };
   await tolerate(perform('resumeJob', 'take off what a lost recovery may have left', { job, incident }));
   return { report: seen.report };
+}
+
+/** Ended by hand, it is looked after as one that closed without a report: the job is resumed, and its faults are judged anew. */
+export const howToEnd = (incident: string): string => `temporal workflow terminate --workflow-id ${incident}`;
+
+export function announceStuck(job: JobRef, incident: string, because: string): void {
+  const message = `${incident} does not get on: ${because}; the job may stay suspended. Mend the worker, or: ${howToEnd(incident)}`;
+  void announce({ about: { kind: 'job', job }, type: 'Warning', reason: eventReasons.recoveryStuck, message, key: `${incident}/stuck` });
 }

@@ -13,9 +13,18 @@ export async function keepEvidence({ input: { incident, job, limits }, memory, s
   const attempt = memory.stops.length + 1;
   const deadlineMs = limits.evidenceMs ?? 0;
   if (deadlineMs === 0 || !memory.isFirst('evidence') || !(memory.hasSteps || patched('evidence'))) return false;
-  story.now('capturing evidence', { because: `${counted(facts.pods)} are about to be stopped`, waitingFor: 'their logs', until: Date.now() + deadlineMs });
+  story.now('capturing evidence', { because: `${counted(facts)} are about to be stopped`, waitingFor: 'their logs', until: Date.now() + deadlineMs });
   const kernel = memory.kernelLines();
-  const request = { incident, attempt, job, pods: memory.failingFirst(facts), nodes: memory.nodes(), ...(kernel.length > 0 && { kernel }), deadlineMs };
+  const request = {
+    incident,
+    attempt,
+    job,
+    pods: memory.failingFirst(facts),
+    ...(facts.more && { others: true as const }),
+    nodes: memory.nodes(),
+    ...(kernel.length > 0 && { kernel }),
+    deadlineMs,
+  };
   const kept = await tolerate(perform('captureEvidence', `keep the evidence of attempt ${attempt}`, request));
   if (kept) memory.evidence.push(kept);
   story.happened(

@@ -3,8 +3,17 @@ import type { Fault } from '../contract/faults.ts';
 import type { AttemptPod } from '../contract/jobs.ts';
 import type { JobProgress } from '../contract/progress.ts';
 import type { CheckpointResult } from '../contract/recovery-plan.ts';
-import type { AttemptFacts, Held, IncidentRecord, RecoveryDecision, RecoveryFacts, RecoveryOutcome } from '../contract/recovery.ts';
+import {
+  type AttemptFacts,
+  type Held,
+  type IncidentRecord,
+  podCount,
+  type RecoveryDecision,
+  type RecoveryFacts,
+  type RecoveryOutcome,
+} from '../contract/recovery.ts';
 import { mergeFaults, nodesFirst, nodesOf, takeFaults } from './faults.ts';
+import { podKeeper, withoutManyPods } from './record-pods.ts';
 import { RoomMemory } from './room-memory.ts';
 
 /** Bounds of what one incident keeps. */
@@ -14,6 +23,8 @@ const most = { faults: 300, decisions: 50, looksForAge: 3 } as const;
 const longMs = 60_000;
 
 type Stop = IncidentRecord['stops'][number];
+
+type Kept = Omit<IncidentRecord, 'schema' | 'incident' | 'job' | 'outcome' | 'because' | 'startedAt' | 'endedAt' | 'approvals' | 'timeline'>;
 
 /** What one incident knows: its faults and which of them are answered, its stops, what was decided. Plain bookkeeping. */
 export class IncidentMemory {
@@ -83,9 +94,9 @@ export class IncidentMemory {
   answeredFaults = (): Fault[] => this.faults.filter((fault) => this.answered.has(fault.id));
 
   /** What a look begins with: only these faults can be answered by the decision that follows. */
-  look(): { readonly fresh: readonly Fault[]; readonly nodes: readonly string[] } {
+  look(): { readonly fresh: readonly Fault[]; readonly nodes: readonly string[]; readonly pods: readonly string[] } {
     this.looked = [...this.faults];
-    return { fresh: this.unanswered(), nodes: this.nodes() };
+    return { fresh: this.unanswered(), nodes: this.nodes(), pods: [...new Set(this.faults.flatMap(({ pod }) => pod?.uid ?? []))] };
   }
 
   answer(faults: readonly Fault[]): void {
@@ -206,14 +217,20 @@ export class IncidentMemory {
     return { ...(blame ? { blame } : {}), ...(before ? { before } : {}) };
   }
 
-  /** What the document of an incident keeps of it. */
-  document(): Pick<IncidentRecord, 'faults' | 'decisions' | 'stops' | 'forced' | 'evidence' | 'progress' | 'checkpoints' | 'capacity' | 'pods'> {
-    const forced = this.forcedEver();
+  /** What the document of an incident keeps of it. Large attempts are kept once, and then by number. */
+  document(running: readonly AttemptPod[], runningOf?: number): Kept {
+    const keep = podKeeper();
+    const stops = this.stops.map(({ forced, ...stop }) => ({ ...stop, ...keep(stop.pods), ...(forced && { forced: keep(forced).pods }) }));
+    const { pods: runningPods, of: ofRunning } = keep(running, runningOf);
+    const { pods: forced, of: forcedOf } = keep(this.forcedEver());
     return {
       faults: this.faults,
-      decisions: this.decisions,
-      stops: this.stops,
-      ...(forced.length > 0 ? { forced } : {}),
+      decisions: this.decisions.map(withoutManyPods),
+      stops,
+      runningPods,
+      ...(ofRunning !== undefined && { runningOf: ofRunning }),
+      ...(forced.length > 0 && { forced }),
+      ...(forcedOf !== undefined && { forcedOf }),
       ...(this.evidence.length > 0 ? { evidence: this.evidence } : {}),
       ...(this.progress.before ? { progress: this.progress } : {}),
       ...(this.checkpoints.length > 0 ? { checkpoints: this.checkpoints } : {}),
@@ -236,13 +253,13 @@ export class IncidentMemory {
 }
 
 /** The pods of an attempt in words: `4 pods`. */
-export const counted = (pods: readonly AttemptPod[]): string => (pods.length === 1 ? '1 pod' : `${pods.length} pods`);
+export const counted = (attempt: Pick<AttemptFacts, 'pods' | 'more'>): string => (podCount(attempt) === 1 ? '1 pod' : `${podCount(attempt)} pods`);
 
 /** `xid/79 on gpu-3: GPU has fallen off the bus` */
 export const sentence = ({ code, node, message }: Fault): string => `${code}${node ? ` on ${node}` : ''}: ${message}`;
 
 /** What must be said of pods that were deleted by force; empty when there were none. */
 export const notProvenDead = (forced: readonly AttemptPod[]): string =>
-  forced.length === 0 ? '' : ` (${counted(forced)} deleted by force on ${nodesUnder(forced)}: the old processes are not proven dead)`;
+  forced.length === 0 ? '' : ` (${counted({ pods: forced })} deleted by force on ${nodesUnder(forced)}: the old processes are not proven dead)`;
 
 const nodesUnder = (pods: readonly AttemptPod[]): string => [...new Set(pods.map(({ node }) => node ?? 'no node'))].toSorted().join(', ');

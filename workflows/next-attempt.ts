@@ -20,6 +20,8 @@ export interface End {
   readonly outcome: Outcome;
   readonly because: string;
   readonly pods?: readonly AttemptPod[];
+  /** How many there are, where that is more. */
+  readonly podsOf?: number;
   readonly attemptStartedAt?: string;
 }
 
@@ -92,8 +94,8 @@ export async function followAttempt({ input, startedAt, memory, story, level, ev
   async function prove(seen: Running): Promise<Followed> {
     const cause = memory.decisions.find((decision) => decision.kind === 'stop')?.because ?? 'no stop was needed';
     const stops = memory.stops.length === 1 ? '1 stop' : `${memory.stops.length} stops`;
-    const runs = `${cause}; all ${seen.pods.length} pods run again after ${stops}`;
-    const there = { pods: seen.pods, attemptStartedAt: seen.startedAt };
+    const runs = `${cause}; all ${seen.of ?? seen.pods.length} pods run again after ${stops}`;
+    const there = { pods: seen.pods, ...(seen.of !== undefined && { podsOf: seen.of }), attemptStartedAt: seen.startedAt };
     const { before } = memory.progress;
     if (before === undefined || limits.verify === undefined || !(memory.hasSteps || patched('verify')))
       return { outcome: 'restarted', because: `${runs}, training is not verified`, ...there };

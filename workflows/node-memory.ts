@@ -61,6 +61,12 @@ export class NodeMemory {
 
   mayRelease = (): boolean => this.release !== undefined && this.releaseAt === undefined && this.isOut();
 
+  /** Without news: a release that failed is tried again, a refused quarantine asks again, a quiet node ends; one that is out waits for a person. */
+  wakeAt(until: number | undefined, now: number): number | undefined {
+    if (this.releaseAt !== undefined || this.quarantine) return this.releaseAt;
+    return this.held ? (until ?? now + this.askAgainMs) : this.quietSince + this.quietMs;
+  }
+
   isOut = (): boolean => this.quarantine !== undefined || this.held !== undefined;
 
   /** Takes what waits out of the inbox. */

@@ -1,20 +1,17 @@
 import { condition, continueAsNew, defineQuery, defineSignal, defineUpdate, setHandler, workflowInfo } from '@temporalio/workflow';
-import { type Fault, nodeNotReady } from '../contract/faults.ts';
 import { quarantineId } from '../contract/ids.ts';
 import { type FaultsObserved, type NodeObserved, type OperatorWish, signals, statusQuery, updates } from '../contract/messages.ts';
 import type { HeldQuarantine, NodeInput, NodeOutcome, NodeStatus, NodeView, Quarantined } from '../contract/nodes.ts';
 import { iso } from './attributes.ts';
 import { NodeMemory } from './node-memory.ts';
 import { nodePage } from './node-page.ts';
+import { isOutage, release } from './node-release.ts';
 import { nodeVoice } from './node-voice.ts';
 import { allAnnounced, attempt, decideNode, observeNodeNow, perform } from './proxies.ts';
 import { requireWish } from './wishes.ts';
 
 /** Which machine this run looks after. */
 type Machine = Pick<NodeView, 'uid' | 'systemUuid'>;
-
-/** What a person's word about the node does not change: Kubernetes alone says whether it is ready. */
-const isOutage = (fault: Fault): boolean => fault.code === nodeNotReady;
 
 /** Looks after one node from its first fault until it is released, gone, or quiet again. */
 export async function nodeQuarantine({ node, carried }: NodeInput): Promise<NodeOutcome> {
@@ -25,7 +22,8 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
   let looks = 0;
   let permission = 0;
   let until: number | undefined;
-  const { tellJobs, giveBack, awaitPermission, record, say } = nodeVoice(node, memory, () => view);
+  const voice = nodeVoice(node, memory, () => view);
+  const { tellJobs, giveBack, awaitPermission, record, say } = voice;
   const page = nodePage(node, memory, () => ({ view, deciding, releasing, until }));
 
   setHandler(defineSignal<[FaultsObserved]>(signals.faultsObserved), (payload) => memory.take(payload));
@@ -75,7 +73,7 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
       const outcome = await look(view);
       if (outcome) return outcome;
     }
-    until = memory.releaseAt ?? whenQuiet();
+    until = memory.wakeAt(until, Date.now());
     page.show();
     if (mayContinue()) return continueAsNew<typeof nodeQuarantine>({ node, carried: memory.carry(view) });
 
@@ -97,12 +95,6 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
   /** What is still to be said would be lost. */
   function mayContinue(): boolean {
     return workflowInfo().continueAsNewSuggested && allAnnounced();
-  }
-
-  /** Without news: a refused quarantine asks again, a quiet node ends; one that is out waits for a person. */
-  function whenQuiet(): number | undefined {
-    if (memory.quarantine) return undefined;
-    return memory.held ? (until ?? Date.now() + memory.askAgainMs) : memory.quietSince + memory.quietMs;
   }
 
   /** Faults that wait, or a person's wish: decide, and act on the decision. */
@@ -257,55 +249,15 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
 
   /** Gives the node back; what arrived meanwhile is judged in the same run. */
   async function give(wish: OperatorWish): Promise<NodeOutcome | undefined> {
-    const { by, reason } = wish;
-    const because = `${by}: ${reason}`;
-    const out = memory.quarantine ?? memory.held;
-    let stays: string | undefined;
     releasing = true;
-    memory.because = because;
+    memory.because = `${wish.by}: ${wish.reason}`;
     page.show();
-    if (view && out && (memory.quarantine || memory.held?.reserved)) {
-      const { judged } = memory;
-      const request = { node, uid: view.uid, incident: out.incident, by, because: reason, ...(judged ? { judged } : {}) };
-      const answer = await attempt(perform('releaseNode', `give ${node} back: ${because}`, request));
-      releasing = false;
-      if ('failed' in answer) return releaseFailed(wish, out.incident, answer.failed);
-      const { done } = answer;
-      if (done.kind === 'gone') {
-        looks += 1;
-        return undefined;
-      }
-      if (done.kind === 'released') say('Normal', 'released', `released by ${because}`, out.incident);
-      ({ stays } = done);
-    }
-    if (view) await giveBack(view.uid);
-    return released(stays === undefined ? 'released' : 'not-ours', stays === undefined ? because : `${because}; ${stays}`);
-  }
-
-  /** Only what is so: a taint that stays though it is not ours keeps pods off the node, and people must know. */
-  async function released(outcome: 'released' | 'not-ours', because: string): Promise<NodeOutcome | undefined> {
-    memory.because = because;
-    const { quarantine } = memory;
-    if (outcome === 'not-ours') say('Warning', 'releaseFailed', because, `${quarantine?.incident ?? node}/${outcome}`);
-    await tellJobs(
-      memory.faults.filter((fault) => !isOutage(fault)),
-      'released',
-      because,
-    );
-    if (view && quarantine) await record(quarantine, view, { at: iso(Date.now()), outcome, because });
+    const came = await release({ node, wish, view, memory, voice });
     releasing = false;
+    if (came === 'gone') looks += 1;
+    if (came === 'gone' || came === 'later') return undefined;
     memory.forget();
-    return endUnlessWork({ node, outcome, because });
-  }
-
-  /** The taint stands, so the quarantine does: it is tried again, and a person may ask for it before. */
-  async function releaseFailed(wish: OperatorWish, incident: string, why: string): Promise<undefined> {
-    memory.release = wish;
-    memory.releaseAt = Date.now() + memory.askAgainMs;
-    memory.because = `still quarantined: it could not be released for ${wish.by} (${wish.reason}): ${why}`;
-    page.show();
-    say('Warning', 'releaseFailed', `${memory.because}; the next try is at ${iso(memory.releaseAt)}`, `${incident}/${why}`);
-    return undefined;
+    return endUnlessWork({ node, ...came });
   }
 
   /** The machine is gone. What arrived while that was being written down may be about the one that has its name now. */

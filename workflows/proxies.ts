@@ -87,6 +87,7 @@ const table = {
   observeNode: call,
   observeJob: call,
   observeAttempt: look,
+  listPods: look,
   observeCluster: call,
   keepPause: optional,
   reserveQuarantine: call,

@@ -24,8 +24,9 @@ import { allAnnounced, announce, decideRecovery, perform, short } from './proxie
 import { type End, followAttempt, type Following } from './next-attempt.ts';
 import { prepare, tellPlan } from './preparations.ts';
 import { heldOf } from './wishes.ts';
-import { resume, stop } from './stop.ts';
+import { othersRun, resume, stop } from './stop.ts';
 import { firstPhase, openStory } from './story.ts';
+import { wholeAttempt } from './whole-attempt.ts';
 
 type Decided<Kind extends RecoveryDecision['kind']> = Extract<RecoveryDecision, { kind: Kind }>;
 
@@ -90,9 +91,9 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
     let level: Following['level'];
     for (let interferences = 0; ;) {
       const mark = memory.mark();
-      const { fresh, nodes } = memory.look();
+      const { fresh, nodes, pods } = memory.look();
       if (holds.times === 0) story.now('deciding', { because: memory.faults[0]?.message ?? '', waitingFor: 'a look at the job' });
-      const attempt = await perform('observeAttempt', `look at ${jobTitle(job)}, its pods and nodes`, { job, nodes });
+      const attempt = await perform('observeAttempt', `look at ${jobTitle(job)}, its pods and nodes`, { job, nodes, ...(pods.length > 0 && { pods }) });
       const heldMs = holds.msOf('held', Date.now());
       memory.sees(attempt.job?.progress);
       // What arrived meanwhile is seen here, and a node that nobody looked at must not pass for one that is gone.
@@ -150,7 +151,8 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
         const prepared = await prepare(preparing);
         if (prepared === 'look again') continue;
         if (prepared !== 'ready') return prepared;
-        const stopped = await stop(preparing);
+        const whole = await wholeAttempt(input, attempt);
+        const stopped = whole ? await stop({ ...preparing, facts: whole }) : othersRun;
         if (stopped !== 'stopped') {
           const { because, againMs } = stopped;
           if (againMs === undefined || ++interferences >= mostInterferences) return { outcome: 'handed over', because };
@@ -212,7 +214,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
   async function finish(given: End): Promise<RecoveryOutcome> {
     // What arrives from here on is left to the next incident.
     const faults = given.unanswered ? memory.dealtWith() : memory.taken(given.outcome === 'restarted' || given.outcome === 'recovered');
-    const { outcome, because: why, pods = [], attemptStartedAt } = await resumed(given);
+    const { outcome, because: why, pods = [], podsOf, attemptStartedAt } = await resumed(given);
     const because = `${why}${notProvenDead(memory.forcedEver())}`;
     story.happened(outcome, because);
     story.now('recording', { because, waitingFor: 'the record store' });
@@ -227,7 +229,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
       ...(attemptStartedAt ? { attemptStartedAt } : {}),
     };
     const times = { startedAt: iso(startedAt), endedAt: iso(Date.now()) };
-    const what = { ...memory.document(), runningPods: pods, timeline: story.timeline };
+    const what = { ...memory.document(pods, podsOf), timeline: story.timeline };
     const answers = approvals.close();
     const record: IncidentRecord = { schema: 1, incident, job, outcome, because, ...times, ...what, ...(answers.length > 0 && { approvals: answers }) };
     const good = outcome === 'restarted' || outcome === 'recovered';

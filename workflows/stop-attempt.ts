@@ -26,7 +26,7 @@ export async function stopAttempt(
   memory: IncidentMemory,
   story: Story,
 ): Promise<Exclude<StopResult, { kind: 'lost' }>> {
-  let result = await perform('stopAttempt', `stop attempt ${request.attempt} (${counted(request.pods)}) by ${request.by}: ${request.because}`, request);
+  let result = await perform('stopAttempt', `stop attempt ${request.attempt} (${counted(request)}) by ${request.by}: ${request.because}`, request);
   let isOvertime = false;
   for (let round = 1; ; round++) {
     const forcing: Forcing | undefined =
@@ -38,10 +38,11 @@ export async function stopAttempt(
       return { kind: 'timed-out', because: `${because}; that was so ${round} times, and each time its node came back`, left: pods.map(({ name }) => name) };
     }
     memory.mayForce(pods);
-    story.happened(`deleting ${counted(pods)} by force${forcing.noGrace ? ', each when its own time to end is over' : ''}`, because);
+    const doomed = counted({ pods });
+    story.happened(`deleting ${doomed} by force${forcing.noGrace ? ', each when its own time to end is over' : ''}`, because);
     const deadlineMs = Math.max(leastStopMs, until - Date.now());
     const noGrace = forcing.noGrace && { noGrace: true as const, ...(request.noGrace ? {} : { overtime: true as const }) };
-    result = await perform('stopAttempt', `delete ${counted(pods)} by force: ${because}`, { ...request, ...noGrace, force: memory.forcedNow(), deadlineMs });
+    result = await perform('stopAttempt', `delete ${doomed} by force: ${because}`, { ...request, ...noGrace, force: memory.forcedNow(), deadlineMs });
     memory.wasForced('forced' in result ? (result.forced ?? []) : []);
   }
   return result.kind === 'lost' ? { kind: 'timed-out', because: result.because, left: result.pods.map(({ name }) => name) } : result;

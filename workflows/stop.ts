@@ -16,6 +16,9 @@ export type Stopped = 'stopped' | { readonly because: string; readonly againMs?:
 /** Between a stop of which nothing was done and the next look, ms: somebody else changed the job, or it could not be sent. */
 const again = { interfered: 200, unsent: 5000 } as const;
 
+/** Since the look that the stop was decided from. */
+export const othersRun: Stopped = { because: 'the pods of the job keep changing', againMs: again.interfered };
+
 /** When people first hear that a job is not resumed yet, ms; then after twice as long, up to the most. */
 const firstWordMs = 30_000;
 const mostPauseMs = 3_600_000;
@@ -30,7 +33,7 @@ export async function stop(preparing: Preparing): Promise<Stopped> {
   const leaving = level ? [] : (facts.leaving ?? []);
   const attempt = memory.stops.length + 1;
   const until = at + limits.stopMs;
-  story.now('stopping', { because, waitingFor: `${counted(pods)} to be gone`, until });
+  story.now('stopping', { because, waitingFor: `${counted({ pods })} to be gone`, until });
   memory.suspended ||= by === 'suspend';
   memory.begun += 1;
   const resourceVersion = facts.job?.resourceVersion ?? '';
@@ -49,11 +52,14 @@ export async function stop(preparing: Preparing): Promise<Stopped> {
   const forced = memory.forcedNow();
   const doubt = notProvenDead(forced);
   memory.staying = level ? facts.pods.flatMap(({ uid }) => (level.pods.includes(uid) ? [] : [uid])) : [];
-  memory.stopped({ attempt, by, at: result.at, pods, ...(forced.length > 0 ? { forced } : {}) }, leaving);
-  story.happened(`attempt ${attempt} stopped`, `${counted(pods)} by ${by}${doubt}`);
+  memory.stopped(
+    { attempt, by, at: result.at, pods, ...(facts.more && !level && { digest: facts.more.digest }), ...(forced.length > 0 ? { forced } : {}) },
+    leaving,
+  );
+  story.happened(`attempt ${attempt} stopped`, `${counted({ pods })} by ${by}${doubt}`);
   if (plan && by === 'suspend') await betweenAttempts(preparing, plan);
   await resume(preparing);
-  void announce(event(doubt ? 'Warning' : 'Normal', 'attemptStopped', `attempt ${attempt} stopped (${counted(pods)}) by ${by}${doubt}: ${because}`));
+  void announce(event(doubt ? 'Warning' : 'Normal', 'attemptStopped', `attempt ${attempt} stopped (${counted({ pods })}) by ${by}${doubt}: ${because}`));
   return 'stopped';
 }
 

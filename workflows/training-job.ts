@@ -1,14 +1,14 @@
 import { condition, continueAsNew, defineQuery, defineSignal, defineUpdate, patched, setHandler, workflowInfo } from '@temporalio/workflow';
 import { eventReasons, recoveryId } from '../contract/ids.ts';
-import type { JobWishes } from '../contract/job-wishes.ts';
 import { jobTitle, type JobView } from '../contract/jobs.ts';
 import { type FaultsObserved, type JobObserved, notReady, type OperatorWish, type Recover, signals, statusQuery, updates } from '../contract/messages.ts';
 import type { RecoveryOutcome } from '../contract/recovery.ts';
 import type { Asked, IncidentDecision, JobInput, JobOutcome, JobStatus, RecoverAnswer } from '../contract/training-job.ts';
 import { asideEvents, mayBeOver } from './aside.ts';
 import { attributeWriter, iso, showDetails } from './attributes.ts';
-import { lookAtRecovery, startRecovery, tellPause, tellRecovery } from './child.ts';
+import { announceStuck, howToEnd, lookAtRecovery, startRecovery, tellPause, tellRecovery } from './child.ts';
 import { isObject, takeFaults, textOf } from './faults.ts';
+import { asksOf, endOf } from './job-look.ts';
 import { JobMemory } from './job-memory.ts';
 import { allAnnounced, announce, attempt, decideIncident, decideOptIn, perform, short, tolerate } from './proxies.ts';
 import { requireWish } from './wishes.ts';
@@ -214,13 +214,8 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
   async function lookAtChild(incident: string): Promise<void> {
     const seen = await lookAtRecovery(job, incident);
     if (seen.report) memory.recoveryEnded(seen.report, Date.now());
-    if (seen.stuck !== undefined && stuck === undefined) announceStuck(incident, seen.stuck);
+    if (seen.stuck !== undefined && stuck === undefined) announceStuck(job, incident, seen.stuck);
     ({ stuck } = seen);
-  }
-
-  function announceStuck(incident: string, because: string): void {
-    const message = `${incident} does not get on: ${because}; the job may stay suspended. Mend the worker, or: ${howToEnd(incident)}`;
-    void announce({ about: { kind: 'job', job }, type: 'Warning', reason: eventReasons.recoveryStuck, message, key: `${incident}/stuck` });
   }
 
   /** Judges what waits; answers when to judge again, or nothing when something was done. */
@@ -296,20 +291,4 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
     write({ KcoverOutcome: outcome.outcome });
     return outcome;
   }
-}
-
-/** Ended by hand, it is looked after as one that closed without a report: the job is resumed, and its faults are judged anew. */
-const howToEnd = (incident: string): string => `temporal workflow terminate --workflow-id ${incident}`;
-
-/** What the workflow itself goes by; of the rest the recovery reads the job anew. */
-function asksOf(view: JobView | null): Pick<JobWishes, 'retries' | 'hang'> | undefined {
-  const { retries, hang } = view?.wishes ?? {};
-  return retries === undefined && hang === undefined ? undefined : { ...(retries !== undefined && { retries }), ...(hang && { hang }) };
-}
-
-function endOf(view: JobView | null, job: JobInput['job']): JobOutcome | undefined {
-  if (view === null) return { job, outcome: 'gone', because: 'the job object is gone' };
-  if (view.finished) return { job, outcome: view.finished.as, because: view.finished.because };
-  if (!view.optedIn) return { job, outcome: 'opted-out', because: 'its opt-in label no longer says true' };
-  return undefined;
 }

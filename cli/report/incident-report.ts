@@ -78,20 +78,21 @@ const wordsOf = (decision: RecoveryDecision): string => {
 const stopsOf = (stops: IncidentRecord['stops']): string =>
   stops
     .map(
-      ({ attempt, by, at, pods }) =>
+      ({ attempt, by, at, pods, of = pods.length }) =>
         `Attempt ${attempt}, stopped by ${by} at ${plain(at)}:\n\n${grid(
           ['pod', 'node', 'uid'],
           pods.map(({ name, node, uid }) => [plain(name), plain(node ?? ''), code(uid)]),
-        )}`,
+        )}${of > pods.length ? `\n\nand ${of - pods.length} more: the index of the evidence names them.` : ''}`,
     )
     .join('\n\n');
 
-function forceOf({ stops, forced = [] }: IncidentRecord): string | undefined {
+function forceOf({ stops, forced = [], forcedOf = 0 }: IncidentRecord): string | undefined {
   const all = new Map([...forced, ...stops.flatMap((stop) => stop.forced ?? [])].map((pod) => [pod.uid, pod]));
   if (all.size === 0) return undefined;
   return [
     'Nobody saw the processes of these pods end. They may still run on their nodes and write to shared storage until those are off.',
     list([...all.values()].map(({ name, node, uid }) => `${plain(name)} on ${plain(node ?? 'no node')}, uid ${code(uid)}`)),
+    ...(forcedOf > all.size ? [`and ${forcedOf - all.size} more.`] : []),
   ].join('\n\n');
 }
 

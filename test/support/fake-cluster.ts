@@ -2,6 +2,7 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
+import { attemptInShort, digestOf } from '../../activities/attempt-in-short.ts';
 import { toFailure } from '../../activities/failures.ts';
 import type { Activities, Announcement, WorkloadSeen } from '../../contract/activities.ts';
 import type { PauseWord, PreflightScope, Reservation } from '../../contract/cluster.ts';
@@ -195,11 +196,12 @@ export class FakeCluster {
         this.notes.push(note);
       },
       observeJob: async () => this.view,
-      observeAttempt: async ({ nodes }) => {
+      observeAttempt: async ({ nodes, pods }) => {
         this.looks += 1;
         await this.beforeLook?.();
-        return this.attempt(nodes);
+        return this.attempt(nodes, pods);
       },
+      listPods: async () => ({ pods: this.pods, leaving: [], digest: digestOf({ pods: this.pods, leaving: [] }) }),
       stopAttempt: async ({ attempt, pods, force, by, noGrace }) => {
         if (this.unsendable !== undefined) return { kind: 'unsent', because: this.unsendable };
         await this.stopping();
@@ -303,11 +305,11 @@ export class FakeCluster {
     };
   }
 
-  private attempt(nodes: readonly string[]): AttemptFacts {
+  private attempt(nodes: readonly string[], pods: readonly string[] = []): AttemptFacts {
     if (this.blind !== undefined) return { pods: [], nodes: [], undecided: [], blind: this.blind };
     const oldestPodAt = this.pods.length > 0 ? this.oldestPodAt() : undefined;
     return {
-      pods: this.pods,
+      ...attemptInShort({ pods: this.pods, leaving: [] }, { nodes, pods }),
       ...(oldestPodAt !== undefined && { oldestPodAt }),
       nodes: nodes.flatMap((name) => this.nodes.get(name) ?? []),
       undecided: [],

@@ -1,0 +1,40 @@
+/** A look at a large attempt, without what no decision is about: each look stands in history. */
+
+import { createHash } from 'node:crypto';
+import type { AttemptPod } from '../contract/jobs.ts';
+import type { AttemptFacts } from '../contract/recovery.ts';
+
+/** Attempts of more pods are looked at in short. */
+const mostPods = 200;
+
+interface Whole {
+  readonly pods: readonly AttemptPod[];
+  readonly leaving: readonly AttemptPod[];
+}
+
+/** What a decision is about: blamed nodes, and UIDs of pods that faults name. */
+interface About {
+  readonly nodes: readonly string[];
+  readonly pods?: readonly string[];
+}
+
+/** All pods of a small attempt. Of a large one those that are meant and the first, which leads the others. */
+export function attemptInShort({ pods, leaving }: Whole, about: About): Pick<AttemptFacts, 'pods' | 'leaving' | 'more'> {
+  const all = pods.length + leaving.length;
+  if (all <= mostPods) return { pods, ...(leaving.length > 0 && { leaving }) };
+  const [nodes, uids] = [new Set(about.nodes), new Set(about.pods)];
+  const isMeant = (pod: AttemptPod) => uids.has(pod.uid) || (pod.node !== undefined && nodes.has(pod.node));
+  const present = pods.filter((pod, index) => index === 0 || isMeant(pod));
+  const going = leaving.filter(isMeant);
+  return {
+    pods: present,
+    ...(going.length > 0 && { leaving: going }),
+    more: { pods: pods.length - present.length, leaving: leaving.length - going.length, digest: digestOf({ pods, leaving }) },
+  };
+}
+
+/** The same for the same pods, in whatever order, SHA-256 in hex. */
+export function digestOf({ pods, leaving }: Whole): string {
+  const uids = [...pods, ...leaving].map(({ uid }) => uid).toSorted();
+  return createHash('sha256').update(uids.join('\n')).digest('hex');
+}

@@ -1,0 +1,75 @@
+/** What every test of a node's workflow needs: a fake cluster and a node of its own, a rig for the whole file, and the words of the story. */
+
+import { randomUUID } from 'node:crypto';
+import { afterAll, beforeAll, beforeEach } from '@jest/globals';
+import type { WorkflowHandle } from '@temporalio/client';
+import type { Fault } from '../../contract/faults.ts';
+import type { NodeOutcome, NodeStatus } from '../../contract/nodes.ts';
+import { kernelFault, nodeView } from './builders.ts';
+import { activitiesOf, FakeCluster } from './fake-cluster.ts';
+import { eventually, type Rig, startRig } from './rig.ts';
+
+interface Current {
+  readonly cluster: FakeCluster;
+  readonly rig: Rig;
+  readonly node: string;
+}
+
+interface NodeRig {
+  fault(more?: Partial<Fault>): Fault;
+  send(...faults: Fault[]): Promise<WorkflowHandle>;
+  status(handle: WorkflowHandle): Promise<NodeStatus>;
+  /** Releases the node once it is quarantined. */
+  released(handle: WorkflowHandle): Promise<NodeOutcome>;
+  /** Ids of workflows whose histories are replayed at the end. */
+  readonly started: string[];
+}
+
+/** To be called at the top of a file; `begin` hears of what each test has of its own. */
+export function useNodeRig(begin: (current: Current) => void): NodeRig {
+  let cluster = new FakeCluster();
+  let rig: Rig;
+  let node = '';
+  const started: string[] = [];
+  const status = (handle: WorkflowHandle) => handle.query<NodeStatus>('status');
+  beforeAll(async () => {
+    rig = await startRig(activitiesOf(() => cluster));
+  });
+  beforeEach(() => {
+    cluster = new FakeCluster();
+    node = `gpu-${randomUUID()}`;
+    cluster.nodes.set(node, nodeView({ name: node, uid: `uid-${node}`, systemUuid: `machine-${node}` }));
+    begin({ cluster, rig, node });
+  });
+  afterAll(async () => {
+    try {
+      for (const id of started) await rig.replay(id);
+    } finally {
+      await rig.close();
+    }
+  });
+  return {
+    started,
+    status,
+    fault: (more = {}) => kernelFault({ node, ...more }),
+    async send(...faults) {
+      const workflowId = `node/${node}`;
+      started.push(workflowId);
+      return rig.client.workflow.signalWithStart('nodeQuarantine', {
+        workflowId,
+        taskQueue: rig.taskQueue,
+        args: [{ node }],
+        signal: 'faultsObserved',
+        signalArgs: [{ faults }],
+      });
+    },
+    async released(handle) {
+      await eventually(
+        () => status(handle),
+        (seen) => seen.phase === 'quarantined',
+      );
+      await handle.executeUpdate('release', { args: [{ by: 'ada', reason: 'replaced the card' }] });
+      return handle.result() as Promise<NodeOutcome>;
+    },
+  };
+}

@@ -1,0 +1,19 @@
+/** What a look at the job object means for its workflow. */
+
+import type { JobWishes } from '../contract/job-wishes.ts';
+import type { JobRef, JobView } from '../contract/jobs.ts';
+import type { JobOutcome } from '../contract/training-job.ts';
+
+/** What the workflow itself goes by; of the rest the recovery reads the job anew. */
+export function asksOf(view: JobView | null): Pick<JobWishes, 'retries' | 'hang'> | undefined {
+  const { retries, hang } = view?.wishes ?? {};
+  return retries === undefined && hang === undefined ? undefined : { ...(retries !== undefined && { retries }), ...(hang && { hang }) };
+}
+
+/** How it ended for us; undefined while it is to be looked after. */
+export function endOf(view: JobView | null, job: JobRef): JobOutcome | undefined {
+  if (view === null) return { job, outcome: 'gone', because: 'the job object is gone' };
+  if (view.finished) return { job, outcome: view.finished.as, because: view.finished.because };
+  if (!view.optedIn) return { job, outcome: 'opted-out', because: 'its opt-in label no longer says true' };
+  return undefined;
+}
