@@ -37,6 +37,8 @@ interface Wanted {
   readonly mode?: 'observe' | 'act';
   /** How the worker reaches the API server; as the test itself does unless given. */
   readonly kubeconfig?: string;
+  /** Runs workflows too. */
+  readonly workflows?: true;
 }
 
 export async function liveCluster({
@@ -44,15 +46,16 @@ export async function liveCluster({
   records = directoryRecords(join(tmpdir(), taskQueue)),
   mode = 'act',
   kubeconfig: ofWorker,
+  workflows,
 }: Wanted = {}): Promise<LiveCluster> {
   quietRuntime();
-  const { kubeconfig, temporalAddress: address } = testServers<LiveServers>();
+  const { kubeconfig, temporalAddress: address, workflowBundle } = testServers<LiveServers>();
   const kube = connectKube({ kubeconfig: ofWorker ?? kubeconfig });
   const [connection, native] = await Promise.all([Connection.connect({ address }), NativeConnection.connect({ address })]);
   const client = new Client({ connection });
   const activities = createActivities({
     kube,
-    settings: settings({ mode }),
+    settings: settings({ mode, temporal: { taskQueue } }),
     namespace: ownNamespace,
     temporal: () => client,
     records,
@@ -66,6 +69,7 @@ export async function liveCluster({
     activities: { ...activities },
     shutdownForceTime: '5s',
     maxHeartbeatThrottleInterval: '1s',
+    ...(workflows && { workflowBundle: { codePath: workflowBundle } }),
   });
   const running = worker.run();
   return {
