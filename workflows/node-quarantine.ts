@@ -265,7 +265,7 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
     if (was) await giveBack(was.uid);
     if (was && memory.quarantine) await record(memory.quarantine, was, { at: iso(Date.now()), outcome: 'gone', because });
     await condition(allAnnounced);
-    for (let seen = 0; was && memory.hasNews() && memory.inbox.length !== seen;) {
+    for (let seen = -1; was && memory.hasNews() && memory.inbox.length !== seen;) {
       seen = memory.inbox.length;
       view ??= (await perform('observeNode', `who is ${node} now?`, { node })) ?? undefined;
       if (!view) continue;

@@ -59,6 +59,15 @@ describe('a quarantine', () => {
     expect(edit?.unschedulable).toBeUndefined();
     expect(edit?.annotations).not.toHaveProperty('kcover.io/quarantine-cordoned');
   });
+  it('remembers the namespace whose preflight alone asked for it, and forgets it with the next one and with the release', () => {
+    const preflight = { namespace: 'team-a' };
+    const before = { ...marks, 'kcover.io/quarantine-preflight': 'team-a' };
+    expect(quarantineEdit(node(), { ...request, preflight }, settings)?.annotations).toEqual(before);
+    const marked = node({ taints: [ours], annotations: before });
+    const without = { 'kcover.io/quarantine-preflight': null };
+    expect(quarantineEdit(marked, { ...request, incident: 'node/gpu-3/2' }, settings)?.annotations).toMatchObject(without);
+    expect(releaseEdit(marked, request, settings).change?.annotations).toMatchObject(without);
+  });
   it('is not found where the taint is missing', () => {
     expect(quarantineFound(node({ annotations: marks }), settings)).toBeUndefined();
   });

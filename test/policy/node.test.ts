@@ -30,6 +30,14 @@ describe('what a fault means for its node', () => {
     expect(decision.faults.map((fault) => fault.id)).toEqual(['a', 'b']);
   });
 
+  it('says whose preflight speaks against a node, unless anything else does too', () => {
+    const tested = kernelFault({ id: 'preflight/a', source: 'preflight', code: 'preflight/slow-node', namespace: 'team-a' });
+    const warned = kernelFault({ id: 'kernel/boot-1/1', code: 'xid/13', action: 'restart-app' });
+    expect(decideNode({ faults: [tested, warned] }, act)).toMatchObject({ kind: 'quarantine', preflight: { namespace: 'team-a' } });
+    expect(decideNode({ faults: [tested, kernelFault()] }, act)).not.toHaveProperty('preflight');
+    expect(decideNode({ faults: [tested], askedBy: { by: 'ada', reason: 'slow' } }, act)).not.toHaveProperty('preflight');
+  });
+
   it('only tells in mode observe', () => {
     expect(decideNode({ node: nodeView(), faults: [kernelFault()] }, settings()).kind).toBe('observe');
   });

@@ -48,6 +48,7 @@ const program = fileURLToPath(new URL('../../bin/kcover.js', import.meta.url));
 /** Quick second recoveries, and a limit that no test reaches. */
 export const quick = {
   quarantine: { limit: { atLeast: 12 } },
+  preflight: { limit: { percent: 100, perNamespace: 12 } },
   recovery: { budget: { recoveries: 50, backoff: { first: '100ms', most: '1s' } } },
 } as const;
 /** A controller that was killed leaves its Lease behind, and the next one waits for its end. Much shorter, and a busy test machine loses it. */
