@@ -1,5 +1,6 @@
 /** What every test of a job's workflow needs: a fake cluster of its own, a rig for the whole file, and the words of the story. */
 
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach } from '@jest/globals';
 import type { WorkflowHandle } from '@temporalio/client';
 import { jobWorkflowId } from '../../contract/ids.ts';
@@ -15,6 +16,16 @@ export interface JobRig {
   /** The job object goes, and with it its workflow. */
   ended(handle: WorkflowHandle): Promise<unknown>;
 }
+
+/** A job hears of an outcome before the recovery has written its record and its Events; one that never ends, or that no workflow stands for, is not waited for. */
+const closed = (rig: Rig, incident: string): Promise<unknown> =>
+  Promise.race([
+    rig.client.workflow
+      .getHandle(incident)
+      .result()
+      .catch(() => undefined),
+    sleep(2000),
+  ]);
 
 /** To be called in a describe block. Every history that was made is replayed at the end. */
 export function useJobRig(): JobRig {
@@ -47,7 +58,11 @@ export function useJobRig(): JobRig {
       started.push(workflowId);
       return rig.client.workflow.start('trainingJob', { workflowId, taskQueue: rig.taskQueue, args: [{ job: cluster.job }] });
     },
-    status: (handle) => handle.query<JobStatus>('status'),
+    async status(handle) {
+      const seen = await handle.query<JobStatus>('status');
+      if (seen.last) await closed(rig, seen.last.incident);
+      return seen;
+    },
     async ended(handle) {
       cluster.view = null;
       await handle.signal('jobObserved', { change: 'gone' });
