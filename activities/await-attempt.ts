@@ -48,7 +48,15 @@ export async function awaitAttempt(dependencies: Dependencies, request: AwaitReq
     if (await nodes.refresh(seen.pods.flatMap((pod) => pod.node ?? []))) return look(job, pods);
     const { startedAt, wholeSince } = seen;
     const many = seen.pods.length > mostPods && { of: seen.pods.length };
-    return { kind: 'running', at: new Date(now()).toISOString(), pods: seen.pods.slice(0, mostPods), ...many, startedAt, wholeSince, misplaced: misplaced.moved.size };
+    return {
+      kind: 'running',
+      at: new Date(now()).toISOString(),
+      pods: seen.pods.slice(0, mostPods),
+      ...many,
+      startedAt,
+      wholeSince,
+      misplaced: misplaced.moved.size,
+    };
   };
 
   // A later try must know which were moved.
