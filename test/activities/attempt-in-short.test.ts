@@ -1,6 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { attemptInShort, digestOf } from '../../activities/attempt-in-short.ts';
+import { nodeNotReady } from '../../contract/faults.ts';
 import type { AttemptPod } from '../../contract/jobs.ts';
+import type { AttemptFacts } from '../../contract/recovery.ts';
+import { decideRecovery } from '../../policy/recovery.ts';
+import { jobView, kernelFault, podFault, settings, tainted } from '../support/builders.ts';
 
 const pods = (count: number, prefix = 'a'): AttemptPod[] =>
   Array.from({ length: count }, (_, index) => ({ name: `llm-${index}`, uid: `${prefix}-${index}`, node: `gpu-${index}` }));
@@ -23,5 +27,34 @@ describe('a look at an attempt', () => {
     const all = { pods: pods(300), leaving: pods(3, 'b') };
     expect(digestOf({ pods: all.pods.toReversed(), leaving: all.leaving })).toBe(digestOf(all));
     expect(digestOf({ pods: pods(300, 'c'), leaving: all.leaving })).not.toBe(digestOf(all));
+  });
+});
+
+describe('the next step of a recovery, decided from a large attempt in short', () => {
+  const act = settings({ mode: 'act' });
+  const whole = { pods: pods(5000), leaving: pods(300, 'going') };
+  const oldestPodAt = '2026-11-21T06:00:00Z';
+  const failed = (uid: string, createdAt = oldestPodAt) =>
+    podFault({ id: `pod/${uid}`, seenAt: '2026-11-21T07:00:00Z', pod: { name: `llm-${uid}`, uid, createdAt } });
+  const onNode = (node: string, code = 'xid/79') => kernelFault({ id: `${node}/${code}`, code, node, hold: { state: 'quarantined', because: code } });
+
+  it.each([
+    ['a pod that failed', failed('a-4000')],
+    ['the first pod', failed('a-0')],
+    ['a pod that somebody asked to go', failed('going-7')],
+    ['a pod that is gone, beside others that stay', failed('gone')],
+    ['a pod of an earlier attempt', { ...failed('gone', '2026-11-21T05:00:00Z'), seenAt: '2026-11-21T05:30:00Z' }],
+    ['a node under a pod', onNode('gpu-30')],
+    ['a node under a pod that somebody asked to go', onNode('gpu-30', nodeNotReady)],
+    ['a node under no pod', onNode('gpu-6000')],
+  ])('is what it would be from all of its pods: %s', (_, fault) => {
+    const nodes = fault.node === undefined ? [] : [fault.node];
+    const decide = (seen: Pick<AttemptFacts, 'pods' | 'leaving' | 'more'>) => {
+      const attempt = { job: jobView({ podsExpected: 5000, wishes: { ignored: [], level: 'pod' } }), ...seen, oldestPodAt, nodes: nodes.map((name) => tainted({ name })), undecided: [] };
+      return decideRecovery({ attempt, fresh: [fault], answered: [], stops: 0, attempts: 3, asked: false }, act);
+    };
+    const short = attemptInShort(whole, { nodes, ...(fault.pod && { pods: [fault.pod.uid] }) });
+    expect(short.pods.length).toBeLessThan(5);
+    expect(decide(short)).toEqual(decide(whole));
   });
 });
