@@ -50,7 +50,13 @@ describe('the next step of a recovery, decided from a large attempt in short', (
   ])('is what it would be from all of its pods: %s', (_, fault) => {
     const nodes = fault.node === undefined ? [] : [fault.node];
     const decide = (seen: Pick<AttemptFacts, 'pods' | 'leaving' | 'more'>) => {
-      const attempt = { job: jobView({ podsExpected: 5000, wishes: { ignored: [], level: 'pod' } }), ...seen, oldestPodAt, nodes: nodes.map((name) => tainted({ name })), undecided: [] };
+      const attempt = {
+        job: jobView({ podsExpected: 5000, wishes: { ignored: [], level: 'pod' } }),
+        ...seen,
+        oldestPodAt,
+        nodes: nodes.map((name) => tainted({ name })),
+        undecided: [],
+      };
       return decideRecovery({ attempt, fresh: [fault], answered: [], stops: 0, attempts: 3, asked: false }, act);
     };
     const short = attemptInShort(whole, { nodes, ...(fault.pod && { pods: [fault.pod.uid] }) });

@@ -36,23 +36,7 @@ describe('recorded histories', () => {
     const recorded = recordedHistories.find((history) => history.name.startsWith('recovery/restarted@'));
     await expect(replay(withOtherActivity(recorded?.json.events ?? [], 'stopAttempt'))).rejects.toMatchObject({ name: 'DeterminismViolationError' });
   });
-
-  it('goes on with what a newer worker had decided and an older one had carried on', async () => {
-    const recorded = recordedHistories.find((history) => history.name.startsWith('recovery/restarted@'));
-    await replay(withInput(recorded?.json.events ?? [], { evidenceMs: 20_000, verify: { firstMs: 1000, stallMs: 1000, mostMs: 1000 } }));
-  });
 });
-
-/** The same history, whose recovery was started by a worker that gives it more limits. */
-function withInput(events: readonly RecordedEvent[], limits: object): RecordedHistory['json'] {
-  const [first, ...rest] = events;
-  const started = first?.workflowExecutionStartedEventAttributes;
-  const [payload] = started?.input?.payloads ?? [];
-  if (!first || !started || !payload) throw new Error('the history has no input');
-  const input = JSON.parse(Buffer.from(payload.data, 'base64').toString()) as { limits: object };
-  const data = Buffer.from(JSON.stringify({ ...input, limits: { ...input.limits, ...limits } })).toString('base64');
-  return { events: [{ ...first, workflowExecutionStartedEventAttributes: { ...started, input: { payloads: [{ ...payload, data }] } } }, ...rest] };
-}
 
 /** The same history, as a version of the workflow would have made it that asks for something else at this place. */
 function withOtherActivity(events: readonly RecordedEvent[], name: string): RecordedHistory['json'] {

@@ -2,10 +2,12 @@
 
 import { randomUUID } from 'node:crypto';
 import type { WorkflowHandle } from '@temporalio/client';
+import type { ClusterStatus } from '../../contract/cluster.ts';
 import type { Fault } from '../../contract/faults.ts';
 import { nodeWorkflowId } from '../../contract/ids.ts';
+import { statusQuery } from '../../contract/messages.ts';
 import type { NodeStatus } from '../../contract/nodes.ts';
-import { kernelFault, nodeView, podFaultNow, settings } from '../support/builders.ts';
+import { kernelFault, nodeView, podFaultNow, reserveLimit, settings } from '../support/builders.ts';
 import type { FakeCluster } from '../support/fake-cluster.ts';
 import { eventually } from '../support/rig.ts';
 import { gone, outcome, recoveryIs, statusOf, tell, train, watch, wish } from './acts.ts';
@@ -182,7 +184,11 @@ export const stories: readonly Story[] = [
       taskQueue: rig.taskQueue,
       args: [{ clusterUid: 'kube-system-uid' }],
     });
-    const limit = { nodes: 1, because: 'the larger of 1 and 10 % of 8' };
+    await eventually(
+      () => cluster.query<ClusterStatus>(statusQuery),
+      ({ counted }) => counted,
+    );
+    const limit = reserveLimit(1);
     const reserve = (node: string) =>
       cluster.executeUpdate('reserve', { args: [{ limit, wanted: [{ node, nodeUid: node, incident: nodeWorkflowId(node) }] }] });
     await reserve('a');
