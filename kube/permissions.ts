@@ -85,7 +85,14 @@ export const permissions = {
       verbs: ['get', 'list', 'patch'],
       why: 'taints, cordons and releases nodes; looks for room on them, and takes those that stand by',
       changes: {
-        annotations: [annotations.quarantineIncident, annotations.quarantineReason, annotations.quarantineCordoned, annotations.judged, annotations.spareTaken],
+        annotations: [
+          annotations.quarantineIncident,
+          annotations.quarantineReason,
+          annotations.quarantineCordoned,
+          annotations.quarantinePreflight,
+          annotations.judged,
+          annotations.spareTaken,
+        ],
         spec: ['unschedulable'],
         taints: true,
       },

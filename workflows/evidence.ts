@@ -1,4 +1,3 @@
-import { patched } from '@temporalio/workflow';
 import { counted } from './incident-memory.ts';
 import type { Preparing, Step } from './preparing.ts';
 import { perform, tolerate } from './proxies.ts';
@@ -12,7 +11,7 @@ export const captureEvidence: Step = async (preparing) => {
 export async function keepEvidence({ input: { incident, job, limits }, memory, story, facts }: Preparing): Promise<boolean> {
   const attempt = memory.stops.length + 1;
   const deadlineMs = limits.evidenceMs ?? 0;
-  if (deadlineMs === 0 || !memory.isFirst('evidence') || !(memory.hasSteps || patched('evidence'))) return false;
+  if (deadlineMs === 0 || !memory.isFirst('evidence')) return false;
   story.now('capturing evidence', { because: `${counted(facts)} are about to be stopped`, waitingFor: 'their logs', until: Date.now() + deadlineMs });
   const kernel = memory.kernelLines();
   const request = {

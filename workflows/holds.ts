@@ -8,19 +8,13 @@ export class Holds {
   private readonly since = new Map<HoldKind, number>();
   private last: { readonly kind: HoldKind; readonly at: number } | undefined;
   private begunAt: number | undefined;
-  /** Incidents that an earlier version began count every reason from its first time on. */
-  private readonly apart: boolean;
-
-  constructor(apart: boolean) {
-    this.apart = apart;
-  }
 
   /** `at`: now, ms. `since`: from when on its deadline counts. */
   begin(kind: HoldKind, at: number): { readonly isFirst: boolean; readonly since: number } {
     this.times += 1;
     this.begunAt ??= at;
     const { last } = this;
-    if (this.apart && last) for (const [other, since] of this.since) if (other !== last.kind) this.since.set(other, since + at - last.at);
+    if (last) for (const [other, since] of this.since) if (other !== last.kind) this.since.set(other, since + at - last.at);
     this.last = { kind, at };
     const since = this.since.get(kind);
     if (since === undefined) this.since.set(kind, at);
@@ -31,7 +25,7 @@ export class Holds {
   msOf(kind: HoldKind, now: number): number | undefined {
     const { last } = this;
     const since = this.since.get(kind);
-    const others = this.apart && last && last.kind !== kind ? now - last.at : 0;
+    const others = last && last.kind !== kind ? now - last.at : 0;
     return since === undefined ? undefined : now - since - others;
   }
 

@@ -59,12 +59,8 @@ export class IncidentMemory {
   private forcing: readonly AttemptPod[] = [];
   private arrivals = 0;
 
-  /** What comes before a stop is prepared in steps; not in incidents that an earlier version began. */
-  readonly hasSteps: boolean;
-
-  constructor(faults: readonly Fault[], hasSteps: boolean) {
+  constructor(faults: readonly Fault[]) {
     this.faults = [...faults];
-    this.hasSteps = hasSteps;
   }
 
   /** Grows with every fault that is new, or whose node has news. */

@@ -1,6 +1,5 @@
 /** What comes after a stop: a whole new attempt runs, and, where the job tells, training moves on. News of a fault comes before both. */
 
-import { patched } from '@temporalio/workflow';
 import type { Announcement } from '../contract/activities.ts';
 import type { eventReasons } from '../contract/ids.ts';
 import { trainingHangs } from '../contract/faults.ts';
@@ -97,12 +96,11 @@ export async function followAttempt({ input, startedAt, memory, story, level, ev
     const runs = `${cause}; all ${seen.of ?? seen.pods.length} pods run again after ${stops}`;
     const there = { pods: seen.pods, ...(seen.of !== undefined && { podsOf: seen.of }), attemptStartedAt: seen.startedAt };
     const { before } = memory.progress;
-    if (before === undefined || limits.verify === undefined || !(memory.hasSteps || patched('verify')))
-      return { outcome: 'restarted', because: `${runs}, training is not verified`, ...there };
+    if (before === undefined || limits.verify === undefined) return { outcome: 'restarted', because: `${runs}, training is not verified`, ...there };
 
     const { firstMs, stallMs, mostMs } = limits.verify;
     // Who stopped telling long before the fault does not begin again with the next attempt.
-    const rested = memory.hasSteps && (isResting(before) || memory.faults.some(({ code }) => code === trainingHangs));
+    const rested = isResting(before) || memory.faults.some(({ code }) => code === trainingHangs);
     if (!rested && Date.parse(before.at) < startedAt - firstMs)
       return { outcome: 'restarted', because: `${runs}, training is not verified: its progress was last told at ${before.at}`, ...there };
     story.happened('all pods run', runs);

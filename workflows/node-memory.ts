@@ -67,6 +67,12 @@ export class NodeMemory {
     return this.held ? (until ?? now + this.askAgainMs) : this.quietSince + this.quietMs;
   }
 
+  /** The machine of a quarantine returned under another UID, without its taint. */
+  holdAgain({ because, reason, by }: NodeQuarantine, incident: string, now: number): void {
+    this.held = { because: `the same machine returned: ${because}`, since: now, incident, reason, by };
+    this.quarantine = undefined;
+  }
+
   isOut = (): boolean => this.quarantine !== undefined || this.held !== undefined;
 
   /** Takes what waits out of the inbox. */

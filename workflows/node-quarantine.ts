@@ -223,14 +223,7 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
     await giveBack(was.uid);
     const { quarantine } = memory;
     if (quarantine) {
-      memory.held = {
-        because: `the same machine returned: ${quarantine.because}`,
-        since: Date.now(),
-        incident: quarantineId(node, Date.now()),
-        reason: quarantine.reason,
-        by: quarantine.by,
-      };
-      memory.quarantine = undefined;
+      memory.holdAgain(quarantine, quarantineId(node, Date.now()), Date.now());
     } else if (memory.held) {
       memory.held = { ...memory.held, reserved: false };
     }

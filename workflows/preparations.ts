@@ -16,8 +16,7 @@ const freshMs = 2000;
 /** Goes through the steps until one of them wants another look, or the end; and looks again at what they let grow old. */
 export async function prepare(preparing: Preparing): Promise<Prepared> {
   const { plan } = preparing.decision;
-  // Decisions of earlier versions have no plan, and their recoveries only kept evidence.
-  if (!plan || !preparing.memory.hasSteps) return (await keepEvidence(preparing)) ? 'look again' : 'ready';
+  if (!plan) return (await keepEvidence(preparing)) ? 'look again' : 'ready';
   if (preparing.memory.isFirst('plan')) for (const each of plan.ignored) preparing.story.happened('ignored', each);
   for (const step of steps) {
     const prepared = await step(preparing, plan);

@@ -6,7 +6,6 @@ import {
   defineSignal,
   getExternalWorkflowHandle,
   isCancellation,
-  patched,
   setHandler,
   sleep,
 } from '@temporalio/workflow';
@@ -46,13 +45,12 @@ const slowLookMs = 5 * 60_000;
 export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
   const { incident, job, limits } = input;
   const startedAt = Date.now();
-  // Asked before anything else: between a decision and the commands after it, a query may cut the task in two, and a marker would stand in the wrong one.
-  const memory = new IncidentMemory(input.faults, patched('steps'));
+  const memory = new IncidentMemory(input.faults);
   const approvals = new Approvals(incident);
   memory.paused = input.paused;
-  const story = openStory(job, incident, memory.hasSteps ? firstPhase : {});
+  const story = openStory(job, incident, firstPhase);
   const write = attributeWriter();
-  const holds = new Holds(memory.hasSteps);
+  const holds = new Holds();
   /** The mark when the cluster's workflow heard that we wait; whoever it told since is forgotten there. */
   let knownAt: number | undefined;
 
@@ -117,10 +115,6 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
         if (decision.plan) tellPlan(story, decision.plan);
         return decision;
       }
-      if (decision.kind === 'hold' && decision.inProcess && !memory.hasSteps) {
-        memory.tried.push({ level: 'process', because: 'the incident was begun by an earlier version' });
-        continue;
-      }
       if (decision.kind === 'hold' && decision.inProcess) {
         letGo();
         const end = await tryInProcess({ input, memory, story, isNews: () => memory.unanswered().length > fresh.length }, decision);
@@ -131,7 +125,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
       if (decision.kind === 'hold') {
         const denied = approvals.denied();
         if (denied) return refusedBy({ story, event }, denied);
-        const kind = decision.blind === true ? 'blind' : paused && memory.hasSteps ? 'paused' : 'held';
+        const kind = decision.blind === true ? 'blind' : paused ? 'paused' : 'held';
         if (await hold(kind, decision, mark)) continue;
         return { outcome: 'handed over', because: `still held after its deadline: ${decision.because}`, unanswered: kind !== 'held' };
       }
@@ -188,14 +182,14 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
 
   /** Waits until something changes; false when the deadline of this hold passed first. */
   async function hold(kind: HoldKind, decision: Decided<'hold'>, mark: number): Promise<boolean> {
-    const { isFirst, since } = holds.begin(kind, memory.hasSteps ? Date.now() : decision.at);
+    const { isFirst, since } = holds.begin(kind, Date.now());
     const until = since + (kind === 'held' ? limits.holdMs : patienceMs);
     story.now('held', { because: `held: ${decision.because}`, waitingFor: decision.try, until });
     if (isFirst) {
       story.happened('held', decision.because);
       void announce(event('Warning', 'recoveryHeld', `held: ${decision.because}; ${decision.try}`));
     }
-    if (isFirst || (memory.hasSteps && knownAt !== memory.mark())) {
+    if (isFirst || knownAt !== memory.mark()) {
       knownAt = memory.mark();
       await getExternalWorkflowHandle(clusterWorkflowId)
         .signal(signals.waiting, { workflowId: incident })
@@ -203,8 +197,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
       // Registered before one more look, so that a change in between is not missed.
       return true;
     }
-    const unasked = memory.hasSteps ? slowLookMs : Infinity;
-    const again = decision.lookAgainMs === undefined ? unasked : pauseAfter(holds.times - 1, decision.lookAgainMs);
+    const again = decision.lookAgainMs === undefined ? slowLookMs : pauseAfter(holds.times - 1, decision.lookAgainMs);
     const pause = Math.min(Math.max(1, until - Date.now()), again);
     const changed = await condition(() => memory.mark() !== mark || approvals.denied() !== undefined, pause, { summary: short(`held: ${decision.because}`) });
     return changed || Date.now() < until;

@@ -29,8 +29,7 @@ export async function stopAttempt(
   let result = await perform('stopAttempt', `stop attempt ${request.attempt} (${counted(request)}) by ${request.by}: ${request.because}`, request);
   let isOvertime = false;
   for (let round = 1; ; round++) {
-    const forcing: Forcing | undefined =
-      result.kind === 'lost' ? result : overtime === 'force' && memory.hasSteps && !isOvertime ? overdue(request, result) : undefined;
+    const forcing: Forcing | undefined = result.kind === 'lost' ? result : overtime === 'force' && !isOvertime ? overdue(request, result) : undefined;
     if (!forcing) break;
     isOvertime ||= forcing.noGrace === true;
     const { pods, because } = forcing;

@@ -1,4 +1,4 @@
-import { condition, continueAsNew, defineQuery, defineSignal, defineUpdate, patched, setHandler, workflowInfo } from '@temporalio/workflow';
+import { condition, continueAsNew, defineQuery, defineSignal, defineUpdate, setHandler, workflowInfo } from '@temporalio/workflow';
 import { eventReasons, recoveryId } from '../contract/ids.ts';
 import { jobTitle, type JobView } from '../contract/jobs.ts';
 import { type FaultsObserved, type JobObserved, notReady, type OperatorWish, type Recover, signals, statusQuery, updates } from '../contract/messages.ts';
@@ -20,8 +20,6 @@ const lookAfterMs = 5 * 60_000;
 export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcome> {
   const memory = new JobMemory(carried);
   const write = attributeWriter();
-  // Asked before anything else, as in a recovery.
-  const hasSteps = patched('steps');
   let status: Pick<JobStatus, 'phase' | 'because' | 'waitingFor' | 'since' | 'until'> = {
     phase: 'starting',
     because: '',
@@ -127,7 +125,7 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
   }
 
   function isLabelLeft(): boolean {
-    return hasSteps && memory.labelLeft;
+    return memory.labelLeft;
   }
 
   /** Nothing waits for it but the end of this run: a pause or a fault may come at any time. */
@@ -225,7 +223,7 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
     // Whether a job crashes again and again without getting on, or has got over an old failure, is seen from its progress; and what it asks for may have changed.
     const asked: Asked | undefined = memory.incident?.askedBy ?? wish;
     const wantsLook = memory.spent.some((one) => one.blame === 'user') || memory.inbox.some((fault) => mayBeOver(fault, judgedAt));
-    const seen = wantsLook && (hasSteps || patched('crash-loop')) ? await tolerate(perform('observeJob', `how far is ${jobTitle(job)}?`, { job })) : undefined;
+    const seen = wantsLook ? await tolerate(perform('observeJob', `how far is ${jobTitle(job)}?`, { job })) : undefined;
     if (seen) memory.asks = asksOf(seen);
     const decision = await decideIncident({
       job,

@@ -50,7 +50,6 @@ beforeAll(async () => {
   looked = await cluster.run('observeAttempt', { job, nodes: [] });
   const memory = new IncidentMemory(
     (await listMatchingPods(cluster.kube, job)).flatMap((pod) => podFailures(pod, jobKinds.Job)),
-    true,
   );
   wanted = memory.failingFirst(looked);
   evidence = await capture(1);

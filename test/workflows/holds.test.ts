@@ -3,7 +3,7 @@ import { Holds } from '../../workflows/holds.ts';
 
 describe('reasons to hold', () => {
   it('have each a time of their own, which others do not spend', () => {
-    const holds = new Holds(true);
+    const holds = new Holds();
     expect(holds.begin('held', 1000)).toEqual({ isFirst: true, since: 1000 });
     expect(holds.begin('held', 3000)).toEqual({ isFirst: false, since: 1000 });
     expect(holds.begin('paused', 4000)).toEqual({ isFirst: true, since: 4000 });
@@ -12,15 +12,8 @@ describe('reasons to hold', () => {
     expect([holds.times, holds.msOf('held', 12_000), holds.msOf('held', 20_000), holds.msOf('blind', 20_000)]).toEqual([5, 5000, 5000, undefined]);
   });
 
-  it('are counted from their first time on in incidents of an earlier version', () => {
-    const holds = new Holds(false);
-    holds.begin('held', 1000);
-    holds.begin('blind', 4000);
-    expect(holds.begin('held', 10_000)).toEqual({ isFirst: false, since: 1000 });
-  });
-
   it('end together, and begin anew', () => {
-    const holds = new Holds(true);
+    const holds = new Holds();
     holds.begin('held', 1000);
     holds.begin('paused', 4000);
     expect([holds.end(9000), holds.end(9500), holds.times]).toEqual([8000, 0, 0]);

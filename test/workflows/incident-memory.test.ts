@@ -21,7 +21,7 @@ describe('what was seen before a stop', () => {
 
   it('says that there is room for a minute, and not after news, even when that came during the look', () => {
     pass(0);
-    const memory = new IncidentMemory([kernelFault()], true);
+    const memory = new IncidentMemory([kernelFault()]);
     expect(memory.room.isKnown(memory.mark())).toBe(false);
     memory.room.isThere(memory.mark(), 3);
     pass(59_000);
@@ -36,7 +36,7 @@ describe('what was seen before a stop', () => {
 
   it('is not looked for again where nobody can look, until there is news or it was held', () => {
     pass(0);
-    const memory = new IncidentMemory([kernelFault()], true);
+    const memory = new IncidentMemory([kernelFault()]);
     memory.room.isUnknown(memory.mark());
     pass(3_600_000);
     expect(memory.room.isKnown(memory.mark())).toBe(true);
@@ -51,7 +51,7 @@ describe('what was seen before a stop', () => {
 
   it('awaits no checkpoint while room is waited for, and says so when that was long', () => {
     pass(0);
-    const memory = new IncidentMemory([kernelFault()], true);
+    const memory = new IncidentMemory([kernelFault()]);
     memory.room.decided(short);
     expect(memory.checkpointUntil(now + 5000)).toBe('over');
     pass(30_000);
@@ -63,7 +63,7 @@ describe('what was seen before a stop', () => {
   });
 
   it('keeps the first deadline of a wait for room, less the time in which it was held', () => {
-    const memory = new IncidentMemory([kernelFault()], true);
+    const memory = new IncidentMemory([kernelFault()]);
     expect(memory.room.waits(5000)).toMatchObject({ until: 5000, times: 1 });
     memory.wasHeld(1000);
     expect(memory.room.waits(9000)).toMatchObject({ until: 6000, times: 2 });
@@ -71,7 +71,7 @@ describe('what was seen before a stop', () => {
 
   it('counts one checkpoint of an attempt, and the next one only after a long hold', () => {
     pass(0);
-    const memory = new IncidentMemory([kernelFault()], true);
+    const memory = new IncidentMemory([kernelFault()]);
     memory.checkpointSeen(1, { kind: 'saved', checkpointStep: 100, waitedMs: 1, because: 'saved' });
     memory.wasHeld(59_000);
     expect(memory.checkpointUntil(now + 5000)).toBe('over');
@@ -80,12 +80,12 @@ describe('what was seen before a stop', () => {
   });
 
   it('is looked at again for its age alone three times in an attempt', () => {
-    const memory = new IncidentMemory([kernelFault()], true);
+    const memory = new IncidentMemory([kernelFault()]);
     expect([1, 2, 3, 4].map(() => memory.looksAgainForAge())).toEqual([true, true, true, false]);
   });
 
   it('has the broken pods come first again where they were passed over for want of room, and not where they were tried', () => {
-    const memory = new IncidentMemory([kernelFault()], true);
+    const memory = new IncidentMemory([kernelFault()]);
     memory.tried.push({ level: 'pod', because: 'no room', noRoom: true });
     expect([memory.podsFirstAgain(), memory.tried]).toEqual([true, []]);
     memory.tried.push({ level: 'pod', because: 'it did not help' });
@@ -93,7 +93,7 @@ describe('what was seen before a stop', () => {
   });
 
   it('lets stand-by nodes that others took first be looked for again, three times', () => {
-    const memory = new IncidentMemory([kernelFault()], true);
+    const memory = new IncidentMemory([kernelFault()]);
     memory.room.tookSpares(0, 1);
     memory.room.tookSpares(1, 2);
     expect(memory.room.sparesTaken).toBe(false);
@@ -104,23 +104,23 @@ describe('what was seen before a stop', () => {
 
 describe('the pods whose evidence is kept', () => {
   it('are those that failed, those on blamed nodes, and the others, in this order', () => {
-    const memory = new IncidentMemory([kernelFault({ node: 'gpu-1' }), failureOf(pod(2))], true);
+    const memory = new IncidentMemory([kernelFault({ node: 'gpu-1' }), failureOf(pod(2))]);
     expect(memory.failingFirst({ pods: [pod(0), pod(1), pod(2)] })).toEqual([pod(2), pod(1), pod(0)]);
   });
 
   it('hold a failed one that ended, with its node, and one that somebody asked to go', () => {
-    const memory = new IncidentMemory([failureOf(pod(2))], true);
+    const memory = new IncidentMemory([failureOf(pod(2))]);
     expect(memory.failingFirst({ pods: [pod(0), pod(3)], leaving: [pod(1)] })).toEqual([pod(2), pod(1), pod(0), pod(3)]);
   });
 
   it('hold each once, however many faults name it, and a namesake of another UID beside it', () => {
-    const memory = new IncidentMemory([failureOf(pod(2)), failureOf(pod(2), 'again'), failureOf(pod(1))], true);
+    const memory = new IncidentMemory([failureOf(pod(2)), failureOf(pod(2), 'again'), failureOf(pod(1))]);
     const namesake = { ...pod(2), uid: 'uid-new', node: 'gpu-7' };
     expect(memory.failingFirst({ pods: [pod(1), namesake], leaving: [pod(1)] })).toEqual([pod(2), pod(1), namesake]);
   });
 
   it('leave out those that went with an earlier stop, though their faults are remembered and some linger', () => {
-    const memory = new IncidentMemory([failureOf(pod(0)), failureOf(pod(1))], true);
+    const memory = new IncidentMemory([failureOf(pod(0)), failureOf(pod(1))]);
     memory.stopped(stopOf(pod(0)), [pod(1)]);
     memory.take({ faults: [failureOf(pod(4))] });
     expect(memory.failingFirst({ pods: [pod(5)], leaving: [pod(1)] })).toEqual([pod(4), pod(5)]);
