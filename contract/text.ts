@@ -15,7 +15,7 @@ const [escape, bell] = [String.raw`\u001B`, String.raw`\u0007`];
 const sequences = new RegExp(
   [
     String.raw`(?:${escape}\[|\u009B)[0-?]{0,64}[ -/]{0,8}[@-~]`,
-    String.raw`(?:${escape}\]|\u009D)[^${bell}${escape}\u009C]{0,4096}(?:${bell}|${escape}\\|\u009C)`,
+    String.raw`(?:${escape}\]|\u009D)[^${bell}${escape}\u009C\u009D]*(?:${bell}|${escape}\\|\u009C)`,
     `${escape}[ -/]{0,4}[0-~]`,
   ].join('|'),
   'g',
