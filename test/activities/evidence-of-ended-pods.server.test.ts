@@ -48,9 +48,7 @@ beforeAll(async () => {
   await evict(cluster.api, pressed, 'kubelet');
   await evict(cluster.api, drained);
   looked = await cluster.run('observeAttempt', { job, nodes: [] });
-  const memory = new IncidentMemory(
-    (await listMatchingPods(cluster.kube, job)).flatMap((pod) => podFailures(pod, jobKinds.Job)),
-  );
+  const memory = new IncidentMemory((await listMatchingPods(cluster.kube, job)).flatMap((pod) => podFailures(pod, jobKinds.Job)));
   wanted = memory.failingFirst(looked);
   evidence = await capture(1);
   index = JSON.parse(await readFile(join(evidence.address, 'index.json'), 'utf8')) as EvidenceFile[];
