@@ -195,7 +195,7 @@ describe('before a stop', () => {
     story.cluster.room = 'unseen';
     const handle = await story.start();
     await tell(handle, kernelFault());
-    await ends(story, handle, 'recovered');
+    await ends(story, handle, 'restarted');
     expect(story.cluster.records[0]?.timeline.map(({ what }) => what)).toContain('room unknown');
     await story.ended(handle);
   });
