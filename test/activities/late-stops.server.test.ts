@@ -5,6 +5,7 @@ import { clusterWorkflowId, labels } from '../../contract/ids.ts';
 import type { JobRef, StopMethod } from '../../contract/jobs.ts';
 import { updates } from '../../contract/messages.ts';
 import type { StopRequest, StopResult } from '../../contract/recovery.ts';
+import { clusterUid } from '../../kube/connection.ts';
 import { jobPath } from '../../kube/job-kinds/index.ts';
 import { podsOfJob } from '../../kube/pods.ts';
 import { askKube } from '../../kube/requests.ts';
@@ -132,7 +133,7 @@ describe('a stop that the API server refuses', () => {
       const paused = await rig.client.workflow.start('cluster', {
         workflowId: clusterWorkflowId,
         taskQueue: rig.taskQueue,
-        args: [{ clusterUid: 'uid' }],
+        args: [{ clusterUid: await clusterUid(cluster.kube) }],
         workflowIdConflictPolicy: 'TERMINATE_EXISTING',
       });
       await paused.executeUpdate(updates.pause, { args: [wish] });

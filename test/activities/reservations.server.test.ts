@@ -3,6 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { V1ConfigMap, V1Node } from '@kubernetes/client-node';
 import type { ClusterStatus, PauseWord } from '../../contract/cluster.ts';
 import { clusterWorkflowId, nodeWorkflowId } from '../../contract/ids.ts';
+import { clusterUid } from '../../kube/connection.ts';
 import { ownNamespace, pauseConfigMap } from '../../kube/permissions.ts';
 import { readNode } from '../../kube/nodes.ts';
 import { askKube, patchObject, readObject } from '../../kube/requests.ts';
@@ -90,7 +91,11 @@ describe('what a cluster must not lose', () => {
     const since = Date.now() - 120_000;
     await endCluster();
     const carried = { waiting: [], reservations: ['gone', held].map((one) => ({ node: one, nodeUid: `uid-${one}`, incident: `node/${one}/x`, since })) };
-    await cluster.client.workflow.start('cluster', { workflowId: clusterWorkflowId, taskQueue: cluster.taskQueue, args: [{ clusterUid: 'u', carried }] });
+    await cluster.client.workflow.start('cluster', {
+      workflowId: clusterWorkflowId,
+      taskQueue: cluster.taskQueue,
+      args: [{ clusterUid: await clusterUid(cluster.kube), carried }],
+    });
     try {
       // Two may be out, so one is asked for in vain, unless what nobody looks after is given back.
       expect(await reserve('next')).toMatchObject({ granted: true });

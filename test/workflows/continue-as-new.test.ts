@@ -162,7 +162,9 @@ describe('continue-as-new', () => {
       () => handle.query<NodeStatus>('status'),
       (seen) => seen.phase === 'quarantined',
     );
-    for (let sequence = 2; sequence < 14; sequence++) {
+    let sequence = 1;
+    while ((await runs(`node/${node}`)) === 1 && sequence < 40) {
+      sequence += 1;
       await start(sequence);
       await eventually(
         () => handle.query<NodeStatus>('status'),
@@ -173,7 +175,7 @@ describe('continue-as-new', () => {
     expect(await handle.query<NodeStatus>('status')).toMatchObject({ phase: 'quarantined', incident: before.incident });
     await handle.executeUpdate('release', { args: [{ by: 'ada', reason: 'done' }] });
     expect(await rig.client.workflow.getHandle(`node/${node}`).result()).toMatchObject({ outcome: 'released' });
-    expect(cluster.nodes.get(node)).toMatchObject({ judged: { sequence: 13 } });
+    expect(cluster.nodes.get(node)).toMatchObject({ judged: { sequence } });
   });
 
   it('keeps what a cluster has out, and has who waits ask again', async () => {
