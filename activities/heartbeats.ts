@@ -16,6 +16,12 @@ export function tellInHeartbeats(tell: () => unknown): void {
   context.heartbeat(tell());
 }
 
+/** What the activity tells in heartbeats has changed, and a later try must know before what comes next. */
+export function heartbeatNow(): void {
+  const context = Context.current();
+  context.heartbeat(details.get(context)?.());
+}
+
 const lively =
   (activity: Activity): Activity =>
   async (...args) => {

@@ -1,17 +1,20 @@
 /** Sends the stop of an attempt: once, and only while the decision behind it is fresh. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
+import type { V1Pod } from '@kubernetes/client-node';
 import { Context } from '@temporalio/activity';
 import { formatDuration } from '../contract/duration.ts';
 import { KcoverError } from '../contract/errors.ts';
-import { jobTitle, type JobView } from '../contract/jobs.ts';
+import { type AttemptPod, jobTitle, type JobView } from '../contract/jobs.ts';
 import type { StopRequest, StopResult } from '../contract/recovery.ts';
 import { isConflict, isNotFound } from '../kube/errors.ts';
 import { readJob, suspendJob } from '../kube/jobs.ts';
 import { inParallel } from '../kube/parallel.ts';
 import { attemptPod, belongsTo, deleteMatchingPods, deletePod, isTerminating, listMatchingPods, podsOfJob } from '../kube/pods.ts';
 import type { Dependencies } from './dependencies.ts';
+import { heartbeatNow } from './heartbeats.ts';
 import { pauseOfCluster } from './pause.ts';
+import { remainingPods } from './remaining-pods.ts';
 
 /** What a later try of the activity must know. */
 export interface Progress {
@@ -19,8 +22,11 @@ export interface Progress {
   requests: number;
 }
 
-/** Nothing was done. `interfered`: the job or its pods are not what the decision saw. `unsent`: it may not, or could not, be sent in time. */
-export type NotSent = Extract<StopResult, { kind: 'interfered' | 'unsent' }>;
+/**
+ * `interfered`: nothing was done, the job or its pods are not what the decision saw. `unsent`: nothing was done, it may not, or could not, be
+ * sent in time. `timed-out`: it was sent in part, and its deadline has passed.
+ */
+export type NotSent = Extract<StopResult, { kind: 'interfered' | 'unsent' | 'timed-out' }>;
 const interfered = (because: string): NotSent => ({ kind: 'interfered', because });
 
 /** Older decisions are not sent: the cluster, the settings or a pause may say something else since. ms */
@@ -131,8 +137,8 @@ async function deleteAttempt(sending: Sending): Promise<NotSent | undefined> {
   const { kube } = sending.dependencies;
   if (!isFirst) return deleteLeft(sending);
   const matching = await listMatchingPods(kube, request.job);
-  const present = matching.filter((pod) => belongsTo(request.job, pod) && !isTerminating(pod)).map(attemptPod);
-  if (!sameSet(present, request.pods)) return interfered(`the pods of ${jobTitle(request.job)} changed since they were looked at`);
+  const changed = whyChanged(request, matching);
+  if (changed) return changed;
   if (request.pods.length === 0) return undefined;
   // Somebody else's pods carry the labels too: a collection would take them along.
   if (matching.some((pod) => !belongsTo(request.job, pod))) return deleteLeft(sending);
@@ -140,7 +146,7 @@ async function deleteAttempt(sending: Sending): Promise<NotSent | undefined> {
   if (why) return why;
   try {
     progress.requests += 1;
-    Context.current().heartbeat(progress);
+    heartbeatNow();
     await deleteMatchingPods(kube, request.job);
     return undefined;
   } catch (error) {
@@ -149,22 +155,36 @@ async function deleteAttempt(sending: Sending): Promise<NotSent | undefined> {
   }
 }
 
+/** The whole attempt is to go, and it is not the one that was looked at. */
+function whyChanged({ by, job, pods }: StopRequest, matching: readonly V1Pod[]): NotSent | undefined {
+  const present = matching.filter((pod) => belongsTo(job, pod) && !isTerminating(pod)).map(attemptPod);
+  return by === 'pods' || sameSet(present, pods) ? undefined : interfered(`the pods of ${jobTitle(job)} changed since they were looked at`);
+}
+
 const sameSet = (pods: readonly { readonly uid: string }[], others: readonly { readonly uid: string }[]): boolean => {
   const uids = new Set(pods.map((pod) => pod.uid));
   return uids.size === others.length && others.every((pod) => uids.has(pod.uid));
 };
 
 /** Deletes what is left of the attempt and not going yet. No other UID is touched, whatever carries its labels now. */
-async function deleteLeft({ dependencies: { kube }, request, progress, isFirst, whyNot }: Sending): Promise<NotSent | undefined> {
-  const wanted = new Set(request.pods.map((pod) => pod.uid));
-  const left = (await listMatchingPods(kube, request.job)).filter((pod) => wanted.has(pod.metadata?.uid ?? '') && !isTerminating(pod)).map(attemptPod);
-  // A stop that has begun to take effect is brought to its end.
-  const hasBegun = !isFirst && left.length < wanted.size;
-  const why = left.length > 0 && !hasBegun ? await whyNot() : undefined;
+async function deleteLeft({ dependencies, request, progress, isFirst, whyNot }: Sending): Promise<NotSent | undefined> {
+  const { kube } = dependencies;
+  const matching = await listMatchingPods(kube, request.job);
+  const { left, hasBegun } = remainingPods(request.pods, matching, isFirst ? undefined : progress.requests);
+  if (left.length === 0) return undefined;
+  // A stop that has begun to take effect is brought to its end, within its deadline.
+  if (hasBegun && ageOf(dependencies) >= request.deadlineMs) return overdue(request, left);
+  const why = hasBegun ? undefined : (whyChanged(request, matching) ?? (await whyNot()));
   if (why) return why;
-  await inParallel(left, async (pod) => {
-    progress.requests += 1;
-    await deletePod(kube, request.job.namespace, pod);
-  });
+  // Told before the first is sent: a later try must know that some may have been.
+  progress.requests += left.length;
+  heartbeatNow();
+  await inParallel(left, (pod) => deletePod(kube, request.job.namespace, pod));
   return undefined;
 }
+
+const overdue = ({ deadlineMs, pods }: StopRequest, left: readonly AttemptPod[]): NotSent => ({
+  kind: 'timed-out',
+  because: `${left.length} of ${pods.length} pods could not be asked to go within ${formatDuration(deadlineMs)}`,
+  left: left.map(({ name }) => name),
+});
