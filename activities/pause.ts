@@ -1,11 +1,13 @@
-/** Whether a person has paused the whole cluster, whatever became of the workflow that holds it. */
+/** Whether a person has paused the whole cluster, whatever became of the workflow that holds it, or one job. */
 
 import { defineSearchAttributeKey, WorkflowNotFoundError } from '@temporalio/common';
 import type { ClusterStatus } from '../contract/cluster.ts';
 import { KcoverError } from '../contract/errors.ts';
-import { clusterWorkflowId, searchAttributes } from '../contract/ids.ts';
+import { clusterWorkflowId, jobWorkflowId, searchAttributes } from '../contract/ids.ts';
+import type { JobRef } from '../contract/jobs.ts';
 import { statusQuery } from '../contract/messages.ts';
 import type { Held } from '../contract/recovery.ts';
+import type { JobStatus } from '../contract/training-job.ts';
 import { readPause } from '../kube/kept-pause.ts';
 import type { Dependencies } from './dependencies.ts';
 
@@ -33,5 +35,23 @@ async function askWorkflow(temporal: Dependencies['temporal']): Promise<Held | '
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return 'unknown';
     throw new KcoverError('temporal.unreachable', `ask whether kcover is paused: ${error instanceof Error ? error.message : 'unknown failure'}`);
+  }
+}
+
+/** A query waits for a worker that runs workflows, ms. */
+const jobAnswerMs = 5000;
+
+/** Its workflow alone keeps it, and tells the recovery too: where it is gone, or does not answer in time, the job counts as not paused. */
+export async function pauseOfJob({ temporal, now }: Pick<Dependencies, 'temporal' | 'now'>, job: JobRef): Promise<Held | undefined> {
+  const handle = temporal().workflow.getHandle(jobWorkflowId(job));
+  try {
+    return await temporal().withDeadline(now() + jobAnswerMs, async () => {
+      // The query of one that ended would have its whole history replayed.
+      if ((await handle.describe()).status.name !== 'RUNNING') return undefined;
+      const { paused } = await handle.query<JobStatus>(statusQuery);
+      return paused && { by: paused.by, reason: paused.reason };
+    });
+  } catch {
+    return undefined;
   }
 }

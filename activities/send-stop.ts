@@ -13,7 +13,7 @@ import { inParallel } from '../kube/parallel.ts';
 import { attemptPod, belongsTo, deleteMatchingPods, deletePod, isTerminating, listMatchingPods, podsOfJob } from '../kube/pods.ts';
 import type { Dependencies } from './dependencies.ts';
 import { heartbeatNow } from './heartbeats.ts';
-import { pauseOfCluster } from './pause.ts';
+import { pauseOfCluster, pauseOfJob } from './pause.ts';
 import { remainingPods } from './remaining-pods.ts';
 
 /** What a later try of the activity must know. */
@@ -87,7 +87,7 @@ async function whyNotSent(dependencies: Dependencies, request: StopRequest, { is
   if (dependencies.settings.mode === 'observe' && !request.asked) return { kind: 'unsent', because: 'mode is observe' };
   const late = tooOld(dependencies, request, why);
   if (late || isFirst) return late;
-  const paused = await pauseOfCluster(dependencies);
+  const paused = (await pauseOfCluster(dependencies)) ?? (await pauseOfJob(dependencies, request.job));
   return paused && { kind: 'unsent', because: `paused by ${paused.by}: ${paused.reason}` };
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { clusterWorkflowId, labels } from '../../contract/ids.ts';
+import { clusterWorkflowId, jobWorkflowId, labels } from '../../contract/ids.ts';
 import type { JobRef, StopMethod } from '../../contract/jobs.ts';
 import { updates } from '../../contract/messages.ts';
 import type { StopRequest, StopResult } from '../../contract/recovery.ts';
@@ -141,6 +141,28 @@ describe('a stop that the API server refuses', () => {
       const result = await cluster.run('stopAttempt', { ...request, deadlineMs: 30_000 });
       expect(result).toEqual({ kind: 'unsent', because: 'paused by ada: the network is broken' });
       await paused.executeUpdate(updates.resume, { args: [wish] });
+      await paused.terminate();
+    } finally {
+      await rig.close();
+    }
+  });
+});
+
+describe('a stop of a job that is paused alone', () => {
+  it('is not tried again', async () => {
+    const rig = await startRig(new FakeCluster().activities());
+    const request = await running();
+    try {
+      const paused = await rig.client.workflow.start('trainingJob', {
+        workflowId: jobWorkflowId(request.job),
+        taskQueue: rig.taskQueue,
+        args: [{ job: request.job }],
+      });
+      await paused.executeUpdate(updates.pause, { args: [wish] });
+      await refuseChanges(request.job, 'Forbidden');
+      const result = await cluster.run('stopAttempt', { ...request, deadlineMs: 30_000 });
+      expect(result).toEqual({ kind: 'unsent', because: 'paused by ada: the network is broken' });
+      expect(await isUntouched(request)).toBe(true);
       await paused.terminate();
     } finally {
       await rig.close();
