@@ -29,12 +29,12 @@ export function attemptInShort({ pods, leaving }: Whole, about: About): Pick<Att
   return {
     pods: present,
     ...(going.length > 0 && { leaving: going }),
-    more: { pods: pods.length - present.length, leaving: leaving.length - going.length, digest: digestOf({ pods, leaving }) },
+    more: { pods: pods.length - present.length, leaving: leaving.length - going.length, digest: digestOf(pods) },
   };
 }
 
-/** The same for the same pods, in whatever order, SHA-256 in hex. */
-export function digestOf({ pods, leaving }: Whole): string {
-  const uids = [...pods, ...leaving].map(({ uid }) => uid).toSorted();
+/** The same for the same pods, in whatever order, SHA-256 in hex. Of those present: while an attempt is looked at, pods that were asked to go before disappear one by one. */
+export function digestOf(pods: readonly AttemptPod[]): string {
+  const uids = pods.map(({ uid }) => uid).toSorted();
   return createHash('sha256').update(uids.join('\n')).digest('hex');
 }

@@ -75,10 +75,9 @@ export function attemptActivities(dependencies: Dependencies): Attempts {
       withSight(
         async () => {
           const { present: pods, leaving } = await podsOfJob(kube, job);
-          return { pods, leaving, digest: digestOf({ pods, leaving }) };
+          return { pods, leaving, digest: digestOf(pods) };
         },
-        // It is the digest of no look: the next look says that nothing can be seen.
-        () => ({ pods: [], leaving: [], digest: '' }),
+        (because) => ({ pods: [], leaving: [], digest: '', blind: because }),
       ),
     stopAttempt: (request) => stopAttempt(dependencies, request),
     awaitAttempt: (request) => awaitAttempt(dependencies, request),

@@ -154,10 +154,16 @@ export interface Activities {
   observeJob(request: { readonly job: JobRef }): Promise<JobView | null>;
   /** Job, pods and the blamed nodes in one look; `pods` are the UIDs of those that faults name. */
   observeAttempt(request: { readonly job: JobRef; readonly nodes: readonly string[]; readonly pods?: readonly string[] }): Promise<AttemptFacts>;
-  /** Every pod of an attempt that a look has left out most of, with the digest of that look when they are the same. */
-  listPods(request: {
-    readonly job: JobRef;
-  }): Promise<{ readonly pods: readonly AttemptPod[]; readonly leaving: readonly AttemptPod[]; readonly digest: string }>;
+  /**
+   * Every pod of an attempt that a look has left out most of, with the digest of that look when those present are the same. `blind`: why nothing
+   * could be seen; the rest is empty then.
+   */
+  listPods(request: { readonly job: JobRef }): Promise<{
+    readonly pods: readonly AttemptPod[];
+    readonly leaving: readonly AttemptPod[];
+    readonly digest: string;
+    readonly blind?: string;
+  }>;
   /** Stops the attempt and waits until its pods are observed gone. After a retry it looks before it repeats. */
   stopAttempt(request: StopRequest): Promise<StopResult>;
   /** Takes off our own suspend, if the job still carries it. */

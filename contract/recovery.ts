@@ -57,7 +57,7 @@ export interface AttemptFacts {
   readonly oldestPodAt?: string;
   /** Pods of the job that somebody has already asked to go. */
   readonly leaving?: readonly AttemptPod[];
-  /** Of a large attempt, `pods` and `leaving` hold only the pods that a decision is about; so many more there are, and this is the digest of all UIDs. */
+  /** Of a large attempt, `pods` and `leaving` hold only the pods that a decision is about; so many more there are, and this is the digest of the UIDs of all present. */
   readonly more?: { readonly pods: number; readonly leaving: number; readonly digest: string };
   /** Nodes that the faults blame; a node that is gone is missing. */
   readonly nodes: readonly NodeView[];

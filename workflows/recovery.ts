@@ -146,7 +146,9 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
         if (prepared === 'look again') continue;
         if (prepared !== 'ready') return prepared;
         const whole = await wholeAttempt(input, attempt);
-        const stopped = whole ? await stop({ ...preparing, facts: whole }) : othersRun;
+        // The next look waits until something can be seen.
+        if (whole === 'not seen') continue;
+        const stopped = whole === 'others run' ? othersRun : await stop({ ...preparing, facts: whole });
         if (stopped !== 'stopped') {
           const { because, againMs } = stopped;
           if (againMs === undefined || ++interferences >= mostInterferences) return { outcome: 'handed over', because };

@@ -1,9 +1,19 @@
+import type { Activities } from '../contract/activities.ts';
 import type { AttemptFacts, RecoveryInput } from '../contract/recovery.ts';
 import { perform } from './proxies.ts';
 
-/** The facts with every pod, which a stop needs by name: a look at a large attempt leaves most of them out. Undefined when others run since. */
-export async function wholeAttempt({ job }: RecoveryInput, facts: AttemptFacts): Promise<AttemptFacts | undefined> {
-  if (!facts.more) return facts;
-  const { pods, leaving, digest } = await perform('listPods', 'every pod of the attempt', { job });
-  return digest === facts.more.digest ? { ...facts, pods, leaving, more: { pods: 0, leaving: 0, digest } } : undefined;
+type Listed = Awaited<ReturnType<Activities['listPods']>>;
+
+/** The facts with every pod, which a stop needs by name: a look at a large attempt leaves most of them out. */
+export async function wholeAttempt({ job }: RecoveryInput, facts: AttemptFacts): Promise<AttemptFacts | 'others run' | 'not seen'> {
+  return facts.more ? completed({ ...facts, more: facts.more }, await perform('listPods', 'every pod of the attempt', { job })) : facts;
+}
+
+/** Pods that were asked to go may have gone since the look: the list has the last word on them. */
+export function completed(
+  facts: AttemptFacts & Required<Pick<AttemptFacts, 'more'>>,
+  { pods, leaving, digest, blind }: Listed,
+): AttemptFacts | 'others run' | 'not seen' {
+  if (blind !== undefined) return 'not seen';
+  return digest === facts.more.digest ? { ...facts, pods, leaving, more: { pods: 0, leaving: 0, digest } } : 'others run';
 }

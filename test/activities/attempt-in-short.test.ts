@@ -3,6 +3,7 @@ import { attemptInShort, digestOf } from '../../activities/attempt-in-short.ts';
 import { nodeNotReady } from '../../contract/faults.ts';
 import type { AttemptPod } from '../../contract/jobs.ts';
 import type { AttemptFacts } from '../../contract/recovery.ts';
+import { completed } from '../../workflows/whole-attempt.ts';
 import { decideRecovery } from '../../policy/recovery.ts';
 import { jobView, kernelFault, podFault, settings, tainted } from '../support/builders.ts';
 
@@ -20,13 +21,34 @@ describe('a look at an attempt', () => {
     const seen = attemptInShort({ pods: all, leaving }, { nodes: ['gpu-30'], pods: ['a-4000', 'gone'] });
     expect(seen.pods.map(({ name }) => name)).toEqual(['llm-0', 'llm-30', 'llm-4000']);
     expect(seen.leaving).toMatchObject([{ uid: 'going-30' }]);
-    expect(seen.more).toEqual({ pods: 4997, leaving: 299, digest: digestOf({ pods: all, leaving }) });
+    expect(seen.more).toEqual({ pods: 4997, leaving: 299, digest: digestOf(all) });
   });
 
   it('has another digest for other pods, and the same in another order', () => {
-    const all = { pods: pods(300), leaving: pods(3, 'b') };
-    expect(digestOf({ pods: all.pods.toReversed(), leaving: all.leaving })).toBe(digestOf(all));
-    expect(digestOf({ pods: pods(300, 'c'), leaving: all.leaving })).not.toBe(digestOf(all));
+    const all = pods(300);
+    expect(digestOf(all.toReversed())).toBe(digestOf(all));
+    expect(digestOf(pods(300, 'c'))).not.toBe(digestOf(all));
+  });
+});
+
+describe('the list of every pod of a large attempt', () => {
+  const all = pods(300);
+  const going = pods(3, 'going');
+  const more = attemptInShort({ pods: all, leaving: going }, { nodes: [] }).more ?? { pods: 0, leaving: 0, digest: 'none' };
+  const facts = { pods: all.slice(0, 1), leaving: going, nodes: [], undecided: [], more };
+
+  it('is that of the look when pods that were asked to go are gone since', () => {
+    const seen = completed(facts, { pods: all, leaving: going.slice(1), digest: digestOf(all) });
+    expect(seen).toMatchObject({ pods: all, leaving: going.slice(1), more: { pods: 0, leaving: 0 } });
+  });
+
+  it('is another when one of those present was replaced', () => {
+    const others = [...all.slice(1), ...pods(1, 'made-anew')];
+    expect(completed(facts, { pods: others, leaving: going, digest: digestOf(others) })).toBe('others run');
+  });
+
+  it('says nothing of them when nothing could be seen', () => {
+    expect(completed(facts, { pods: [], leaving: [], digest: '', blind: 'no answer' })).toBe('not seen');
   });
 });
 

@@ -201,7 +201,7 @@ export class FakeCluster {
         await this.beforeLook?.();
         return this.attempt(nodes, pods);
       },
-      listPods: async () => ({ pods: this.pods, leaving: [], digest: digestOf({ pods: this.pods, leaving: [] }) }),
+      listPods: async () => ({ pods: this.pods, leaving: [], digest: digestOf(this.pods) }),
       stopAttempt: async ({ attempt, pods, force, by, noGrace }) => {
         if (this.unsendable !== undefined) return { kind: 'unsent', because: this.unsendable };
         await this.stopping();
