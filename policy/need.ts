@@ -7,10 +7,12 @@ import { movedOnMs } from './incident.ts';
 
 /**
  * How far the clock of a node, which says when a container ended, may be behind the clock of the API server, which says when pods were created, ms.
- * More than NTP lets clocks differ. One that is further behind hides a failure only within its first moments, for a pod is never older than its end;
- * one that is ahead leads at most to a stop that was not needed.
+ * More than NTP lets clocks differ. It matters for a pod that failed soon after it was created, beside others that were created a little later.
  */
 const skewMs = 5000;
+
+/** Pods of one attempt are created within that. Those that are younger than one that ran for longer have replaced it, ms. */
+const startMs = 60_000;
 
 /** Why none of the faults needs a stop; undefined when one does. */
 export function whyNotNeeded(facts: RecoveryFacts, recoversHangs: boolean): string | undefined {
@@ -59,9 +61,10 @@ function isOfAttempt(pod: NonNullable<Fault['pod']>, seenAt: string, { attempt, 
   if (pods.length === 0) return false;
   // Facts that somebody wrote down may not say it.
   if (oldestPodAt === undefined) return true;
+  const [failed, created] = [Date.parse(seenAt), Date.parse(pod.createdAt)];
   // After a stop the earlier attempt is known to be gone: what its pods told late is not counted against the next.
-  const until = stops > 0 ? Date.parse(seenAt) : Date.parse(seenAt) + skewMs;
-  return Date.parse(oldestPodAt) <= Math.max(until, Date.parse(pod.createdAt));
+  const isEarly = stops === 0 && failed - created < startMs;
+  return Date.parse(oldestPodAt) <= Math.max(isEarly ? failed + skewMs : failed, created);
 }
 
 const whyReplaced = (failed: string, pods: readonly AttemptPod[]): string =>

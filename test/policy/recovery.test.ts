@@ -113,7 +113,6 @@ describe('the failure of a pod', () => {
   it.each([
     ['of those that ran beside it one is there', '2026-11-21T06:00:00Z'],
     ['one was created in the second in which it failed', '2026-11-21T07:09:03Z'],
-    ['one was created before it failed by the clock of the API server, if that of its node is a little behind', '2026-11-21T07:09:07Z'],
   ])('needs a stop while %s, though it is gone itself', (_sentence, oldestPodAt) => {
     expect(decide({ oldestPodAt }).kind).toBe('stop');
   });
@@ -121,6 +120,18 @@ describe('the failure of a pod', () => {
   it('needs a stop while a pod is there that is no younger than it, whatever the clock of its node says', () => {
     const early = { ...gone, seenAt: '2026-11-21T05:00:00Z' };
     expect(decide({ oldestPodAt: '2026-11-21T06:00:00Z' }, { fresh: [early] }).kind).toBe('stop');
+  });
+
+  it('needs a stop while one was created before it by the clock of the API server, if it failed in its first minute and the clock of its node is a little behind', () => {
+    const early = { ...gone, pod: { ...gone.pod, createdAt: '2026-11-21T07:09:01Z' } };
+    expect(decide({ oldestPodAt: '2026-11-21T07:09:07Z' }, { fresh: [early] }).kind).toBe('stop');
+  });
+
+  it('needs nothing where its own controller replaced all pods within seconds, once it had run for a minute', () => {
+    const oldestPodAt = '2026-11-21T07:09:04Z';
+    const running = (createdAt: string) => decide({ oldestPodAt }, { fresh: [{ ...gone, pod: { ...gone.pod, createdAt } }] });
+    expect(running('2026-11-21T07:08:03Z')).toMatchObject({ kind: 'end', because: 'all pods of the job were created after llm-worker-2 failed' });
+    expect(running('2026-11-21T07:08:04Z').kind).toBe('stop');
   });
 
   it('needs nothing once all pods were created after it, as when its own controller restarted the job', () => {
