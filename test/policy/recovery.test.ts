@@ -123,13 +123,13 @@ describe('the failure of a pod', () => {
   });
 
   it('needs a stop while one was created before it by the clock of the API server, if it failed in its first minute and the clock of its node is a little behind', () => {
-    const early = { ...gone, pod: { ...gone.pod, createdAt: '2026-11-21T07:09:01Z' } };
+    const early = podFault({ pod: { name: 'llm-worker-2', uid: 'gone', createdAt: '2026-11-21T07:09:01Z' } });
     expect(decide({ oldestPodAt: '2026-11-21T07:09:07Z' }, { fresh: [early] }).kind).toBe('stop');
   });
 
   it('needs nothing where its own controller replaced all pods within seconds, once it had run for a minute', () => {
     const oldestPodAt = '2026-11-21T07:09:04Z';
-    const running = (createdAt: string) => decide({ oldestPodAt }, { fresh: [{ ...gone, pod: { ...gone.pod, createdAt } }] });
+    const running = (createdAt: string) => decide({ oldestPodAt }, { fresh: [podFault({ pod: { name: 'llm-worker-2', uid: 'gone', createdAt } })] });
     expect(running('2026-11-21T07:08:03Z')).toMatchObject({ kind: 'end', because: 'all pods of the job were created after llm-worker-2 failed' });
     expect(running('2026-11-21T07:08:04Z').kind).toBe('stop');
   });
