@@ -23,22 +23,29 @@ export const isOutage = (fault: Fault): boolean => fault.code === nodeNotReady;
 export async function release(releasing: Releasing): Promise<Pick<NodeOutcome, 'outcome' | 'because'> | 'gone' | 'later'> {
   const { node, wish, view, memory, voice } = releasing;
   const because = `${wish.by}: ${wish.reason}`;
-  const out = memory.quarantine ?? memory.held;
+  const incident = incidentOnNode(view, memory);
   let stays: string | undefined;
-  if (view && out && (memory.quarantine || memory.held?.reserved)) {
+  if (view && incident !== undefined) {
     const { judged } = memory;
-    const request = { node, uid: view.uid, incident: out.incident, by: wish.by, because: wish.reason, ...(judged ? { judged } : {}) };
+    const request = { node, uid: view.uid, incident, by: wish.by, because: wish.reason, ...(judged ? { judged } : {}) };
     const answer = await attempt(perform('releaseNode', `give ${node} back: ${because}`, request));
-    if ('failed' in answer) return failed(releasing, out.incident, answer.failed);
+    if ('failed' in answer) return failed(releasing, incident, answer.failed);
     const { done } = answer;
     if (done.kind === 'gone') return 'gone';
-    if (done.kind === 'released') voice.say('Normal', 'released', `released by ${because}`, out.incident);
+    if (done.kind === 'released') voice.say('Normal', 'released', `released by ${because}`, incident);
     ({ stays } = done);
   }
   if (view) await voice.giveBack(view.uid);
   const came = stays === undefined ? ({ outcome: 'released', because } as const) : ({ outcome: 'not-ours', because: `${because}; ${stays}` } as const);
   await tell(releasing, came);
   return came;
+}
+
+/** In whose name the node carries our taint, or may: a write that failed may have come through, and an earlier run may have left its own. */
+function incidentOnNode(view: NodeView | undefined, { quarantine, held }: NodeMemory): string | undefined {
+  if (quarantine) return quarantine.incident;
+  if (held?.reserved) return held.incident;
+  return view?.taint?.ours ? (view.taint.incident ?? held?.incident) : undefined;
 }
 
 /** A taint that stays though it is not ours keeps pods off the node: people must know. */

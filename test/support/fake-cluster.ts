@@ -173,11 +173,12 @@ export class FakeCluster {
         this.change(node, { taint: { value: reason, ours: true, incident } });
         return { at: new Date().toISOString(), taint: 'ours', cordonedByUs: false };
       },
-      releaseNode: async ({ node, judged }) => {
+      releaseNode: async ({ node, incident, judged }) => {
         if (this.unwritable !== undefined) throw toFailure(new KcoverError('kube.invalid', this.unwritable));
         if (!this.nodes.has(node)) return { kind: 'gone' };
-        if (this.nodes.get(node)?.taint?.ours === false) return { kind: 'not-ours', stays: 'the taint stays' };
-        const { taint: _, ...rest } = this.nodes.get(node) ?? nodeView({ name: node });
+        const { taint, ...rest } = this.nodes.get(node) ?? nodeView({ name: node });
+        if (taint?.ours === false) return { kind: 'not-ours', stays: 'the taint stays' };
+        if ((taint?.incident ?? incident) !== incident) return { kind: 'not-ours', stays: 'the taint belongs to another incident' };
         this.nodes.set(node, { ...rest, ...(judged ? { judged } : {}) });
         return { kind: 'released' };
       },

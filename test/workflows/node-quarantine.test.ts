@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { WithStartWorkflowOperation } from '@temporalio/client';
 import { nodeView, settings } from '../support/builders.ts';
 import type { FakeCluster } from '../support/fake-cluster.ts';
 import { useNodeRig } from '../support/node-rig.ts';
@@ -183,6 +184,24 @@ describe('the workflow of a node', () => {
     ).toMatchObject({ because: 'found quarantined: xid-79' });
     expect(await released(handle)).toMatchObject({ outcome: 'released' });
     expect(cluster.nodes.get(node)?.taint).toBeUndefined();
+  });
+
+  it('releases at once a node whose taint an earlier run left, when that is what it was started for', async () => {
+    cluster.nodes.set(node, nodeView({ name: node, uid: `uid-${node}`, taint: { value: 'xid-79', ours: true, incident: `node/${node}/before` } }));
+    const workflowId = `node/${node}`;
+    started.push(workflowId);
+    await rig.client.workflow.executeUpdateWithStart('release', {
+      args: [{ by: 'ada', reason: 'replaced the card' }],
+      startWorkflowOperation: new WithStartWorkflowOperation('nodeQuarantine', {
+        workflowId,
+        taskQueue: rig.taskQueue,
+        args: [{ node }],
+        workflowIdConflictPolicy: 'FAIL',
+      }),
+    });
+    expect(await rig.client.workflow.getHandle(workflowId).result()).toMatchObject({ outcome: 'released', because: 'ada: replaced the card' });
+    expect(cluster.nodes.get(node)?.taint).toBeUndefined();
+    expect(cluster.reasons()).toContain('NodeReleased');
   });
 
   it('does not quarantine what was refused before once the mode is observe', async () => {
