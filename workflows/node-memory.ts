@@ -102,6 +102,13 @@ export class NodeMemory {
     this.held = { ...fresh, ...(wish ? { reserved: before.reserved === true } : before), ...(isTests && { preflight: scope ?? preflight }) };
   }
 
+  /** What was held is no longer to be quarantined: its release too has nothing left to do, and says nothing of the next quarantine. */
+  drop(): void {
+    this.held = undefined;
+    this.release = undefined;
+    this.releaseAt = undefined;
+  }
+
   /** What jobs on the node are told: the same faults, with what became of the node. */
   told = (state: NodeHold['state'], why: string, some: readonly Fault[] = this.faults): Fault[] =>
     some.slice(-most.told).map((fault) => ({ ...fault, hold: { state, because: why.slice(0, 300) } }));
@@ -109,9 +116,7 @@ export class NodeMemory {
   /** Nothing of the quarantine is left; what arrived meanwhile is. */
   forget(): void {
     this.quarantine = undefined;
-    this.held = undefined;
-    this.release = undefined;
-    this.releaseAt = undefined;
+    this.drop();
     this.faults = [];
   }
 

@@ -186,7 +186,7 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
     if (decision.kind === 'quarantine') return true;
     memory.because = `no longer to be quarantined: ${decision.because}`;
     if (view && memory.held?.reserved) await giveBack(view.uid);
-    memory.held = undefined;
+    memory.drop();
     memory.quietSince = decision.at;
     memory.quietMs = decision.quietMs;
     const others = memory.faults.filter((fault) => !isOutage(fault));
