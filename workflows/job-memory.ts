@@ -124,10 +124,10 @@ export class JobMemory {
 
   nextWish = (): RecoveryWish | undefined => (this.incident ? undefined : this.wishes[0]);
 
-  /** What the label asked for is refused; what came beside it stays. */
+  /** What the label asked for is refused; what came beside it stays, and so does what a person was promised. */
   refuseRequest(): void {
     this.wishes.shift();
-    if (this.incident?.started === false) this.incident = undefined;
+    if (this.incident?.started === false && this.incident.askedBy?.byLabel) this.incident = undefined;
   }
 
   open(incident: string, since: number, askedBy?: Asked): string {

@@ -222,6 +222,7 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
     if (wish?.label) await removeLabel('before acting on it');
     // Whether a job crashes again and again without getting on, or has got over an old failure, is seen from its progress; and what it asks for may have changed.
     const asked: Asked | undefined = memory.incident?.askedBy ?? wish;
+    const before = memory.incident?.incident;
     const wantsLook = memory.spent.some((one) => one.blame === 'user') || memory.inbox.some((fault) => mayBeOver(fault, judgedAt));
     const seen = wantsLook ? await tolerate(perform('observeJob', `how far is ${jobTitle(job)}?`, { job })) : undefined;
     if (seen) memory.asks = asksOf(seen);
@@ -243,6 +244,8 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
     memory.setAside(decision.aside.map((one) => one.id));
     const events = asideEvents(job, decision.aside);
     if (events.length > 0) void announce(...events);
+    // A person has asked meanwhile, which is judged by itself.
+    if (memory.incident?.incident !== before) return undefined;
     if (decision.kind === 'paused') memory.waitForPause();
     if (decision.kind === 'wait') tell('waiting', decision.because, 'its time', decision.until);
     if (decision.kind === 'refuse' && decision.request) return refuseRequest(decision);

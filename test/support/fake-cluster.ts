@@ -110,6 +110,8 @@ export class FakeCluster {
   stopping: () => Promise<void> = async () => undefined;
   /** Why no stop can be sent, while that is so. */
   unsendable: string | undefined;
+  /** The job cannot be read before this. */
+  readable: Promise<void> = Promise.resolve();
   /** No job can be resumed before this. */
   resumable: Promise<void> = Promise.resolve();
   /** Stops that leave pods when their time is over. */
@@ -196,7 +198,10 @@ export class FakeCluster {
       noteVerdict: async ({ note }) => {
         this.notes.push(note);
       },
-      observeJob: async () => this.view,
+      observeJob: async () => {
+        await this.readable;
+        return this.view;
+      },
       observeAttempt: async ({ nodes, pods }) => {
         this.looks += 1;
         await this.beforeLook?.();

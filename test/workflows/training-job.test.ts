@@ -217,6 +217,35 @@ describe('the workflow of a training job', () => {
     await story.ended(handle);
   });
 
+  it('does what a person asks while a label is judged that has no more', async () => {
+    const before = { asked: true, byLabel: true, blame: 'user' } as const;
+    story.cluster.found = {
+      spent: Array.from({ length: 5 }, (_, index) => ({ incident: `i${index}`, startedAt: Date.now() - 60_000 * (index + 1), ...before })),
+    };
+    const handle = await story.start();
+    await eventually(
+      () => story.status(handle),
+      (seen) => seen.phase === 'watching',
+    );
+    let read: () => void = () => undefined;
+    story.cluster.readable = new Promise((resolve) => (read = resolve));
+    await handle.signal('recover', { by: 'label', reason: 'need-recovery', label: true });
+    await eventually(
+      async () => (await handle.describe()).raw.pendingActivities?.map((each) => each.activityType?.name),
+      (names) => names?.includes('observeJob') === true,
+    );
+    const { incident } = await handle.executeUpdate<RecoverAnswer, [object]>('recoverNow', { args: [{ by: 'ada', reason: 'now' }] });
+    read();
+    expect(
+      await eventually(
+        () => story.status(handle),
+        (seen) => seen.last !== undefined,
+      ),
+    ).toMatchObject({ last: { incident, outcome: 'restarted' } });
+    expect(story.cluster.stopped).toHaveLength(1);
+    await story.ended(handle);
+  });
+
   it('ends at once for a job that is gone, finished or opted out', async () => {
     story.cluster.view = null;
     expect(await (await story.start()).result()).toMatchObject({ outcome: 'gone' });
