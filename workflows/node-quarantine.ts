@@ -84,8 +84,11 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
         : await condition(news, Math.max(1, until - Date.now()), {
             summary: memory.releaseAt !== undefined ? 'release again' : memory.held ? 'ask again' : 'until it counts as quiet',
           });
-    if (!woken && memory.releaseAt !== undefined) memory.releaseAt = undefined;
-    else if (memory.held && (!woken || permission !== asked)) await ask();
+    if (!woken && memory.releaseAt !== undefined) {
+      // The next try too may take its time, and what came meanwhile waits no longer.
+      if (memory.hasNews()) await judge();
+      memory.releaseAt = undefined;
+    } else if (memory.held && (!woken || permission !== asked)) await ask();
     else if (!woken && !memory.isOut() && !memory.hasWork()) {
       const outcome = await endUnlessWork({ node, outcome: 'quiet', because: 'no further fault' });
       if (outcome) return outcome;

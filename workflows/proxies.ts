@@ -8,6 +8,7 @@ import {
   type LocalActivityOptions,
   proxyActivities,
   proxyLocalActivities,
+  TimeoutFailure,
   workflowInfo,
 } from '@temporalio/workflow';
 import type { Activities, Announcement } from '../contract/activities.ts';
@@ -36,7 +37,10 @@ const letGo: ActivityOptions = { ...lively, startToCloseTimeout: '20s', retry: {
 /** A few calls with conflicts retried inside. */
 const edit: ActivityOptions = { ...letGo, scheduleToCloseTimeout: '1 day' };
 
-/** A reservation that is not written soon is given to others: without an answer it is asked for anew, with all that counts by then. */
+/**
+ * A reservation that is not written soon is given to others: without an answer it is asked for anew, with all that counts by then.
+ * So is a release, for faults of the node wait for its end, and people must hear that it is refused.
+ */
 const taint: ActivityOptions = { ...letGo, scheduleToCloseTimeout: '1m' };
 
 /** Waits for the cluster. Carries its own deadline; the heartbeat tells a dead worker from a slow cluster, and a Temporal that does not answer for seconds from both. */
@@ -92,7 +96,7 @@ const table = {
   keepPause: optional,
   reserveQuarantine: call,
   quarantineNode: taint,
-  releaseNode: edit,
+  releaseNode: taint,
   tellJobs: edit,
   tellNodes: edit,
   observeWorkload: call,
@@ -158,7 +162,9 @@ export const attempt = async <T>(work: Promise<T>): Promise<{ readonly done: T }
     return { done: await work };
   } catch (error) {
     if (!(error instanceof ActivityFailure) || isCancellation(error)) throw error;
-    return { failed: error.cause?.message ?? error.message };
+    // What it was tried again for until its time was over says more.
+    const last = error.cause instanceof TimeoutFailure ? error.cause.cause : undefined;
+    return { failed: (last ?? error.cause ?? error).message };
   }
 };
 

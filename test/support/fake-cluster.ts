@@ -51,6 +51,8 @@ export class FakeCluster {
   readonly reserving: { readonly nodeUid: string; readonly preflight?: PreflightScope }[] = [];
   /** Why nothing can be written on a node, while that is so. */
   unwritable: string | undefined;
+  /** Why no node can be given back, though it is tried again and again, while that is so. */
+  forbidden: string | undefined;
   /** A write that fails has written all the same. */
   writesTaintThough = false;
   /** Holds the record store until the test lets it go on. */
@@ -176,6 +178,7 @@ export class FakeCluster {
         return { at: new Date().toISOString(), taint: 'ours', cordonedByUs: false };
       },
       releaseNode: async ({ node, incident, judged }) => {
+        if (this.forbidden !== undefined) throw toFailure(new KcoverError('kube.forbidden', this.forbidden));
         if (this.unwritable !== undefined) throw toFailure(new KcoverError('kube.invalid', this.unwritable));
         if (!this.nodes.has(node)) return { kind: 'gone' };
         const { taint, ...rest } = this.nodes.get(node) ?? nodeView({ name: node });
