@@ -28,6 +28,9 @@ const call: ActivityOptions = { startToCloseTimeout: '15s', retry: { initialInte
 /** A worker that dies is noticed after that, whatever it did that can take longer. */
 const lively = { heartbeatTimeout: '10s' } as const satisfies ActivityOptions;
 
+/** As `call`, for every node of the cluster, page by page, of which there may be ten thousand. No quarantine is granted before. */
+const count: ActivityOptions = { ...call, ...lively, startToCloseTimeout: '2m' };
+
 /** For an incident: what cannot be seen for some seconds is answered as blind, and how long that may last is up to the incident. */
 const look: ActivityOptions = { ...call, ...lively, startToCloseTimeout: '45s' };
 
@@ -92,7 +95,7 @@ const table = {
   observeJob: call,
   observeAttempt: look,
   listPods: look,
-  observeCluster: call,
+  observeCluster: count,
   keepPause: optional,
   reserveQuarantine: call,
   quarantineNode: taint,

@@ -1,6 +1,8 @@
 import { randomUUID } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { WorkflowHandle } from '@temporalio/client';
+import { withLife } from '../../activities/heartbeats.ts';
 import type { ClusterStatus, ReserveAnswer, ReserveRequest } from '../../contract/cluster.ts';
 import { reserveLimit } from '../support/builders.ts';
 import { activitiesOf, FakeCluster } from '../support/fake-cluster.ts';
@@ -20,12 +22,14 @@ const reserve = (...nodes: string[]) => ask({ limit: reserveLimit(2), wanted: no
 
 describe('the workflow of a cluster', () => {
   beforeAll(async () => {
-    rig = await startRig({
-      ...activitiesOf(() => world),
-      tellWaiting: async ({ workflowIds }) => {
-        told.push([...workflowIds]);
-      },
-    });
+    rig = await startRig(
+      withLife({
+        ...activitiesOf(() => world),
+        tellWaiting: async ({ workflowIds }) => {
+          told.push([...workflowIds]);
+        },
+      }),
+    );
   });
   beforeEach(async () => {
     world = new FakeCluster();
@@ -165,6 +169,17 @@ describe('the workflow of a cluster', () => {
     count();
     await counted();
     expect(await status()).toMatchObject({ paused: { by: 'ada', reason: 'mass outage' } });
+  });
+
+  it('does not begin its count anew where a large cluster takes long to list', async () => {
+    let count: () => void = () => undefined;
+    world = new FakeCluster();
+    world.countable = new Promise((resolve) => (count = resolve));
+    handle = await start();
+    await sleep(20_000);
+    expect((await handle.describe()).raw.pendingActivities).toMatchObject([{ activityType: { name: 'observeCluster' }, attempt: 1 }]);
+    count();
+    await counted();
   });
 
   it('pauses though that cannot be kept outside of it, and says so', async () => {
