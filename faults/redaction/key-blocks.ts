@@ -7,8 +7,8 @@ export const keyLength = 150;
 
 const begins = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/;
 const ends = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY/;
-/** Behind the mark only what belongs to a text in a program stands: in a sentence it is a mention. */
-const startsBlock = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:\\[rn]|["'\s,+\\])*[\w+/=]*["'\\,\s]*$/;
+/** Behind the mark only what belongs to a text in a program stands: in a sentence it is a mention. Runs of alike signs are bounded, else each would be tried with each. */
+const startsBlock = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:\\[rn]|["'\s,+\\]){0,64}[\w+/=]*["'\\,\s]{0,64}$/;
 /** What stands last in a line of a key, whatever a logger put before it. */
 const longEnd = /[A-Za-z0-9+/=]{24}["'\\n,+\s]{0,8}$/;
 const longEndLength = 32;
@@ -20,6 +20,9 @@ interface Line {
   readonly isKey: boolean;
   readonly text: string;
 }
+
+/** Keys that are looked for at once; each of so many more would be compared with every line. */
+const mostOpen = 64;
 
 /** So much of what a logger puts before a line is compared. */
 const startLength = 400;
@@ -43,10 +46,14 @@ export class KeyBlocks {
     if (begin && end) return [];
     if (end) return this.#ended(text.slice(0, end.index));
     if (begin) {
-      if (startsBlock.test(text)) this.#open.push({ start: alike(text.slice(0, Math.min(begin.index, startLength))), left: keyLength });
+      if (startsBlock.test(text)) this.#began(text.slice(0, Math.min(begin.index, startLength)));
       return [0];
     }
     return this.#isInside(text, isKey) ? [0] : [];
+  }
+
+  #began(before: string): void {
+    this.#open = [...this.#open, { start: alike(before), left: keyLength }].slice(-mostOpen);
   }
 
   #isInside(text: string, isKey: boolean): boolean {
