@@ -113,10 +113,11 @@ export async function readRankFile(hostRoot: string, directory: string, file: Ra
   }
 }
 
-/** What could be read of each, one after the other: the disk gets no second call while one hangs. */
-export async function inTurn<T>(files: readonly RankFile[], read: (file: RankFile) => Promise<T | undefined>): Promise<readonly T[]> {
+/** What could be read of each until `signal`, one after the other: the disk gets no second call while one hangs. */
+export async function inTurn<T>(files: readonly RankFile[], signal: AbortSignal, read: (file: RankFile) => Promise<T | undefined>): Promise<readonly T[]> {
   const found: T[] = [];
   for (const file of files) {
+    if (signal.aborted) break;
     const one = await read(file);
     if (one !== undefined) found.push(one);
   }

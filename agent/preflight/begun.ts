@@ -1,6 +1,7 @@
 /**
  * Which report file is being read right now, noted on disk before its text is touched. A file that ends the agent, by whatever defect, is so
- * known to the next start, which passes it over: else it would end every start before anything is reported.
+ * known to later starts, which pass it over: else it would end every start before anything is reported. An agent is also killed for reasons of its
+ * node; one end condemns no file.
  */
 
 import { join } from 'node:path';
@@ -8,7 +9,7 @@ import { readOwnFile, replaceOwnFile } from '../own-file.ts';
 import type { RankFile } from '../rank-files.ts';
 
 export interface Begun {
-  /** The agent ended while it read this version. */
+  /** The agent ended while it read this version, more than once. */
   endedUs(file: RankFile): boolean;
   /** Reads with a note on disk for as long as that takes; without one where the disk cannot be written. */
   during<T>(file: RankFile, read: () => Promise<T>): Promise<T>;
@@ -17,11 +18,22 @@ export interface Begun {
 }
 
 const name = 'preflight-begun.json';
+/** So often the agent ends in one version before that is passed over. */
+const mostEnds = 2;
 
-function notesIn(text: string): readonly (readonly [string, string])[] {
+interface Note {
+  readonly version: string;
+  /** Readings of this version that have begun and not come to their end. */
+  readonly ends: number;
+}
+
+const isNote = (value: unknown): value is Note =>
+  typeof value === 'object' && value !== null && 'version' in value && typeof value.version === 'string' && 'ends' in value && Number.isInteger(value.ends);
+
+function notesIn(text: string): readonly (readonly [string, Note])[] {
   const value: unknown = JSON.parse(text);
   if (typeof value !== 'object' || value === null) return [];
-  return Object.entries(value).flatMap(([key, version]: [string, unknown]) => (typeof version === 'string' ? [[key, version] as const] : []));
+  return Object.entries(value).flatMap(([key, note]: [string, unknown]) => (isNote(note) ? [[key, note] as const] : []));
 }
 
 /** Begins with nothing when there is no such file, or it cannot be used. `unwritable` hears of each note that cannot be written. */
@@ -31,22 +43,27 @@ export async function loadBegun(directory: string, unwritable: (error: unknown) 
       .then(notesIn)
       .catch(() => []),
   );
-  const write = (more: readonly RankFile[]): Promise<void> =>
-    replaceOwnFile(directory, name, JSON.stringify(Object.fromEntries([...ended, ...more.map(({ key, version }) => [key, version])]))).catch(unwritable);
+  const endsOf = ({ key, version }: RankFile): number => {
+    const note = ended.get(key);
+    return note?.version === version ? note.ends : 0;
+  };
+  const write = (more: Readonly<Record<string, Note>>): Promise<void> =>
+    replaceOwnFile(directory, name, JSON.stringify({ ...Object.fromEntries(ended), ...more })).catch(unwritable);
 
   return {
-    endedUs: ({ key, version }) => ended.get(key) === version,
+    endedUs: (file) => endsOf(file) >= mostEnds,
     async during(file, read) {
-      await write([file]);
+      await write({ [file.key]: { version: file.version, ends: endsOf(file) + 1 } });
       try {
         return await read();
       } finally {
-        await write([]);
+        ended.delete(file.key);
+        await write({});
       }
     },
     keep(files) {
       const there = new Map(files.map(({ key, version }) => [key, version]));
-      for (const [key, version] of ended) if (there.get(key) !== version) ended.delete(key);
+      for (const [key, { version }] of ended) if (there.get(key) !== version) ended.delete(key);
     },
   };
 }

@@ -62,7 +62,7 @@ export function startCourier({ files, connection, node, log, stateDirectory, eve
 
   async function read(file: RankFile, begun: Begun): Promise<Letter | undefined> {
     if (begun.endedUs(file)) {
-      tell('passed over', { file: file.key }, 'a preflight report is passed over: the agent ended while it read this file');
+      tell('passed over', { file: file.key }, 'a preflight report is passed over: the agent ended twice while it read this file');
       return { file, content: passedOver(file) };
     }
     try {
@@ -88,7 +88,7 @@ export function startCourier({ files, connection, node, log, stateDirectory, eve
   /** In as many requests as it takes. */
   async function send(due: readonly RankFile[], { answered, begun, delivery }: Memory): Promise<Failure | undefined> {
     for (let from = 0; from < due.length && !signal.aborted; from += perRequest) {
-      const letters = await inTurn(due.slice(from, from + perRequest), (file) => read(file, begun));
+      const letters = await inTurn(due.slice(from, from + perRequest), signal, (file) => read(file, begun));
       if (letters.length === 0) continue;
       const failure = await delivery.deliver(letters);
       await save(answered);

@@ -24,10 +24,10 @@ function contentOf(text: string | undefined): Content {
   return read.kind === 'report' ? { report: read.report } : { problem: { field: read.field, because: oneLine(read.because, preflightLimits.because) } };
 }
 
-/** One that is not read, because reading it ended the agent. */
+/** One that is not read, because the agent ended each time it read it. */
 export const passedOver = (file: RankFile): PreflightFile => ({
   ...placeOf(file),
-  problem: { field: 'parse', because: 'not read: the agent of the node ended while it read this file; write it again' },
+  problem: { field: 'parse', because: 'not read: the agent of the node ended twice while it read this file; write it again' },
 });
 
 const placeOf = (file: RankFile): Pick<PreflightFile, 'namespace' | 'workload' | 'rank' | 'writtenAt'> => {

@@ -79,7 +79,7 @@ export function startProgressCourier({ files, connection, node, everyMs, log, ch
     return undefined;
   }
 
-  const readAll = (some: readonly RankFile[]): Promise<readonly Letter[]> => inTurn(some, read);
+  const readAll = (some: readonly RankFile[]): Promise<readonly Letter[]> => inTurn(some, signal, read);
 
   async function post(letters: readonly Letter[]): Promise<Failure | undefined> {
     const answer = await connection.postProgress({ schema: 1, node, files: letters.map(({ content }) => content) }, signal);

@@ -62,7 +62,7 @@ describe("the agent's own files", () => {
   });
 
   it('reads nothing through a link', async () => {
-    await writeFile(victim, JSON.stringify({ ...position, [file.key]: file.version }));
+    await writeFile(victim, JSON.stringify({ ...position, [file.key]: { version: file.version, ends: 9 } }));
     for (const name of ['spool.jsonl', 'kernel-log.json', 'preflight.json', 'preflight-begun.json']) await link(name);
     await expect(readJournal(directory)).rejects.toMatchObject({ code: 'ELOOP' });
     expect(await loadPosition(directory)).toBe('unusable');

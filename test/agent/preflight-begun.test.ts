@@ -68,11 +68,36 @@ async function endWhileReading(key: string): Promise<void> {
 }
 
 const bad = 'train/llm-1.json';
-const notRead = { rank: 1, problem: { field: 'parse', because: expect.stringContaining('the agent of the node ended while it read this file') } };
+const notRead = { rank: 1, problem: { field: 'parse', because: expect.stringContaining('the agent of the node ended twice while it read this file') } };
+
+/** As it does with a file that it cannot bear. */
+async function endTwiceWhileReading(key: string): Promise<void> {
+  await endWhileReading(key);
+  await endWhileReading(key);
+}
 
 describe('a report file in whose reading the agent ended', () => {
-  it('is passed over at the next start with a reason, and all others are read', async () => {
+  it('is read again after one end, which may have had another reason', async () => {
     await endWhileReading(bad);
+    const courier = start();
+    await until(() => courier.status().taken === 3);
+    expect(courier.status().refused).toEqual(new Map());
+  });
+
+  it('is not passed over for an end long ago, when it was read to its end since', async () => {
+    await endWhileReading(bad);
+    reachable = false;
+    const unheard = start();
+    await until(() => unheard.status().failures > 1);
+    await unheard.stop();
+    await endWhileReading(bad);
+    reachable = true;
+    const courier = start();
+    await until(() => courier.status().taken === 3);
+  });
+
+  it('is passed over after the second end with a reason, and all others are read', async () => {
+    await endTwiceWhileReading(bad);
     const courier = start();
     await until(() => courier.status().taken === 2 && courier.status().waiting === 0);
     expect(read.toSorted()).toEqual(['train/llm-0.json', 'train/llm-2.json']);
@@ -81,7 +106,7 @@ describe('a report file in whose reading the agent ended', () => {
   });
 
   it('is passed over at every start until it has its answer, whatever else is read meanwhile', async () => {
-    await endWhileReading(bad);
+    await endTwiceWhileReading(bad);
     reachable = false;
     const unheard = start();
     await until(() => unheard.status().failures > 1);
@@ -94,11 +119,23 @@ describe('a report file in whose reading the agent ended', () => {
   });
 
   it('is read when it was written anew', async () => {
-    await endWhileReading(bad);
+    await endTwiceWhileReading(bad);
     const courier = start();
     await until(() => courier.status().taken === 2);
     await node.report(bad, rawReport({ rank: 1 }), '2026-11-21T08:00:00Z');
     await until(() => courier.status().taken === 3);
+  });
+
+  it('is none that was not yet begun when the agent was told to stop', async () => {
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const real = reportFiles(node.hostRoot);
+    const courier = start({ read: (file) => held.then(() => real.read(file)) });
+    await until(() => read.length === 1);
+    const stopped = courier.stop();
+    release();
+    await stopped;
+    expect(read).toHaveLength(1);
   });
 
   it('is no file whose reading came to its end, with or without success', async () => {
