@@ -28,6 +28,8 @@ export interface PreflightPod {
   readonly node?: string;
   readonly workload: Workload;
   readonly rank: number;
+  /** When the kubelet admitted it, by the node's clock, whole seconds: it has its accelerators from then on. */
+  readonly startedAt?: string;
   /** When its test ran, as far as Kubernetes remembers: the last run and the one before. */
   readonly tests: readonly TestTime[];
   /** Whether its test runs. */
@@ -61,6 +63,7 @@ export function preflightPodOf(pod: V1Pod, led: boolean | undefined): PreflightP
   if (!member || rank === undefined || rank >= preflightLimits.size) return undefined;
   const { metadata, spec } = pod;
   const status = pod.status?.initContainerStatuses?.find(({ name }) => name === preflightContainer);
+  const startedAt = timeOf(pod.status?.startTime);
   const ended = status?.state?.terminated?.exitCode;
   return {
     uid: metadata?.uid ?? '',
@@ -70,6 +73,7 @@ export function preflightPodOf(pod: V1Pod, led: boolean | undefined): PreflightP
     ...(spec?.nodeName && { node: spec.nodeName }),
     workload: member.workload,
     rank,
+    ...(startedAt !== undefined && { startedAt }),
     tests: [...testsOf(status?.lastState), ...testsOf(status?.state)],
     testing: status?.state?.running !== undefined,
     ...(ended !== undefined && { ended }),

@@ -2,6 +2,8 @@
 
 import { preflightLimits } from '../../contract/preflight.ts';
 import type { PreflightPod } from '../../kube/preflight-pods.ts';
+import { preflightWorkflowId } from '../../contract/ids.ts';
+import { openMembers } from '../members.ts';
 
 /** Where a report file says that it comes from. */
 export interface FilePlace {
@@ -20,6 +22,8 @@ export interface PreflightPods {
 
 export interface PodTable extends PreflightPods {
   put(pod: PreflightPod): void;
+  /** Others of its workload on its node, also those that went a short while ago. */
+  beside(pod: PreflightPod): readonly PreflightPod[];
   /** The pod is gone; its file may still arrive. */
   leave(uid: string): void;
 }
@@ -34,6 +38,8 @@ export function openPodTable(now: () => number): PodTable {
   const pods = new Map<string, PreflightPod>();
   /** By workload name, then rank: UIDs. */
   const places = new Map<string, Map<number, Set<string>>>();
+  /** By workload and node: a run may have thousands of pods, and each report asks for those beside its own. */
+  const nodes = openMembers();
   /** When they went, the oldest first. */
   const departed = new Map<string, number>();
 
@@ -44,6 +50,7 @@ export function openPodTable(now: () => number): PodTable {
     const pod = pods.get(uid);
     pods.delete(uid);
     departed.delete(uid);
+    nodes.leave(uid);
     if (!pod) return;
     const key = keyOf(pod.namespace, pod.workload.name);
     const ranks = places.get(key);
@@ -66,6 +73,7 @@ export function openPodTable(now: () => number): PodTable {
       if (before && before.rank !== pod.rank) forget(pod.uid);
       departed.delete(pod.uid);
       pods.set(pod.uid, pod);
+      nodes.put(placeOf(pod), pod.uid);
       const key = keyOf(pod.namespace, pod.workload.name);
       const ranks = places.get(key) ?? new Map<number, Set<string>>();
       places.set(key, ranks);
@@ -74,14 +82,17 @@ export function openPodTable(now: () => number): PodTable {
     leave(uid) {
       const pod = pods.get(uid);
       if (!pod) return;
-      pods.set(uid, { ...pod, testing: false, leaving: true });
+      pods.set(uid, { ...pod, testing: false, leaving: true, over: true });
       departed.set(uid, now());
       forgetOld();
     },
+    beside: (pod) => [...nodes.of(placeOf(pod))].flatMap((uid) => (uid === pod.uid ? [] : (pods.get(uid) ?? []))),
     get: (uid) => (departed.has(uid) ? undefined : pods.get(uid)),
     at: ({ namespace, workload, rank, node }) => known(places.get(keyOf(namespace, workload))?.get(rank) ?? []).filter((pod) => pod.node === node),
   };
 }
+
+const placeOf = ({ workload, node = '' }: PreflightPod): string => `${preflightWorkflowId(workload)} ${node}`;
 
 /** Times of creation are whole seconds: of two in one second the one that stays is the newer. */
 const newestFirst = (a: PreflightPod, b: PreflightPod): number =>

@@ -9,7 +9,7 @@ import { openMembers } from '../members.ts';
 import { isSameJob } from '../../kube/job-kinds/index.ts';
 import { isMaster } from '../../kube/pod-ranks.ts';
 import { type PreflightPod, preflightPodOf, preflightSelector, workloadOf } from '../../kube/preflight-pods.ts';
-import { nodeShare } from '../preflight/node-share.ts';
+import { shareTogether } from '../preflight/node-share.ts';
 import { trimPod } from '../../kube/trim.ts';
 import { type FilePlace, openPodTable, type PreflightPods } from '../preflight/pod-table.ts';
 import { podsGoneLetter, testingLetter } from '../letters.ts';
@@ -69,8 +69,6 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
   const table = openPodTable(() => performance.now());
   const announcements = openAnnouncements();
   const members = openMembers();
-  /** By workflow and node: a run may have thousands of pods, and each report asks for those beside its own. */
-  const neighbours = openMembers();
   /** By workflow: whether the job has a master, for as long as it has pods: they may outlive it. */
   const led = new Map<string, boolean>();
   /** By workflow: pods that claim a job which is not known, or not yet. Nothing that they say counts. */
@@ -94,7 +92,6 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
       see(object, workload);
       if (type !== 'deleted') return;
       members.leave(uid);
-      neighbours.leave(uid);
       table.leave(uid);
       stopsWaiting(object, workload);
       goes(uid, workload);
@@ -108,7 +105,6 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
     const pod = preflightPodOf(object, masterOf(workload));
     if (pod) {
       table.put(pod);
-      neighbours.put(placeOf(pod), pod.uid);
       if (pod.leaving) goes(pod.uid, workload);
       else if (hasTested(pod) && !announcements.covers(preflightWorkflowId(workload), pod.uid)) settle(workload, 'testing');
       return;
@@ -151,11 +147,7 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
 
   function share(pod: PreflightPod): NodeShare | undefined {
     const has = options.acceleratorsOf(pod.node ?? '');
-    const beside = [...neighbours.of(placeOf(pod))].flatMap((uid) => (uid === pod.uid ? [] : (table.get(uid) ?? [])));
-    // One that has not begun may be there by its own word alone, and is not let in; one that has ended holds nothing any more.
-    const holding = beside.filter((other) => hasTested(other) && !other.leaving && !other.over);
-    const asked = [pod, ...holding].map(({ accelerators }) => accelerators);
-    return has && nodeShare(has, asked);
+    return has && shareTogether(has, pod, table.beside(pod));
   }
 
   function goes(uid: string, workload: Workload): void {
@@ -237,8 +229,6 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
 }
 
 const hasTested = ({ tests, testing, ended }: PreflightPod): boolean => testing || ended !== undefined || tests.length > 0;
-
-const placeOf = ({ workload, node = '' }: PreflightPod): string => `${preflightWorkflowId(workload)} ${node}`;
 
 const oldestFirst = (a: PreflightPod, b: PreflightPod): number => a.createdAt.localeCompare(b.createdAt) || a.rank - b.rank;
 
