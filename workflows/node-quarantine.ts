@@ -7,7 +7,7 @@ import { NodeMemory } from './node-memory.ts';
 import { nodePage } from './node-page.ts';
 import { isOutage, release } from './node-release.ts';
 import { nodeVoice } from './node-voice.ts';
-import { allAnnounced, attempt, decideNode, observeNodeNow, perform } from './proxies.ts';
+import { allAnnounced, attempt, awaitAnnounced, decideNode, observeNodeNow, perform } from './proxies.ts';
 import { requireWish } from './wishes.ts';
 
 /** Which machine this run looks after. */
@@ -75,9 +75,12 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
     }
     until = memory.wakeAt(until, Date.now());
     page.show();
-    if (mayContinue()) return continueAsNew<typeof nodeQuarantine>({ node, carried: memory.carry(view) });
+    if (workflowInfo().continueAsNewSuggested) {
+      await awaitAnnounced();
+      return continueAsNew<typeof nodeQuarantine>({ node, carried: memory.carry(view) });
+    }
 
-    const news = () => memory.hasWork() || looks > 0 || (permission !== asked && memory.held !== undefined) || mayContinue();
+    const news = () => memory.hasWork() || looks > 0 || (permission !== asked && memory.held !== undefined) || workflowInfo().continueAsNewSuggested;
     const woken =
       until === undefined
         ? await condition(news).then(() => true)
@@ -93,11 +96,6 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
       const outcome = await endUnlessWork({ node, outcome: 'quiet', because: 'no further fault' });
       if (outcome) return outcome;
     }
-  }
-
-  /** What is still to be said would be lost. */
-  function mayContinue(): boolean {
-    return workflowInfo().continueAsNewSuggested && allAnnounced();
   }
 
   /** Faults that wait, or a person's wish: decide, and act on the decision. */

@@ -4,6 +4,7 @@ import {
   ActivityCancellationType,
   ActivityFailure,
   type ActivityOptions,
+  condition,
   isCancellation,
   type LocalActivityOptions,
   proxyActivities,
@@ -151,6 +152,14 @@ export async function announce(...events: Announcement[]): Promise<void> {
 
 /** Whether every Event was written, or given up: a run that ends before loses what is still tried. */
 export const allAnnounced = (): boolean => announcing === 0;
+
+/**
+ * Before a run continues as new: waits a moment for Events that are still tried. Not longer, because faults that keep coming bring Events
+ * that keep coming, and the history would grow without end.
+ */
+export async function awaitAnnounced(): Promise<void> {
+  if (!allAnnounced()) await condition(allAnnounced, '10s');
+}
 
 /** Undefined when an activity failed for good: whoever calls has something to do without it. */
 export const tolerate = <T>(work: Promise<T>): Promise<T | undefined> =>

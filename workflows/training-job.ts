@@ -10,7 +10,7 @@ import { announceStuck, howToEnd, lookAtRecovery, startRecovery, tellPause, tell
 import { isObject, takeFaults, textOf } from './faults.ts';
 import { asksOf, endOf } from './job-look.ts';
 import { JobMemory } from './job-memory.ts';
-import { allAnnounced, announce, attempt, decideIncident, decideOptIn, perform, short, tolerate } from './proxies.ts';
+import { allAnnounced, announce, attempt, awaitAnnounced, decideIncident, decideOptIn, perform, short, tolerate } from './proxies.ts';
 import { requireWish } from './wishes.ts';
 
 /** How long an open incident may be silent before somebody looks at it. */
@@ -90,6 +90,8 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
 
     const until = await turn();
     if (until === 'again') continue;
+    if (mayContinue()) await awaitAnnounced();
+    // What is not carried may have come meanwhile.
     if (mayContinue()) return continueAsNew<typeof trainingJob>({ job, carried: memory.carry() });
 
     const news = () => changed || memory.mark() !== mark || isLabelLeft() || mayContinue() || (ended !== undefined && isDone());
@@ -145,7 +147,7 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
   }
 
   function mayContinue(): boolean {
-    return workflowInfo().continueAsNewSuggested && memory.pauseNews.length === 0 && !isLabelLeft() && removing === 0 && allAnnounced();
+    return workflowInfo().continueAsNewSuggested && memory.pauseNews.length === 0 && !isLabelLeft() && removing === 0;
   }
 
   /** False when it could not be removed. */
