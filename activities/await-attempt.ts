@@ -3,10 +3,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { V1Pod } from '@kubernetes/client-node';
 import { Context } from '@temporalio/activity';
+import { KcoverError } from '../contract/errors.ts';
 import type { JobView } from '../contract/jobs.ts';
 import type { AwaitRequest, AwaitResult } from '../contract/recovery.ts';
-import { attemptProgress } from '../kube/attempt-progress.ts';
-import { awaitAttemptOf } from '../kube/attempts.ts';
+import { attemptProgress, whyEnded } from '../kube/attempt-progress.ts';
+import { awaitAttemptOf, notObserved } from '../kube/attempts.ts';
 import { quarantineTaint, readNode } from '../kube/nodes.ts';
 import { inParallel } from '../kube/parallel.ts';
 import { observationClock, observedOf } from '../kube/observation-clock.ts';
@@ -17,6 +18,12 @@ import { misplacedPods } from './misplaced-pods.ts';
 
 /** So many are named in history. */
 const mostPods = 200;
+
+/** Before a look that could not be finished is made again, ms. */
+const pauseMs = 1000;
+
+/** The API server does not answer, or not yet. What it refuses for another reason, it has seen: time goes on. */
+const isUnseen = ({ code }: KcoverError): boolean => code === 'kube.unreachable' || code === 'kube.throttled';
 
 export async function awaitAttempt(dependencies: Dependencies, request: AwaitRequest): Promise<AwaitResult> {
   const { info, cancellationSignal: signal } = Context.current();
@@ -36,6 +43,8 @@ export async function awaitAttempt(dependencies: Dependencies, request: AwaitReq
   let because = 'nothing was seen of the job';
 
   const look = async (job: JobView | undefined, pods: readonly V1Pod[]): Promise<AwaitResult | undefined> => {
+    const end = whyEnded(job, request.stoppedBy);
+    if (end) return end;
     await nodes.learn(pods.filter((pod) => job && belongsTo(job.ref, pod) && !old.has(pod.metadata?.uid ?? '')).flatMap((pod) => pod.spec?.nodeName ?? []));
     const seen = attemptProgress({ job, pods, old, ...stopped, staying, quarantined: nodes.quarantined });
     if (seen.kind === 'ended') return seen;
@@ -62,7 +71,16 @@ export async function awaitAttempt(dependencies: Dependencies, request: AwaitReq
   // A later try must know which were moved.
   tellInHeartbeats(() => ({ moved: [...misplaced.moved], clock: clock.observed() }));
   const deadline = info.scheduledTimestampMs + request.deadlineMs;
-  const found = await awaitAttemptOf({ kube, job: request.job, clock, deadline, signal }, settings.quarantine.taint, look);
+  const lookAgain = async (error: unknown) => {
+    if (!(error instanceof KcoverError) || !error.transient) throw error;
+    log.warn({ job: request.job, code: error.code, because: error.because }, 'a look at the new attempt could not be finished');
+    await sleep(error.retryAfterMs ?? pauseMs, undefined, { signal });
+    if (isUnseen(error)) return notObserved;
+    because = error.because;
+    return undefined;
+  };
+  const observe = (job: JobView | undefined, pods: readonly V1Pod[]) => look(job, pods).catch(lookAgain);
+  const found = await awaitAttemptOf({ kube, job: request.job, clock, deadline, signal }, settings.quarantine.taint, observe);
   return found ?? { kind: 'overdue', because };
 }
 

@@ -14,8 +14,8 @@ export interface MisplacedPods {
   /** UIDs of all that were asked to go, for the record and for a later try. */
   readonly moved: ReadonlySet<string>;
   /**
-   * Asks each to go, once in this try. A later try asks again: whoever calls sees only pods that nobody has asked to go, so an
-   * earlier request did not arrive. Throws what `remove` throws.
+   * Asks each to go, once in this try, or again where the request failed. A later try asks again: whoever calls sees only pods that nobody
+   * has asked to go, so an earlier request did not arrive. Throws what `remove` throws.
    */
   move(pods: readonly AttemptPod[]): Promise<void>;
 }
@@ -32,9 +32,9 @@ export function misplacedPods({ known, remove, pause }: MisplacedOptions): Mispl
       const fresh = pods.filter(({ uid }) => !asked.has(uid));
       if (fresh.length > 0 && asked.size > 0) await pause(Math.min(pauses.most, pauses.first * 2 ** (asked.size - 1)));
       for (const pod of fresh) {
-        asked.add(pod.uid);
         moved.add(pod.uid);
         await remove(pod);
+        asked.add(pod.uid);
       }
     },
   };

@@ -21,6 +21,9 @@ export interface Wait {
 /** A look comes at least this often, ms: what it asks for besides the watches may have changed. */
 export const lookEveryMs = 30_000;
 
+/** After a look that saw only a part, ms. */
+const againMs = 1000;
+
 /** How long to wait for something to change, ms. A clock that stands still must not be asked in a tight loop. */
 export const waitFor = ({ clock }: Pick<Wait, 'clock'>, until: number): number =>
   Math.min(lookEveryMs, Math.max(until - clock.time(), clock.isRunning ? 0 : 1000));
@@ -56,11 +59,16 @@ export async function awaitLeaving(wait: Wait, pods: readonly AttemptPod[]): Pro
   return seen ?? pods;
 }
 
+/** Answer of a look that saw only a part: no deadline passes on it. */
+export const notObserved = Symbol('not observed');
+type Look<T> = () => Seen<T> | Promise<Seen<T>>;
+type Seen<T> = T | typeof notObserved | undefined;
+
 /** Shows job and pods to `look` after every change until it answers; undefined at the deadline. */
 export function awaitAttemptOf<T>(
   wait: Wait,
   taint: QuarantineTaint,
-  look: (job: JobView | undefined, pods: readonly V1Pod[]) => T | undefined | Promise<T | undefined>,
+  look: (job: JobView | undefined, pods: readonly V1Pod[]) => Promise<Seen<T>>,
 ): Promise<T | undefined> {
   return watching(wait, taint, (watches) => watches.until(() => look(watches.job(), watches.pods())));
 }
@@ -71,7 +79,7 @@ interface Watches {
   readonly present: ReadonlySet<string>;
   readonly pods: () => readonly V1Pod[];
   readonly job: () => JobView | undefined;
-  readonly until: <T>(look: () => T | undefined | Promise<T | undefined>) => Promise<T | undefined>;
+  readonly until: <T>(look: Look<T>) => Promise<T | undefined>;
 }
 
 /** Opens the watches, runs `use`, and closes them again; undefined when nothing could be listed before the deadline. */
@@ -81,9 +89,9 @@ async function watching<T>(wait: Wait, taint: QuarantineTaint | undefined, use: 
   const closing = new AbortController();
   const signal = AbortSignal.any([wait.signal, closing.signal]);
   const bell = new Bell();
+  const sight = sightOf(clock);
   const onState = (state: 'watching' | 'broken') => {
-    if (state === 'watching') clock.regained();
-    else clock.lost();
+    sight.watches(state === 'watching');
     bell.ring();
   };
   const present = new Set<string>();
@@ -106,12 +114,17 @@ async function watching<T>(wait: Wait, taint: QuarantineTaint | undefined, use: 
   try {
     // While nothing could be listed nothing can be said.
     const listed = ringWhen(Promise.all([pods.synced, jobs?.synced]), bell);
-    if (!(await untilFound(wait, bell, () => listed.is || undefined))) return undefined;
+    if (!(await untilFound(wait, bell, () => listed.is || notObserved))) return undefined;
     return await use({
       present,
       pods: () => pods.objects(),
       job: () => taint && viewIn(jobs, job, taint),
-      until: (look) => untilFound(wait, bell, look),
+      until: (look) =>
+        untilFound(wait, bell, async () => {
+          const seen = await look();
+          sight.looks(seen !== notObserved);
+          return seen;
+        }),
     });
   } finally {
     closing.abort();
@@ -137,13 +150,32 @@ export function ringWhen(happening: Promise<unknown>, bell: Bell): { readonly is
   return seen;
 }
 
-async function untilFound<T>(wait: Wait, bell: Bell, look: () => T | undefined | Promise<T | undefined>): Promise<T | undefined> {
+/** The clock goes on only while the watch is open and looks see everything. */
+function sightOf(clock: ObservationClock) {
+  let [isOpen, isWhole] = [false, true];
+  const tell = () => (isOpen && isWhole ? clock.regained() : clock.lost());
+  return {
+    watches(now: boolean): void {
+      isOpen = now;
+      tell();
+    },
+    looks(now: boolean): void {
+      if (now === isWhole) return;
+      isWhole = now;
+      tell();
+    },
+  };
+}
+
+/** The last look before the deadline passes has seen everything, even where a later try begins after it; unless the clock runs on without. */
+async function untilFound<T>(wait: Wait, bell: Bell, look: Look<T>): Promise<T | undefined> {
   for (;;) {
     wait.signal.throwIfAborted();
     const found = await look();
-    if (found !== undefined) return found;
+    if (found !== undefined && found !== notObserved) return found;
     const late = Math.max(wait.deadline, wait.clock.lateFrom);
-    if (wait.clock.time() >= late) return undefined;
-    await bell.next(waitFor(wait, late), wait.signal);
+    const isObserved = found !== notObserved || wait.clock.isRunning;
+    if (isObserved && wait.clock.time() >= late) return undefined;
+    await bell.next(found === notObserved ? againMs : waitFor(wait, late), wait.signal);
   }
 }

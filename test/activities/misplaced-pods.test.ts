@@ -24,6 +24,20 @@ describe('a pod that landed on a quarantined node', () => {
     expect(second.moved.size).toBe(1);
   });
 
+  it('is asked again when the request failed, and then no more', async () => {
+    const answers = [() => Promise.reject(new Error('no answer')), async () => 'deleted'];
+    const asked: string[] = [];
+    const remove = ({ uid }: { readonly uid: string }) => {
+      asked.push(uid);
+      return answers.shift()?.() ?? Promise.resolve();
+    };
+    const pods = misplacedPods({ known: [], remove, pause: async () => undefined });
+    await expect(pods.move([pod('a')])).rejects.toThrow('no answer');
+    await pods.move([pod('a')]);
+    await pods.move([pod('a')]);
+    expect(asked).toEqual(['a', 'a']);
+  });
+
   it('is given more and more time when its successors land there too', async () => {
     const pauses: number[] = [];
     const pods = misplacedPods({ known: [], remove: async () => undefined, pause: async (ms) => pauses.push(ms) });
