@@ -1,10 +1,11 @@
-/** Faults that may need nothing, and what people hear of those that do not. */
+/** Faults that may need nothing, and what people hear of those that do not, and of what is refused. */
 
 import type { Announcement } from '../contract/activities.ts';
 import { type Fault, trainingHangs } from '../contract/faults.ts';
 import { eventReasons } from '../contract/ids.ts';
 import { type JobRef, jobTitle } from '../contract/jobs.ts';
 import type { IncidentDecision } from '../contract/training-job.ts';
+import { iso } from './attributes.ts';
 
 /** A failure that waited for so long may be over, ms: its job is looked at before an incident opens. */
 const oldMs = 5 * 60_000;
@@ -25,4 +26,10 @@ export function asideEvents(job: JobRef, aside: IncidentDecision['aside']): read
   const recover = `kcover recover ${jobTitle(job)} -n ${job.namespace} --reason "..."`;
   const message = `failed before kcover began to look after the job, which is taken for history: ${which}; if training stands still: ${recover}`;
   return [...hangs, { ...warning, reason: eventReasons.takenForHistory, message, key: `${job.uid}/history` }];
+}
+
+/** The same key again is the same Event. */
+export function refusalEvent(job: JobRef, { because, until, try: advice }: Extract<IncidentDecision, { kind: 'refuse' }>, key: string): Announcement {
+  const message = `${because}; until ${iso(until)}, or: ${advice}`;
+  return { about: { kind: 'job', job }, type: 'Warning', reason: eventReasons.recoveryRefused, message, key: `${job.uid}/${key}` };
 }

@@ -4,7 +4,7 @@ import { jobTitle, type JobView } from '../contract/jobs.ts';
 import { type FaultsObserved, type JobObserved, notReady, type OperatorWish, type Recover, signals, statusQuery, updates } from '../contract/messages.ts';
 import type { RecoveryOutcome } from '../contract/recovery.ts';
 import type { Asked, IncidentDecision, JobInput, JobOutcome, JobStatus, RecoverAnswer } from '../contract/training-job.ts';
-import { asideEvents, mayBeOver } from './aside.ts';
+import { asideEvents, mayBeOver, refusalEvent } from './aside.ts';
 import { attributeWriter, iso, showDetails } from './attributes.ts';
 import { announceStuck, howToEnd, lookAtRecovery, startRecovery, tellPause, tellRecovery } from './child.ts';
 import { isObject, takeFaults, textOf } from './faults.ts';
@@ -264,16 +264,13 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
 
   function refuse(decision: Extract<IncidentDecision, { kind: 'refuse' }>): void {
     tell('refused', decision.because, 'the budget, or kcover recover', decision.until);
-    if (!memory.refuse(decision.until)) return;
-    const message = `${decision.because}; until ${iso(decision.until)}, or: ${decision.try}`;
-    void announce({ about: { kind: 'job', job }, type: 'Warning', reason: eventReasons.recoveryRefused, message, key: `${job.uid}/${decision.until}` });
+    if (memory.refuse(decision.until)) void announce(refusalEvent(job, decision, `${decision.until}`));
   }
 
   /** People hear of it once for each time until which it holds: its Event has the same name again. */
-  function refuseRequest({ because, until, try: advice }: Extract<IncidentDecision, { kind: 'refuse' }>): undefined {
+  function refuseRequest(decision: Extract<IncidentDecision, { kind: 'refuse' }>): undefined {
     memory.refuseRequest();
-    const message = `${because}; until ${iso(until)}, or: ${advice}`;
-    void announce({ about: { kind: 'job', job }, type: 'Warning', reason: eventReasons.recoveryRefused, message, key: `${job.uid}/label/${until}` });
+    void announce(refusalEvent(job, decision, `label/${decision.until}`));
   }
 
   function tell(phase: JobStatus['phase'], because: string, waitingFor: string, until?: number): void {

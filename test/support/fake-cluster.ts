@@ -182,8 +182,7 @@ export class FakeCluster {
         if (this.unwritable !== undefined) throw toFailure(new KcoverError('kube.invalid', this.unwritable));
         if (!this.nodes.has(node)) return { kind: 'gone' };
         const { taint, ...rest } = this.nodes.get(node) ?? nodeView({ name: node });
-        if (taint?.ours === false) return { kind: 'not-ours', stays: 'the taint stays' };
-        if ((taint?.incident ?? incident) !== incident) return { kind: 'not-ours', stays: 'the taint belongs to another incident' };
+        if (taint?.ours === false || (taint?.incident ?? incident) !== incident) return { kind: 'not-ours', stays: 'the taint stays' };
         this.nodes.set(node, { ...rest, ...(judged ? { judged } : {}) });
         return { kind: 'released' };
       },
@@ -201,10 +200,7 @@ export class FakeCluster {
       noteVerdict: async ({ note }) => {
         this.notes.push(note);
       },
-      observeJob: async () => {
-        await this.readable;
-        return this.view;
-      },
+      observeJob: () => this.readable.then(() => this.view),
       observeAttempt: async ({ nodes, pods }) => {
         this.looks += 1;
         await this.beforeLook?.();
@@ -264,9 +260,7 @@ export class FakeCluster {
         const before = this.view?.podsExpected ?? 0;
         return { kind: 'reshaped', before, after: request.pods ?? before };
       },
-      askProcesses: async () => {
-        this.asked += 1;
-      },
+      askProcesses: async () => void (this.asked += 1),
       verifyProgress: async ({ beyond }) => this.verified(beyond),
       resumeJob: async () => {
         await this.resumable;
