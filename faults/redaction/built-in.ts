@@ -3,7 +3,7 @@
 import { flag, shortOption, user } from './command-line.ts';
 import { authorization, bearerToken, cookie, headerPair, urlCredentials, urlQuery } from './http.ts';
 import { awsKey, jsonWebToken, privateKey } from './keys.ts';
-import { dockerAuth, pass, password, passwordInQuotes, passwordInWords, passwordInXml, signature, token } from './named.ts';
+import { dockerAuth, keyInWords, pass, password, passwordInQuotes, passwordInWords, passwordInXml, signature, token, unnamedKey } from './named.ts';
 import { login, namedValue, quotedPair, userKey } from './pairs.ts';
 import type { RedactionPattern } from './pattern.ts';
 import { providerToken, webhook } from './providers.ts';
@@ -30,6 +30,8 @@ export const builtInPatterns: readonly RedactionPattern[] = [
   password,
   pass,
   passwordInWords,
+  keyInWords,
+  unnamedKey,
   token,
   signature,
   urlQuery,

@@ -8,13 +8,19 @@ const then = String.raw`(?:${quote},\s{0,3}|\s{1,3})`;
 /** `--hub-token abc`, also in a list of arguments. Other keys than those with a known name sort and group, and a secret one has a digit. */
 export const flag: RedactionPattern = patternOf(
   'flag',
-  String.raw`(?<kept>--[\w-]{0,40}(?:password|passwd|passphrase|token|secret|(?:${keys})[-_]?key|[-_]pass|(?<=--)pass)${then})(?!(?:${quote})?-)(?:${quoted}|\S+)|(?<kept>--[\w-]{0,40}-key(?:=|${then}))(?!(?:${quote})?-)(?=[^\s\d]{0,200}\d)(?=\S{8})(?:${quoted}|\S+)`,
+  String.raw`(?<kept>--[\w-]{0,40}(?:password|passwd|passphrase|token(?!${then}(?:${quote})?\d{1,7}(?![^\s"',]))|secret|(?:${keys})[-_]?key|[-_]pass|(?<=--)pass)${then})(?!(?:${quote})?-)(?:${quoted}|\S+)|(?<kept>--[\w-]{0,40}-key(?:=|${then}))(?!(?:${quote})?-)(?=[^\s\d]{0,200}\d)(?=\S{8})(?:${quoted}|\S+)`,
 );
 
-/** Name and password for one server; numbers are those of a user and its group. */
+const userOption = String.raw`(?:-u|--(?:proxy-)?user)(?:${quote},\s{0,3}|[\s=]{1,3})`;
+const userAndPassword = String.raw`(?=(?:${quote})?[^\s"':]{1,100}:(?!\/\/))`;
+
+/** Name and password for one server. Behind other programs than curl a password has a digit, and stands behind no module; numbers are those of a user and its group. */
 export const user: RedactionPattern = patternOf(
   'user',
-  String.raw`(?<kept>(?:^|[\s"'])(?:-u|--(?:proxy-)?user)(?:${quote},\s{0,3}|[\s=]{1,3}))(?!\d+:\d+\b)(?=(?:${quote})?[^\s"':]{1,100}:(?!\/\/))(?:${quoted}|\S+)`,
+  [
+    String.raw`(?<kept>\bcurl\b[^|;]{0,200}?[\s"']${userOption})${userAndPassword}(?:${quoted}|\S+)`,
+    String.raw`(?<kept>(?:^|[\s"'])${userOption})(?!\d+:\d+\b|[^\s:]{1,200}\.py:)${userAndPassword}(?=(?:${quote})?[^\s:]{1,100}:[^\s\d]{0,100}\d)(?:${quoted}|\S+)`,
+  ].join('|'),
 );
 
 /** Short options mean anything, but not behind these. */

@@ -21,7 +21,11 @@ export const authorization: RedactionPattern = patternOf(
   String.raw`(?<kept>${begins}(?:proxy-)?authorization${assignment})(?:${quoted}|digest\s.+|(?:${schemes})\s[^"'\\]+|${bare})`,
 );
 
-export const cookie: RedactionPattern = patternOf('cookie', String.raw`(?<kept>${begins}(?:set-)?cookies?${assignment})(?:${quoted}|(?:(?!\\[rn]).)+)`);
+/** The count of them is none. */
+export const cookie: RedactionPattern = patternOf(
+  'cookie',
+  String.raw`(?<kept>${begins}(?:set-)?cookies?${assignment})(?!\s{0,40}(?:\d{1,9}|none)(?:[\s,}\])]|$))(?:${quoted}|(?:(?!\\[rn]).)+)`,
+);
 
 /** Headers as pairs of texts: `('Authorization', 'Bearer ...')`. */
 export const headerPair: RedactionPattern = patternOf(
@@ -29,7 +33,8 @@ export const headerPair: RedactionPattern = patternOf(
   String.raw`(?<kept>${quote}(?:(?:proxy-)?authorization|(?:set-)?cookie|x-(?:api-key|auth-token))${quote}\s{0,3},\s{0,3})${quoted}`,
 );
 
+/** A name and a password have no two slashes in base64, which a path has. */
 export const bearerToken: RedactionPattern = patternOf(
   'bearer-token',
-  String.raw`(?<kept>\b(?:bearer[\s:=]{1,4}\\{0,7}["']?))[\w.~+/=-]{16,}(?:\s[\w.~+/=-]{16,})*|(?<=\bbasic\s)(?=[a-z+/]{0,200}[\d=])[\w+/]{16,}={0,2}`,
+  String.raw`(?<kept>\b(?:bearer[\s:=]{1,4}\\{0,7}["']?))[\w.~+/=-]{16,}(?:\s[\w.~+/=-]{16,})*|(?<=\bbasic\s)(?=[a-z+/]{0,200}[\d=])(?![^\s/]{0,200}\/[^\s/]{0,200}\/)[\w+/]{16,}={0,2}`,
 );

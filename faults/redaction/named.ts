@@ -2,10 +2,10 @@
 
 import { assignment, bare, called, list, patternOf, quote, quoted, type RedactionPattern, upTo } from './pattern.ts';
 
-export const keys = 'api|access|account|private|encryption|secret|signing|auth|master|session|storage|subscription|license|kaggle';
+export const keys = 'api|access|account|private|encryption|secret|signing|auth|subscription|license|kaggle';
 
 /** Names whose value is hidden whatever it is. PWD is a shell's directory, and credentials often are a file. */
-const passwords = String.raw`(?:password|passwd|passphrase|secret|(?:pwd|credential)(?!s?${assignment}(?:${quote})?[~./])|(?:${keys})[-_ .]?key|fs\.azure\.account\.key[\w.]{1,100}|private_key_id|client-key-data)s?`;
+const passwords = String.raw`(?:password|passwd|passphrase|secret|(?:pwd|credential)(?!s?${assignment}(?:${quote})?[~./])|(?:${keys})[-_.]?key|fs\.azure\.account\.key[\w.]{1,100}|private_key_id|client-key-data)s?`;
 
 /** What a value of one of these names is; the mark of a block of YAML is none. */
 const anything = String.raw`(?![|>][+-]?\s{0,8}$)(?:${called}|${quoted}|${list}|${bare})`;
@@ -19,7 +19,7 @@ export const passwordInQuotes: RedactionPattern = patternOf(
 export const password: RedactionPattern = patternOf('password', `(?<kept>${passwords}${assignment})${anything}`);
 
 /** A line that ends with such a name: the value stands in the next one. */
-export const emptyValue = new RegExp(String.raw`${passwords}${assignment}(?:[|>][+-]?)?\s{0,8}$`, 'i');
+export const emptyValue = new RegExp(String.raw`(?:${passwords}|(?:${keys}) keys?)${assignment}(?:[|>][+-]?)?\s{0,8}$`, 'i');
 
 /** S3 and other servers answer in XML. */
 export const passwordInXml: RedactionPattern = patternOf('password', String.raw`(?<kept><(?:[\w:.-]{0,40})(?:${passwords}|token)>)(?!\[redacted: |<)[^<]+`);
@@ -41,8 +41,11 @@ export const passwordInWords: RedactionPattern = patternOf(
   ].join('|'),
 );
 
+/** A number as programs print it, also several and with an exponent. */
+const number = String.raw`[\d.,:/x±+-]+(?:e[+-]?\d{1,4})?`;
+
 /** Passes are counted and timed all day, and few are a password. A number with its unit, a yes or no, and a state are none. */
-const state = String.raw`(?:${quote})?(?:true|false|yes|no|on|off|none|null|nil|ok|done|failed|passed|enabled|disabled|required|basic|[\d.,:/+-]+[a-zµ%]{0,2}(?:\/[a-z]{1,5})?)(?![\w.-])`;
+const state = String.raw`(?:${quote})?(?:true|false|yes|no|on|off|none|null|nil|ok|done|failed|passed|enabled|disabled|required|basic|${number}[a-zµ%]{0,2}(?:\/[a-z]{1,5})?)(?![\w.-])`;
 const steps = 'forward|backward|fwd|bwd|first|second|third|last|final|one|two|three|single|multi|by|num|max|min|this|next|per|warmup|eval|train';
 
 const isPass = String.raw`(?:(?<!(?:${steps})[-_])(?<=[a-z0-9][-_])pass|(?<!(?:${steps})[-_ ])\bpass(?==)|(?<=(?:^|--|[{(,;"'&?]|[^a-z\s]\s)\s{0,4})pass|(?<=[a-z0-9]_)auth)`;
@@ -60,14 +63,24 @@ export const dockerAuth: RedactionPattern = patternOf(
 );
 
 /** Trainers count tokens all day: a number with its unit, a short word, one without a digit, or a mark such as <pad> is no secret. */
-const counted = String.raw`(?:${quote})?(?:[<[]|[\d.,:/x±+-]+[a-zµ%]{0,3}(?:\/[a-z]{1,5})?(?![^\s"',;&}\])\\]))`;
+const counted = String.raw`(?:${quote})?(?:[<[]|${number}[a-zµ%]{0,3}(?:\/[a-z]{1,5})?(?![^\s"',;&}\])\\]))`;
 const eight = String.raw`(?:${quote}(?:\\.|[^"'\\]){8}|[^\s"']{8})`;
 const digit = String.raw`(?=(?:${quote})?[^\d"'\s]{0,400}\d)`;
 const calledWithDigit = String.raw`(?=[^"'\s]{0,160}["'](?!<)[^"'\s\d]{0,400}\d)${called}`;
 
-export const token: RedactionPattern = patternOf(
-  'token',
-  String.raw`(?<kept>token${assignment})(?!${counted})(?:${calledWithDigit}|(?=${eight})(?:(?=[^"']{0,12}["'][^"'\d]{0,400}\d)${quoted}|${digit}${bare}))`,
+/** Eight characters, one of them a digit. */
+const secretValue = String.raw`(?:${calledWithDigit}|(?=${eight})(?:(?=[^"']{0,12}["'][^"'\d]{0,400}\d)${quoted}|${digit}${bare}))`;
+
+export const token: RedactionPattern = patternOf('token', String.raw`(?<kept>token${assignment})(?!${counted})${secretValue}`);
+
+/** In a sentence a name is followed by anything: `license key: accepted`. */
+export const keyInWords: RedactionPattern = patternOf('password', String.raw`(?<kept>\b(?:${keys}) keys?${assignment})(?!${counted})${secretValue}`);
+
+/** Keys of storages and sessions mostly are names: theirs is a secret when it looks like one, in capitals, small letters and digits, or in base 64 or 16. */
+export const unnamedKey: RedactionPattern = patternOf(
+  'password',
+  String.raw`(?<kept>(?:[Mm]aster|MASTER|[Ss]ession|SESSION|[Ss]torage|STORAGE)[-_ .]?(?:[Kk]ey|KEY)s?${assignment}(?:${quote})?)(?:[\w+/-]{16,400}={1,2}|(?=[\w+-]{0,400}[A-Z])(?=[\w+-]{0,400}[a-z])(?=[\w+-]{0,400}\d)[\w+-]{16,400}|[0-9a-fA-F]{32,400})(?![\w+/.-])`,
+  'g',
 );
 
 export const signature: RedactionPattern = patternOf(

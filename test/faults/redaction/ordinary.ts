@@ -21,6 +21,15 @@ const megatron = [
   'throughput per GPU (TFLOP/s/GPU): 412.3 | tokens per second: 1048576',
 ];
 
+const numbers = [
+  'step 120 loss/token=1.2345e-05 ms/token: 12.345e-3',
+  'loss_per_token=3.0517578125e-05 step=100',
+  '[default0]: consumed tokens:   12345 | elapsed time per token: 1.234E-04 |',
+  'loss_token=3.1415e-05, token_acc=0.998',
+  "{'loss_per_token': 1.2345e-05, 'tokens': 1e9}",
+  'data_pass: 1.2345e-05 s',
+];
+
 const nemo = [
   '[NeMo I 2026-11-21 07:09:03 nlp_overrides:1234] Model Parallel: tensor_model_parallel_size=8',
   '[NeMo W 2026-11-21 07:09:03 tokenizer_utils:78] Special token pad_token=<pad> is not in the vocabulary',
@@ -161,4 +170,41 @@ const other = [
   '  File "/opt/megatron/training.py", line 1234, in train_step',
 ];
 
-export const ordinaryLines: readonly string[] = [...megatron, ...nemo, ...deepspeed, ...huggingFace, ...torch, ...nccl, ...cluster, ...other];
+/** Names of secrets that also mean something else, or stand in a sentence. */
+const alikeNames = [
+  'storage_key: layers.0.attn.weight',
+  'storage key: checkpoint-0012000',
+  "loading storage_key='checkpoint-0012000/layers_0'",
+  'NCCL INFO session key: 0x12345678',
+  'session keys: 8',
+  'dataset key: train_shard_00012.tar master_port=29500 master key: rank0',
+  'license key: accepted',
+  'access key: denied',
+  'access keys: 3 api keys: 0',
+  'RuntimeError: private key: file not found',
+  'python -u train.py:main',
+  'python3 -u train2.py:main1',
+  'uvicorn -u worker:app',
+  'docker run --user root:root image',
+  'rsync --user alice:staff',
+  'cookies: 3',
+  'session cookies: 0, requests: 12',
+  'cookie: none',
+  '--token 5',
+  'main.py --token 4096 --lr 0.1',
+  'basic transformer/layers/0/attention_output',
+  'basic transformer/layers/0/attention',
+];
+
+export const ordinaryLines: readonly string[] = [
+  ...megatron,
+  ...numbers,
+  ...nemo,
+  ...deepspeed,
+  ...huggingFace,
+  ...torch,
+  ...nccl,
+  ...cluster,
+  ...other,
+  ...alikeNames,
+];
