@@ -186,6 +186,10 @@ describe('a log', () => {
       '\u001b]8;;',
       '\u001b[1;',
       'Secret(',
+      'curl -u a ',
+      'storage key=',
+      'api key: a',
+      'Basic a/',
     ];
     const hostile = starts.flatMap((piece) => ['', 'password="', '"password='].map((before) => before + piece.repeat(5000)));
     expect(redactLines(hostile, builtInPatterns).lines).toHaveLength(hostile.length);
