@@ -8,7 +8,8 @@ import { KcoverError } from '../contract/errors.ts';
 import type { LivePod, ReviewedToken } from '../kube/tokens.ts';
 import { openRecent } from './recent.ts';
 import { decideClaim, decideReporter, type Refusal, refused, type Reporter } from './reporter.ts';
-import { objectionTo, type Wanted } from './unverified-token.ts';
+import { type Asker, openReviewPlaces } from './review-places.ts';
+import { readClaim, type Wanted } from './unverified-token.ts';
 
 /** Ports to the API server. Both throw `KcoverError` when it does not answer. */
 export interface TokenSource {
@@ -24,24 +25,20 @@ export interface AuthenticateOptions extends Wanted {
   readonly capacity?: number;
 }
 
-export type Authenticate = (authorization: string | undefined) => Promise<Reporter | Refusal>;
+/** `from`: the address of the connection. */
+export type Authenticate = (authorization: string | undefined, from: string) => Promise<Reporter | Refusal>;
 
 /** Longer than any service-account token. */
 const longestToken = 8192;
 /** How long a refusal holds, ms. */
 const refuseMs = 5000;
-/**
- * Reviews in flight; with those of preflight pods, who have as many of their own, 32. An API server answers each in some milliseconds, so that
- * this is thousands a second, and little beside what it takes from one client. Tokens that were good before have some to themselves: a flood of
- * others must not keep agents out whose token is to be looked at again.
- */
-const reviews = { most: 16, strangers: 12 } as const;
-/** When to ask again where all reviews are taken, ms. */
+/** When to ask again where no review is free, ms. */
 const busyMs = 1000;
 
 export function authenticator(options: AuthenticateOptions): Authenticate {
   const { source, account, now, believeMs = 60_000, capacity = 10_000 } = options;
-  /** What the token was last found to be; a good one is remembered beyond its time, as one that was good before. */
+  const places = openReviewPlaces(capacity);
+  /** Tokens that were found good, by hash. */
   const believed = openRecent<{ readonly reporter: Reporter; readonly until: number }>(capacity);
   const refusals = openRecent<{ readonly refusal: Refusal; readonly until: number }>(capacity);
   /** By the hash of their token. */
@@ -53,12 +50,14 @@ export function authenticator(options: AuthenticateOptions): Authenticate {
     return decideReporter(claimed, await source.pod(claimed.namespace, claimed.pod.name));
   }
 
-  async function review(token: string, key: string): Promise<Reporter | Refusal> {
+  async function review(token: string, key: string, asker: Asker): Promise<Reporter | Refusal> {
     const since = now();
     try {
       const answer = await ask(token);
-      if (answer.kind === 'reporter') believed.put(key, { reporter: answer, until: since + believeMs });
-      else refuse(key, answer);
+      if (answer.kind === 'reporter') {
+        believed.put(key, { reporter: answer, until: since + believeMs });
+        places.wasGood(asker);
+      } else refuse(key, answer);
       return answer;
     } catch (error) {
       if (!(error instanceof KcoverError)) throw error;
@@ -74,7 +73,7 @@ export function authenticator(options: AuthenticateOptions): Authenticate {
     refusals.put(key, { refusal, until: now() + refuseMs });
   }
 
-  return async (authorization) => {
+  return async (authorization, from) => {
     const token = /^Bearer ([\w.~+/=-]+)$/i.exec(authorization ?? '')?.[1];
     if (token === undefined || token.length > longestToken) return refused('unauthenticated', 'a bearer token is needed');
     const key = createHash('sha256').update(token).digest('base64');
@@ -84,10 +83,12 @@ export function authenticator(options: AuthenticateOptions): Authenticate {
     if (before && now() < before.until) return before.refusal;
     const same = underWay.get(key);
     if (same) return same;
-    const objection = objectionTo(token, options, Date.now());
-    if (objection) return objection;
-    if (underWay.size >= (known ? reviews.most : reviews.strangers)) return refused('too-many', 'too many tokens are being reviewed', busyMs);
-    const asked = review(token, key);
+    const claim = readClaim(token, options, Date.now());
+    if (claim.kind === 'refused') return claim;
+    const asker = { from, podUid: claim.podUid };
+    const leave = places.take(asker);
+    if (!leave) return refused('too-many', 'too many tokens are being reviewed', busyMs);
+    const asked = review(token, key, asker).finally(leave);
     underWay.set(key, asked);
     return asked;
   };

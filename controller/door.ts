@@ -22,8 +22,12 @@ export function openDoor(server: FastifyInstance, { authenticate, leading, reque
     const authenticated = authenticate[request.routeOptions.url ?? ''];
     if (!authenticated) return reject(reply, refused('no-such-path', 'there is nothing here'));
     if (!leading()) return reject(reply, notLeading());
-    const answer = await authenticated(request.headers.authorization);
-    if (answer.kind === 'refused') return reject(reply, answer);
+    const answer = await authenticated(request.headers.authorization, request.ip);
+    if (answer.kind === 'refused') {
+      // Not known yet: there are only so many connections, and those that are let in need them.
+      if (answer.rejection === 'too-many') reply.header('connection', 'close');
+      return reject(reply, answer);
+    }
     if (!requests.take(answer.podUid)) return reject(reply, refused('too-many', 'this pod asks too often', requests.waitMs(answer.podUid)));
     known.set(request, answer);
     return undefined;

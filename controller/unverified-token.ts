@@ -14,8 +14,13 @@ export interface Wanted {
 /** Clocks of two machines may differ by so much, ms. */
 const leewayMs = 60_000;
 
-/** Why no review is worth asking for; undefined when one is. `now`: UTC, ms. */
-export function objectionTo(token: string, { audience, account }: Wanted, now: number): Refusal | undefined {
+export interface Claim {
+  readonly kind: 'claim';
+  readonly podUid: string;
+}
+
+/** Whose token it says that it is, or why no review is worth asking for. `now`: UTC, ms. */
+export function readClaim(token: string, { audience, account }: Wanted, now: number): Claim | Refusal {
   const claims = claimsOf(token);
   if (!claims) return refused('unauthenticated', 'the token is no service-account token');
   const { aud, exp, sub } = claims;
@@ -24,7 +29,8 @@ export function objectionTo(token: string, { audience, account }: Wanted, now: n
   const [, namespace, name] = /^system:serviceaccount:([a-z0-9-]{1,63}):([a-z0-9.-]{1,253})$/.exec(typeof sub === 'string' ? sub : '') ?? [];
   if (namespace === undefined || name === undefined) return refused('other-account', 'only service accounts may report');
   if (account !== undefined && account !== `${namespace}/${name}`) return refused('other-account', `${namespace}/${name} may not report`);
-  return isBound(claims['kubernetes.io']) ? undefined : refused('unauthenticated', 'the token is not bound to a pod');
+  const podUid = boundTo(claims['kubernetes.io']);
+  return podUid === undefined ? refused('unauthenticated', 'the token is not bound to a pod') : { kind: 'claim', podUid };
 }
 
 type Claims = Readonly<Record<string, unknown>>;
@@ -41,7 +47,8 @@ function claimsOf(token: string): Claims | undefined {
 
 const objectOf = (value: unknown): Claims | undefined => (typeof value === 'object' && value !== null && !Array.isArray(value) ? { ...value } : undefined);
 
-const isBound = (kubernetes: unknown): boolean => {
-  const pod = objectOf(objectOf(kubernetes)?.['pod']);
-  return typeof pod?.['name'] === 'string' && typeof pod['uid'] === 'string';
+/** UID of the pod. */
+const boundTo = (kubernetes: unknown): string | undefined => {
+  const { name, uid } = objectOf(objectOf(kubernetes)?.['pod']) ?? {};
+  return typeof name === 'string' && typeof uid === 'string' ? uid : undefined;
 };

@@ -81,7 +81,7 @@ describe('authentication', () => {
       },
     });
     return {
-      authenticate,
+      authenticate: (authorization: string | undefined, from = '10.0.0.1') => authenticate(authorization, from),
       asked,
       mostInFlight: () => most,
       later: (ms: number) => (time += ms),
@@ -123,20 +123,34 @@ describe('authentication', () => {
     expect(asked).toHaveLength(1);
   });
 
-  it('has few reviews in flight, keeps some of them for tokens that were good before, and sends the others away for a while', async () => {
+  it('has few reviews in flight, keeps some of them for pods that were let in before, and sends the others away for a while', async () => {
     const { authenticate, asked, mostInFlight, change, later } = world();
     await authenticate(tokenOf('agent'));
     later(60_000);
     const hold = Promise.withResolvers<void>();
     change({ hold: hold.promise });
-    const flood = Array.from({ length: 2000 }, (_, index) => authenticate(tokenOf(`flood-${index}`)));
-    const agent = authenticate(tokenOf('agent'));
+    const flood = Array.from({ length: 2000 }, (_, index) => authenticate(tokenOf(`flood-${index}`), `10.1.0.${index % 200}`));
+    // A kubelet renews the token of a pod: it is another one, of the same pod.
+    const agent = authenticate(tokenOf('renewed'));
     hold.resolve();
     expect(await agent).toMatchObject({ kind: 'reporter' });
     const answers = await Promise.all(flood);
     expect(answers.filter((answer) => answer.kind === 'refused' && answer.rejection === 'too-many' && answer.retryAfterMs === 1000)).toHaveLength(1988);
     expect(mostInFlight()).toBe(13);
     expect(asked).toHaveLength(14);
+  });
+
+  it('reviews two tokens of one address at once, and is ready for others', async () => {
+    const { authenticate, mostInFlight, change } = world();
+    const hold = Promise.withResolvers<void>();
+    change({ hold: hold.promise });
+    const flood = Array.from({ length: 100 }, (_, index) => authenticate(tokenOf(`flood-${index}`)));
+    const other = authenticate(tokenOf('other'), '10.0.0.2');
+    hold.resolve();
+    expect((await Promise.all(flood)).filter(({ kind }) => kind === 'reporter')).toHaveLength(2);
+    expect(await other).toMatchObject({ kind: 'reporter' });
+    expect(mostInFlight()).toBe(3);
+    expect(await authenticate(tokenOf('flood-99'))).toMatchObject({ kind: 'reporter' });
   });
 
   it('says that the API server cannot be asked, and not where it is', async () => {

@@ -46,6 +46,7 @@ function intake(limits: object = {}) {
     state.asked += 1;
     const pod = authorization?.replace('Bearer ', '');
     if (pod === undefined || pod === 'stranger') return refused('unauthenticated', 'a bearer token is needed');
+    if (pod === 'unreviewed') return refused('too-many', 'too many tokens are being reviewed', 1000);
     return { kind: 'reporter', node: 'gpu-1', podUid: pod } as const;
   };
   const never = () => {
@@ -142,6 +143,12 @@ describe('a request of somebody who is not known', () => {
     const said = await answerTo(await listening(server), withBody(`POST ${path}`, 'authorization: Bearer stranger\r\n'));
     expect(said).toMatch(/^HTTP\/1\.1 401 [\s\S]*connection: close/i);
     expect(state.asked).toBe(1);
+  });
+
+  it('loses its connection where there is no room to review its token', async () => {
+    const { server } = intake();
+    const said = await answerTo(await listening(server), withBody('POST /v1/reports', 'authorization: Bearer unreviewed\r\n'));
+    expect(said).toMatch(/^HTTP\/1\.1 429 [\s\S]*connection: close[\s\S]*retry-after: 1/i);
   });
 
   it('is logged once a second for each reason, with how many were not', async () => {

@@ -150,10 +150,10 @@ describe('what anybody who reaches the intake may try', () => {
   it('costs it one review for one token, good or forged, however often that is shown at once', async () => {
     const { count, authenticate } = counted();
     const token = await rig.tokenOf(0);
-    const good = await Promise.all(Array.from({ length: 500 }, () => authenticate(`Bearer ${token}`)));
+    const good = await Promise.all(Array.from({ length: 500 }, () => authenticate(`Bearer ${token}`, '10.0.0.1')));
     expect(new Set(good.map(({ kind }) => kind))).toEqual(new Set(['reporter']));
     expect(count.all).toBe(1);
-    const bad = await Promise.all(Array.from({ length: 2000 }, () => authenticate(`Bearer ${forged(token, 0)}`)));
+    const bad = await Promise.all(Array.from({ length: 2000 }, () => authenticate(`Bearer ${forged(token, 0)}`, '10.0.0.1')));
     expect(new Set(bad.map((answer) => (answer.kind === 'refused' ? answer.rejection : answer.kind)))).toEqual(new Set(['unauthenticated']));
     expect(count.all).toBe(2);
   });
@@ -161,10 +161,10 @@ describe('what anybody who reaches the intake may try', () => {
   it('has few reviews in flight for 2,000 forged tokens, and lets an agent in beside them', async () => {
     const { count, authenticate } = counted();
     const token = await rig.tokenOf(0);
-    expect(await authenticate(`Bearer ${token}`)).toMatchObject({ kind: 'reporter' });
+    expect(await authenticate(`Bearer ${token}`, '10.0.0.1')).toMatchObject({ kind: 'reporter' });
     const since = new Date();
-    const flood = Array.from({ length: 2000 }, (_, index) => authenticate(`Bearer ${forged(token, index)}`));
-    expect(await authenticate(`Bearer ${token}`)).toMatchObject({ kind: 'reporter' });
+    const flood = Array.from({ length: 2000 }, (_, index) => authenticate(`Bearer ${forged(token, index)}`, `10.1.0.${index % 200}`));
+    expect(await authenticate(`Bearer ${token}`, '10.0.0.1')).toMatchObject({ kind: 'reporter' });
     const told = (await Promise.all(flood)).map((answer) => (answer.kind === 'refused' ? answer.rejection : answer.kind));
     expect(told.filter((rejection) => rejection === 'unauthenticated')).toHaveLength(12);
     expect(told.filter((rejection) => rejection === 'too-many')).toHaveLength(1988);
