@@ -152,7 +152,13 @@ export const controllerSettings = z.strictObject({
         .describe('The only ServiceAccount that may report'),
       limits: z
         .strictObject({
-          connections: z.int().min(1).default(16_384).describe('Open connections, some 40 KiB each; an agent has at most three, a preflight pod one'),
+          connections: z
+            .int()
+            .min(1)
+            .default(4096)
+            .describe(
+              'Open connections, some 40 KiB each; an agent has at most three, a preflight pod one. Where there are more, raise the memory of the controller with it: the default is 160 MiB of its 1 GiB',
+            ),
           connectionsFrom: z.int().min(1).default(64).describe('Open connections of one address, so that one cannot take the room of all'),
           requests: z
             .strictObject({
