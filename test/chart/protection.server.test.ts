@@ -112,4 +112,13 @@ describe('the notes', () => {
     const open = await notes({ temporal: { apiKey: { existingSecret: 'key' } }, admission: { enabled: false }, networkPolicy: { enabled: false } });
     expect(open.match(/WARNING/g)).toHaveLength(2);
   });
+
+  it('say who may read metrics, and what opens the intake to preflight pods of the host network, where network policies are on', async () => {
+    const closed = await notes({});
+    expect(closed).toContain('{"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"monitoring"}}}');
+    expect(closed).toMatch(/hostNetwork: true[\s\S]*networkPolicy\.intakeFrom[\s\S]*ipBlock/);
+    expect(await notes({ networkPolicy: { metricsFrom: [] } })).toMatch(/metricsFrom[^\n]*\n {2}none\n/);
+    expect(await notes({ networkPolicy: { intakeFrom: [{ ipBlock: { cidr: '10.7.0.0/16' } }] } })).toContain('(now: [{"ipBlock":{"cidr":"10.7.0.0/16"}}])');
+    expect(await notes({ networkPolicy: { enabled: false } })).not.toMatch(/metricsFrom|hostNetwork/);
+  });
 });
