@@ -24,7 +24,10 @@ describe('what a node’s workflow cannot write', () => {
       (seen) => seen.because.includes('an admission webhook denied') && seen.waitingFor === 'another try to release it',
     );
     expect(await status(handle)).toMatchObject({ phase: 'quarantined', because: expect.stringContaining('could not be released for ada') });
-    expect(cluster.reasons()).toContain('NodeReleaseFailed');
+    await eventually(
+      () => cluster.reasons(),
+      (reasons) => reasons.includes('NodeReleaseFailed'),
+    );
     expect(cluster.nodeRecords.filter(({ ended }) => ended)).toEqual([]);
     cluster.unwritable = undefined;
     expect(await handle.result()).toMatchObject({ outcome: 'released', because: 'ada: replaced the card' });
@@ -70,7 +73,10 @@ describe('what a node’s workflow cannot write', () => {
     await handle.executeUpdate('release', { args: [{ by: 'ada', reason: 'replaced the card' }] });
     expect(await handle.result()).toMatchObject({ outcome: 'not-ours', because: 'ada: replaced the card; the taint stays' });
     expect(cluster.nodeRecords.at(-1)).toMatchObject({ ended: { outcome: 'not-ours' } });
-    expect(cluster.reasons()).toContain('NodeReleaseFailed');
+    await eventually(
+      () => cluster.reasons(),
+      (reasons) => reasons.includes('NodeReleaseFailed'),
+    );
   });
 
   it('gives its place back while a quarantine cannot be written, and asks for it anew', async () => {
@@ -99,7 +105,10 @@ describe('what a node’s workflow cannot write', () => {
         },
         (names) => names.includes('returned'),
       );
-      expect(cluster.reasons()).toContain('NodeQuarantineHeld');
+      await eventually(
+        () => cluster.reasons(),
+        (reasons) => reasons.includes('NodeQuarantineHeld'),
+      );
       const before = cluster.reserving.length;
       cluster.unwritable = undefined;
       await eventually(

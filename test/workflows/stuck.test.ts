@@ -37,7 +37,10 @@ describe('a recovery that does not get on', () => {
         (seen) => seen.phase === 'stuck',
       ),
     ).toMatchObject({ incident, waitingFor: `temporal workflow terminate --workflow-id ${incident}` });
-    expect(story.cluster.announced).toMatchObject([{ type: 'Warning', reason: 'RecoveryStuck', message: expect.stringContaining('may stay suspended') }]);
+    await eventually(
+      () => story.cluster.announced,
+      ([told]) => told?.reason === 'RecoveryStuck' && told.type === 'Warning' && told.message.includes('may stay suspended'),
+    );
     await handle.signal('recoveryEnded', { incident, outcome: 'handed over', because: 'mended', stops: 1, faults: [] });
     await eventually(
       () => story.status(handle),
@@ -81,8 +84,9 @@ describe('a recovery that does not get on', () => {
       () => story.status(handle),
       (seen) => seen.last?.outcome === 'restarted',
     );
-    expect(story.cluster.announced).toContainEqual(
-      expect.objectContaining({ reason: 'BudgetUnknown', message: expect.stringContaining('the search store is down') }),
+    await eventually(
+      () => story.cluster.announced,
+      (told) => told.some(({ reason, message }) => reason === 'BudgetUnknown' && message.includes('the search store is down')),
     );
     await story.ended(handle);
   });
