@@ -64,15 +64,11 @@ describe('a job that has its broken pod restarted alone', () => {
   it('is restarted as a whole when that does not bring training back in time', async () => {
     const job = await live.pytorch({ annotations: { [wishAnnotations.level]: 'pod' } });
     const trainer = await trains(job);
-    const first = await uids(job);
-    trainer.standStill();
+    // Nothing trains from here on, whatever is restarted, until the whole job is.
+    trainer.stop();
     await crash(job);
-    await until(`the broken pod of ${job.name} is another`, 120_000, async () => {
-      const now = await uids(job);
-      return now.length === 2 && now[0] === first[0] && now[1] !== first[1] ? { found: true } : { missing: String(now) };
-    });
-    // The attempt with the new pod stands still too; only one with a new first pod trains.
-    trainer.standStill();
+    await live.chronicle.seen(`suspend of ${job.name}`, 120_000, () => live.chronicle.isSuspended(job));
+    trainers.push(trainCarefully(live, job, { savesAtEnd: false }));
     const [record] = await live.settled(job, { withinMs: 240_000 });
     expect(record?.stops.map(({ by, pods }) => [by, pods.length])).toEqual([
       ['pods', 1],

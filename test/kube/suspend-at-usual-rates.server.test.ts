@@ -43,8 +43,12 @@ const viewOf = async (job: RunningJob): Promise<JobView> => {
 async function suspended(name: string, more: Partial<BatchJobOptions>): Promise<{ job: RunningJob; died: number }> {
   const job = await createJob(world.api, batchJob({ name, pods: ranks, gpus: 0, restartPolicy: 'OnFailure', terminationSeconds, ...more }));
   const first = await awaitRunning(world.api, job, { withinMs: 240_000 });
-  const { resourceVersion } = await viewOf(job);
-  await suspendJob(kube, { job: refOf(job), incident: 'recovery/default/llm/1/2026-11-21T07:09:03.117Z', attempt: 1, resourceVersion });
+  // Its controller still writes how many are ready, and each write is another version.
+  await eventually(async () => {
+    const { resourceVersion } = await viewOf(job);
+    await suspendJob(kube, { job: refOf(job), incident: 'recovery/default/llm/1/2026-11-21T07:09:03.117Z', attempt: 1, resourceVersion });
+    return true;
+  }, Boolean);
   await eventually(
     () => podsNow(job),
     (pods) => pods.filter(isHere).length < ranks,
