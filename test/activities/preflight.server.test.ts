@@ -53,12 +53,12 @@ describe('telling the nodes that a preflight found', () => {
     expect(new Set(seen.map(({ type, status }) => `${type} ${status.name}`))).toEqual(new Set(['nodeQuarantine RUNNING']));
   });
 
-  it('names the one that Temporal did not take and says why, and the others are told', async () => {
+  it('names the one that can have no workflow and says why, and the others are told', async () => {
     const [first = '', last = ''] = newNodes(2);
     const refused = 'x'.repeat(2000);
     const { untold, because } = await tellNodes([first, refused, last]);
     expect(untold).toEqual([`preflight/${refused}`]);
-    expect(because).toMatch(/length|long/i);
+    expect(because).toMatch(/cannot be part of the name/);
     for (const node of [first, last]) expect((await handleOf(node).describe()).status.name).toBe('RUNNING');
   });
 });
