@@ -12,12 +12,7 @@ import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
 import { stories } from '../test/replay/stories.ts';
 import { activitiesOf, FakeCluster } from '../test/support/fake-cluster.ts';
 import { startRig } from '../test/support/rig.ts';
-import { bundleWorkflows } from '../testbed/bundle.ts';
-import { endOf, stopOnSignals } from '../testbed/ending.ts';
-import { obtainPrograms } from '../testbed/parts/programs.ts';
-import { createRunDirectory } from '../testbed/run-directory.ts';
-import { Ports } from '../testbed/servers/ports.ts';
-import { temporal } from '../testbed/servers/temporal.ts';
+import { startTemporalOnly } from '../test/support/temporal-only.ts';
 
 const root = fileURLToPath(new URL('..', import.meta.url));
 const histories = join(root, 'test/replay/histories');
@@ -30,20 +25,8 @@ if ((await readFile(join(root, 'CHANGELOG.md'), 'utf8')).includes(`## [${version
   process.exit(3);
 }
 
-const programs = await obtainPrograms(console.error);
-const directory = createRunDirectory();
-const ports = new Ports(directory);
-const stop = endOf(directory, ports, false);
-stopOnSignals({ stop });
+const stop = await startTemporalOnly(console.error);
 try {
-  const [port, uiPort, httpPort, metricsPort] = [await ports.take(), await ports.take(), await ports.take(), await ports.take()];
-  const [workflowBundle] = await Promise.all([
-    bundleWorkflows(join(directory, 'workflows.js')),
-    temporal({ program: programs.temporal, directory, port, uiPort, httpPort, metricsPort, dynamicConfig: {} }).start(),
-  ]);
-  const world = join(directory, 'world.json');
-  await writeFile(world, JSON.stringify({ temporalAddress: `127.0.0.1:${port}`, workflowBundle }));
-  process.env['KCOVER_TEST_WORLD'] = world;
   await record();
 } finally {
   await stop();

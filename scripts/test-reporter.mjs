@@ -5,6 +5,9 @@ const stillRunningMs = 30_000;
 
 const seconds = (ms) => `${Math.round(ms / 1000)} s`;
 
+/** The tier, as its configuration is named. */
+const nameOf = (context) => context?.config.displayName?.name ?? 'jest';
+
 export default class ProgressReporter {
   #files = 0;
   #done = 0;
@@ -32,17 +35,18 @@ export default class ProgressReporter {
     this.#running.delete(`${this.#short(path)}: ${fullName}`);
   }
 
-  onTestResult({ path }, { numPassingTests, numFailingTests, perfStats, failureMessage, testExecError }) {
+  onTestResult({ path, context }, { numPassingTests, numFailingTests, perfStats, failureMessage, testExecError }) {
     this.#done += 1;
     const failed = numFailingTests + (testExecError ? 1 : 0);
     const counts = failed > 0 ? `${numPassingTests} passed, ${failed} FAILED` : `${numPassingTests} passed`;
-    console.error(`[${this.#done}/${this.#files}] ${this.#short(path)}: ${counts}, ${seconds(perfStats.runtime)}`);
+    console.error(`[${nameOf(context)} ${this.#done}/${this.#files}] ${this.#short(path)}: ${counts}, ${seconds(perfStats.runtime)}`);
     if (failureMessage) console.error(failureMessage);
   }
 
-  onRunComplete() {
+  onRunComplete(contexts) {
     clearInterval(this.#timer);
-    console.error(`${this.#done} files in ${seconds(Date.now() - this.#begun)}`);
+    const [context] = contexts;
+    console.error(`[${nameOf(context)}] ${this.#done} files in ${seconds(Date.now() - this.#begun)}`);
   }
 
   /** A test that takes long is named each time; nothing is said of those that are over at once. */

@@ -1,6 +1,10 @@
-/** `npm test`: every tier, the servers started once, and one plain closing line. Arguments go to jest (`npm test -- test/e2e`). */
+/**
+ * `npm test`: every tier, two of them side by side, and one plain closing line. Arguments go to jest (`npm test -- test/e2e`).
+ * The tiers are the files `test/jest.*.json`: `cluster` shares one set of servers, `isolated` has Temporal alone or a cluster for each
+ * file, `offline` starts nothing.
+ */
 
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -22,13 +26,28 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const scratch = mkdtempSync(join(tmpdir(), 'kcover-test-'));
 process.once('exit', () => rmSync(scratch, { recursive: true, force: true }));
 
-const counts = [await run('offline'), await run('servers')];
+/** Side by side, each from left to right: tests wait more than they compute, and the first lane is as long as the others together. */
+const lanes = [['cluster'], ['offline', 'isolated']] as const;
+type Tier = (typeof lanes)[number][number];
+
+const running = new Set<ChildProcess>();
+for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop(signal));
+let stopped = false;
+
+const counts = (await Promise.all(lanes.map(runInTurn))).flat();
+if (stopped) process.exit(130);
 const passed = counts.reduce((sum, count) => sum + count.passed, 0);
 const failed = counts.reduce((sum, count) => sum + count.failed, 0);
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
 
-async function run(tier: 'offline' | 'servers'): Promise<Count> {
+async function runInTurn(tiers: readonly Tier[]): Promise<Count[]> {
+  const counted: Count[] = [];
+  for (const tier of tiers) if (!stopped) counted.push(await run(tier));
+  return counted;
+}
+
+async function run(tier: Tier): Promise<Count> {
   const file = join(scratch, `${tier}.json`);
   const node = ['--disable-warning=ExperimentalWarning', '--experimental-vm-modules', join(root, 'node_modules/jest/bin/jest.js')];
   const jest = [
@@ -49,21 +68,19 @@ async function run(tier: 'offline' | 'servers'): Promise<Count> {
   return { passed: report?.numPassedTests ?? 0, failed: code === 0 ? failures : Math.max(1, failures) };
 }
 
-/** Runs it to its end. A signal goes on to it, so that its servers end with it, and then ends us. */
+/** Hands a signal on, so that every tier ends its servers before this process ends. */
+function stop(signal: NodeJS.Signals): void {
+  stopped = true;
+  for (const child of running) child.kill(signal);
+}
+
 function ended(args: readonly string[]): Promise<number> {
   const child = spawn(process.execPath, args, { cwd: root, stdio: ['ignore', 'ignore', 'inherit'] });
-  const signals = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
-  let stopped = false;
-  const stop = (signal: NodeJS.Signals): void => {
-    stopped = true;
-    child.kill(signal);
-  };
-  for (const signal of signals) process.on(signal, stop);
+  running.add(child);
   return new Promise((resolve, reject) => {
     child.once('error', reject);
     child.once('close', (code) => {
-      for (const signal of signals) process.off(signal, stop);
-      if (stopped) process.exit(130);
+      running.delete(child);
       resolve(code ?? 1);
     });
   });

@@ -3,12 +3,14 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { clusterRoles, ownNamespace, roles as namespacedRoles } from '../kube/permissions.ts';
 import { agentToken, deployAgents } from './agents.ts';
+import { Agents } from './agents-together.ts';
 import { bundleWorkflows } from './bundle.ts';
 import { loopbackCertificate } from './certificate.ts';
 import { isChartInstalled } from './chart.ts';
 import { createControllerPods, type IntakeService, openIntakeService } from './intake-service.ts';
 import type { ApiAddress } from './kubeconfig.ts';
 import type { SimulatedNode } from './nodes.ts';
+import { compileCache } from './parts/environment.ts';
 import { probe } from './servers/probe.ts';
 import { Ports } from './servers/ports.ts';
 import { server, type Server } from './servers/server.ts';
@@ -26,6 +28,8 @@ export interface KcoverOptions {
   readonly controllerArgs?: readonly string[];
   /** Where worker and controller reach the Kubernetes API; at its server unless told. */
   readonly through?: ApiAddress;
+  /** All in this process, which is much less load; each in a process of its own unless told. */
+  readonly agents?: 'together' | 'processes';
   /** Nodes that get an agent; all unless told. */
   readonly agentsOn?: readonly SimulatedNode[];
   /** Made once and given to many; bundled anew unless told. */
@@ -40,6 +44,7 @@ export interface Kcover {
   readonly controllers: readonly Server[];
   /** Where there are several controllers. */
   readonly service: IntakeService | undefined;
+  /** Those that are processes of their own. */
   readonly agents: ReadonlyMap<string, Server>;
   readonly intakeUrl: string;
   readonly authority: string;
@@ -94,7 +99,7 @@ export async function startKcover(world: WorldOfRoles, options: KcoverOptions = 
       name,
       program: process.execPath,
       args: [program, kind, '--config', file, ...args],
-      env: { TEMPORAL_ADDRESS: world.temporal.address, TEMPORAL_NAMESPACE: world.temporal.namespace, ...env },
+      env: { ...compileCache(), TEMPORAL_ADDRESS: world.temporal.address, TEMPORAL_NAMESPACE: world.temporal.namespace, ...env },
       kept: true,
       missing: () => probe(`http://127.0.0.1:${port}/readyz`),
     });
@@ -132,19 +137,22 @@ export async function startKcover(world: WorldOfRoles, options: KcoverOptions = 
   const service = front === undefined ? undefined : await openIntakeService({ api: world.api, kubeconfig: world.kubernetes.kubeconfig, port: front, backends });
   const intakeUrl = `https://127.0.0.1:${front ?? backends.get(pods[0] ?? '')}`;
   const agents = new Map<string, Server>();
-  for (const node of nodes) {
+  const agentSettings = { heartbeat: '5s', ...options.agentSettings };
+  const inProcess = new Agents(world, { intakeUrl, authority: certificate.certFile }, agentSettings);
+  for (const node of options.agents === 'together' ? [] : nodes) {
     const home = join(directory, 'agents', node.name);
     mkdirSync(home, { recursive: true });
     const tokenFile = join(home, 'token');
     writeFileSync(tokenFile, await agentToken(world.api, node), { mode: 0o600 });
-    const reports = { controller: { url: intakeUrl, caFile: certificate.certFile, tokenFile }, spool: { directory: join(home, 'spool') }, heartbeat: '5s' };
-    const settings = { ...reports, ...options.agentSettings };
+    const reports = { controller: { url: intakeUrl, caFile: certificate.certFile, tokenFile }, spool: { directory: join(home, 'spool') } };
+    const settings = { ...reports, ...agentSettings };
     agents.set(node.name, await role(`agent-${node.name}`, 'agent', settings, ['--host-root', node.hostRoot], { NODE_NAME: node.name }));
   }
 
   const all = [...workers, ...controllers, ...agents.values()];
   await Promise.all([...workers, ...controllers].map((each) => each.start()));
   await Promise.all([...agents.values()].map((each) => each.start()));
+  if (options.agents === 'together') await inProcess.watch(nodes);
   return {
     workers,
     controller,
@@ -173,6 +181,7 @@ export async function startKcover(world: WorldOfRoles, options: KcoverOptions = 
       }
     },
     stop: async () => {
+      await inProcess.stop();
       if (existsSync(world.directory)) await Promise.all(all.map((each) => each.stop()));
       await service?.close();
     },

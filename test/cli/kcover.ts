@@ -1,6 +1,7 @@
 import { spawn } from 'node:child_process';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
+import { compileCache } from '../../testbed/parts/environment.ts';
 
 export interface Ran {
   readonly code: number | null;
@@ -14,7 +15,7 @@ export const nowhere = { KUBECONFIG: '/nonexistent', TEMPORAL_ADDRESS: '127.0.0.
 
 /** Runs the program as a person would; without a way to Kubernetes or Temporal unless `to` tells one. */
 export async function kcover(args: readonly string[], stdin = '', to: Readonly<Record<string, string>> = nowhere, file = program): Promise<Ran> {
-  const env = { PATH: process.env['PATH'], HOME: '/nonexistent', USER: 'ada', ...to };
+  const env = { ...compileCache(), PATH: process.env['PATH'], HOME: '/nonexistent', USER: 'ada', ...to };
   const child = spawn(process.execPath, [file, ...args], { env });
   child.stdin.end(stdin);
   const [stdout, stderr, code] = await Promise.all([

@@ -29,7 +29,7 @@ beforeAll(async () => {
   const to = { server: world.kubernetes.server, authority: world.kubernetes.authority };
   proxy = await openApiProxy({ to, port: await new Ports(world.directory).take(), directory, draw: seeded(4) });
   const controllerSettings = { agents: { silent: '12s' }, ...busyControllers };
-  live = await LiveKcover.start(world, { workflowBundle, workerSettings: quick, controllerSettings, through: proxy });
+  live = await LiveKcover.start(world, { workflowBundle, agents: 'processes', workerSettings: quick, controllerSettings, through: proxy });
 });
 afterEach(() => live.clear(), 120_000);
 afterAll(async () => {

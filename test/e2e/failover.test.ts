@@ -15,7 +15,7 @@ let live: LiveKcover;
 
 beforeAll(async () => {
   const { workflowBundle } = testServers();
-  live = await LiveKcover.start(attachWorld(process.env['KCOVER_TEST_WORLD'] ?? ''), { workflowBundle, controllers: 3, workers: 2 });
+  live = await LiveKcover.start(attachWorld(process.env['KCOVER_TEST_WORLD'] ?? ''), { workflowBundle, agents: 'processes', controllers: 3, workers: 2 });
 });
 afterEach(() => live.clear());
 afterAll(() => live?.close(), 120_000);

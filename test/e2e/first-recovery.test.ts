@@ -24,7 +24,7 @@ let live: LiveKcover;
 
 beforeAll(async () => {
   const { workflowBundle } = testServers();
-  live = await LiveKcover.start(attachWorld(process.env['KCOVER_TEST_WORLD'] ?? ''), { workflowBundle, workerSettings });
+  live = await LiveKcover.start(attachWorld(process.env['KCOVER_TEST_WORLD'] ?? ''), { workflowBundle, agents: 'processes', workerSettings });
 });
 afterEach(() => live?.clear(), 120_000);
 afterAll(() => live?.close(), 120_000);

@@ -36,7 +36,7 @@ beforeAll(async () => {
   );
   const { workflowBundle } = testServers();
   const controllerSettings = { ...shortestLease, ...shortReports.controllerSettings };
-  const live = await LiveKcover.start(world, { ...shortReports, workflowBundle, controllerSettings, workerSettings: askingWorker });
+  const live = await LiveKcover.start(world, { ...shortReports, agents: 'processes', workflowBundle, controllerSettings, workerSettings: askingWorker });
   stage = { live, servers, startedAlong: [servers.trainingOperator, servers.kwok], pools, absences: [] };
 }, 300_000);
 afterAll(async () => {

@@ -73,7 +73,7 @@ async function setStage({ directory, kubernetes, servers, api, nodes }: World): 
   await createPriority(api);
   const pools = await openPools(api, [nodes.slice(-pooled)]);
   const common = await poolOf(api, 'common', nodes.slice(0, -pooled));
-  const live = await LiveKcover.start(world, { through: proxy, ...settings, controllerSettings });
+  const live = await LiveKcover.start(world, { agents: 'processes', through: proxy, ...settings, controllerSettings });
   return { live, servers, startedAlong: [servers.kwok], proxy, pools, common, absences: [] };
 }
 

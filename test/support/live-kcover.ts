@@ -20,6 +20,7 @@ import { readWrites, type Write } from '../../testbed/audit.ts';
 import { type JobManifest, type PytorchJobOptions, pytorchJob } from '../../testbed/job-manifests.ts';
 import { awaitRunning, createJob, placeOf, podsOf, type RunningJob } from '../../testbed/jobs.ts';
 import type { SimulatedNode } from '../../testbed/nodes.ts';
+import { compileCache } from '../../testbed/parts/environment.ts';
 import { type Kcover, type KcoverOptions, startKcover } from '../../testbed/roles.ts';
 import { until } from '../../testbed/until.ts';
 import { type Chronicle, completed, openChronicle } from './chronicle.ts';
@@ -68,11 +69,12 @@ export class LiveKcover {
     this.chronicle = chronicle;
   }
 
+  /** Agents are in the process of the test unless it wants to kill one. */
   static async start(world: AttachedWorld, options: KcoverOptions = {}): Promise<LiveKcover> {
     const connection = await Connection.connect({ address: world.temporal.address });
     const temporal = new Client({ connection, namespace: world.temporal.namespace });
     await endLeftovers(temporal, world);
-    const kcover = await startKcover(world, { mode: 'act', workerSettings: quick, controllerSettings: shortLease, ...options });
+    const kcover = await startKcover(world, { mode: 'act', agents: 'together', workerSettings: quick, controllerSettings: shortLease, ...options });
     return new LiveKcover(world, kcover, temporal, await openChronicle(world.kubernetes.kubeconfig));
   }
 
@@ -237,7 +239,7 @@ export class LiveKcover {
   /** Runs the program as an administrator of the world would. */
   async say(...args: string[]): Promise<Ran> {
     const child = spawn(process.execPath, [program, ...args], {
-      env: { PATH: process.env['PATH'], HOME: this.world.directory, USER: 'ada', ...this.kcover.environment },
+      env: { ...compileCache(), PATH: process.env['PATH'], HOME: this.world.directory, USER: 'ada', ...this.kcover.environment },
     });
     child.stdin.end();
     const [stdout, stderr, code] = await Promise.all([

@@ -20,3 +20,6 @@ export function readEnvironment(): Environment {
     commands: { ...process.env, GOTOOLCHAIN: 'local', GOWORK: 'off', GOFLAGS: '-buildvcs=false', CGO_ENABLED: '0', PIP_DISABLE_PIP_VERSION_CHECK: '1' },
   };
 }
+
+/** For every process of the program: what Node compiled once is not compiled again, which is half of the processor time of a start. */
+export const compileCache = (): Readonly<Record<string, string>> => ({ NODE_COMPILE_CACHE: join(readEnvironment().cache, 'node-compile-cache') });
