@@ -1,7 +1,7 @@
 /**
- * `npm test`: every tier, two of them side by side, and one plain closing line. Arguments go to jest (`npm test -- test/e2e`).
- * The tiers are the files `test/jest.*.json`: `cluster` shares one set of servers, `isolated` has Temporal alone or a cluster for each
- * file, `offline` starts nothing.
+ * `npm test`: every tier, three of them side by side, and one plain closing line. Arguments go to jest (`npm test -- test/e2e`).
+ * The tiers are the files `test/jest.*.json`: `stories` (all of kcover, end to end) and `cluster` (parts of it) have one set of servers
+ * each, `isolated` has Temporal alone or a cluster for each file, `offline` starts nothing.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -26,8 +26,8 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const scratch = mkdtempSync(join(tmpdir(), 'kcover-test-'));
 process.once('exit', () => rmSync(scratch, { recursive: true, force: true }));
 
-/** Side by side, each from left to right: tests wait more than they compute, and the first lane is as long as the others together. */
-const lanes = [['cluster'], ['offline', 'isolated']] as const;
+/** Side by side, each from left to right, because tests wait more than they compute. The lanes take about equally long. */
+const lanes = [['stories'], ['cluster'], ['offline', 'isolated']] as const;
 type Tier = (typeof lanes)[number][number];
 
 const running = new Set<ChildProcess>();

@@ -10,7 +10,7 @@ import { FakeCluster } from '../support/fake-cluster.ts';
 import { type Rig, startRig } from '../support/rig.ts';
 
 /** KCOVER_QUERIED_RECOVERIES=200 for a longer look. */
-const recoveries = Number(process.env['KCOVER_QUERIED_RECOVERIES'] ?? 40);
+const recoveries = Number(process.env['KCOVER_QUERIED_RECOVERIES'] ?? 12);
 const together = 4;
 const everyMs = 25;
 
