@@ -9,6 +9,7 @@ import { type AttemptPod, jobTitle, type JobView } from '../contract/jobs.ts';
 import type { StopRequest, StopResult } from '../contract/recovery.ts';
 import { isConflict, isNotFound } from '../kube/errors.ts';
 import { readJob, suspendJob } from '../kube/jobs.ts';
+import type { ObservationClock } from '../kube/observation-clock.ts';
 import { inParallel } from '../kube/parallel.ts';
 import { attemptPod, belongsTo, deleteMatchingPods, deletePod, isTerminating, listMatchingPods, podsOfJob } from '../kube/pods.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -42,6 +43,8 @@ interface Sending {
   readonly dependencies: Dependencies;
   readonly request: StopRequest;
   readonly progress: Progress;
+  /** Stands still while the cluster cannot be observed. */
+  readonly clock: ObservationClock;
   /** No request of this stop was sent before, by this try of the activity or an earlier one. */
   readonly isFirst: boolean;
   /** Asked right before every write that is not the rest of one that took effect; answers why it may not be sent. */
@@ -50,16 +53,16 @@ interface Sending {
 
 /**
  * Tries until it is sent, or its decision is too old; undefined: it was sent, now or before. Where nobody can say whether an earlier
- * request took effect, it goes on looking until the deadline of the stop.
+ * request took effect, it goes on looking until the deadline of the stop, which does not pass while the cluster cannot be observed.
  */
-export async function sendStop(dependencies: Dependencies, request: StopRequest, progress: Progress): Promise<NotSent | undefined> {
+export async function sendStop(dependencies: Dependencies, request: StopRequest, progress: Progress, clock: ObservationClock): Promise<NotSent | undefined> {
   const { info, cancellationSignal: signal } = Context.current();
   let why = 'no worker took it up';
   for (let tries = 1; ; tries++) {
     const isFirst = tries === 1 && info.attempt === 1;
     const whyNot = () => whyNotSent(dependencies, request, { isFirst, why });
     try {
-      return await send[request.by]({ dependencies, request, progress, isFirst, whyNot });
+      return await send[request.by]({ dependencies, request, progress, clock, isFirst, whyNot });
     } catch (error) {
       if (signal.aborted || !(error instanceof KcoverError) || !error.transient) throw error;
       why = error.because;
@@ -67,7 +70,8 @@ export async function sendStop(dependencies: Dependencies, request: StopRequest,
       const isDoubtful = progress.requests > 0 || info.attempt > 1;
       const late = isDoubtful ? undefined : tooOld(dependencies, request, why);
       if (late) return late;
-      if (ageOf(dependencies) >= request.deadlineMs) throw error;
+      clock.lost();
+      if (isOver(clock, request)) throw error;
       await sleep(error.retryAfterMs ?? pauseMs, undefined, { signal }).catch(() => undefined);
       signal.throwIfAborted();
     }
@@ -75,6 +79,10 @@ export async function sendStop(dependencies: Dependencies, request: StopRequest,
 }
 
 const ageOf = ({ now }: Pick<Dependencies, 'now'>): number => now() - Context.current().info.scheduledTimestampMs;
+
+/** Whether the deadline of a stop that may have begun has passed. */
+const isOver = (clock: ObservationClock, { deadlineMs }: StopRequest): boolean =>
+  clock.time() >= Math.max(Context.current().info.scheduledTimestampMs + deadlineMs, clock.lateFrom);
 
 function tooOld(dependencies: Dependencies, request: StopRequest, why: string): NotSent | undefined {
   const age = ageOf(dependencies);
@@ -167,13 +175,14 @@ const sameSet = (pods: readonly { readonly uid: string }[], others: readonly { r
 };
 
 /** Deletes what is left of the attempt and not going yet. No other UID is touched, whatever carries its labels now. */
-async function deleteLeft({ dependencies, request, progress, isFirst, whyNot }: Sending): Promise<NotSent | undefined> {
+async function deleteLeft({ dependencies, request, progress, clock, isFirst, whyNot }: Sending): Promise<NotSent | undefined> {
   const { kube } = dependencies;
   const matching = await listMatchingPods(kube, request.job);
+  clock.regained();
   const { left, hasBegun } = remainingPods(request.pods, matching, isFirst ? undefined : progress.requests);
   if (left.length === 0) return undefined;
   // A stop that has begun to take effect is brought to its end, within its deadline.
-  if (hasBegun && ageOf(dependencies) >= request.deadlineMs) return overdue(request, left);
+  if (hasBegun && isOver(clock, request)) return overdue(request, left);
   const why = hasBegun ? undefined : (whyChanged(request, matching) ?? (await whyNot()));
   if (why) return why;
   // Told before the first is sent: a later try must know that some may have been.

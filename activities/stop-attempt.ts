@@ -34,7 +34,7 @@ async function sendAndWait(dependencies: Dependencies, request: StopRequest): Pr
   const progress: Progress = { requests: requestsOf(info.heartbeatDetails) };
   const clock = observationClock(now, info.scheduledTimestampMs, observedOf(info.heartbeatDetails));
   tellInHeartbeats(() => ({ ...progress, clock: clock.observed() }));
-  const forced = request.force ? await forcePods(dependencies, request, request.force) : ((await sendStop(dependencies, request, progress)) ?? []);
+  const forced = request.force ? await forcePods(dependencies, request, request.force) : ((await sendStop(dependencies, request, progress, clock)) ?? []);
   if (!Array.isArray(forced)) return forced;
   const deadline = Math.max(
     info.scheduledTimestampMs + request.deadlineMs,

@@ -60,10 +60,11 @@ export async function collect({ world, kcover, client, fleet }: CollectionStage,
   const couriers = await fleet.send(nodes, plan.overMs);
   const taken = allTaken(couriers, plan.reports).then(() => now() - sentAt);
   const killed = kill(kcover, plan, couriers);
-  const verdictMs = await until(`verdict on ${plan.reports} reports`, deadlineMs, async () => {
+  const look = async () => {
     const { last, phase, because } = await statusOf(client, workflowId);
     return last === undefined ? { missing: `${phase}: ${because}; ${couriers.taken} taken` } : { found: now() - sentAt };
-  });
+  };
+  const verdictMs = await until(`verdict on ${plan.reports} reports`, deadlineMs, look, 50);
   await killed;
   const takenMs = await taken;
   const status = await statusOf(client, workflowId);

@@ -21,8 +21,8 @@ export type ApiFault = (typeof apiFaults)[number];
 export type ApiWeather = Readonly<Partial<Record<ApiFault, number>>>;
 
 export interface ApiProxy extends ApiAddress {
-  /** From now on; replaces what was before. */
-  setWeather(weather: ApiWeather): void;
+  /** From now on; replaces what was before. `only`: other requests pass. */
+  setWeather(weather: ApiWeather, only?: (incoming: IncomingMessage) => boolean): void;
   /** Ends every watch that runs, as a server that restarts does. */
   cutWatches(): void;
   /** How often each was injected. */
@@ -50,9 +50,11 @@ export async function openApiProxy({ to, port, directory, draw = Math.random }: 
   const injected = Object.fromEntries(apiFaults.map((fault) => [fault, 0])) as Record<ApiFault, number>;
   const watches = new Set<Socket>();
   let weather: ApiWeather = {};
+  let isMeant: (incoming: IncomingMessage) => boolean = () => true;
 
   const befalls = (incoming: IncomingMessage): ApiFault | undefined => {
     const can = canBefall(incoming);
+    if (!isMeant(incoming)) return undefined;
     const fault = apiFaults.find((each) => draw() < (weather[each] ?? 0) && can(each));
     if (fault) injected[fault] += 1;
     return fault;
@@ -107,7 +109,10 @@ export async function openApiProxy({ to, port, directory, draw = Math.random }: 
     server: `https://127.0.0.1:${port}`,
     authority: certFile,
     injected,
-    setWeather: (next) => (weather = next),
+    setWeather: (next, only = () => true) => {
+      weather = next;
+      isMeant = only;
+    },
     cutWatches: () => watches.forEach((socket) => socket.destroy()),
     close: () =>
       new Promise((resolve) => {

@@ -14,6 +14,7 @@ import { attachWorld } from '../../testbed/attach.ts';
 import { pytorchJob } from '../../testbed/job-manifests.ts';
 import { awaitRunning, createJob, type RunningJob } from '../../testbed/jobs.ts';
 import { Ports } from '../../testbed/servers/ports.ts';
+import { until } from '../../testbed/until.ts';
 import { liveCluster, type LiveCluster } from './live-cluster.ts';
 
 let proxy: ApiProxy;
@@ -93,5 +94,27 @@ describe('a worker that is replaced again and again', () => {
     await worker.close();
     expect(workers).toBeGreaterThan(2);
     expect(await Promise.race([result, Promise.resolve('not over')])).toMatchObject({ kind: 'overdue' });
+  });
+});
+
+describe('an outage that begins with the answer to the stop', () => {
+  it('is waited out beyond the deadline of the stop, which then ends as one that was sent', async () => {
+    const running = await create({ terminationSeconds: 1 });
+    await awaitRunning(cluster.api, running);
+    const job = refOf(running);
+    const { pods, job: seen } = await cluster.run('observeAttempt', { job, nodes: [] });
+    const request = { incident, attempt: 1, job, by: 'suspend', resourceVersion: seen?.resourceVersion ?? '', pods, because: 'a test asks' } as const;
+    const before = proxy.injected['cut after'];
+    proxy.setWeather({ 'cut after': 1 }, ({ method }) => method === 'PATCH');
+    const stopping = cluster.run('stopAttempt', { ...request, deadlineMs: 2000 });
+    await until('the answer is lost', 20_000, () =>
+      Promise.resolve(proxy.injected['cut after'] > before ? { found: true } : { missing: 'no change was asked for' }),
+    );
+    proxy.setWeather({ 'cut before': 1 });
+    proxy.cutWatches();
+    await sleep(5000);
+    proxy.setWeather({});
+    expect(await stopping).toMatchObject({ kind: 'stopped', requests: 1 });
+    expect(await cluster.run('resumeJob', { job, incident })).toEqual({ resumed: true });
   });
 });

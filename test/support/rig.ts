@@ -6,6 +6,7 @@ import { Client, Connection } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import type { Activities } from '../../contract/activities.ts';
 import { waitsTaskQueue } from '../../contract/ids.ts';
+import { until } from '../../testbed/until.ts';
 
 export interface TestServers {
   readonly temporalAddress: string;
@@ -77,18 +78,8 @@ export async function startRig(given: Activities, { ownTemporal, waits = 100 }: 
 
 /** Looks until it is so; the error says what was seen last. */
 export async function eventually<T>(look: () => Promise<T> | T, ok: (seen: T) => boolean, withinMs = 60_000): Promise<T> {
-  const deadline = Date.now() + withinMs;
-  let seen: unknown;
-  for (;;) {
-    try {
-      const value = await look();
-      seen = value;
-      if (ok(value)) return value;
-    } catch (error) {
-      seen = error;
-    }
-    if (Date.now() > deadline)
-      throw new Error(`it did not happen within ${withinMs} ms; last seen: ${seen instanceof Error ? seen.stack : JSON.stringify(seen)}`);
-    await new Promise((resolve) => setTimeout(resolve, 25));
-  }
+  return until('what the test waits for', withinMs, async () => {
+    const seen = await look();
+    return ok(seen) ? { found: seen } : { missing: `last seen: ${JSON.stringify(seen)}` };
+  });
 }
