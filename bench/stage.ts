@@ -46,7 +46,7 @@ export interface StageOptions {
 }
 
 export async function setStage({ nodes, agents, limit, tell }: StageOptions): Promise<Stage> {
-  const world = await startWorld({ nodes, onProgress: tell });
+  const world = await startWorld({ nodes, fastControllers: true, onProgress: tell });
   stopOnSignals(world);
   try {
     tell(`${nodes} nodes; starting kcover`);

@@ -26,8 +26,8 @@ export interface WorldOptions {
    * kubelet is, and pods that were called not ready meanwhile stay so.
    */
   readonly patientWithNodes?: boolean;
-  /** The controller manager sends no more requests than it does by default: what is done to many pods takes as long as elsewhere. */
-  readonly usualRates?: boolean;
+  /** Controller manager and scheduler may send as many requests as they like, not only as many as by default: for measuring kcover beside them. */
+  readonly fastControllers?: boolean;
   readonly gpusPerNode?: number;
   /** `cloud` unless told. */
   readonly nodeNames?: NodeNames;
@@ -118,11 +118,11 @@ async function build(options: WorldOptions, programs: Programs, directory: strin
     temporal: temporalServer,
     controllerManager: controllerManager({
       patientWithNodes: options.patientWithNodes ?? false,
-      usualRates: options.usualRates ?? false,
+      fast: options.fastControllers ?? false,
       ...(await controller('controllerManager', programs.kubeControllerManager)),
       serviceAccountKey: credentials.serviceAccountKey,
     }),
-    scheduler: scheduler(await controller('scheduler', programs.kubeScheduler)),
+    scheduler: scheduler({ fast: options.fastControllers ?? false, ...(await controller('scheduler', programs.kubeScheduler)) }),
     kwok: kwok({ ...(await controller('kwok', programs.kwok)), api }),
     trainingOperator: trainingOperator({
       ...(await controller('trainingOperator', programs.trainingOperator)),

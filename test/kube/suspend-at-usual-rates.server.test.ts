@@ -9,8 +9,8 @@ import { readJob, suspendJob } from '../../kube/jobs.ts';
 import { listMatchingPods } from '../../kube/pods.ts';
 import { failContainer } from '../../testbed/failures.ts';
 import { batchJob, type BatchJobOptions } from '../../testbed/job-manifests.ts';
+import { type AttachedWorld, attachWorld } from '../../testbed/attach.ts';
 import { awaitRunning, createJob, type RunningJob } from '../../testbed/jobs.ts';
-import { startWorld, type World } from '../../testbed/world.ts';
 import { eventually } from '../support/rig.ts';
 
 const ranks = 60;
@@ -18,17 +18,14 @@ const ranks = 60;
 const terminationSeconds = 2;
 const taint = { key: 'kcover.io/quarantine', effect: 'NoSchedule' } as const;
 
-let world: World;
+let world: AttachedWorld;
 let kube: Kube;
 
-beforeAll(async () => {
-  world = await startWorld({ nodes: 8, usualRates: true });
+beforeAll(() => {
+  world = attachWorld(process.env['KCOVER_TEST_WORLD'] ?? '');
   kube = connectKube({ kubeconfig: world.kubernetes.kubeconfig });
 });
-afterAll(async () => {
-  await kube?.close();
-  await world?.stop();
-});
+afterAll(() => kube?.close());
 
 const refOf = ({ kind, namespace, name, uid }: RunningJob) => ({ kind, namespace, name, uid });
 const podsNow = (job: RunningJob) => listMatchingPods(kube, refOf(job));

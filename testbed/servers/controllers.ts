@@ -10,6 +10,11 @@ export interface ControllerOptions {
   readonly port: number;
 }
 
+interface Rates {
+  /** Without the limits on requests that it has by default: 20 a second and 30 at once (controller manager), 50 and 100 (scheduler). */
+  readonly fast: boolean;
+}
+
 export function controllerManager({
   program,
   directory,
@@ -17,8 +22,8 @@ export function controllerManager({
   port,
   serviceAccountKey,
   patientWithNodes,
-  usualRates,
-}: ControllerOptions & { readonly serviceAccountKey: string; readonly patientWithNodes: boolean; readonly usualRates: boolean }): Server {
+  fast,
+}: ControllerOptions & Rates & { readonly serviceAccountKey: string; readonly patientWithNodes: boolean }): Server {
   return server(directory, {
     name: 'controller-manager',
     program,
@@ -30,17 +35,16 @@ export function controllerManager({
       `--service-account-private-key-file=${serviceAccountKey}`,
       '--bind-address=127.0.0.1',
       `--secure-port=${port}`,
-      // The defaults (20 per second, 30 at once) would be what a benchmark with a thousand pods measures, and most of what a test waits for.
-      ...(usualRates ? [] : ['--kube-api-qps=1000', '--kube-api-burst=2000']),
+      ...(fast ? ['--kube-api-qps=1000', '--kube-api-burst=2000'] : []),
     ],
     kept: true,
     missing: () => probe(`https://127.0.0.1:${port}/healthz`),
   });
 }
 
-export function scheduler({ program, directory, kubeconfig, port }: ControllerOptions): Server {
+export function scheduler({ program, directory, kubeconfig, port, fast }: ControllerOptions & Rates): Server {
   const config = join(directory, 'scheduler.json');
-  const clientConnection = { kubeconfig, qps: 1000, burst: 2000 };
+  const clientConnection = { kubeconfig, ...(fast && { qps: 1000, burst: 2000 }) };
   writeFileSync(
     config,
     JSON.stringify({
