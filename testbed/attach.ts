@@ -7,8 +7,8 @@ import { apiserverCertificate } from './servers/apiserver.ts';
 import { accountToken, podToken } from './tokens.ts';
 import type { World } from './world.ts';
 
-/** A world that another process started and will stop: everything but its servers. */
-export type AttachedWorld = Omit<World, 'servers' | 'stop'>;
+/** A world that another process started and will stop: everything but its servers and real nodes. */
+export type AttachedWorld = Omit<World, 'servers' | 'realNodes' | 'stop'>;
 
 interface Written {
   readonly directory: string;

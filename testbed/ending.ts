@@ -3,12 +3,14 @@ import { rm } from 'node:fs/promises';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { commandLine } from './process-id.ts';
 import { killChildren } from './run-directory.ts';
+import { removeRemains } from './real-nodes/remains.ts';
 import type { Ports } from './servers/ports.ts';
 
 /** Ends a world from what its directory records, so it works at any moment of its start too. */
 export function endOf(directory: string, ports: Ports, keep: boolean): () => Promise<void> {
   const atExit = (): void => {
     killChildren(directory);
+    removeRemains(directory);
     ports.release();
     if (!keep) rmSync(directory, { recursive: true, force: true });
   };
@@ -17,6 +19,7 @@ export function endOf(directory: string, ports: Ports, keep: boolean): () => Pro
   const finish = async (): Promise<void> => {
     const killed = killChildren(directory);
     while (killed.some((pid) => commandLine(pid).includes(directory))) await sleep(10);
+    removeRemains(directory);
     ports.release();
     if (!keep) await rm(directory, { recursive: true, force: true, maxRetries: 10 });
     process.removeListener('exit', atExit);

@@ -95,7 +95,7 @@ function manifest(name: string, gpus: number, bootID: string): V1Node {
 }
 
 /** Ready, and the node controller has noticed: its taint for nodes that are not is gone. */
-function isReady(node: V1Node): boolean {
+export function isReady(node: V1Node): boolean {
   const ready = node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
   return ready && !node.spec?.taints?.some(({ key }) => key === 'node.kubernetes.io/not-ready');
 }

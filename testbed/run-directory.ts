@@ -3,6 +3,7 @@ import { mkdir, readdir, readFile, rm } from 'node:fs/promises';
 import { randomBytes } from 'node:crypto';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
+import { removeRemains } from './real-nodes/remains.ts';
 import { commandLine, isAlive, self, type ProcessId } from './process-id.ts';
 
 /** Where all worlds of this user live, and the ports that they hold. */
@@ -32,6 +33,7 @@ export async function sweep(): Promise<string[]> {
     if (owner === undefined || isAlive(owner)) continue;
     const directory = join(worldsDirectory, name);
     killChildren(directory);
+    removeRemains(directory);
     await rm(directory, { recursive: true, force: true, maxRetries: 5 });
     swept.push(directory);
   }
@@ -49,6 +51,7 @@ export function endOwnWorlds(): void {
   for (const name of readdirSync(worldsDirectory)) {
     if (ownerOf(name)?.pid !== pid) continue;
     killChildren(join(worldsDirectory, name));
+    removeRemains(join(worldsDirectory, name));
     rmSync(join(worldsDirectory, name), { recursive: true, force: true });
   }
 }

@@ -4,7 +4,11 @@ import { installDefinitions, installTrainingOperator } from './definitions.ts';
 import { endOf, stopOnSignals } from './ending.ts';
 import { type ApiAddress, writeKubeconfig } from './kubeconfig.ts';
 import { createNodes, type NodeNames, type SimulatedNode } from './nodes.ts';
+import { obtainNodePrograms, type NodePrograms } from './parts/node-programs.ts';
 import { obtainPrograms, type Programs } from './parts/programs.ts';
+import { prepareGround } from './real-nodes/ground.ts';
+import type { RealNode } from './real-nodes/real-node.ts';
+import { startRealNodes } from './real-nodes/real-nodes.ts';
 import { createRunDirectory, sweep } from './run-directory.ts';
 import { apiserver, apiserverCertificate, auditLogOf } from './servers/apiserver.ts';
 import { controllerManager, scheduler } from './servers/controllers.ts';
@@ -21,6 +25,13 @@ export { stopOnSignals };
 
 export interface WorldOptions {
   readonly nodes: number;
+  /**
+   * Nodes with kubelets and containers of their own, beside the simulated ones. Needs root. The servers then listen where real pods reach
+   * them, at an address of this computer that only it and its nodes have.
+   */
+  readonly realNodes?: number;
+  /** Containers of the first real node see the kernel log of the computer, which all share; those of others see a file of their node. */
+  readonly realKernelLog?: boolean;
   /**
    * Nodes stay ready however long their simulated kubelets are silent: after an API server was killed again and again they may be, as no real
    * kubelet is, and pods that were called not ready meanwhile stay so.
@@ -61,20 +72,24 @@ export interface World {
   };
   readonly temporal: { readonly address: string; readonly uiUrl: string; readonly namespace: string };
   readonly nodes: readonly SimulatedNode[];
+  readonly realNodes: readonly RealNode[];
   readonly servers: Readonly<Record<ServerName, Server>>;
   /** Ends every process and removes the directory. Safe to repeat. */
   stop(): Promise<void>;
 }
 
 export async function startWorld(options: WorldOptions): Promise<World> {
-  const programs = await obtainPrograms(options.onProgress ?? (() => undefined));
+  const onProgress = options.onProgress ?? (() => undefined);
+  // Whoever is not root learns it before anything is built.
+  const nodePrograms = options.realNodes ? await obtainNodePrograms(onProgress) : undefined;
+  const programs = await obtainPrograms(onProgress);
   await sweep();
   const directory = createRunDirectory();
   const ports = new Ports(directory);
   const end = endOf(directory, ports, options.keepDirectory ?? false);
   const forget = stopOnSignals({ stop: end });
   try {
-    return await build(options, programs, directory, ports, end);
+    return await build(options, { ...programs, node: nodePrograms }, directory, ports, end);
   } catch (error) {
     await end();
     throw error;
@@ -83,14 +98,19 @@ export async function startWorld(options: WorldOptions): Promise<World> {
   }
 }
 
-async function build(options: WorldOptions, programs: Programs, directory: string, ports: Ports, stop: () => Promise<void>): Promise<World> {
+type AllPrograms = Programs & { readonly node: NodePrograms | undefined };
+
+async function build(options: WorldOptions, programs: AllPrograms, directory: string, ports: Ports, stop: () => Promise<void>): Promise<World> {
+  const ground = programs.node && (await prepareGround(directory, ports));
+  const address = ground?.network.host ?? '127.0.0.1';
   const credentials = createCredentials(directory);
   const port = { etcd: await ports.take(), apiserver: await ports.take(), temporal: await ports.take(), temporalUi: await ports.take() };
-  const server = `https://127.0.0.1:${port.apiserver}`;
+  const server = `https://${address}:${port.apiserver}`;
 
   const temporalServer = temporal({
     program: programs.temporal,
     directory,
+    address,
     port: port.temporal,
     uiPort: port.temporalUi,
     httpPort: await ports.take(),
@@ -101,7 +121,15 @@ async function build(options: WorldOptions, programs: Programs, directory: strin
   startingTemporal.catch(() => undefined); // awaited below; until then nobody else may call it unhandled
 
   const etcdServer = etcd({ program: programs.etcd, directory, port: port.etcd, peerPort: await ports.take() });
-  const apiServer = apiserver({ program: programs.kubeApiserver, directory, port: port.apiserver, etcdPort: port.etcd, credentials });
+  const apiServer = apiserver({
+    program: programs.kubeApiserver,
+    directory,
+    port: port.apiserver,
+    etcdPort: port.etcd,
+    credentials,
+    address,
+    kubelets: ground && { authority: ground.authority.file, ...ground.kubeletClient },
+  });
   await etcdServer.start();
   await apiServer.start();
 
@@ -121,9 +149,10 @@ async function build(options: WorldOptions, programs: Programs, directory: strin
       fast: options.fastControllers ?? false,
       ...(await controller('controllerManager', programs.kubeControllerManager)),
       serviceAccountKey: credentials.serviceAccountKey,
+      authority: ground && authority,
     }),
     scheduler: scheduler({ fast: options.fastControllers ?? false, ...(await controller('scheduler', programs.kubeScheduler)) }),
-    kwok: kwok({ ...(await controller('kwok', programs.kwok)), api }),
+    kwok: kwok({ ...(await controller('kwok', programs.kwok)), api, serving: ground?.simulatedKubelet ?? apiserverCertificate(directory) }),
     trainingOperator: trainingOperator({
       ...(await controller('trainingOperator', programs.trainingOperator)),
       metricsPort: await ports.take(),
@@ -140,6 +169,20 @@ async function build(options: WorldOptions, programs: Programs, directory: strin
     ...[servers.controllerManager, servers.scheduler, servers.kwok].map((each) => each.start()),
     startingTemporal,
   ]);
+  const realNodes =
+    programs.node && ground
+      ? await startRealNodes({
+          directory,
+          programs: programs.node,
+          ground,
+          apiAddress: { server, authority },
+          api,
+          count: options.realNodes ?? 0,
+          gpus: options.gpusPerNode ?? 8,
+          realKernelLog: options.realKernelLog ?? false,
+          dnsPort: await ports.take(),
+        })
+      : [];
 
   return {
     directory,
@@ -156,8 +199,9 @@ async function build(options: WorldOptions, programs: Programs, directory: strin
         return writeKubeconfig({ ...through, file: join(directory, `${user}.kubeconfig`), user, token: await accountToken(api, account) });
       },
     },
-    temporal: { address: `127.0.0.1:${port.temporal}`, uiUrl: `http://127.0.0.1:${port.temporalUi}`, namespace: temporalNamespace },
+    temporal: { address: `${address}:${port.temporal}`, uiUrl: `http://${address}:${port.temporalUi}`, namespace: temporalNamespace },
     nodes,
+    realNodes,
     servers,
     stop,
   };

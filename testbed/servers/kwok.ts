@@ -1,7 +1,6 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Api } from '../api.ts';
-import { apiserverCertificate } from './apiserver.ts';
 import type { ControllerOptions } from './controllers.ts';
 import { probe } from './probe.ts';
 import { server, type Server } from './server.ts';
@@ -14,10 +13,15 @@ export function podLogOf(directory: string): string {
   return join(directory, 'logs', 'pods.log');
 }
 
+export interface KwokOptions extends ControllerOptions {
+  readonly api: Api;
+  /** What it serves logs with. */
+  readonly serving: { readonly certificate: string; readonly key: string };
+}
+
 /** The kubelets of all simulated nodes. */
-export function kwok({ program, directory, kubeconfig, port, api }: ControllerOptions & { readonly api: Api }): Server {
+export function kwok({ program, directory, kubeconfig, port, api, serving: { certificate, key } }: KwokOptions): Server {
   const stages = join(import.meta.dirname, '..', 'stages');
-  const { certificate, key } = apiserverCertificate(directory);
   const config = join(directory, 'kwok.yaml');
   writeFileSync(podLogOf(directory), `${new Date().toISOString()} stdout F simulated training\n`);
   writeFileSync(config, [configuration, logs(podLogOf(directory))].map((document) => JSON.stringify(document)).join('\n---\n'));

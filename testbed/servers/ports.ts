@@ -1,5 +1,6 @@
 import { rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
+import { networkInterfaces } from 'node:os';
 import { basename, join } from 'node:path';
 import { portsDirectory } from '../run-directory.ts';
 
@@ -7,9 +8,12 @@ import { portsDirectory } from '../run-directory.ts';
 const first = 20_000;
 const last = 32_000;
 
+const firstNetwork = 200;
+const lastNetwork = 249;
+
 /**
  * Ports of one world. A port is held by a file until `release`, because between choosing it and listening on it
- * (and while its server is being restarted) another world could choose the same one.
+ * (and while its server is being restarted) another world could choose the same one. Networks are held in the same way.
  */
 export class Ports {
   private readonly held: number[] = [];
@@ -28,6 +32,19 @@ export class Ports {
     }
     throw new Error(
       `cannot find a free port\n  because: 500 ports between ${first} and ${last} are taken\n  try:     stop other worlds, or remove ${portsDirectory}`,
+    );
+  }
+
+  /** The second byte of a network 10.N.0.0/16 that is no other world's and none of this machine's. */
+  takeNetwork(): number {
+    const addresses = Object.values(networkInterfaces()).flatMap((each) => (each ?? []).map(({ address }) => address));
+    for (let byte = firstNetwork; byte <= lastNetwork; byte++) {
+      if (addresses.some((address) => address.startsWith(`10.${byte}.`)) || !hold(byte, this.holder)) continue;
+      this.held.push(byte);
+      return byte;
+    }
+    throw new Error(
+      `cannot find a free network\n  because: 10.${firstNetwork}.0.0 to 10.${lastNetwork}.255.255 are taken\n  try:     stop other worlds, or remove ${portsDirectory}`,
     );
   }
 

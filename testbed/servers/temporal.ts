@@ -5,6 +5,8 @@ import { server, type Server } from './server.ts';
 export interface TemporalOptions {
   readonly program: string;
   readonly directory: string;
+  /** Loopback unless told. */
+  readonly address?: string;
   readonly port: number;
   readonly uiPort: number;
   readonly httpPort: number;
@@ -30,7 +32,7 @@ const dynamicConfigDefaults = {
   'history.timerProcessorMaxTimeShift': '10ms',
 };
 
-export function temporal({ program, directory, port, uiPort, httpPort, metricsPort, dynamicConfig }: TemporalOptions): Server {
+export function temporal({ program, directory, address = '127.0.0.1', port, uiPort, httpPort, metricsPort, dynamicConfig }: TemporalOptions): Server {
   const flags = (name: string, values: object): string[] => Object.entries(values).flatMap(([key, value]) => [name, `${key}=${value}`]);
   const json = Object.fromEntries(Object.entries({ ...dynamicConfigDefaults, ...dynamicConfig }).map(([key, value]) => [key, JSON.stringify(value)]));
   return server(directory, {
@@ -39,7 +41,7 @@ export function temporal({ program, directory, port, uiPort, httpPort, metricsPo
     args: [
       'server',
       'start-dev',
-      '--ip=127.0.0.1',
+      `--ip=${address}`,
       `--port=${port}`,
       `--ui-port=${uiPort}`,
       `--http-port=${httpPort}`,
@@ -50,7 +52,7 @@ export function temporal({ program, directory, port, uiPort, httpPort, metricsPo
       ...flags('--search-attribute', searchAttributes),
     ],
     kept: true,
-    missing: () => missing(`127.0.0.1:${port}`),
+    missing: () => missing(`${address}:${port}`),
   });
 }
 

@@ -1,0 +1,190 @@
+/** Real kubelets and real containers: what the other tests of this tier build on. */
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import type { V1Node } from '@kubernetes/client-node';
+import { isReady } from '../../testbed/nodes.ts';
+import { type DebianImage, debianImage } from '../../testbed/parts/images.ts';
+import type { RealNode } from '../../testbed/real-nodes/real-node.ts';
+import { until } from '../../testbed/until.ts';
+import { startWorld, type World } from '../../testbed/world.ts';
+import { deletePod, execIn, logWith, podAs, runPod } from './real-pod.ts';
+
+const onProgress = (line: string): void => console.error(line);
+
+let world: World;
+let image: DebianImage;
+let one: RealNode;
+let other: RealNode;
+
+beforeAll(async () => {
+  image = await debianImage(['busybox', 'ca-certificates', 'curl'], onProgress);
+  world = await startWorld({ nodes: 1, realNodes: 2, onProgress });
+  [one, other] = world.realNodes as [RealNode, RealNode];
+  await Promise.all(world.realNodes.map((node) => node.importImage(image.archive)));
+}, 1_800_000);
+afterAll(() => world?.stop());
+
+const nodeOf = ({ name }: RealNode): Promise<V1Node> => world.api.core.readNode({ name });
+
+const allocatable = (node: RealNode, gpus: string): Promise<string> =>
+  until(`${gpus} GPUs of ${node.name}`, 60_000, async () => {
+    const seen = (await nodeOf(node)).status?.allocatable?.['nvidia.com/gpu'] ?? 'none';
+    return seen === gpus ? { found: seen } : { missing: `${seen} are allocatable` };
+  });
+
+const readiness = (node: RealNode, ready: boolean): Promise<V1Node> =>
+  until(`${node.name} ${ready ? 'Ready' : 'not Ready'}`, 180_000, async () => {
+    const seen = await nodeOf(node);
+    return isReady(seen) === ready ? { found: seen } : { missing: JSON.stringify(seen.status?.conditions?.find(({ type }) => type === 'Ready')) };
+  });
+
+describe('real nodes', () => {
+  it('are Ready with containerd 2, beside a simulated one, each a machine of its own', async () => {
+    const { items } = await world.api.core.listNode();
+    expect(items.map(isReady)).toEqual([true, true, true]);
+    const infos = (await Promise.all(world.realNodes.map(nodeOf))).map(({ status }) => status?.nodeInfo);
+    expect(infos.map((info) => info?.containerRuntimeVersion)).toEqual([expect.stringMatching(/^containerd:\/\/v?2\./), expect.stringMatching(/^containerd:\/\/v?2\./)]);
+    expect(new Set(infos.map((info) => info?.bootID)).size).toBe(2);
+    expect(new Set(infos.map((info) => info?.machineID)).size).toBe(2);
+  });
+
+  it('run a pod whose log and shell are reached through the API server', async () => {
+    await runPod(world, { name: 'talker', node: one.name, image: image.name, script: 'echo begun; sleep 600' });
+    expect(await logWith(world, 'talker', 'begun')).toBe('begun\n');
+    expect(await execIn(world, 'talker', 'sh', '-c', 'echo "from $HOSTNAME"')).toBe('from talker\n');
+    await deletePod(world, 'talker', 0);
+  });
+
+  it('let pods reach the API server by its Service, and each other by address and by name', async () => {
+    await runPod(world, {
+      name: 'server',
+      node: one.name,
+      image: image.name,
+      script: 'mkdir /www && echo hello >/www/index.html && exec busybox httpd -f -p 8080 -h /www',
+    });
+    await world.api.core.createNamespacedService({
+      namespace: 'default',
+      body: { metadata: { name: 'hello' }, spec: { selector: { of: 'hello' }, ports: [{ port: 80, targetPort: 8080 }] } },
+    });
+    await world.api.core.patchNamespacedPod({ name: 'server', namespace: 'default', body: [{ op: 'add', path: '/metadata/labels', value: { of: 'hello' } }] });
+    const { status } = await podAs(world, 'server', 'Running');
+    await runPod(world, { name: 'client', node: other.name, image: image.name, script: 'sleep 600' });
+    const account = '/var/run/secrets/kubernetes.io/serviceaccount';
+    const ask = `curl -sS --cacert ${account}/ca.crt -H "Authorization: Bearer $(cat ${account}/token)" https://kubernetes.default.svc/apis/authentication.k8s.io/v1/selfsubjectreviews -H 'Content-Type: application/json' -d '{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}'`;
+    expect(await execIn(world, 'client', 'sh', '-c', ask)).toContain('system:serviceaccount:default:default');
+    expect(await execIn(world, 'client', 'curl', '-sS', `http://${status?.podIP}:8080/`)).toBe('hello\n');
+    expect(await execIn(world, 'client', 'curl', '-sS', '--retry', '10', '--retry-all-errors', '--retry-delay', '1', 'http://hello/')).toContain('hello\n');
+    await Promise.all(['server', 'client'].map((name) => deletePod(world, name, 0)));
+  });
+
+  it('send SIGTERM to a container, and its last words are in its log', async () => {
+    const script = 'trap "echo last words; sleep 3; exit 0" TERM; echo begun; while :; do sleep 0.1; done';
+    await runPod(world, { name: 'dying', node: one.name, image: image.name, script });
+    await logWith(world, 'dying', 'begun');
+    await deletePod(world, 'dying');
+    expect(await logWith(world, 'dying', 'last words')).toBe('begun\nlast words\n');
+  });
+
+  it('offer as many GPUs as their device plugin calls healthy', async () => {
+    await allocatable(one, '8');
+    one.devices.setHealth(3, 'Unhealthy');
+    await allocatable(one, '7');
+    await one.devices.plugin.kill('SIGKILL');
+    await allocatable(one, '0');
+    one.devices.setHealth(3, 'Healthy');
+    await one.devices.plugin.start();
+    expect(await allocatable(one, '8')).toBe('8');
+    expect(await allocatable(other, '8')).toBe('8');
+  });
+
+  it('give a pod the devices that it asks for', async () => {
+    const container = { resources: { limits: { 'nvidia.com/gpu': '2' } } };
+    await runPod(world, { name: 'trainer', node: one.name, image: image.name, script: 'echo $NVIDIA_VISIBLE_DEVICES; sleep 600', container });
+    expect(await logWith(world, 'trainer', 'GPU')).toMatch(/^GPU-real-0-\d,GPU-real-0-\d\n$/);
+    await deletePod(world, 'trainer', 0);
+  });
+
+  it('show containers a kernel log of their own, to which a fault is written', async () => {
+    const volumes = [{ name: 'log', hostPath: { path: '/dev/kmsg', type: 'CharDevice' } }];
+    const volumeMounts = [{ name: 'log', mountPath: '/host/kmsg', readOnly: true }];
+    const spec = { name: 'reader', image: image.name, script: 'tail -f /host/kmsg', container: { volumeMounts }, spec: { volumes } };
+    await runPod(world, { ...spec, node: one.name });
+    one.kernelLog('NVRM: Xid (PCI:0000:5d:00): 79, GPU has fallen off the bus.');
+    expect(await logWith(world, 'reader', 'Xid')).toContain('fallen off the bus');
+    await deletePod(world, 'reader', 0);
+  });
+
+  it('turn NotReady without a kubelet while their containers go on, and come back', async () => {
+    await runPod(world, { name: 'survivor', node: one.name, image: image.name, script: 'while :; do date +%s; sleep 1; done' });
+    await one.kubelet.kill('SIGKILL');
+    await readiness(one, false);
+    expect(await one.run('ps', 'ax')).toContain('date +%s');
+    await one.kubelet.start();
+    await readiness(one, true);
+    expect((await podAs(world, 'survivor', 'Running')).status?.containerStatuses?.[0]?.restartCount).toBe(0);
+  });
+
+  it('turn NotReady without a container runtime, and come back', async () => {
+    await one.containerd.kill('SIGKILL');
+    await readiness(one, false);
+    await one.containerd.start();
+    await readiness(one, true);
+    expect(await execIn(world, 'survivor', 'echo', 'here')).toBe('here\n');
+  });
+
+  it('turn NotReady when their network is cut, and come back', async () => {
+    await other.cutNetwork();
+    await readiness(other, false);
+    await other.restoreNetwork();
+    expect(isReady(await readiness(other, true))).toBe(true);
+  });
+
+  it('have another boot ID after a reboot, and their containers have been started again', async () => {
+    await deletePod(world, 'survivor', 0);
+    await runPod(world, { name: 'restarted', node: one.name, image: image.name, script: 'sleep 600', spec: { restartPolicy: 'Always' } });
+    const before = (await nodeOf(one)).status?.nodeInfo?.bootID;
+    await one.reboot();
+    const after = await until('another boot ID', 60_000, async () => {
+      const seen = (await nodeOf(one)).status?.nodeInfo?.bootID;
+      return seen !== before ? { found: seen } : { missing: 'it is the same' };
+    });
+    expect(after).toBe(readFileSync(`${one.disk}/boot-id`, 'utf8').trim());
+    await readiness(one, true);
+    await until('the container started again', 60_000, async () => {
+      const { restartCount, state } = (await podAs(world, 'restarted', 'Running')).status?.containerStatuses?.[0] ?? {};
+      return restartCount === 1 && state?.running ? { found: true } : { missing: JSON.stringify(state) };
+    });
+  });
+});
+
+describe('the end of a world with real nodes', () => {
+  it('leaves no process, no cgroup, no network and no file', async () => {
+    const { directory } = world;
+    const tag = basename(directory).slice(-6);
+    const traces = () => ({
+      processes: readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && commandLineOf(pid).includes(tag)),
+      groups: readdirSync('/sys/fs/cgroup').filter((hierarchy) => existsSync(`/sys/fs/cgroup/${hierarchy}/kcover-${tag}`)),
+      links: readdirSync('/sys/class/net').filter((name) => name.includes(tag)),
+      mounts: readFileSync('/proc/self/mountinfo', 'utf8')
+        .split('\n')
+        .filter((line) => line.includes(tag)),
+      files: existsSync(directory),
+    });
+    const before = traces();
+    expect(before.processes.length).toBeGreaterThan(10);
+    expect(before.links.length).toBe(3);
+    expect(before.files).toBe(true);
+    await world.stop();
+    expect(traces()).toEqual({ processes: [], groups: [], links: [], mounts: [], files: false });
+  });
+});
+
+function commandLineOf(pid: string): string {
+  try {
+    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+  } catch {
+    return '';
+  }
+}

@@ -1,0 +1,64 @@
+/** Pods with real containers. */
+
+import { Writable } from 'node:stream';
+import { Exec, KubeConfig, type V1Container, type V1Pod, type V1PodSpec, type V1Status } from '@kubernetes/client-node';
+import { until } from '../../testbed/until.ts';
+import type { World } from '../../testbed/world.ts';
+
+const namespace = 'default';
+
+export interface RealPodOptions {
+  readonly name: string;
+  readonly node: string;
+  readonly image: string;
+  /** Run by a shell. */
+  readonly script: string;
+  readonly container?: Partial<V1Container>;
+  readonly spec?: Partial<V1PodSpec>;
+}
+
+/** Creates the pod on a node; resolves when its container runs. */
+export async function runPod({ api }: World, { name, node, image, script, container, spec }: RealPodOptions): Promise<V1Pod> {
+  const containers = [{ name: 'main', image, imagePullPolicy: 'Never', command: ['/bin/sh', '-c', script], ...container }];
+  const body = { metadata: { name }, spec: { nodeName: node, restartPolicy: 'Never', terminationGracePeriodSeconds: 20, ...spec, containers } };
+  // A namespace has no account for its pods until the controller manager has made it.
+  await until(`pod ${name} created`, 30_000, async () => ({ found: await api.core.createNamespacedPod({ namespace, body }) }));
+  return podAs({ api }, name, 'Running');
+}
+
+/** Waits until the pod is in this phase. */
+export const podAs = ({ api }: Pick<World, 'api'>, name: string, phase: string): Promise<V1Pod> =>
+  until(`pod ${name} ${phase}`, 90_000, async () => {
+    const pod = await api.core.readNamespacedPod({ name, namespace });
+    const { reason, message } = pod.status?.containerStatuses?.[0]?.state?.waiting ?? {};
+    return pod.status?.phase === phase ? { found: pod } : { missing: `it is ${pod.status?.phase}, ${reason ?? 'no reason'}: ${message ?? ''}` };
+  });
+
+/** What the container has printed, as soon as that is in it. */
+export const logWith = ({ api }: World, name: string, text: string): Promise<string> =>
+  until(`"${text}" in the log of ${name}`, 60_000, async () => {
+    const log = await api.core.readNamespacedPodLog({ name, namespace });
+    return log.includes(text) ? { found: log } : { missing: `the log is: ${log}` };
+  });
+
+/** Runs a command in the container and returns what it printed. */
+export function execIn({ kubernetes }: World, name: string, ...command: string[]): Promise<string> {
+  const config = new KubeConfig();
+  config.loadFromFile(kubernetes.kubeconfig);
+  let printed = '';
+  const collect = () =>
+    new Writable({
+      write: (chunk: Buffer, _, done) => {
+        printed += chunk.toString();
+        done();
+      },
+    });
+  return new Promise((resolve, reject) => {
+    const ended = ({ status, message }: V1Status): void => (status === 'Success' ? resolve(printed) : reject(new Error(`${message}: ${printed}`)));
+    new Exec(config).exec(namespace, name, 'main', command, collect(), collect(), null, false, ended).catch(reject);
+  });
+}
+
+export async function deletePod({ api }: World, name: string, gracePeriodSeconds?: number): Promise<void> {
+  await api.core.deleteNamespacedPod({ name, namespace, ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }) });
+}

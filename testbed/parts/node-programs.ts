@@ -1,0 +1,101 @@
+import { createHash } from 'node:crypto';
+import { readFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { cached, type OnProgress } from './cache.ts';
+import { debianPackages, requireRoot } from './debian.ts';
+import { type Environment, readEnvironment } from './environment.ts';
+import { findGo } from './go.ts';
+import { goBuild, type GoBuild } from './go-build.ts';
+import { linkerFlags, moduleDirectory } from './kubernetes.ts';
+import { versions } from './versions.ts';
+
+/** What a real node consists of. Each is a directory of programs, and stands on the PATH of the node's processes. */
+export interface NodePrograms {
+  /** kubelet, kube-proxy, pause, device-plugin */
+  readonly kubernetes: string;
+  /** containerd, containerd-shim-runc-v2, ctr */
+  readonly containerd: string;
+  readonly runc: string;
+  readonly coredns: string;
+}
+
+const platform = `${process.platform}-${process.arch}`;
+const ownSources = ['pause', 'device-plugin'];
+
+/** Builds what is not there yet, and installs Debian packages; a clear error for whoever is not root. */
+export async function obtainNodePrograms(onProgress: OnProgress): Promise<NodePrograms> {
+  requireRoot();
+  const environment = readEnvironment();
+  await debianPackages(environment, onProgress);
+  const go = await findGo(environment, onProgress);
+  const built = (name: string, build: (target: string) => Omit<GoBuild, 'go' | 'failure' | 'attempt'>): Promise<string> =>
+    cached(
+      join(environment.cache, `${name}-${platform}`),
+      (target) =>
+        goBuild(
+          {
+            ...build(target),
+            go,
+            failure: `cannot build ${name}`,
+            attempt: 'check the network (Go modules) and 4 GB of free disk, then start again',
+          },
+          onProgress,
+        ),
+      onProgress,
+    );
+  return {
+    kubernetes: await built(`node-${versions.kubernetes}-${await keyOfModule()}`, (target) => kubernetesBuild(environment, target)),
+    containerd: await built(`containerd-${versions.containerd}`, (target) => containerdBuild(environment, target)),
+    runc: await built(`runc-${versions.runc}`, (target) => runcBuild(environment, target)),
+    coredns: await built(`coredns-${versions.coredns}`, (target) => corednsBuild(environment, target)),
+  };
+}
+
+async function keyOfModule(): Promise<string> {
+  const hash = createHash('sha256');
+  for (const file of ['go.mod', 'go.sum', ...ownSources.map((name) => join(name, 'main.go'))]) hash.update(await readFile(join(moduleDirectory, file)));
+  return hash.digest('hex').slice(0, 12);
+}
+
+const kubernetesBuild = (environment: Environment, target: string) =>
+  ({
+    title: `building kubelet and kube-proxy ${versions.kubernetes} (first start only: 2 to 4 minutes on two cores)`,
+    verb: 'build',
+    args: ['-mod=readonly', '-trimpath', `-ldflags=${linkerFlags()}`, '-o', `${target}/`],
+    packages: ['k8s.io/kubernetes/cmd/kubelet', 'k8s.io/kubernetes/cmd/kube-proxy', ...ownSources.map((name) => `./${name}`)],
+    env: environment.commands,
+    cwd: moduleDirectory,
+  }) as const;
+
+const containerdBuild = (environment: Environment, target: string) => {
+  const commands = ['containerd', 'containerd-shim-runc-v2', 'ctr'];
+  return {
+    title: `building containerd ${versions.containerd} (first start only: 2 minutes on two cores)`,
+    verb: 'install',
+    args: ['-trimpath', '-ldflags=-s -w', '-tags=no_btrfs,no_zfs,no_devmapper'],
+    packages: commands.map((name) => `github.com/containerd/containerd/v2/cmd/${name}@${versions.containerd}`),
+    env: { ...environment.commands, GOBIN: target },
+    cwd: target,
+  } as const;
+};
+
+/** Its first steps inside a namespace are C. Built without seccomp, whose headers not every machine has. */
+const runcBuild = (environment: Environment, target: string) =>
+  ({
+    title: `building runc ${versions.runc} (first start only: 30 seconds)`,
+    verb: 'install',
+    args: ['-trimpath', '-ldflags=-s -w'],
+    packages: [`github.com/opencontainers/runc@${versions.runc}`],
+    env: { ...environment.commands, CGO_ENABLED: '1', GOBIN: target },
+    cwd: target,
+  }) as const;
+
+const corednsBuild = (environment: Environment, target: string) =>
+  ({
+    title: `building CoreDNS ${versions.coredns} (first start only: 2 to 3 minutes on two cores)`,
+    verb: 'install',
+    args: ['-trimpath', '-ldflags=-s -w'],
+    packages: [`github.com/coredns/coredns@${versions.coredns}`],
+    env: { ...environment.commands, GOBIN: target },
+    cwd: target,
+  }) as const;

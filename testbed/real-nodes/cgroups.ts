@@ -1,0 +1,60 @@
+import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { tagOf } from './network.ts';
+
+const root = '/sys/fs/cgroup';
+
+/** One directory for each hierarchy of version 1, or the one of version 2. */
+function hierarchies(): string[] {
+  if (existsSync(join(root, 'cgroup.controllers'))) return [root];
+  return readdirSync(root, { withFileTypes: true })
+    .filter((entry) => entry.isDirectory() && existsSync(join(root, entry.name, 'cgroup.procs')))
+    .map((entry) => join(root, entry.name));
+}
+
+const worldGroup = (runDirectory: string): string => `kcover-${tagOf(runDirectory)}`;
+
+/** Two kubelets below one cgroup would remove each other's pods, so each node has its own. Returns its path inside every hierarchy. */
+export function createNodeGroup(runDirectory: string, node: string): string {
+  const group = join(worldGroup(runDirectory), node);
+  for (const hierarchy of hierarchies()) {
+    for (const path of [join(hierarchy, worldGroup(runDirectory)), join(hierarchy, group)]) {
+      mkdirSync(path, { recursive: true });
+      inherit(join(path, '..'), path);
+    }
+  }
+  return `/${group}`;
+}
+
+/** A group of version 1 begins without processors and memory; one of version 2 has the controllers that its parent hands on. */
+function inherit(parent: string, group: string): void {
+  for (const file of ['cpuset.cpus', 'cpuset.mems']) {
+    if (existsSync(join(parent, 'cgroup.subtree_control')) || !existsSync(join(group, file))) continue;
+    writeFileSync(join(group, file), readFileSync(join(parent, file)));
+  }
+  const handedOn = join(parent, 'cgroup.subtree_control');
+  if (!existsSync(handedOn)) return;
+  const controllers = readFileSync(join(parent, 'cgroup.controllers'), 'utf8').trim().split(/\s+/).filter(Boolean);
+  if (controllers.length > 0) writeFileSync(handedOn, controllers.map((name) => `+${name}`).join(' '));
+}
+
+/** Removes what a world has left of cgroups; its processes are being killed, and a group with a process stays. */
+export function removeGroups(runDirectory: string): void {
+  const deadline = Date.now() + 10_000;
+  for (const hierarchy of existsSync(root) ? hierarchies() : []) {
+    const group = join(hierarchy, worldGroup(runDirectory));
+    while (existsSync(group) && !removeTree(group) && Date.now() < deadline) pause(20);
+  }
+}
+
+function removeTree(group: string): boolean {
+  try {
+    for (const entry of readdirSync(group, { withFileTypes: true })) if (entry.isDirectory()) removeTree(join(group, entry.name));
+    rmdirSync(group);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const pause = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);

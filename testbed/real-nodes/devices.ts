@@ -1,0 +1,36 @@
+import { renameSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { Server } from '../servers/server.ts';
+import type { Machine } from './machine.ts';
+
+/** The GPUs of a node, which a device plugin offers to the kubelet. */
+export interface Devices {
+  readonly plugin: Server;
+  /** By index. The kubelet learns it within a second. */
+  setHealth(device: number, health: 'Healthy' | 'Unhealthy'): void;
+}
+
+export const gpuResource = 'nvidia.com/gpu';
+
+export function createDevices(machine: Machine, count: number): Devices {
+  const file = join(machine.disk, 'devices');
+  const healths: string[] = Array.from({ length: count }, () => 'Healthy');
+  const write = (): void => {
+    writeFileSync(`${file}.new`, healths.map((health, index) => `GPU-${machine.name}-${index} ${health}\n`).join(''));
+    // At once, so that the plugin never reads half a list.
+    renameSync(`${file}.new`, file);
+  };
+  write();
+  return {
+    plugin: machine.daemon({
+      name: 'device-plugin',
+      command: ['device-plugin', '-resource', gpuResource, '-devices', file],
+      // It registers by itself as soon as the kubelet is there.
+      missing: async () => undefined,
+    }),
+    setHealth: (device, health) => {
+      healths[device] = health;
+      write();
+    },
+  };
+}

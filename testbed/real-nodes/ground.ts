@@ -1,0 +1,24 @@
+import { join } from 'node:path';
+import type { Ports } from '../servers/ports.ts';
+import { type Authority, type CertificateFiles, createAuthority } from './authority.ts';
+import { createNetwork, type Network } from './network.ts';
+
+/** What a world with real nodes has before its API server starts. */
+export interface Ground {
+  readonly network: Network;
+  readonly authority: Authority;
+  /** The API server as a client of kubelets. */
+  readonly kubeletClient: CertificateFiles;
+  /** What the simulated kubelets serve with. */
+  readonly simulatedKubelet: CertificateFiles;
+}
+
+export async function prepareGround(directory: string, ports: Ports): Promise<Ground> {
+  const authority = await createAuthority(join(directory, 'authority'));
+  return {
+    authority,
+    network: await createNetwork(directory, ports.takeNetwork()),
+    kubeletClient: await authority.issue('apiserver-kubelet-client', { name: 'kube-apiserver-kubelet-client', organization: 'system:masters' }),
+    simulatedKubelet: await authority.issue('simulated-kubelet', { name: 'kwok', addresses: ['127.0.0.1'] }),
+  };
+}

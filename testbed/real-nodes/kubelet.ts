@@ -1,0 +1,66 @@
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { probe } from '../servers/probe.ts';
+import type { Server } from '../servers/server.ts';
+import type { CertificateFiles } from './authority.ts';
+import { containerdSocket } from './containerd.ts';
+import type { Machine } from './machine.ts';
+
+export interface KubeletOptions {
+  readonly address: string;
+  readonly kubeconfig: string;
+  /** Of those who may call it. */
+  readonly authority: string;
+  readonly serving: CertificateFiles;
+  /** Path in every hierarchy of cgroups. */
+  readonly cgroup: string;
+  readonly dns: string;
+  readonly labels: Readonly<Record<string, string>>;
+}
+
+const healthPort = 10_248;
+
+export function kubelet(machine: Machine, options: KubeletOptions): Server {
+  const config = join(machine.disk, 'kubelet.json');
+  writeFileSync(config, JSON.stringify(configuration(options), null, 2));
+  const labels = Object.entries(options.labels).map(([name, value]) => `${name}=${value}`);
+  const flags = {
+    config,
+    kubeconfig: options.kubeconfig,
+    'hostname-override': machine.name,
+    'node-ip': options.address,
+    'node-labels': labels.join(','),
+    'cert-dir': join(machine.disk, 'pki'),
+  };
+  return machine.daemon({
+    name: 'kubelet',
+    command: ['kubelet', ...Object.entries(flags).map(([name, value]) => `--${name}=${value}`)],
+    missing: () => probe(`http://${options.address}:${healthPort}/healthz`),
+  });
+}
+
+const configuration = ({ address, authority, serving, cgroup, dns }: KubeletOptions) => ({
+  apiVersion: 'kubelet.config.k8s.io/v1beta1',
+  kind: 'KubeletConfiguration',
+  address,
+  healthzBindAddress: address,
+  healthzPort: healthPort,
+  readOnlyPort: 0,
+  tlsCertFile: serving.certificate,
+  tlsPrivateKeyFile: serving.key,
+  authentication: { anonymous: { enabled: false }, webhook: { enabled: true }, x509: { clientCAFile: authority } },
+  authorization: { mode: 'Webhook' },
+  containerRuntimeEndpoint: `unix://${containerdSocket}`,
+  cgroupDriver: 'cgroupfs',
+  cgroupRoot: cgroup,
+  enforceNodeAllocatable: ['pods'],
+  // The machines that build have cgroups of version 1, and perhaps swap.
+  failCgroupV1: false,
+  failSwapOn: false,
+  clusterDNS: [dns],
+  clusterDomain: 'cluster.local',
+  resolvConf: '',
+  evictionHard: { 'memory.available': '100Mi', 'nodefs.available': '1%', 'imagefs.available': '1%' },
+  // All nodes share one disk, and images cannot be pulled again.
+  imageGCHighThresholdPercent: 100,
+});

@@ -1,0 +1,93 @@
+import { randomUUID } from 'node:crypto';
+import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { must } from '../parts/command.ts';
+import type { NodePrograms } from '../parts/node-programs.ts';
+import { server, type Server, type ServerPlan } from '../servers/server.ts';
+import { until } from '../until.ts';
+
+/**
+ * What a node runs on: namespaces (mounts, network, processes, host name) that last as long as the first process in them, and a directory that
+ * is its disk. Whoever ends the first process ends all others, as a power cut does.
+ */
+export interface Machine {
+  readonly name: string;
+  /** Its disk, seen from the host: `lib` is /var/lib there, `log` is /var/log. */
+  readonly disk: string;
+  powerOn(): Promise<void>;
+  /** Resolves when no process of it is left. */
+  powerOff(): Promise<void>;
+  /** The first process, by the number that the host knows. */
+  firstProcess(): number;
+  /** A file of the machine, as the host reaches it while the machine is on. */
+  fileOf(path: string): string;
+  daemon(plan: DaemonPlan): Server;
+  /** Runs a program on the machine to its end. */
+  run(...command: readonly string[]): Promise<string>;
+  /** The next boot has another one. */
+  renewBootId(): void;
+}
+
+export interface DaemonPlan extends Pick<ServerPlan, 'before' | 'missing'> {
+  readonly name: string;
+  readonly command: readonly string[];
+}
+
+const bootScript = join(import.meta.dirname, 'boot.sh');
+const namespaces = ['--mount', '--net', '--pid', '--uts', '--ipc'];
+
+export const kernelLogOf = (disk: string): string => join(disk, 'kmsg');
+
+export function createMachine(runDirectory: string, name: string, programs: NodePrograms): Machine {
+  const disk = join(runDirectory, 'real-nodes', name);
+  const booted = join(disk, 'booted');
+  const env = { PATH: [programs.kubernetes, programs.containerd, programs.runc, '/usr/sbin', '/usr/bin', '/sbin', '/bin'].join(':') };
+  const renewBootId = (): void => writeFileSync(join(disk, 'boot-id'), `${randomUUID()}\n`);
+  createDisk(disk);
+  renewBootId();
+
+  const power = server(runDirectory, {
+    name,
+    program: '/usr/bin/unshare',
+    // The first process ends with the one that made the namespaces, so that killing this one ends the machine.
+    args: [...namespaces, '--fork', '--kill-child=SIGKILL', '--mount-proc', '/bin/sh', bootScript, disk, name, join(programs.kubernetes, 'pause')],
+    env,
+    before: async () => rmSync(booted, { force: true }),
+    missing: async () => (existsSync(booted) ? undefined : 'the end of boot.sh'),
+  });
+  const firstProcess = (): number => Number(readFileSync(`/proc/${power.pid}/task/${power.pid}/children`, 'utf8').split(' ')[0]);
+  // A daemon ends with the command that entered the namespaces for it, so that killing this one ends the daemon.
+  const entering = (command: readonly string[]): string[] => ['--target', String(firstProcess()), ...namespaces, 'setpriv', '--pdeathsig', 'KILL', ...command];
+  return {
+    name,
+    disk,
+    powerOn: () => power.start(),
+    powerOff: async () => {
+      // Its end is the end of all others; only then does the one end that waits for it.
+      process.kill(firstProcess(), 'SIGKILL');
+      await until(`the end of ${name}`, 30_000, async () => (power.pid === undefined ? { found: true } : { missing: `process ${power.pid} is there` }));
+    },
+    firstProcess,
+    fileOf: (path) => join('/proc', String(firstProcess()), 'root', path),
+    daemon: ({ command, ...plan }) =>
+      server(runDirectory, {
+        ...plan,
+        name: `${name}-${plan.name}`,
+        program: '/usr/bin/nsenter',
+        // The first process is another one after each boot.
+        get args() {
+          return entering(command);
+        },
+        env,
+        kept: true,
+      }),
+    run: (...command) => must({ file: '/usr/bin/nsenter', args: entering(command), env }, `cannot run ${command[0]} on ${name}`, `read the logs of ${name}`),
+    renewBootId,
+  };
+}
+
+function createDisk(disk: string): void {
+  for (const part of ['lib/kubelet', 'lib/containerd', 'lib/kcover', 'lib/dbus', 'log/pods', 'sysctl']) mkdirSync(join(disk, part), { recursive: true });
+  writeFileSync(join(disk, 'lib/dbus/machine-id'), `${randomUUID().replaceAll('-', '')}\n`);
+  writeFileSync(kernelLogOf(disk), '');
+}

@@ -1,0 +1,78 @@
+import { appendFileSync } from 'node:fs';
+import type { Server } from '../servers/server.ts';
+import type { Devices } from './devices.ts';
+import { kernelLogOf, type Machine } from './machine.ts';
+import type { Network } from './network.ts';
+
+/** A node with a kubelet, a containerd and a kube-proxy of its own. A daemon that is killed stays dead until it is started, or the node boots. */
+export interface RealNode {
+  readonly name: string;
+  readonly address: string;
+  /** Its disk, seen from the host: `lib` is /var/lib there, `log` is /var/log. */
+  readonly disk: string;
+  readonly kubelet: Server;
+  readonly containerd: Server;
+  readonly kubeProxy: Server;
+  readonly devices: Devices;
+  /** Makes an image known from its archive (`docker save`). There is no registry: pods ask with imagePullPolicy Never or IfNotPresent. */
+  importImage(archive: string): Promise<void>;
+  /** Writes a line as the kernel would. */
+  kernelLog(line: string): void;
+  cutNetwork(): Promise<void>;
+  restoreNetwork(): Promise<void>;
+  /** Power off and on: every process ends at once, and all that is kept is the disk. */
+  reboot(): Promise<void>;
+  /** Runs a program on the node, in its namespaces, and returns what it printed. */
+  run(...command: readonly string[]): Promise<string>;
+}
+
+export interface RealNodeParts {
+  readonly machine: Machine;
+  readonly network: Network;
+  readonly index: number;
+  readonly count: number;
+  readonly kubelet: Server;
+  readonly containerd: Server;
+  readonly kubeProxy: Server;
+  readonly devices: Devices;
+  /** Archives of the images that a node has from the beginning. */
+  readonly images: readonly string[];
+  /** Its kernel log is a file, not the one of the computer. */
+  readonly ownLog: boolean;
+}
+
+/** Starts the parts and returns the node when its daemons are ready, which the API server may learn a moment later. */
+export async function startRealNode(parts: RealNodeParts): Promise<RealNode> {
+  const { machine, network, index, count, kubelet, containerd, kubeProxy, devices, images, ownLog } = parts;
+  const daemons = [kubelet, containerd, kubeProxy, devices.plugin];
+  const importImage = async (archive: string): Promise<void> => void (await machine.run('ctr', '--namespace', 'k8s.io', 'images', 'import', archive));
+  const powerOn = async (): Promise<void> => {
+    await machine.powerOn();
+    await network.attach(index, count, machine.firstProcess());
+    await containerd.start();
+    for (const archive of images) await importImage(archive);
+    await Promise.all([kubelet.start(), kubeProxy.start(), devices.plugin.start()]);
+  };
+  await powerOn();
+  return {
+    name: machine.name,
+    address: network.addressOf(index),
+    disk: machine.disk,
+    kubelet,
+    containerd,
+    kubeProxy,
+    devices,
+    importImage,
+    kernelLog: (line) => appendFileSync(ownLog ? kernelLogOf(machine.disk) : '/dev/kmsg', `${line}\n`),
+    cutNetwork: () => network.setCable(index, 'down'),
+    restoreNetwork: () => network.setCable(index, 'up'),
+    reboot: async () => {
+      await Promise.all(daemons.map((each) => each.kill('SIGKILL')));
+      await machine.powerOff();
+      await network.detach(index);
+      machine.renewBootId();
+      await powerOn();
+    },
+    run: machine.run,
+  };
+}
