@@ -1,7 +1,7 @@
 /**
- * `npm test`: every tier, three of them side by side, and one plain closing line. Arguments go to jest (`npm test -- test/e2e`).
  * The tiers are the files `test/jest.*.json`: `stories` (all of kcover, end to end) and `cluster` (parts of it) have one set of servers
- * each, `isolated` has Temporal alone or a cluster for each file, `offline` starts nothing.
+ * each, `isolated` has Temporal alone or a cluster for each file, `offline` starts nothing. `npm run test:nodes` is the tier `nodes` alone,
+ * which needs root.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -27,8 +27,8 @@ const scratch = mkdtempSync(join(tmpdir(), 'kcover-test-'));
 process.once('exit', () => rmSync(scratch, { recursive: true, force: true }));
 
 /** Side by side, each from left to right, because tests wait more than they compute. The lanes take about equally long. */
-const lanes = [['stories'], ['cluster'], ['offline', 'isolated']] as const;
-type Tier = (typeof lanes)[number][number];
+const lanes: readonly (readonly Tier[])[] = onRealNodes ? [['nodes']] : [['stories'], ['cluster'], ['offline', 'isolated']];
+type Tier = 'stories' | 'cluster' | 'offline' | 'isolated' | 'nodes';
 
 const running = new Set<ChildProcess>();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop(signal));
@@ -59,7 +59,7 @@ async function run(tier: Tier): Promise<Count> {
     '--json',
     '--outputFile',
     file,
-    ...process.argv.slice(2),
+    ...process.argv.slice(onRealNodes ? 3 : 2),
   ];
   const code = await ended([...node, ...jest]);
   const report = read(file);

@@ -46,7 +46,8 @@ const daemonSet: V1DaemonSet = {
       metadata: { labels },
       spec: {
         serviceAccountName: agentAccount,
-        nodeSelector: { 'nvidia.com/gpu.present': 'true' },
+        // Its image exists nowhere; only simulated kubelets do not miss it.
+        nodeSelector: { 'nvidia.com/gpu.present': 'true', type: 'kwok' },
         tolerations: [{ operator: 'Exists' }],
         containers: [{ name: 'agent', image: 'kcover:testbed' }],
       },

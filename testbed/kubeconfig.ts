@@ -20,7 +20,12 @@ export function writeKubeconfig({ file, server, authority, user, ...proof }: Kub
     kind: 'Config',
     'current-context': name,
     clusters: [{ name, cluster: { server, 'certificate-authority-data': base64(authority) } }],
-    users: [{ name: user, user: 'token' in proof ? { token: proof.token } : { 'client-certificate-data': base64(proof.certificate), 'client-key-data': base64(proof.key) } }],
+    users: [
+      {
+        name: user,
+        user: 'token' in proof ? { token: proof.token } : { 'client-certificate-data': base64(proof.certificate), 'client-key-data': base64(proof.key) },
+      },
+    ],
     contexts: [{ name, context: { cluster: name, user } }],
   };
   writeFileSync(file, JSON.stringify(config, null, 2), { mode: 0o600 });

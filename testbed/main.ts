@@ -4,11 +4,12 @@ import { podsOf } from './jobs.ts';
 import { kernelLog } from './nodes.ts';
 import { setScene } from './scene.ts';
 
-const { nodes } = new Command('testbed')
+const { nodes, real } = new Command('testbed')
   .description('A real Temporal, a real Kubernetes control plane, simulated GPU nodes, kcover and a training job, until Ctrl-C')
   .option('--nodes <number>', 'simulated GPU nodes', '8')
+  .option('--real <number>', 'nodes with real kubelets and containers beside them (needs root)', '0')
   .parse()
-  .opts<{ nodes: string }>();
+  .opts<{ nodes: string; real: string }>();
 
 const count = Number(nodes);
 if (!Number.isInteger(count) || count < 4 || count > 200) {
@@ -16,7 +17,15 @@ if (!Number.isInteger(count) || count < 4 || count > 200) {
   process.exit(2);
 }
 
-const { world, kcover, job } = await setScene({ nodes: count, mode: 'act', tell: (line) => console.error(line) });
+const realNodes = Number(real);
+if (!Number.isInteger(realNodes) || realNodes < 0 || realNodes > 20) {
+  console.error(`error[usage]: --real ${real} cannot be used\n  because: it must be a whole number from 0 to 20\n  try:     --real 3`);
+  process.exit(2);
+}
+
+// The trainer of this job is simulated, as the nodes are that it runs on.
+const simulated = { workers: 3, nodeSelector: { type: 'kwok' } };
+const { world, kcover, job } = await setScene({ nodes: count, realNodes, mode: 'act', tell: (line) => console.error(line) }, simulated);
 const [pod] = await podsOf(world.api, job);
 const node = world.nodes.find(({ name }) => name === pod?.spec?.nodeName);
 console.log(`
@@ -25,7 +34,7 @@ temporal     ${world.temporal.address}
 ui           ${world.temporal.uiUrl}
 directory    ${world.directory}
 records      ${kcover.records}
-
+${world.realNodes.map(({ name, address, disk }) => `real node    ${name} ${address} ${disk}\n`).join('')}
 In another terminal:
   export KUBECONFIG=${world.kubernetes.kubeconfig} TEMPORAL_ADDRESS=${world.temporal.address}
   npx kcover status pytorchjob/llm -n train

@@ -45,7 +45,10 @@ describe('real nodes', () => {
     const { items } = await world.api.core.listNode();
     expect(items.map(isReady)).toEqual([true, true, true]);
     const infos = (await Promise.all(world.realNodes.map(nodeOf))).map(({ status }) => status?.nodeInfo);
-    expect(infos.map((info) => info?.containerRuntimeVersion)).toEqual([expect.stringMatching(/^containerd:\/\/v?2\./), expect.stringMatching(/^containerd:\/\/v?2\./)]);
+    expect(infos.map((info) => info?.containerRuntimeVersion)).toEqual([
+      expect.stringMatching(/^containerd:\/\/v?2\./),
+      expect.stringMatching(/^containerd:\/\/v?2\./),
+    ]);
     expect(new Set(infos.map((info) => info?.bootID)).size).toBe(2);
     expect(new Set(infos.map((info) => info?.machineID)).size).toBe(2);
   });
