@@ -34,7 +34,7 @@ temporal     ${world.temporal.address}
 ui           ${world.temporal.uiUrl}
 directory    ${world.directory}
 records      ${kcover.records}
-${world.realNodes.map(({ name, address, disk }) => `real node    ${name} ${address} ${disk}\n`).join('')}
+${world.realNodes.map(({ name, address, kubelet }) => `real node    ${name} ${address}, logs ${kubelet.log}\n`).join('')}
 In another terminal:
   export KUBECONFIG=${world.kubernetes.kubeconfig} TEMPORAL_ADDRESS=${world.temporal.address}
   npx kcover status pytorchjob/llm -n train

@@ -119,6 +119,14 @@ describe('real nodes', () => {
     await deletePod(world, 'reader', 0);
   });
 
+  it('have a file system for the state of the agent, which can be full alone', async () => {
+    const write = (): Promise<string> => one.run('sh', '-c', 'echo something >/var/lib/kcover/file && cat /var/lib/kcover/file');
+    await one.fillState();
+    await expect(write()).rejects.toThrow('No space left on device');
+    await one.freeState();
+    expect(await write()).toBe('something\n');
+  });
+
   it('turn NotReady without a kubelet while their containers go on, and come back', async () => {
     await runPod(world, { name: 'survivor', node: one.name, image: image.name, script: 'while :; do date +%s; sleep 1; done' });
     await one.kubelet.kill('SIGKILL');
@@ -153,7 +161,7 @@ describe('real nodes', () => {
       const seen = (await nodeOf(one)).status?.nodeInfo?.bootID;
       return seen !== before ? { found: seen } : { missing: 'it is the same' };
     });
-    expect(after).toBe(readFileSync(`${one.disk}/boot-id`, 'utf8').trim());
+    expect(after).toBe(readFileSync(one.fileOf('/proc/sys/kernel/random/boot_id'), 'utf8').trim());
     await readiness(one, true);
     await until('the container started again', 60_000, async () => {
       const { restartCount, state } = (await podAs(world, 'restarted', 'Running')).status?.containerStatuses?.[0] ?? {};
@@ -173,20 +181,25 @@ describe('the end of a world with real nodes', () => {
       mounts: readFileSync('/proc/self/mountinfo', 'utf8')
         .split('\n')
         .filter((line) => line.includes(tag)),
+      loops: readdirSync('/sys/block').filter((name) => backingOf(name).includes(tag)),
       files: existsSync(directory),
     });
     const before = traces();
     expect(before.processes.length).toBeGreaterThan(10);
     expect(before.links.length).toBe(3);
+    expect(before.loops.length).toBe(2);
     expect(before.files).toBe(true);
     await world.stop();
-    expect(traces()).toEqual({ processes: [], groups: [], links: [], mounts: [], files: false });
+    expect(traces()).toEqual({ processes: [], groups: [], links: [], mounts: [], loops: [], files: false });
   });
 });
 
-function commandLineOf(pid: string): string {
+const commandLineOf = (pid: string): string => contentOf(`/proc/${pid}/cmdline`);
+const backingOf = (device: string): string => contentOf(`/sys/block/${device}/loop/backing_file`);
+
+function contentOf(file: string): string {
   try {
-    return readFileSync(`/proc/${pid}/cmdline`, 'utf8');
+    return readFileSync(file, 'utf8');
   } catch {
     return '';
   }

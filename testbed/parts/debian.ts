@@ -6,8 +6,9 @@ import { withProgress } from './progress.ts';
 
 /** What real nodes need of the machine: a file, and the Debian package that brings it. */
 const needed = {
-  '/usr/sbin/ip': 'iproute2',
-  '/usr/sbin/iptables': 'iptables',
+  '/sbin/ip': 'iproute2',
+  '/sbin/mkfs.ext4': 'e2fsprogs',
+  '/sbin/iptables': 'iptables',
   '/usr/lib/cni/ptp': 'containernetworking-plugins',
   '/usr/bin/mmdebstrap': 'mmdebstrap',
   '/usr/bin/gcc': 'gcc',

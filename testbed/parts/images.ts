@@ -30,10 +30,7 @@ export interface DebianImage {
 /** A small Debian with these packages besides the essential ones, cached like a program. Needs root. */
 export async function debianImage(packages: readonly string[], onProgress: OnProgress): Promise<DebianImage> {
   const environment = readEnvironment();
-  const key = createHash('sha256')
-    .update(packages.toSorted().join())
-    .digest('hex')
-    .slice(0, 12);
+  const key = createHash('sha256').update(packages.toSorted().join()).digest('hex').slice(0, 12);
   const name = `localhost/debian-${versions.debian}:${key}`;
   const directory = await cached(
     join(environment.cache, `debian-${versions.debian}-${process.arch}-${key}`),

@@ -11,6 +11,7 @@ mount --make-rshared /
 mount -t tmpfs tmpfs /run
 mount --bind "$node/lib" /var/lib
 mount --bind "$node/log" /var/log
+mount -o loop "$node/state.ext4" /var/lib/kcover
 [ ! -e /etc/machine-id ] || mount --bind "$node/lib/dbus/machine-id" /etc/machine-id
 mount --bind "$node/boot-id" /proc/sys/kernel/random/boot_id
 

@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +13,7 @@ import { until } from '../until.ts';
  */
 export interface Machine {
   readonly name: string;
-  /** Its disk, seen from the host: `lib` is /var/lib there, `log` is /var/log. */
+  /** What it keeps when it is off: `lib` is /var/lib there, `log` is /var/log. */
   readonly disk: string;
   powerOn(): Promise<void>;
   /** Resolves when no process of it is left. */
@@ -34,6 +35,7 @@ export interface DaemonPlan extends Pick<ServerPlan, 'before' | 'missing'> {
 }
 
 const bootScript = join(import.meta.dirname, 'boot.sh');
+const stateSize = '64M';
 const namespaces = ['--mount', '--net', '--pid', '--uts', '--ipc'];
 
 export const kernelLogOf = (disk: string): string => join(disk, 'kmsg');
@@ -43,7 +45,7 @@ export function createMachine(runDirectory: string, name: string, programs: Node
   const booted = join(disk, 'booted');
   const env = { PATH: [programs.kubernetes, programs.containerd, programs.runc, '/usr/sbin', '/usr/bin', '/sbin', '/bin'].join(':') };
   const renewBootId = (): void => writeFileSync(join(disk, 'boot-id'), `${randomUUID()}\n`);
-  createDisk(disk);
+  createDisk(disk, env);
   renewBootId();
 
   const power = server(runDirectory, {
@@ -86,8 +88,10 @@ export function createMachine(runDirectory: string, name: string, programs: Node
   };
 }
 
-function createDisk(disk: string): void {
+function createDisk(disk: string, env: NodeJS.ProcessEnv): void {
   for (const part of ['lib/kubelet', 'lib/containerd', 'lib/kcover', 'lib/dbus', 'log/pods', 'sysctl']) mkdirSync(join(disk, part), { recursive: true });
   writeFileSync(join(disk, 'lib/dbus/machine-id'), `${randomUUID().replaceAll('-', '')}\n`);
   writeFileSync(kernelLogOf(disk), '');
+  // A file system of its own, so that it can be full while the computer's is not.
+  execFileSync('mkfs.ext4', ['-q', '-m', '0', join(disk, 'state.ext4'), stateSize], { env });
 }

@@ -8,8 +8,6 @@ import type { Network } from './network.ts';
 export interface RealNode {
   readonly name: string;
   readonly address: string;
-  /** Its disk, seen from the host: `lib` is /var/lib there, `log` is /var/log. */
-  readonly disk: string;
   readonly kubelet: Server;
   readonly containerd: Server;
   readonly kubeProxy: Server;
@@ -18,6 +16,11 @@ export interface RealNode {
   importImage(archive: string): Promise<void>;
   /** Writes a line as the kernel would. */
   kernelLog(line: string): void;
+  /** A path of the node, as the host reaches it while the node is on. */
+  fileOf(path: string): string;
+  /** Fills the file system of /var/lib/kcover, which is its own, or makes room again. */
+  fillState(): Promise<void>;
+  freeState(): Promise<void>;
   cutNetwork(): Promise<void>;
   restoreNetwork(): Promise<void>;
   /** Power off and on: every process ends at once, and all that is kept is the disk. */
@@ -41,6 +44,8 @@ export interface RealNodeParts {
   readonly ownLog: boolean;
 }
 
+const filler = '/var/lib/kcover/filler';
+
 /** Starts the parts and returns the node when its daemons are ready, which the API server may learn a moment later. */
 export async function startRealNode(parts: RealNodeParts): Promise<RealNode> {
   const { machine, network, index, count, kubelet, containerd, kubeProxy, devices, images, ownLog } = parts;
@@ -57,13 +62,15 @@ export async function startRealNode(parts: RealNodeParts): Promise<RealNode> {
   return {
     name: machine.name,
     address: network.addressOf(index),
-    disk: machine.disk,
     kubelet,
     containerd,
     kubeProxy,
     devices,
     importImage,
     kernelLog: (line) => appendFileSync(ownLog ? kernelLogOf(machine.disk) : '/dev/kmsg', `${line}\n`),
+    fileOf: machine.fileOf,
+    fillState: async () => void (await machine.run('sh', '-c', 'cat /dev/zero >"$0" 2>/dev/null || true', filler)),
+    freeState: async () => void (await machine.run('rm', filler)),
     cutNetwork: () => network.setCable(index, 'down'),
     restoreNetwork: () => network.setCable(index, 'up'),
     reboot: async () => {
