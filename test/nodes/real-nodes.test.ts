@@ -1,8 +1,7 @@
 /** Real kubelets and real containers: what the other tests of this tier build on. */
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { basename } from 'node:path';
+import { readFileSync } from 'node:fs';
 import type { V1Node } from '@kubernetes/client-node';
 import { isReady } from '../../testbed/nodes.ts';
 import { type DebianImage, debianImage } from '../../testbed/parts/images.ts';
@@ -10,6 +9,7 @@ import type { RealNode } from '../../testbed/real-nodes/real-node.ts';
 import { until } from '../../testbed/until.ts';
 import { startWorld, type World } from '../../testbed/world.ts';
 import { deletePod, execIn, logWith, podAs, runPod } from './real-pod.ts';
+import { noTraces, tracesOf } from './traces.ts';
 
 const onProgress = (line: string): void => console.error(line);
 
@@ -171,36 +171,12 @@ describe('real nodes', () => {
 });
 
 describe('the end of a world with real nodes', () => {
-  it('leaves no process, no cgroup, no network and no file', async () => {
+  it('leaves no process, cgroup, network, mount, device or file', async () => {
     const { directory } = world;
-    const tag = basename(directory).slice(-6);
-    const traces = () => ({
-      processes: readdirSync('/proc').filter((pid) => /^\d+$/.test(pid) && commandLineOf(pid).includes(tag)),
-      groups: readdirSync('/sys/fs/cgroup').filter((hierarchy) => existsSync(`/sys/fs/cgroup/${hierarchy}/kcover-${tag}`)),
-      links: readdirSync('/sys/class/net').filter((name) => name.includes(tag)),
-      mounts: readFileSync('/proc/self/mountinfo', 'utf8')
-        .split('\n')
-        .filter((line) => line.includes(tag)),
-      loops: readdirSync('/sys/block').filter((name) => backingOf(name).includes(tag)),
-      files: existsSync(directory),
-    });
-    const before = traces();
+    const before = tracesOf(directory);
+    expect(before).toMatchObject({ directory: true, mounts: [], links: [expect.anything(), expect.anything(), expect.anything()] });
     expect(before.processes.length).toBeGreaterThan(10);
-    expect(before.links.length).toBe(3);
-    expect(before.loops.length).toBe(2);
-    expect(before.files).toBe(true);
     await world.stop();
-    expect(traces()).toEqual({ processes: [], groups: [], links: [], mounts: [], loops: [], files: false });
+    expect(tracesOf(directory)).toEqual(noTraces);
   });
 });
-
-const commandLineOf = (pid: string): string => contentOf(`/proc/${pid}/cmdline`);
-const backingOf = (device: string): string => contentOf(`/sys/block/${device}/loop/backing_file`);
-
-function contentOf(file: string): string {
-  try {
-    return readFileSync(file, 'utf8');
-  } catch {
-    return '';
-  }
-}
