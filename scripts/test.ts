@@ -1,4 +1,5 @@
 /**
+ * `npm test`: every tier, three of them side by side, and one plain closing line. Arguments go to jest (`npm test -- test/e2e`).
  * The tiers are the files `test/jest.*.json`: `stories` (all of kcover, end to end) and `cluster` (parts of it) have one set of servers
  * each, `isolated` has Temporal alone or a cluster for each file, `offline` starts nothing. `npm run test:nodes` is the tier `nodes` alone,
  * which needs root.
@@ -26,9 +27,15 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const scratch = mkdtempSync(join(tmpdir(), 'kcover-test-'));
 process.once('exit', () => rmSync(scratch, { recursive: true, force: true }));
 
+const onRealNodes = process.argv[2] === '--real-nodes';
+if (onRealNodes && process.getuid?.() !== 0) {
+  console.error('nothing was run: real nodes need mounts, namespaces and cgroups, and so root; run the same command as root');
+  process.exit(1);
+}
+
+type Tier = 'stories' | 'cluster' | 'offline' | 'isolated' | 'nodes';
 /** Side by side, each from left to right, because tests wait more than they compute. The lanes take about equally long. */
 const lanes: readonly (readonly Tier[])[] = onRealNodes ? [['nodes']] : [['stories'], ['cluster'], ['offline', 'isolated']];
-type Tier = 'stories' | 'cluster' | 'offline' | 'isolated' | 'nodes';
 
 const running = new Set<ChildProcess>();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop(signal));
