@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { tagOf } from './network.ts';
+import { waitAtExit } from './wait-at-exit.ts';
 
 const root = '/sys/fs/cgroup';
 
@@ -40,11 +41,8 @@ function inherit(parent: string, group: string): void {
 
 /** Removes what a world has left of cgroups; its processes are being killed, and a group with a process stays. */
 export function removeGroups(runDirectory: string): void {
-  const deadline = Date.now() + 10_000;
-  for (const hierarchy of existsSync(root) ? hierarchies() : []) {
-    const group = join(hierarchy, worldGroup(runDirectory));
-    while (existsSync(group) && !removeTree(group) && Date.now() < deadline) pause(20);
-  }
+  const groups = existsSync(root) ? hierarchies().map((hierarchy) => join(hierarchy, worldGroup(runDirectory))) : [];
+  waitAtExit(10_000, () => groups.filter((group) => existsSync(group) && !removeTree(group)).length === 0);
 }
 
 function removeTree(group: string): boolean {
@@ -56,5 +54,3 @@ function removeTree(group: string): boolean {
     return false;
   }
 }
-
-const pause = (ms: number): void => void Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms);

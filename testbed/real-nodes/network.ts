@@ -1,7 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { basename } from 'node:path';
 import { must } from '../parts/command.ts';
+import { waitAtExit } from './wait-at-exit.ts';
 
 /** The network of one world: a bridge of the host, nodes on it, and a subnet of pods behind each node. All of it goes with the bridge. */
 export interface Network {
@@ -57,13 +58,18 @@ export async function createNetwork(runDirectory: string, byte: number): Promise
   };
 }
 
-/** Removes the bridge of a world, if it has one, and with it all routes. Cables go with the namespaces of their nodes. */
+/** Removes the bridge of a world, if it has one, and with it all routes. */
 export function removeNetwork(runDirectory: string): void {
-  if (!existsSync(`/sys/class/net/${bridgeOf(runDirectory)}`)) return;
-  try {
-    execFileSync('ip', ['link', 'delete', bridgeOf(runDirectory)], { stdio: 'ignore' });
-  } catch {
-    // Somebody else who sweeps has just removed it.
+  const names = (): string[] => readdirSync('/sys/class/net');
+  const cables = (): string[] => names().filter((name) => name.startsWith(`kc-${tagOf(runDirectory)}-`));
+  // A cable goes with the namespace of its node, which lasts until its connections are closed: for that they need the bridge.
+  waitAtExit(2000, () => cables().length === 0);
+  for (const name of [...cables(), ...names().filter((each) => each === bridgeOf(runDirectory))]) {
+    try {
+      execFileSync('ip', ['link', 'delete', name], { stdio: 'ignore' });
+    } catch {
+      // Somebody else who sweeps has just removed it.
+    }
   }
 }
 

@@ -1,11 +1,25 @@
+import { readdirSync, readFileSync } from 'node:fs';
 import { removeGroups } from './cgroups.ts';
 import { removeNetwork } from './network.ts';
+import { waitAtExit } from './wait-at-exit.ts';
 
 /**
  * Removes what real nodes leave behind besides files, when their first processes have been killed: cgroups, as soon as the last container is
- * gone, and the bridge. Mounts and namespaces go with the processes. Nothing to do in a world without real nodes.
+ * gone, and the network. Mounts and namespaces go with the processes. Nothing to do in a world without real nodes.
  */
 export function removeRemains(runDirectory: string): void {
   removeGroups(runDirectory);
   removeNetwork(runDirectory);
+  waitAtExit(10_000, () => !backingFiles().some((file) => file.startsWith(runDirectory)));
+}
+
+/** Files that loop devices show as disks: one is let go a moment after the mount namespace that used it. */
+function backingFiles(): string[] {
+  return readdirSync('/sys/block').flatMap((device) => {
+    try {
+      return [readFileSync(`/sys/block/${device}/loop/backing_file`, 'utf8')];
+    } catch {
+      return [];
+    }
+  });
 }
