@@ -3,6 +3,7 @@ import { rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cached, type OnProgress } from './cache.ts';
 import { must } from './command.ts';
+import { debianPackages, requireRoot } from './debian.ts';
 import { readEnvironment } from './environment.ts';
 import { tar, writeImageArchive } from './image-archive.ts';
 import { withProgress } from './progress.ts';
@@ -29,7 +30,9 @@ export interface DebianImage {
 
 /** A small Debian with these packages besides the essential ones, cached like a program. Needs root. */
 export async function debianImage(packages: readonly string[], onProgress: OnProgress): Promise<DebianImage> {
+  requireRoot();
   const environment = readEnvironment();
+  await debianPackages(environment, onProgress);
   const key = createHash('sha256').update(packages.toSorted().join()).digest('hex').slice(0, 12);
   const name = `localhost/debian-${versions.debian}:${key}`;
   const directory = await cached(
