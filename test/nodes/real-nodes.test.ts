@@ -11,7 +11,7 @@ import { startWorld, type World } from '../../testbed/world.ts';
 import { deletePod, execIn, logWith, podAs, runPod } from './real-pod.ts';
 import { noTraces, tracesOf } from './traces.ts';
 
-const onProgress = (line: string): void => console.error(line);
+const onProgress = (line: string): void => void process.stderr.write(`${line}\n`);
 
 let world: World;
 let image: DebianImage;

@@ -13,6 +13,8 @@ const needed = {
   '/usr/bin/mmdebstrap': 'mmdebstrap',
   '/usr/bin/gcc': 'gcc',
   '/usr/include/stdlib.h': 'libc6-dev',
+  '/usr/include/seccomp.h': 'libseccomp-dev',
+  '/usr/bin/pkg-config': 'pkg-config',
 } as const;
 
 export function requireRoot(): void {

@@ -46,7 +46,7 @@ export async function obtainNodePrograms(onProgress: OnProgress): Promise<NodePr
   return {
     kubernetes: await built(`node-${versions.kubernetes}-${await keyOfModule()}`, (target) => kubernetesBuild(environment, target)),
     containerd: await built(`containerd-${versions.containerd}`, (target) => containerdBuild(environment, target)),
-    runc: await built(`runc-${versions.runc}`, (target) => runcBuild(environment, target)),
+    runc: await built(`runc-${versions.runc}-seccomp`, (target) => runcBuild(environment, target)),
     coredns: await built(`coredns-${versions.coredns}`, (target) => corednsBuild(environment, target)),
   };
 }
@@ -79,12 +79,12 @@ const containerdBuild = (environment: Environment, target: string) => {
   } as const;
 };
 
-/** Its first steps inside a namespace are C. Built without seccomp, whose headers not every machine has. */
+/** Its first steps inside a namespace are C. Containers get the runtime's default profile of seccomp, so it has to know that too. */
 const runcBuild = (environment: Environment, target: string) =>
   ({
     title: `building runc ${versions.runc} (first start only: 30 seconds)`,
     verb: 'install',
-    args: ['-trimpath', '-ldflags=-s -w'],
+    args: ['-trimpath', '-ldflags=-s -w', '-tags=seccomp'],
     packages: [`github.com/opencontainers/runc@${versions.runc}`],
     env: { ...environment.commands, CGO_ENABLED: '1', GOBIN: target },
     cwd: target,
