@@ -23,8 +23,11 @@ export interface Authority {
   issue(file: string, subject: Subject): Promise<CertificateFiles>;
 }
 
-/** The authority of one world; its files are below `directory`. */
-export async function createAuthority(directory: string): Promise<Authority> {
+/** Where its files are: the first thing that a world with real nodes has, and that others have not. */
+export const authorityOf = (runDirectory: string): string => join(runDirectory, 'authority');
+
+export async function createAuthority(runDirectory: string): Promise<Authority> {
+  const directory = authorityOf(runDirectory);
   mkdirSync(directory, { recursive: true, mode: 0o700 });
   const own = await generate([{ name: 'commonName', value: 'kcover-testbed' }], {
     keyType: 'ec',

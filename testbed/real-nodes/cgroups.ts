@@ -3,15 +3,12 @@ import { join } from 'node:path';
 import { tagOf } from './network.ts';
 import { waitAtExit } from './wait-at-exit.ts';
 
-const root = '/sys/fs/cgroup';
-
-/** One directory for each hierarchy of version 1, or the one of version 2. */
-function hierarchies(): string[] {
-  if (existsSync(join(root, 'cgroup.controllers'))) return [root];
-  return readdirSync(root, { withFileTypes: true })
-    .filter((entry) => entry.isDirectory() && existsSync(join(root, entry.name, 'cgroup.procs')))
-    .map((entry) => join(root, entry.name));
-}
+/** Where they are mounted: each hierarchy of version 1, or the one of version 2, or both. */
+const hierarchies = (): string[] =>
+  readFileSync('/proc/self/mounts', 'utf8')
+    .split('\n')
+    .map((line) => line.split(' '))
+    .flatMap(([, directory = '', type]) => (type === 'cgroup' || type === 'cgroup2' ? [directory] : []));
 
 const worldGroup = (runDirectory: string): string => `kcover-${tagOf(runDirectory)}`;
 
@@ -41,7 +38,7 @@ function inherit(parent: string, group: string): void {
 
 /** Removes what a world has left of cgroups; its processes are being killed, and a group with a process stays. */
 export function removeGroups(runDirectory: string): void {
-  const groups = existsSync(root) ? hierarchies().map((hierarchy) => join(hierarchy, worldGroup(runDirectory))) : [];
+  const groups = hierarchies().map((hierarchy) => join(hierarchy, worldGroup(runDirectory)));
   waitAtExit(10_000, () => groups.filter((group) => existsSync(group) && !removeTree(group)).length === 0);
 }
 

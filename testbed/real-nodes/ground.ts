@@ -1,4 +1,3 @@
-import { join } from 'node:path';
 import type { Ports } from '../servers/ports.ts';
 import { type Authority, type CertificateFiles, createAuthority } from './authority.ts';
 import { createNetwork, type Network } from './network.ts';
@@ -14,7 +13,7 @@ export interface Ground {
 }
 
 export async function prepareGround(directory: string, ports: Ports): Promise<Ground> {
-  const authority = await createAuthority(join(directory, 'authority'));
+  const authority = await createAuthority(directory);
   return {
     authority,
     network: await createNetwork(directory, ports.takeNetwork()),

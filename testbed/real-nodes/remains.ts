@@ -1,13 +1,15 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { authorityOf } from './authority.ts';
 import { removeGroups } from './cgroups.ts';
 import { removeNetwork } from './network.ts';
 import { waitAtExit } from './wait-at-exit.ts';
 
 /**
  * Removes what real nodes leave behind besides files, when their first processes have been killed: cgroups, as soon as the last container is
- * gone, and the network. Mounts and namespaces go with the processes. Nothing to do in a world without real nodes.
+ * gone, and the network. Mounts and namespaces go with the processes.
  */
 export function removeRemains(runDirectory: string): void {
+  if (!existsSync(authorityOf(runDirectory))) return;
   removeGroups(runDirectory);
   removeNetwork(runDirectory);
   waitAtExit(10_000, () => !backingFiles().some((file) => file.startsWith(runDirectory)));
