@@ -79,3 +79,24 @@ export function releaseEdit(
     },
   };
 }
+
+const ofNodes = [
+  annotations.quarantineIncident,
+  annotations.quarantineReason,
+  annotations.quarantineCordoned,
+  annotations.quarantinePreflight,
+  annotations.judged,
+  annotations.spareTaken,
+] as const;
+
+/** Whether anything of ours stands on the node. */
+export const isMarked = ({ metadata }: V1Node): boolean => ofNodes.some((name) => metadata?.annotations?.[name] !== undefined);
+
+/** Takes everything of ours off, whichever incident put it there: for an uninstall. A taint without our annotation stays. */
+export function clearEdit(node: V1Node, quarantine: QuarantineSettings): NodeEdit | undefined {
+  if (!isMarked(node)) return undefined;
+  const incident = incidentOf(node);
+  const release = incident === undefined ? undefined : releaseEdit(node, { incident }, quarantine).change;
+  const present = ofNodes.filter((name) => node.metadata?.annotations?.[name] !== undefined);
+  return { ...release, annotations: Object.fromEntries(present.map((name) => [name, null])) };
+}

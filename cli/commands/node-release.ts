@@ -1,68 +1,48 @@
-import type { Client } from '@temporalio/client';
 import { KcoverError } from '../../contract/errors.ts';
-import { annotations, nodeWorkflowId } from '../../contract/ids.ts';
-import { updates } from '../../contract/messages.ts';
-import type { NodeOutcome } from '../../contract/nodes.ts';
-import { nodeStart } from '../../contract/starts.ts';
-import type { Kube } from '../../kube/connection.ts';
-import { type CommandEntry, sharedOptions } from '../command.ts';
-
-const patienceMs = 15_000;
+import { type CommandEntry, sharedOptions, type Typed } from '../command.ts';
+import { readSettings } from '../settings-file.ts';
 
 export const nodeRelease: CommandEntry = {
-  summary: 'Give a quarantined node back: takes off what is ours, and nothing else.',
-  arguments: [{ name: '<node>', describe: 'Name of the node' }],
-  options: [sharedOptions.reason, sharedOptions.kubeconfig, sharedOptions.taskQueue, sharedOptions.output],
-  examples: ['kcover node release gpu-3 --reason "GPU replaced"', 'kcover node release gpu-3 --reason "false alarm" --output yaml'],
+  summary: 'Give quarantined nodes back: takes off what is ours, and nothing else.',
+  arguments: [{ name: '[node]', describe: 'Name of the node' }],
+  options: [
+    { flags: '--all', describe: 'Every node that kcover keeps out of service' },
+    { flags: '--owner-only', describe: 'With --all, by the marks on the nodes alone, and all of them: for an uninstall, without Temporal and workers' },
+    { flags: '--dry-run', describe: 'With --all, say what would be done' },
+    sharedOptions.reason,
+    sharedOptions.workerConfig,
+    sharedOptions.kubeconfig,
+    sharedOptions.taskQueue,
+    sharedOptions.output,
+  ],
+  examples: ['kcover node release gpu-3 --reason "GPU replaced"', 'kcover node release --all --owner-only --reason "kcover is uninstalled" --dry-run'],
   exits: ['refused', 'notFound', 'unreachable'],
   async run(typed, { environment, session }) {
     const node = typed.argument('node');
-    const { startWorkflow } = await import('../start-workflow.ts');
-    const { wish } = await import('../workflows.ts');
-    const client = await session.temporal();
+    requireOneMeaning(typed, node);
     const said = { by: environment.user, reason: typed.value('reason') };
-    const release = () => wish<{ incident: string }>(client, nodeWorkflowId(node), updates.release, said);
-    const { incident } = await release()
-      .catch(async (error: unknown) => {
-        // Its workflow was terminated and left the taint: a new one takes it over, and gives it back.
-        if (!(error instanceof KcoverError) || error.code !== 'not-found' || !(await isOurs(await session.kube(), node))) throw error;
-        await startWorkflow(client, nodeStart(node, typed.value('task-queue')));
-        return release();
-      })
-      .catch((error: unknown) => {
-        throw explained(error, node);
-      });
-    const outcome = await awaitEnd(client, node);
+    const taskQueue = typed.value('task-queue');
+    if (typed.flag('all')) {
+      const { quarantine } = (await readSettings('worker', typed.option('config'))).settings;
+      const { releaseAll } = await import('../node-release/all.ts');
+      return releaseAll({ session, said, taskQueue, quarantine, ownerOnly: typed.flag('owner-only'), dryRun: typed.flag('dry-run') });
+    }
+    const { releaseByWorkflow } = await import('../node-release/by-workflow.ts');
+    const released = await releaseByWorkflow(session, node, said, taskQueue);
+    const { incident, outcome, because } = released;
     return {
-      data: { node, incident: incident === '' ? null : incident, outcome: outcome?.outcome ?? 'releasing', because: outcome?.because ?? null },
-      text: outcome
-        ? `node ${node}: ${outcome.outcome}\n  because  ${outcome.because}\n  incident ${incident}`
-        : `node ${node}: being released\n  incident ${incident}\n  follow   kcover node list`,
+      data: released,
+      text:
+        outcome === 'releasing'
+          ? `node ${node}: being released\n  incident ${incident}\n  follow   kcover node list`
+          : `node ${node}: ${outcome}\n  because  ${because}\n  incident ${incident}`,
     };
   },
 };
 
-async function isOurs(kube: Kube, name: string): Promise<boolean> {
-  const { readNode } = await import('../../kube/nodes.ts');
-  return (await readNode(kube, name))?.metadata?.annotations?.[annotations.quarantineIncident] !== undefined;
-}
-
-function explained(error: unknown, node: string): unknown {
-  if (!(error instanceof KcoverError)) return error;
-  if (error.code === 'refused') return new KcoverError('refused', error.because, { what: `node ${node} is not released`, try: 'kcover node list' });
-  if (error.code === 'not-found')
-    return new KcoverError('not-found', `kcover looks after no node ${node}`, { what: 'there is nothing to release', try: 'kcover node list' });
-  return error;
-}
-
-/** What the node's workflow ended with, or undefined when it takes longer. */
-async function awaitEnd(client: Client, node: string): Promise<NodeOutcome | undefined> {
-  try {
-    return await client.withDeadline(Date.now() + patienceMs, async () => {
-      const outcome: NodeOutcome = await client.workflow.getHandle(nodeWorkflowId(node)).result();
-      return outcome;
-    });
-  } catch {
-    return undefined;
-  }
+function requireOneMeaning(typed: Typed, node: string): void {
+  const attempt = 'kcover node release gpu-3 --reason "...", or kcover node release --all --reason "..."';
+  if (typed.flag('all') === (node !== '')) throw new KcoverError('usage', 'it takes the name of one node, or --all', { try: attempt });
+  if (!typed.flag('all') && (typed.flag('owner-only') || typed.flag('dry-run')))
+    throw new KcoverError('usage', '--owner-only and --dry-run go with --all', { try: attempt });
 }

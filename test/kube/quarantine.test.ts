@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { V1Node, V1Taint } from '@kubernetes/client-node';
 import { hasAccelerators, nodeView } from '../../kube/nodes.ts';
-import { quarantineEdit, quarantineFound, releaseEdit } from '../../kube/quarantine.ts';
+import { clearEdit, quarantineEdit, quarantineFound, releaseEdit } from '../../kube/quarantine.ts';
 
 const taint = { key: 'kcover.io/quarantine', effect: 'NoSchedule' } as const;
 const settings = { taint, cordon: false };
@@ -126,5 +126,36 @@ describe('the view of a node', () => {
     ['rdma/hca', '1', false],
   ])('%s: %s counts as an accelerator: %s', (resource, amount, counts) => {
     expect(hasAccelerators({ status: { capacity: { [resource]: amount } } })).toBe(counts);
+  });
+});
+
+describe('a node that is cleared', () => {
+  const judged = { 'kcover.io/judged': 'boot-1/7' };
+
+  it('has nothing of ours left, whichever incident put it there, and keeps what is of others', () => {
+    const found = node({
+      taints: [theirs, ours],
+      unschedulable: true,
+      annotations: { ...marks, ...judged, 'kcover.io/quarantine-cordoned': 'true', theirs: 'x' },
+    });
+    expect(clearEdit(found, settings)).toEqual({
+      taints: [theirs],
+      unschedulable: false,
+      annotations: {
+        'kcover.io/quarantine-incident': null,
+        'kcover.io/quarantine-reason': null,
+        'kcover.io/quarantine-cordoned': null,
+        'kcover.io/judged': null,
+      },
+    });
+  });
+  it('loses what a release keeps', () => {
+    expect(clearEdit(node({ annotations: judged }), settings)).toEqual({ annotations: { 'kcover.io/judged': null } });
+  });
+  it('is not written where nothing is ours, not even a taint of our key', () => {
+    expect(clearEdit(node({ taints: [ours], unschedulable: true }), settings)).toBeUndefined();
+  });
+  it('keeps a taint of our key without our annotation, though it was judged once', () => {
+    expect(clearEdit(node({ taints: [ours], annotations: judged }), settings)).toEqual({ annotations: { 'kcover.io/judged': null } });
   });
 });

@@ -1,0 +1,69 @@
+/** Every node that carries something of kcover: those of a quarantine released, or all of them cleared for an uninstall. */
+
+import type { V1Node } from '@kubernetes/client-node';
+import { KcoverError } from '../../contract/errors.ts';
+import { annotations } from '../../contract/ids.ts';
+import type { OperatorWish } from '../../contract/messages.ts';
+import type { QuarantineSettings } from '../../kube/quarantine.ts';
+import { table } from '../output.ts';
+import type { Answer } from '../output.ts';
+import type { Session } from '../session.ts';
+import { releaseByWorkflow } from './by-workflow.ts';
+
+export interface ReleaseAll {
+  readonly session: Session;
+  readonly said: OperatorWish;
+  readonly taskQueue: string;
+  /** By the marks on the nodes alone, and all of them; else by the workflows. */
+  readonly ownerOnly: boolean;
+  readonly dryRun: boolean;
+  readonly quarantine: QuarantineSettings;
+}
+
+interface Row {
+  readonly node: string;
+  readonly incident: string | null;
+  readonly outcome: string;
+  readonly because: string | null;
+}
+
+export async function releaseAll(asked: ReleaseAll): Promise<Answer> {
+  const { session, ownerOnly, dryRun } = asked;
+  const { listObjects } = await import('../../kube/requests.ts');
+  const { isMarked } = await import('../../kube/quarantine.ts');
+  const nodes = await listObjects<V1Node>(await session.kube(), '/api/v1/nodes', {}, 'list nodes');
+  const ours = nodes.filter((node) => (ownerOnly ? isMarked(node) : incidentOn(node) !== null));
+  const rows: Row[] = [];
+  // One after the other: each is written to the audit log with its reason, and a refusal of one holds up no other.
+  for (const node of ours) rows.push(dryRun ? wouldBe(node, ownerOnly) : await released(node, asked));
+  const lines = rows.map(({ node, outcome, incident, because }) => [node, outcome, incident ?? '', because ?? '']);
+  return {
+    data: rows,
+    text: rows.length === 0 ? 'there is nothing of kcover on any node' : table(['node', 'outcome', 'incident', 'because'], lines),
+    exit: rows.some(({ outcome }) => outcome === 'failed') ? 'failed' : 'ok',
+  };
+}
+
+const nameOf = ({ metadata }: V1Node): string => metadata?.name ?? '';
+const incidentOn = ({ metadata }: V1Node): string | null => metadata?.annotations?.[annotations.quarantineIncident] ?? null;
+
+const wouldBe = (node: V1Node, ownerOnly: boolean): Row => ({
+  node: nameOf(node),
+  incident: incidentOn(node),
+  outcome: ownerOnly ? 'would be cleared' : 'would be released',
+  because: node.metadata?.annotations?.[annotations.quarantineReason] ?? null,
+});
+
+async function released(node: V1Node, { session, said, taskQueue, ownerOnly, quarantine }: ReleaseAll): Promise<Row> {
+  const row = { node: nameOf(node), incident: incidentOn(node) };
+  try {
+    if (!ownerOnly) return await releaseByWorkflow(session, row.node, said, taskQueue);
+    const { editNode } = await import('../../kube/nodes.ts');
+    const { clearEdit } = await import('../../kube/quarantine.ts');
+    await editNode(await session.kube(), row.node, node.metadata?.uid ?? '', (seen) => clearEdit(seen, quarantine));
+    return { ...row, outcome: 'cleared', because: `${said.by}: ${said.reason}` };
+  } catch (error) {
+    if (!(error instanceof KcoverError)) throw error;
+    return { ...row, outcome: 'failed', because: `${error.message}: ${error.because}` };
+  }
+}

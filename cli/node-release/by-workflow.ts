@@ -1,0 +1,63 @@
+/** Releases a node by its workflow, which records it and tells people. */
+
+import type { Client } from '@temporalio/client';
+import { KcoverError } from '../../contract/errors.ts';
+import { annotations, nodeWorkflowId } from '../../contract/ids.ts';
+import { type OperatorWish, updates } from '../../contract/messages.ts';
+import type { NodeOutcome } from '../../contract/nodes.ts';
+import { nodeStart } from '../../contract/starts.ts';
+import type { Kube } from '../../kube/connection.ts';
+import type { Session } from '../session.ts';
+
+const patienceMs = 15_000;
+
+export interface Released {
+  readonly node: string;
+  readonly incident: string | null;
+  readonly outcome: NodeOutcome['outcome'] | 'releasing';
+  readonly because: string | null;
+}
+
+export async function releaseByWorkflow(session: Session, node: string, said: OperatorWish, taskQueue: string): Promise<Released> {
+  const { startWorkflow } = await import('../start-workflow.ts');
+  const { wish } = await import('../workflows.ts');
+  const client = await session.temporal();
+  const release = () => wish<{ incident: string }>(client, nodeWorkflowId(node), updates.release, said);
+  const { incident } = await release()
+    .catch(async (error: unknown) => {
+      // Its workflow was terminated and left the taint: a new one takes it over, and gives it back.
+      if (!(error instanceof KcoverError) || error.code !== 'not-found' || !(await isOurs(await session.kube(), node))) throw error;
+      await startWorkflow(client, nodeStart(node, taskQueue));
+      return release();
+    })
+    .catch((error: unknown) => {
+      throw explained(error, node);
+    });
+  const outcome = await awaitEnd(client, node);
+  return { node, incident: incident === '' ? null : incident, outcome: outcome?.outcome ?? 'releasing', because: outcome?.because ?? null };
+}
+
+async function isOurs(kube: Kube, name: string): Promise<boolean> {
+  const { readNode } = await import('../../kube/nodes.ts');
+  return (await readNode(kube, name))?.metadata?.annotations?.[annotations.quarantineIncident] !== undefined;
+}
+
+function explained(error: unknown, node: string): unknown {
+  if (!(error instanceof KcoverError)) return error;
+  if (error.code === 'refused') return new KcoverError('refused', error.because, { what: `node ${node} is not released`, try: 'kcover node list' });
+  if (error.code === 'not-found')
+    return new KcoverError('not-found', `kcover looks after no node ${node}`, { what: 'there is nothing to release', try: 'kcover node list' });
+  return error;
+}
+
+/** What the node's workflow ended with, or undefined when it takes longer. */
+async function awaitEnd(client: Client, node: string): Promise<NodeOutcome | undefined> {
+  try {
+    return await client.withDeadline(Date.now() + patienceMs, async () => {
+      const outcome: NodeOutcome = await client.workflow.getHandle(nodeWorkflowId(node)).result();
+      return outcome;
+    });
+  } catch {
+    return undefined;
+  }
+}

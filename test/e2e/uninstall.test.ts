@@ -1,0 +1,98 @@
+/** Leaving a cluster: nodes are given back by their workflows, and what is still on them goes without workers and without Temporal. */
+
+import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { annotations, quarantineTaintKey } from '../../contract/ids.ts';
+import { breakGpu } from '../../testbed/failures.ts';
+import type { SimulatedNode } from '../../testbed/nodes.ts';
+import { startWorld, type World } from '../../testbed/world.ts';
+import { kcover } from '../cli/kcover.ts';
+import { LiveKcover, quick, xid79 } from '../support/live-kcover.ts';
+import { eventually, testServers } from '../support/rig.ts';
+
+const theirs = { key: 'example.com/maintenance', value: 'x', effect: 'NoSchedule' };
+const because = ['--reason', 'kcover is uninstalled'];
+
+let world: World;
+let live: LiveKcover;
+let broken: SimulatedNode;
+let chosen: SimulatedNode;
+
+// Servers of its own, because every node is released.
+beforeAll(async () => {
+  world = await startWorld({ nodes: 3 });
+  const { workflowBundle } = testServers();
+  live = await LiveKcover.start(world, { workflowBundle, workerSettings: { ...quick, quarantine: { ...quick.quarantine, cordon: true } } });
+  [broken, chosen] = world.nodes as [SimulatedNode, SimulatedNode];
+}, 300_000);
+afterAll(async () => {
+  await live?.close();
+  await world?.stop();
+});
+
+const nodeNow = (name: string) => world.api.core.readNode({ name });
+const marksOn = async ({ name }: SimulatedNode) =>
+  Object.keys((await nodeNow(name)).metadata?.annotations ?? {})
+    .filter((key) => key.startsWith('kcover.io/'))
+    .toSorted();
+const taintsOn = async ({ name }: SimulatedNode) => ((await nodeNow(name)).spec?.taints ?? []).map(({ key }) => key);
+const isOut = (node: SimulatedNode) =>
+  eventually(
+    () => taintsOn(node),
+    (keys) => keys.includes(quarantineTaintKey),
+    60_000,
+  );
+
+async function rowsOf(...args: readonly string[]): Promise<readonly { readonly node: string; readonly outcome: string }[]> {
+  const { code, stdout, stderr } = await live.say('node', 'release', '--all', ...args, ...because, '--output', 'json');
+  if (code !== 0) throw new Error(stderr);
+  return (JSON.parse(stdout) as { node: string; outcome: string }[]).map(({ node, outcome }) => ({ node, outcome }));
+}
+
+async function quarantineBoth(): Promise<void> {
+  await breakGpu(broken, xid79);
+  expect(await live.say('node', 'quarantine', chosen.name, '--reason', 'fan is loud')).toMatchObject({ code: 0 });
+  await Promise.all([broken, chosen].map(isOut));
+}
+
+describe('kcover node release --all', () => {
+  it('says what it would release, and changes nothing', async () => {
+    await quarantineBoth();
+    expect(await rowsOf('--dry-run')).toEqual([broken, chosen].map(({ name }) => ({ node: name, outcome: 'would be released' })));
+    await Promise.all([broken, chosen].map(isOut));
+  });
+
+  it('gives back by their workflows all nodes that are out, and remembers what was judged', async () => {
+    expect(await rowsOf()).toEqual([broken, chosen].map(({ name }) => ({ node: name, outcome: 'released' })));
+    expect(await Promise.all([broken, chosen].map(taintsOn))).toEqual([[], []]);
+    expect(await marksOn(broken)).toEqual([annotations.judged]);
+    expect(await rowsOf()).toEqual([]);
+  });
+
+  it('leaves nothing of kcover on any node after an uninstall, without workers and without Temporal, and keeps what others put there', async () => {
+    expect(await live.say('node', 'quarantine', chosen.name, '--reason', 'fan is loud')).toMatchObject({ code: 0 });
+    await isOut(chosen);
+    const { spec } = await nodeNow(chosen.name);
+    expect(spec?.unschedulable).toBe(true);
+    const taints = [...(spec?.taints ?? []), theirs];
+    await world.api.core.replaceNode({ name: chosen.name, body: { ...(await nodeNow(chosen.name)), spec: { ...spec, taints } } });
+    await live.kcover.stop();
+
+    const surroundings = { KUBECONFIG: world.kubernetes.kubeconfig, TEMPORAL_ADDRESS: '127.0.0.1:1' };
+    const { code, stdout } = await kcover(['node', 'release', '--all', '--owner-only', ...because], '', surroundings);
+
+    expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining(chosen.name) });
+    expect((await Promise.all(world.nodes.map(marksOn))).flat()).toEqual([]);
+    expect(await taintsOn(chosen)).toEqual([theirs.key]);
+    expect((await nodeNow(chosen.name)).spec?.unschedulable ?? false).toBe(false);
+  });
+});
+
+describe('kcover node release', () => {
+  it.each([
+    ['a name and --all', ['gpu-0', '--all']],
+    ['neither', []],
+    ['--owner-only without --all', ['gpu-0', '--owner-only']],
+  ])('refuses %s', async (_, args) => {
+    expect(await kcover(['node', 'release', ...args, ...because])).toMatchObject({ code: 2, stderr: expect.stringContaining('--all') });
+  });
+});
