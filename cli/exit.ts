@@ -57,12 +57,21 @@ export function endingOf(error: unknown): Ending {
   if (error instanceof Findings) return { code: exitCodes[exitOf[error.code]], message: error.report };
   if (error instanceof KcoverError) return { code: exitCodes[exitOf[error.code]], message: explainError(error) };
   if (error instanceof CommanderError) return endingOfCommander(error);
+  if (isNotInstalled(error)) return { code: exitCodes.usage, message: explainError(notInstalled(error)) };
   const because = error instanceof Error ? (error.stack ?? error.message) : String(error);
   return {
     code: exitCodes.bug,
     message: `error[bug]: kcover did something it should not\n  because: ${because}\n  try:     report it with the command and this message`,
   };
 }
+
+const isNotInstalled = (error: unknown): error is Error => error instanceof Error && 'code' in error && error.code === 'ERR_MODULE_NOT_FOUND';
+
+const notInstalled = ({ message }: Error): KcoverError =>
+  new KcoverError('usage', message.replaceAll('\n', ' '), {
+    what: 'this installation does not have all of kcover',
+    try: 'use the image of the controllers and workers: that of the agents has only agent, classify, config check, doctor --role agent and redact',
+  });
 
 /** Help and version are no errors; whatever else it throws is a wrong command line. */
 function endingOfCommander(error: CommanderError): Ending {

@@ -11,15 +11,18 @@ const name = z
   .max(253);
 const group = <Shape extends z.core.$ZodLooseShape>(shape: Shape) => z.strictObject(shape).optional();
 
+const repository = z.string().min(1).optional();
+const digest = z
+  .string()
+  .regex(/^(sha256:[0-9a-f]{64})?$/)
+  .describe('In place of the tag')
+  .optional();
+
 const image = group({
   registry: z.string().describe('Before the repository; global.imageRegistry otherwise').optional(),
-  repository: z.string().min(1).optional(),
+  repository,
   tag: z.string().describe('The appVersion of the chart otherwise').optional(),
-  digest: z
-    .string()
-    .regex(/^(sha256:[0-9a-f]{64})?$/)
-    .describe('In place of the tag')
-    .optional(),
+  digest,
   pullPolicy: z.enum(['Always', 'IfNotPresent', 'Never']).optional(),
 });
 
@@ -116,6 +119,7 @@ export const chartValues = z.strictObject({
   agent: group({
     namespace: name.describe('<release namespace>-agents otherwise').optional(),
     createNamespace: flag,
+    image: group({ repository, tag: z.string().describe('The tag of image otherwise').optional(), digest }),
     stateDirectory: z
       .string()
       .regex(/^(\/[\w.-]*\w)+$/)

@@ -231,7 +231,8 @@ describe('what is optional', () => {
     expect(full.names()).not.toContain('PodDisruptionBudget/gpu-care-worker');
     expect(full.names()).not.toContain('PersistentVolumeClaim/gpu-care-evidence');
     expect(full.pod('worker', 'gpu-care').spec.volumes).toContainEqual({ name: 'evidence', persistentVolumeClaim: { claimName: 'logs' } });
-    expect(full.pod('agent', 'gpu-care').container.image).toMatch(/^registry\.example\.com\/infra\/kcover@sha256:[0-9a-f]{64}$/);
+    expect(full.pod('worker', 'gpu-care').container.image).toMatch(/^registry\.example\.com\/infra\/kcover@sha256:[0-9a-f]{64}$/);
+    expect(full.pod('agent', 'gpu-care').container.image).toBe('registry.example.com/infra/kcover-agent:0.1.0-metax');
     expect(full.pod('controller', 'gpu-care').spec).toMatchObject({ serviceAccountName: 'care-controller', imagePullSecrets: [{ name: 'registry' }] });
     expect(full.pod('agent', 'gpu-care').spec.nodeSelector).toEqual({ accelerator: 'h100' });
   });

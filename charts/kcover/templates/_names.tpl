@@ -46,12 +46,14 @@ app.kubernetes.io/component: {{ .role }}
 {{- end -}}
 {{- end -}}
 
+{{/* Agents have an image of their own, from the same registry. */}}
 {{- define "kcover.image" -}}
-{{- $image := .Values.image -}}
-{{- $registry := default .Values.global.imageRegistry $image.registry -}}
+{{- $common := .root.Values.image -}}
+{{- $image := ternary .root.Values.agent.image $common (eq .role "agent") -}}
+{{- $registry := default .root.Values.global.imageRegistry $common.registry -}}
 {{- if $registry }}{{ $registry }}/{{ end -}}
 {{- $image.repository -}}
-{{- if $image.digest }}@{{ $image.digest }}{{ else }}:{{ default .Chart.AppVersion $image.tag }}{{ end -}}
+{{- if $image.digest }}@{{ $image.digest }}{{ else }}:{{ coalesce $image.tag $common.tag .root.Chart.AppVersion }}{{ end -}}
 {{- end -}}
 
 {{- define "kcover.agentNamespace" -}}

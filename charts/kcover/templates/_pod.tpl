@@ -57,7 +57,7 @@ topologySpreadConstraints:
 {{- define "kcover.container" -}}
 {{- $pod := index .root.Values .role -}}
 name: {{ .role }}
-image: {{ include "kcover.image" .root }}
+image: {{ include "kcover.image" . }}
 imagePullPolicy: {{ .root.Values.image.pullPolicy }}
 {{- with $pod.securityContext }}
 securityContext:

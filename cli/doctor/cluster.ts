@@ -1,0 +1,56 @@
+/** What controllers, workers and the command line need: Temporal, Kubernetes, and that both are those of one installation. */
+
+import { clusterUid } from '../../kube/connection.ts';
+import { ownNamespace, permissions, type Role as RoleWithRights } from '../../kube/permissions.ts';
+import { recordedUid } from '../cluster-identity.ts';
+import type { Session } from '../session.ts';
+import { failed, type Finding, look, ok, warn } from './finding.ts';
+import type { AnySettings, Exam } from './index.ts';
+import { examineKubernetes } from './kubernetes.ts';
+import { examineRights } from './rights.ts';
+import { examineTemporal } from './temporal.ts';
+
+export async function examineCluster(exam: Exam, settings: AnySettings): Promise<readonly Finding[]> {
+  const { session, role, fix } = exam;
+  const taskQueue = (settings.worker ?? settings.controller)?.temporal.taskQueue ?? exam.taskQueue;
+  const election = settings.controller?.leaderElection;
+  const namespace = exam.namespace ?? election?.namespace ?? ownNamespace;
+  const installed = { namespace, name: exam.name, lease: election?.name ?? exam.name };
+  const judged = role === undefined ? (Object.keys(permissions) as RoleWithRights[]) : role === 'agent' ? [] : [role];
+  const [ofTemporal, ofKubernetes] = await Promise.all([
+    connected('temporal', async () => examineTemporal({ client: await session.temporal(), target: await session.target(), taskQueue, fix })),
+    connected('kubernetes', async () => {
+      const kube = await session.kube();
+      const findings = await examineKubernetes(kube, { namespace: election?.namespace ?? namespace, name: installed.lease });
+      if (findings[0]?.unreachable) return findings;
+      return [...findings, ...(await examineRights({ kube, installed, roles: judged, named: role !== undefined }))];
+    }),
+  ]);
+  const both = [...ofTemporal, ...ofKubernetes].some(({ check, result }) => (check === 'temporal' || check === 'kubernetes') && result === 'failed')
+    ? []
+    : [await look('cluster', () => sameCluster(session))];
+  return [...ofTemporal, ...ofKubernetes, ...both];
+}
+
+/** What cannot even be connected to is one finding. */
+async function connected(check: string, findings: () => Promise<readonly Finding[]>): Promise<readonly Finding[]> {
+  let found: readonly Finding[] = [];
+  const failure = await look(check, async () => {
+    found = await findings();
+    return ok(check, '');
+  });
+  return failure.result === 'ok' ? found : [failure];
+}
+
+async function sameCluster(session: Session): Promise<Finding> {
+  const [kube, client] = await Promise.all([session.kube(), session.temporal()]);
+  const [uid, recorded] = await Promise.all([clusterUid(kube), recordedUid(client)]);
+  const { namespace } = client.options;
+  if (recorded === undefined) return warn('cluster', `Temporal namespace ${namespace} serves no cluster yet`, 'start a kcover worker, which claims it');
+  if (recorded === uid) return ok('cluster', `Temporal namespace ${namespace} serves this cluster, ${uid}`);
+  return failed(
+    'cluster',
+    `Temporal namespace ${namespace} serves the cluster ${recorded}, and this one is ${uid}`,
+    'use one Temporal namespace for each cluster',
+  );
+}

@@ -1,0 +1,18 @@
+/** `node scripts/image/main.ts TARGET`, in a build of the Dockerfile after `npm run build`: what each image consists of. */
+
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { copyProgram } from './program.ts';
+import { writeSbom } from './sbom.ts';
+import { makeSystem } from './system.ts';
+
+const source = fileURLToPath(new URL('../..', import.meta.url));
+const [target] = process.argv.slice(2);
+if (target === undefined) throw new Error('say where to write: node scripts/image/main.ts TARGET');
+
+const system = join(target, 'system');
+makeSystem(source, system);
+for (const image of ['agent', 'kcover'] as const) {
+  copyProgram(source, image, join(target, image));
+  writeSbom(image, join(target, image), system);
+}
