@@ -1,5 +1,6 @@
 /** The images as the Dockerfile makes them, run as the chart runs them. */
 
+import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
@@ -172,7 +173,9 @@ describe.each(Object.entries(roles))('the role %s', (name, { image, settings, pa
       expect({ answer, said }).toEqual({ answer: expect.stringMatching(/^ok\n/), said: expect.stringContaining(`"role":"${name}"`) });
       if (name === 'agent') expect(answer).not.toContain('kernel-log cannot be looked at');
     } finally {
+      const ended = once(role, 'close');
       role.kill('SIGKILL');
+      await ended;
     }
   });
 });

@@ -29,7 +29,7 @@ mount --rbind /dev "$root/dev"
 while [ "$1" != -- ]; do mount --bind "$1" "$root$2"; shift 2; done
 shift
 mount -o remount,bind,ro "$root"
-exec "$@"`;
+"$@" & wait $!`;
 
 export class UnpackedImage {
   readonly root: string;
@@ -85,7 +85,8 @@ export class UnpackedImage {
     for (const at of ['/proc', '/dev', ...Object.keys(mounts)]) this.#mountPoint(at, mounts[at]);
     const variables = [...this.config.Env, ...Object.entries(env).map(([name, value]) => `${name}=${value}`)];
     return [
-      // Nothing outlives the test that started it, however that ends.
+      // Nothing outlives the test that started it, however that ends: the shell is the first process of the namespace and stays root, for
+      // who changes its user is no longer told of the death of its parent.
       ...['--pdeathsig', 'KILL', 'unshare', '--mount', '--pid', '--fork', '--kill-child', 'sh', '-c', enter, 'sh', this.root],
       ...Object.entries(mounts).flatMap(([at, from]) => [from, at]),
       ...['--', 'env', '-i', ...variables, '/usr/sbin/chroot', `--userspec=${user.runAsUser}:${user.runAsGroup}`, '--groups=', this.root],
