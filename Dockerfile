@@ -29,6 +29,8 @@ RUN npm run build && node scripts/image/main.ts /image
 # Node and the libraries that it loads: no shell, no package manager.
 FROM scratch AS system
 COPY --from=build /image/system /
+# Where nothing is mounted, records are still written.
+COPY --from=build --chown=1000:1000 /image/system/var/lib/kcover /var/lib/kcover
 ENV NODE_ENV=production PATH=/usr/local/bin
 WORKDIR /opt/kcover
 # By number, so that Kubernetes can see that it is not root. The chart starts the agent as root: it reads /dev/kmsg.

@@ -1,13 +1,13 @@
 /** The file system below the program: Node, the libraries that it loads, and what identifies them. No shell, no package manager. */
 
 import { execFileSync, spawnSync } from 'node:child_process';
-import { chmodSync, chownSync, copyFileSync, cpSync, existsSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
+import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { rootCertificates } from 'node:tls';
 
 const user = 1000;
 
-/** Nobody can write elsewhere in the image. The roles mount volumes over these. */
+/** Nobody can write elsewhere in the image. The roles mount volumes over these; the Dockerfile says whose they are. */
 const writable = ['tmp', 'var/lib/kcover/records', 'var/lib/kcover/evidence'];
 
 /** Written into `target`, from the packages of `source` and the system that this runs on. */
@@ -16,7 +16,6 @@ export function makeSystem(source: string, target: string): void {
     mkdirSync(join(target, directory), { recursive: true });
   }
   for (const link of ['lib', 'lib64']) symlinkSync(`usr/${link}`, join(target, link));
-  for (const directory of writable) chownSync(join(target, directory), user, user);
   chmodSync(join(target, 'tmp'), 0o1777);
 
   const node = join(source, `node_modules/node-linux-${process.arch}`);

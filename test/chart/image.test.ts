@@ -70,6 +70,7 @@ describe('the Dockerfile', () => {
     const given = after.filter(([word]) => word === 'COPY').map((words) => words.slice(1));
     expect(given).toEqual([
       ['--from=build', '/image/system', '/'],
+      ['--from=build', '--chown=1000:1000', '/image/system/var/lib/kcover', '/var/lib/kcover'],
       ['--from=build', '/image/agent', '.'],
       ['--from=metax', '/usr/local/bin/mx-smi', '/usr/local/bin/mx-smi'],
       ['--from=build', '/image/kcover', '.'],

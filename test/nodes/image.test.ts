@@ -1,7 +1,7 @@
 /** The images as the Dockerfile makes them, run as the chart runs them. */
 
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { homedir, tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -60,6 +60,11 @@ describe.each(targets)('the image %s', (target) => {
   it('tells its version as the user of the chart, with a root that is read-only', async () => {
     const { code, stdout } = await images[target].run({ args: ['--version'], user: users[target] });
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${version}\n` });
+  });
+
+  it('lets that user write records and evidence where no volume is mounted', () => {
+    const owners = ['records', 'evidence'].map((name) => statSync(join(images[target].root, 'var/lib/kcover', name)).uid);
+    expect(owners).toEqual([1000, 1000]);
   });
 
   it('names no directory of the machine that built it', async () => {
