@@ -21,6 +21,7 @@ describe('the examples', () => {
   it.each([
     ['examples/pytorchjob.yaml', jobKinds.PyTorchJob, 4],
     ['examples/preflight/pytorchjob.yaml', jobKinds.PyTorchJob, 4],
+    ['examples/training/pytorchjob.yaml', jobKinds.PyTorchJob, 2],
     ['examples/mpijob.yaml', jobKinds.MPIJob, 3],
   ])('hold a job that is opted in and can be recovered: %s', (file, entry, podsExpected) => {
     const job = parse(textOf(file)) as KubernetesObject;
@@ -32,6 +33,6 @@ describe('the examples', () => {
 
   it('are all looked at here, and those of Temporal with its program and the chart', () => {
     const examples = files.filter((file) => /^examples\/.*\.yaml$/.test(file));
-    expect(examples.filter((file) => !file.startsWith('examples/temporal/'))).toHaveLength(6);
+    expect(examples.filter((file) => !file.startsWith('examples/temporal/'))).toHaveLength(7);
   });
 });
