@@ -1,6 +1,7 @@
 /**
  * `npm run test:torch`: the example preflight runner, four times over loopback on CPU, against the controller's own rounds; one rank is slowed,
- * and the reports must show exactly that one. Needs a Python with torch (PYTHON names another than python3); without it there is nothing to test.
+ * and the reports must show exactly that one. Then the tier `torch`: the example trainer. Needs a Python with torch (PYTHON names one; else python3
+ * and the one of Debian are asked); without it there is nothing to test.
  */
 
 import fastify, { type FastifyRequest } from 'fastify';
@@ -22,11 +23,20 @@ const size = 4;
 const slowed = 2;
 const nodeOf = (rank: number): string => `gpu-${rank}`;
 const workload = { namespace: 'train', name: 'llm', uid: 'test-torch' };
-const python = process.env['PYTHON'] ?? 'python3';
-const runner = fileURLToPath(new URL('../examples/preflight/preflight.py', import.meta.url));
+const pythons = process.env['PYTHON'] === undefined ? ['python3', '/usr/bin/python3'] : [process.env['PYTHON']];
+const python = pythons.find((each) => spawnSync(each, ['-c', 'import torch.distributed'], { stdio: 'ignore' }).status === 0) ?? '';
+const root = fileURLToPath(new URL('..', import.meta.url));
+const runner = join(root, 'examples/preflight/preflight.py');
 
-if (spawnSync(python, ['-c', 'import torch.distributed'], { stdio: 'ignore' }).status === 0) process.exitCode = await test();
-else console.log(`not tested: ${python} has no torch (pip install torch, or PYTHON=<a python that has it>)`);
+if (python === '')
+  console.log(`not tested: ${pythons.join(' and ')} have no torch (apt-get install python3-torch, pip install torch, or PYTHON=<one that has it>)`);
+else process.exitCode = Math.max(await test(), trainerTests());
+
+function trainerTests(): number {
+  const node = ['--disable-warning=ExperimentalWarning', '--experimental-vm-modules', join(root, 'node_modules/jest/bin/jest.js')];
+  const jest = ['--config', join(root, 'test/jest.torch.json'), '--reporters', join(root, 'scripts/test-reporter.mjs')];
+  return spawnSync(process.execPath, [...node, ...jest], { cwd: root, stdio: 'inherit', env: { ...process.env, PYTHON: python } }).status ?? 1;
+}
 
 async function test(): Promise<number> {
   const scratch = mkdtempSync(join(tmpdir(), 'kcover-torch-'));

@@ -37,10 +37,12 @@ def main():
     checkpoints = Checkpoints(options.checkpoints, options.keep, log)
     progress = Progress(log if rank == 0 else None)
 
-    # Every rank starts from what rank 0 has read: they cannot choose different checkpoints.
-    chosen = [checkpoints.last_good() if rank == 0 else None]
-    dist.broadcast_object_list(chosen, src=0)
-    start = chosen[0]
+    # Rank 0 chooses for all: on their own they might choose different ones. Numbers, because objects would need numpy.
+    chosen = torch.tensor(checkpoints.last_good() if rank == 0 else [0, 0], device=device)
+    dist.broadcast(chosen, src=0)
+    start = checkpoints.load(*chosen.tolist())
+    if rank == 0:
+        log(f"resumes from step {start['step']}, loss {start['loss']:.6f}" if start else "starts from scratch: there is no checkpoint")
 
     torch.manual_seed(0)
     bare = build_model(options.width).to(device)
@@ -157,7 +159,7 @@ class Ending:
 class Checkpoints:
     """Files `step-<step>.<digest>.pt`. A file has that name only when it is whole, and one that was damaged later does not fit its digest."""
 
-    name = re.compile(r"step-(\d+)\.([0-9a-f]{16})\.pt")
+    name = re.compile(r"step-(\d+)\.([0-9a-f]{12})\.pt")
 
     def __init__(self, directory, keep, log):
         self.directory, self.keep, self.log = directory, keep, log
@@ -168,26 +170,31 @@ class Checkpoints:
             torch.save(state, file)
             file.flush()
             os.fsync(file.fileno())
-        os.replace(part, self.directory / f"step-{step:010}.{digest_of(part)}.pt")
+        os.replace(part, self.path(step, digest_of(part)))
         sync(self.directory)  # The new name is on the disk too, before an older file goes.
         for old in [path for path in self.newest_first() if self.step_of(path) <= step][self.keep :]:
             old.unlink()
         self.log(f"saved step {step}")
 
     def last_good(self):
+        """Step and digest of the newest that is not damaged; 0 and 0: there is none."""
         self.directory.mkdir(parents=True, exist_ok=True)
         for part in self.directory.glob("*.part"):
             self.log(f"removes {part.name}: a trainer was killed while it saved")
             part.unlink()
         for path in self.newest_first():
-            if digest_of(path) == self.name.fullmatch(path.name).group(2):
-                state = torch.load(path, map_location="cpu", **only_data)
-                self.log(f"resumes from step {state['step']}, loss {state['loss']:.6f}, saved at {state['saved_at']}")
-                return state
+            digest = digest_of(path)
+            if path == self.path(self.step_of(path), digest):
+                return self.step_of(path), digest
             self.log(f"skips {path.name}: it is damaged, its content does not fit the digest in its name")
             path.rename(path.with_suffix(".damaged"))  # Else it would count among those that are kept.
-        self.log("starts from scratch: there is no checkpoint")
-        return None
+        return 0, 0
+
+    def load(self, step, digest):
+        return torch.load(self.path(step, digest), map_location="cpu", **only_data) if step else None
+
+    def path(self, step, digest):
+        return self.directory / f"step-{step:010}.{digest:012x}.pt"
 
     def newest_first(self):
         whole = [path for path in self.directory.iterdir() if self.name.fullmatch(path.name)]
@@ -202,7 +209,7 @@ def digest_of(path):
     with open(path, "rb") as file:
         for block in iter(lambda: file.read(1 << 20), b""):
             digest.update(block)
-    return digest.hexdigest()[:16]
+    return int(digest.hexdigest()[:12], 16)
 
 
 def sync(directory):

@@ -37,7 +37,7 @@ export async function startAttempt(directory: string, options: readonly string[]
   return {
     said,
     says: (pattern) =>
-      until(`the line ${pattern.source}`, 120_000, () => {
+      until(`the line ${pattern.source}`, 300_000, () => {
         const found = firstMatch(said(), pattern);
         return Promise.resolve(found ? { found } : { missing: `what was said:\n${text.slice(-3000)}` });
       }),
@@ -45,7 +45,7 @@ export async function startAttempt(directory: string, options: readonly string[]
       for (const child of children) child.kill('SIGTERM');
     },
     kill: () => {
-      for (const pid of processesOf(directory)) process.kill(pid, 'SIGKILL');
+      for (const pid of processesOf(directory)) killUnlessGone(pid);
     },
     ended: Promise.all(children.map((child) => new Promise<number | null>((resolve) => child.once('close', resolve)))),
   };
@@ -86,6 +86,14 @@ function firstMatch(lines: readonly string[], pattern: RegExp): RegExpExecArray 
     if (match) return match;
   }
   return undefined;
+}
+
+function killUnlessGone(pid: number): void {
+  try {
+    process.kill(pid, 'SIGKILL');
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ESRCH') throw error;
+  }
 }
 
 /** Each is known by the directory in its arguments. */

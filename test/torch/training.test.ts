@@ -4,6 +4,7 @@ import { createReadStream, mkdtempSync, readdirSync, readFileSync, rmSync, trunc
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readProgress } from '../../faults/progress-file.ts';
+import { readTrainingLog } from '../../testbed/training-log.ts';
 import { type Attempt, checkpointsIn, progressIn, startAttempt } from './attempt.ts';
 
 let directory = '';
@@ -32,13 +33,7 @@ async function ends(attempt: Attempt, codes: readonly (number | null)[]): Promis
 }
 
 /** The loss of each step that was told. */
-const lossesOf = (attempt: Attempt): ReadonlyMap<number, number> =>
-  new Map(
-    attempt.said().flatMap((line) => {
-      const [, step, loss] = /^rank 0: step (\d+) loss ([\d.]+) rate [\d.]+ steps\/s$/.exec(line) ?? [];
-      return step === undefined ? [] : [[Number(step), Number(loss)] as const];
-    }),
-  );
+const lossesOf = (attempt: Attempt): ReadonlyMap<number, number> => readTrainingLog(attempt.said().join('\n')).losses;
 
 /** Steps of the whole checkpoints, oldest first. */
 const savedSteps = (): number[] => checkpointFiles().map((name) => Number(/^step-(\d+)\./.exec(name)?.[1]));
@@ -58,19 +53,19 @@ describe('the example trainer', () => {
     // Those of torchrun, whose ranks ended with 143.
     await ends(stopped, [1, 1]);
     const last = Math.max(...lossesOf(stopped).keys());
-    for (const rank of [0, 1, 2, 3])
-      expect(stopped.said()).toEqual(
-        expect.arrayContaining([
-          `rank ${rank}: SIGTERM: finishes the step under way, saves and ends`,
-          `rank ${rank}: told to end: step ${last} is saved, ends with 143`,
-        ]),
-      );
+    const { sigterm, saved } = readTrainingLog(stopped.said().join('\n'));
+    const ranks = [0, 1, 2, 3].flatMap((rank) => [
+      { rank, said: 'SIGTERM: finishes the step under way, saves and ends' },
+      { rank, said: `told to end: step ${last} is saved, ends with 143` },
+    ]);
+    expect(sigterm.toSorted((a, b) => a.rank - b.rank)).toEqual(ranks);
+    expect(saved).toEqual([last]);
     expect(savedSteps()).toEqual([last]);
     expect(progressOf(0)).toMatchObject({ kind: 'progress', progress: { step: last, checkpointStep: last, phase: 'training' } });
 
     const resumed = await start('--steps=60');
     await ends(resumed, [0, 0]);
-    expect(resumed.said()).toContainEqual(expect.stringMatching(`^rank 0: resumes from step ${last}, loss `));
+    expect(readTrainingLog(resumed.said().join('\n')).resumedFrom).toBe(last);
     expect([...lossesOf(resumed).keys()][0]).toBe(last + 1);
     expect(progressOf(0)).toMatchObject({ kind: 'progress', progress: { step: 60, checkpointStep: 60 } });
 

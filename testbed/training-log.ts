@@ -1,0 +1,33 @@
+/** What the trainer of examples/training says of itself, as its pods print it. */
+
+/** A rank that was told to end, and what it said about that. */
+export interface ToldToEnd {
+  readonly rank: number;
+  readonly said: string;
+}
+
+export interface TrainingLog {
+  /** The loss of each step that was told, by step. */
+  readonly losses: ReadonlyMap<number, number>;
+  /** The step of the checkpoint with which it began; undefined when it began from scratch, or has not said yet. */
+  readonly resumedFrom: number | undefined;
+  /** Steps that were saved. */
+  readonly saved: readonly number[];
+  readonly sigterm: readonly ToldToEnd[];
+}
+
+/** Lines of all ranks of one attempt; those of others, such as torchrun's own, are left out. */
+export function readTrainingLog(text: string): TrainingLog {
+  const lines = text.split('\n').flatMap((line) => {
+    const [, rank, said] = /(?:^|\s)rank (\d+): (.*)$/.exec(line) ?? [];
+    return rank === undefined || said === undefined ? [] : [{ rank: Number(rank), said }];
+  });
+  const numbersIn = (pattern: RegExp): number[][] =>
+    lines.flatMap(({ said }) => [pattern.exec(said)?.slice(1).map(Number) ?? []]).filter(({ length }) => length > 0);
+  return {
+    losses: new Map(numbersIn(/^step (\d+) loss ([\d.]+) rate /).map(([step = NaN, loss = NaN]) => [step, loss])),
+    resumedFrom: numbersIn(/^resumes from step (\d+),/)[0]?.[0],
+    saved: numbersIn(/^saved step (\d+)$/).flat(),
+    sigterm: lines.filter(({ said }) => /^(?:SIGTERM|told to end):/.test(said)),
+  };
+}
