@@ -65,7 +65,8 @@ def main():
 
     ending = Ending(log)
     pace = Pace()
-    while step < options.steps:
+    anybody_ends = False
+    while step < options.steps and not anybody_ends:
         begun = time.monotonic()
         inputs, targets = data.batch_of(step)
         optimizer.zero_grad()
@@ -82,26 +83,33 @@ def main():
                 log(f"step {step} loss {mean_loss:.6f} rate {pace.at(step):.2f} steps/s")
             if anybody_ends or step == options.steps or step % options.checkpoint_every == 0:
                 save(mean_loss)
-        if anybody_ends:
-            dist.barrier()  # Nobody leaves while rank 0 saves: a rank that ends takes the others with it.
-            log(f"told to end: step {step} is saved, ends with {TOLD_TO_END}")
-            sys.exit(TOLD_TO_END)
-    dist.barrier()
+    dist.barrier()  # Nobody leaves while rank 0 saves: a rank that ends takes the others with it.
+    dist.destroy_process_group()
+    if anybody_ends:
+        log(f"told to end: step {step} is saved, ends with {TOLD_TO_END}")
+        sys.exit(TOLD_TO_END)
     log(f"done: {step} steps")
+
+
+def count(text):
+    number = int(text)
+    if number < 1:
+        raise argparse.ArgumentTypeError("must be 1 or more")
+    return number
 
 
 def read_options():
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     parser.add_argument("--backend", choices=["gloo", "nccl"], default="gloo", help="nccl: each rank trains on the GPU of its local rank")
-    parser.add_argument("--checkpoints", type=Path, required=True, help="directory that the pod of rank 0 sees on every node")
-    parser.add_argument("--checkpoint-every", type=int, default=100, help="steps")
-    parser.add_argument("--keep", type=int, default=3, help="checkpoints that are kept")
-    parser.add_argument("--steps", type=int, default=1_000_000)
-    parser.add_argument("--batch", type=int, default=64, help="samples of each rank and step")
+    parser.add_argument("--checkpoints", type=Path, required=True, help="directory that every rank sees, on whatever node it runs")
+    parser.add_argument("--checkpoint-every", type=count, default=100, help="steps")
+    parser.add_argument("--keep", type=count, default=3, help="checkpoints that are kept")
+    parser.add_argument("--steps", type=count, default=1_000_000)
+    parser.add_argument("--batch", type=count, default=64, help="samples of each rank and step")
     parser.add_argument("--learning-rate", type=float, default=1e-3)
-    parser.add_argument("--width", type=int, default=64, help="of the hidden layers")
+    parser.add_argument("--width", type=count, default=64, help="of the hidden layers")
     parser.add_argument("--least-step-seconds", type=float, default=0.0, help="a step takes at least so long, as that of a larger model would")
-    parser.add_argument("--log-every", type=int, default=10, help="steps")
+    parser.add_argument("--log-every", type=count, default=10, help="steps")
     parser.add_argument("--timeout-seconds", type=float, default=600.0, help="a rank that waits longer for the others ends with an error")
     return parser.parse_args()
 

@@ -17,7 +17,7 @@ const packages = ['python3-torch'];
 /** Drivers, compilers and tests that torch on CPU never loads: a quarter of it all. */
 const unused = [
   ...['dri', 'mfx', 'libLLVM-*', 'libz3.so*', 'libmfxhw64.so*'].map((name) => `usr/lib/*/${name}`),
-  ...['torch/bin', 'torch/test', 'sympy/*/tests', 'sympy/*/*/tests', 'sympy/*/*/*_tests'].map((name) => `usr/lib/python3/dist-packages/${name}`),
+  ...['torch/bin/test_*', 'torch/test', 'sympy/*/tests', 'sympy/*/*/tests', 'sympy/*/*/*_tests'].map((name) => `usr/lib/python3/dist-packages/${name}`),
   ...['doc', 'man', 'locale'].map((name) => `usr/share/${name}`),
 ];
 
