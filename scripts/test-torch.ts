@@ -29,7 +29,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const runner = join(root, 'examples/preflight/preflight.py');
 
 if (python === '')
-  console.log(`not tested: ${pythons.join(' and ')} have no torch (apt-get install python3-torch, pip install torch, or PYTHON=<one that has it>)`);
+  console.log(`not tested: no torch in ${pythons.join(' or ')} (apt-get install python3-torch, pip install torch, or PYTHON=<one that has it>)`);
 else process.exitCode = Math.max(await test(), trainerTests());
 
 function trainerTests(): number {
