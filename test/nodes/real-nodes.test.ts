@@ -19,7 +19,7 @@ let one: RealNode;
 let other: RealNode;
 
 beforeAll(async () => {
-  image = await debianImage(['busybox', 'ca-certificates', 'curl'], onProgress);
+  image = await debianImage({ packages: ['busybox', 'ca-certificates', 'curl'] }, onProgress);
   world = await startWorld({ nodes: 1, realNodes: 2, onProgress });
   [one, other] = world.realNodes as [RealNode, RealNode];
   await Promise.all(world.realNodes.map((node) => node.importImage(image.archive)));

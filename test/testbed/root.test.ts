@@ -3,7 +3,7 @@ import { spawnSync } from 'node:child_process';
 import { join } from 'node:path';
 
 const parts = join(import.meta.dirname, '../../testbed/parts/debian.ts');
-const ask = `const { requireRoot } = await import(${JSON.stringify(parts)}); if (process.getuid() === 0) process.setuid(65534); requireRoot();`;
+const ask = `const { requireRoot } = await import(${JSON.stringify(parts)}); if (process.getuid() === 0) process.setuid(65534); requireRoot('start real nodes');`;
 
 describe('real nodes', () => {
   it('are refused to whoever is not root, with the reason and what to do', () => {

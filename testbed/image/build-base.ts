@@ -2,7 +2,7 @@ import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { must } from '../parts/command.ts';
 import type { OnProgress } from '../parts/cache.ts';
-import { obtainBaseImage } from '../parts/base-image.ts';
+import { debianImage } from '../parts/images.ts';
 import { versions } from '../parts/versions.ts';
 import type { Buildah } from './buildah.ts';
 
@@ -16,8 +16,9 @@ export async function buildBase(buildah: Buildah, directory: string, env: NodeJS
   const starter = join(directory, 'npm');
   writeFileSync(starter, '#!/bin/sh\nexec node /usr/local/lib/package/bin/npm-cli.js "$@"\n');
 
+  const { fileSystem } = await debianImage({ packages: ['ca-certificates', 'libstdc++6'] }, onProgress);
   const container = await buildah.run('from', 'scratch');
-  await buildah.run('add', container, await obtainBaseImage(onProgress), '/');
+  await buildah.run('add', container, fileSystem, '/');
   await buildah.run('add', container, join(directory, npm), '/usr/local/lib/');
   await buildah.run('copy', '--chmod', '755', container, nodeHere, starter, '/usr/local/bin/');
   const name = 'localhost/base:1';

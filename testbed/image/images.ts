@@ -3,7 +3,7 @@ import { rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { cached, type OnProgress } from '../parts/cache.ts';
-import { ensureDebianPrograms } from '../parts/debian-packages.ts';
+import { installMissing } from '../parts/debian.ts';
 import { readEnvironment } from '../parts/environment.ts';
 import { withProgress } from '../parts/progress.ts';
 import { versions } from '../parts/versions.ts';
@@ -37,7 +37,7 @@ export async function obtainImages(onProgress: OnProgress): Promise<Images> {
 async function build(target: string, onProgress: OnProgress, report: (detail: string) => void): Promise<void> {
   const environment = readEnvironment();
   const { commands: env } = environment;
-  await ensureDebianPrograms([['buildah', 'buildah']], environment, onProgress);
+  await installMissing({ '/usr/bin/buildah': 'buildah' }, environment, onProgress);
   const directory = mkdtempSync(join(tmpdir(), 'kcover-image-'));
   try {
     const buildah = new Buildah(join(directory, 'storage'), env);

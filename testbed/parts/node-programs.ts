@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cached, type OnProgress } from './cache.ts';
-import { debianPackages, requireRoot } from './debian.ts';
+import { installMissing, requireRoot } from './debian.ts';
 import { type Environment, readEnvironment } from './environment.ts';
 import { findGo } from './go.ts';
 import { goBuild, type GoBuild } from './go-build.ts';
@@ -20,13 +20,23 @@ export interface NodePrograms {
 }
 
 const platform = `${process.platform}-${process.arch}`;
+const needed = {
+  '/sbin/ip': 'iproute2',
+  '/sbin/mkfs.ext4': 'e2fsprogs',
+  '/sbin/iptables': 'iptables',
+  '/usr/lib/cni/ptp': 'containernetworking-plugins',
+  '/usr/bin/gcc': 'gcc',
+  '/usr/include/stdlib.h': 'libc6-dev',
+  '/usr/include/seccomp.h': 'libseccomp-dev',
+  '/usr/bin/pkg-config': 'pkg-config',
+} as const;
 const ownSources = ['pause', 'device-plugin'];
 
 /** Builds what is not there yet, and installs Debian packages; a clear error for whoever is not root. */
 export async function obtainNodePrograms(onProgress: OnProgress): Promise<NodePrograms> {
-  requireRoot();
+  requireRoot('start real nodes');
   const environment = readEnvironment();
-  await debianPackages(environment, onProgress);
+  await installMissing(needed, environment, onProgress);
   const go = await findGo(environment, onProgress);
   const built = (name: string, build: (target: string) => Omit<GoBuild, 'go' | 'failure' | 'attempt'>): Promise<string> =>
     cached(

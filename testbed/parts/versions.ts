@@ -19,8 +19,6 @@ export const versions = {
   temporalServer: [1, 32],
   /** Newest tag that `go install` accepts (server 1.29, cannot skip time). */
   temporalModule: 'v1.5.1',
-  /** What images start from. */
-  debian: 'bookworm',
   /** Builds images; the images themselves have none. */
   npm: '11.19.1',
   go: [1, 26],
