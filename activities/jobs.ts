@@ -6,7 +6,7 @@ import { nodeNotReady } from '../contract/faults.ts';
 import { type JobRef } from '../contract/jobs.ts';
 import { jobStart } from '../contract/starts.ts';
 import type { Kube } from '../kube/connection.ts';
-import { controllingJobs, jobKey } from '../kube/job-kinds/index.ts';
+import { jobKey, jobsOfPods } from '../kube/job-kinds/index.ts';
 import { readJob, removeWish, resumeJob } from '../kube/jobs.ts';
 import { topJob } from '../kube/made-jobs.ts';
 import { inParallel } from '../kube/parallel.ts';
@@ -31,7 +31,7 @@ export function jobActivities({ kube, settings, temporal }: Dependencies): Jobs 
     tellJobs: async ({ node, faults }) => {
       // On a node that died, pods that were asked to go stay: their job cannot go on without them.
       const leaving = faults.some((fault) => fault.code === nodeNotReady);
-      const jobs = await topJobs(kube, controllingJobs(await podsOnNode(kube, node, { leaving })));
+      const jobs = await topJobs(kube, jobsOfPods(await podsOnNode(kube, node, { leaving })));
       const told = await inParallel(jobs, async ({ job, made }) => {
         const concerned = faults.filter((fault) => fault.job === undefined || fault.job === job.uid || made.includes(fault.job));
         if (concerned.length === 0 || !(await isWatched(job))) return [];

@@ -12,8 +12,8 @@ export interface JobName {
 
 /** What kubectl would take for a kind, in lower case. */
 function spellings(kind: JobKind): readonly string[] {
-  const { group, version, plural } = jobKinds[kind];
-  return [jobKindNames[kind], plural].flatMap((word) => [word, `${word}.${group}`, `${word}.${version}.${group}`]);
+  const { group, version, plural, objectKind } = jobKinds[kind];
+  return [jobKindNames[kind], plural, objectKind.toLowerCase()].flatMap((word) => [word, `${word}.${group}`, `${word}.${version}.${group}`]);
 }
 
 /** Throws `usage` for anything else. */

@@ -18,14 +18,16 @@ export async function jobTyped(typed: Typed, { session }: Surroundings, argument
   return readNamed(kube, typed.option('namespace') ?? currentNamespace(kube), name);
 }
 
+/** Of several versions of one resource a cluster has one, which people need not name. */
 async function readNamed(kube: Kube, namespace: string, { kind, name }: JobName): Promise<JobView> {
   const entry = jobKinds[kind];
-  const object = await readObject(kube, objectPath(namespacePath(entry, namespace), name), `read ${entry.plural}/${name} in namespace ${namespace}`);
-  if (object === undefined) {
-    throw new KcoverError('not-found', `there is no ${kind} ${name} in namespace ${namespace}`, {
-      what: 'there is no such job',
-      try: `kubectl get ${entry.plural}.${entry.group} -n ${namespace}`,
-    });
+  const versions = Object.values(jobKinds).filter(({ group, plural }) => group === entry.group && plural === entry.plural);
+  for (const each of [entry, ...versions.filter((other) => other !== entry)]) {
+    const object = await readObject(kube, objectPath(namespacePath(each, namespace), name), `read ${each.plural}/${name} in namespace ${namespace}`);
+    if (object) return each.view(object, { key: quarantineTaintKey, effect: 'NoSchedule' });
   }
-  return entry.view(object, { key: quarantineTaintKey, effect: 'NoSchedule' });
+  throw new KcoverError('not-found', `there is no ${kind} ${name} in namespace ${namespace}`, {
+    what: 'there is no such job',
+    try: `kubectl get ${entry.plural}.${entry.group} -n ${namespace}`,
+  });
 }

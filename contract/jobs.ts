@@ -13,6 +13,9 @@ export const jobKindNames = {
   Job: 'job',
   JobSet: 'jobset',
   TrainJob: 'trainjob',
+  LeaderWorkerSet: 'leaderworkerset',
+  MPIJobV2beta1: 'mpijobv2beta1',
+  VolcanoJob: 'volcanojob',
 } as const;
 export type JobKind = keyof typeof jobKindNames;
 export const jobKinds: readonly JobKind[] = Object.keys(jobKindNames).filter((name): name is JobKind => name in jobKindNames);

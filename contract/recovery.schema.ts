@@ -128,7 +128,7 @@ export const recoverySettings = z
       .prefault({})
       .describe('Preferred way of stopping all pods of a kind; another is taken where this one is not possible'),
     unsafeSuspend: z
-      .strictObject({ Job: unsafe, JobSet: unsafe, TrainJob: unsafe })
+      .strictObject({ Job: unsafe, JobSet: unsafe, TrainJob: unsafe, MPIJobV2beta1: unsafe })
       .prefault({})
       .describe(
         'A job whose own controller may fail it while it is suspended, by ranks that end with an error when their peers go: refuse to stop it, or stop it',

@@ -21,7 +21,13 @@ interface Involved {
 const involved = ({ about }: Announcement): Involved => {
   if (about.kind === 'node') return { apiVersion: 'v1', kind: 'Node', name: about.name, ...(about.uid !== undefined && { uid: about.uid }) };
   if (about.kind === 'pod') return { apiVersion: 'v1', kind: 'Pod', namespace: about.namespace, name: about.name, uid: about.uid };
-  return { apiVersion: jobKinds[about.job.kind].apiVersion, kind: about.job.kind, name: about.job.name, namespace: about.job.namespace, uid: about.job.uid };
+  return {
+    apiVersion: jobKinds[about.job.kind].apiVersion,
+    kind: jobKinds[about.job.kind].objectKind,
+    name: about.job.name,
+    namespace: about.job.namespace,
+    uid: about.job.uid,
+  };
 };
 
 /** The Event of an announcement. Its name follows from what it is about: the same one again is already there. Pure. */

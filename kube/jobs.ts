@@ -37,14 +37,17 @@ export interface SuspendWish {
 export async function suspendJob(kube: Kube, { job, incident, attempt, resourceVersion }: SuspendWish): Promise<void> {
   const entry = jobKinds[job.kind];
   const doing = `suspend ${jobTitle(job)} in ${job.namespace}`;
+  if (!entry.suspend) throw unsuspendable(doing, job);
   const metadata = { uid: job.uid, resourceVersion, annotations: { [annotations.suspendedBy]: suspensionMark(incident, attempt) } };
   const written = await patchObject(kube, jobPath(job), { metadata, spec: entry.suspend(true) }, doing);
   // A server whose CRD lacks the field drops it without a word.
-  if (!entry.isSuspended(written))
-    throw new KcoverError('kube.invalid', `${doing}: this version of ${job.kind} has no suspend`, {
-      try: 'update its operator, or set recovery.stop to delete-collection',
-    });
+  if (!entry.isSuspended(written)) throw unsuspendable(doing, job);
 }
+
+const unsuspendable = (doing: string, { kind }: JobRef): KcoverError =>
+  new KcoverError('kube.invalid', `${doing}: this version of ${kind} has no suspend`, {
+    try: 'update its operator, or set recovery.stop to delete-collection',
+  });
 
 /** Takes off our own suspend of this incident; anybody else's stays. False when there was nothing of ours. */
 export async function resumeJob(kube: Kube, job: JobRef, incident: string): Promise<boolean> {
@@ -56,7 +59,12 @@ export async function resumeJob(kube: Kube, job: JobRef, incident: string): Prom
     const suspended = entry.isSuspended(object);
     const metadata = { uid: job.uid, resourceVersion: object.metadata.resourceVersion, annotations: { [annotations.suspendedBy]: null } };
     try {
-      await patchObject(kube, jobPath(job), { metadata, ...(suspended && { spec: entry.suspend(false) }) }, `resume ${jobTitle(job)} in ${job.namespace}`);
+      await patchObject(
+        kube,
+        jobPath(job),
+        { metadata, ...(suspended && entry.suspend && { spec: entry.suspend(false) }) },
+        `resume ${jobTitle(job)} in ${job.namespace}`,
+      );
       return suspended;
     } catch (error) {
       if (isNotFound(error)) return false;

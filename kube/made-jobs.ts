@@ -9,6 +9,8 @@ const read = (kube: Kube, job: JobRef) => readObject(kube, jobPath(job), `read $
 
 /** The job that can be stopped: the one that made this one, or its maker; itself where it stands alone, or is gone. One GET for each step. */
 export async function topJob(kube: Kube, job: JobRef): Promise<JobRef> {
+  // A pod named it without telling its UID.
+  if (job.uid === '') return { ...job, uid: (await read(kube, job))?.metadata?.uid ?? '' };
   const object = isMade(job.kind) ? await read(kube, job) : undefined;
   const maker = object?.metadata?.uid === job.uid ? makerOf(job.kind, object.metadata) : undefined;
   return maker ? topJob(kube, maker) : job;

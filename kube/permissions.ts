@@ -50,9 +50,11 @@ const clusterIdentity: Permission = {
   why: 'its UID is the identity of the cluster',
 };
 
-/** The same for every kind of job. */
-const onJobs = (permission: Pick<Permission, 'verbs' | 'why' | 'tenants'>, changes?: (kind: JobKindEntry) => Changes): Permission[] =>
-  Object.values(jobKinds).map((kind) => ({ apiGroup: kind.group, resource: kind.plural, ...permission, ...(changes && { changes: changes(kind) }) }));
+/** The same for every kind of job. Versions of one resource are one for RBAC, which knows no versions. */
+const onJobs = (permission: Pick<Permission, 'verbs' | 'why' | 'tenants'>, changes?: (kinds: readonly JobKindEntry[]) => Changes): Permission[] =>
+  [...Map.groupBy(Object.values(jobKinds), ({ group, plural }) => `${plural}.${group}`).values()].flatMap((versions) =>
+    versions.slice(0, 1).map(({ group, plural }) => ({ apiGroup: group, resource: plural, ...permission, ...(changes && { changes: changes(versions) }) })),
+  );
 
 const look = ['get', 'list', 'watch'] as const;
 
@@ -115,10 +117,10 @@ export const permissions = {
     ...onJobs({ verbs: look, why: 'sees the job as it is, and the next attempt' }),
     ...onJobs(
       { verbs: ['patch'], tenants: true, why: 'suspends, makes smaller and resumes; removes the need-recovery label; says what it did in annotations' },
-      ({ writes }) => ({
+      (versions) => ({
         removedLabels: [labels.needRecovery],
         annotations: [annotations.suspendedBy, annotations.restartInProcess, annotations.podsBefore, annotations.preflight],
-        spec: writes,
+        spec: [...new Set(versions.flatMap(({ writes }) => writes))],
       }),
     ),
   ],

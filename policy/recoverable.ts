@@ -30,7 +30,7 @@ function whyNotStoppable(job: JobView): Reason | undefined {
 }
 
 function refusesUnsafe({ ref: { kind } }: JobView, { recovery: { unsafeSuspend } }: Settings): boolean {
-  return (kind === 'Job' || kind === 'JobSet' || kind === 'TrainJob') && unsafeSuspend[kind] === 'refuse';
+  return kind in unsafeSuspend && unsafeSuspend[kind as keyof typeof unsafeSuspend] === 'refuse';
 }
 
 /** Told once when a job opts in, so that nobody learns it from a broken node. */

@@ -26,7 +26,7 @@ export interface JobOptions {
 }
 
 /** Kinds of the training operator. */
-export type KubeflowKind = Exclude<JobKind, 'Job' | 'JobSet' | 'TrainJob'>;
+export type KubeflowKind = keyof typeof shapes;
 
 export interface KubeflowJobOptions extends JobOptions {
   /** How many pods of each role; unless told one that leads, where the kind has one, and two workers. */
@@ -75,7 +75,9 @@ const shapes = {
   MPIJob: { replicaSpecs: 'mpiReplicaSpecs', container: 'mpi', roles: { Launcher: 1, Worker: 2 } },
   XGBoostJob: { replicaSpecs: 'xgbReplicaSpecs', container: 'xgboost', roles: { Master: 1, Worker: 2 } },
   PaddleJob: { replicaSpecs: 'paddleReplicaSpecs', container: 'paddle', roles: { Master: 1, Worker: 2 } },
-} as const satisfies Record<KubeflowKind, Shape>;
+} as const satisfies Partial<Record<JobKind, Shape>>;
+
+export const kubeflowKinds: readonly JobKind[] = Object.keys(shapes).filter((kind): kind is KubeflowKind => kind in shapes);
 
 export function kubeflowJob(kind: KubeflowKind, options: KubeflowJobOptions): KubeflowJobManifest {
   const { name, namespace = 'default', restartPolicy = 'OnFailure', labels = {}, annotations = {}, suspend, backoffLimit } = options;

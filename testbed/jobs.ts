@@ -1,9 +1,9 @@
 import type { KubernetesObject, V1Pod } from '@kubernetes/client-node';
 import type { JobKind } from '../contract/jobs.ts';
-import { jobKinds } from '../kube/job-kinds/index.ts';
+import { jobKindOf, jobKinds } from '../kube/job-kinds/index.ts';
 import { type Api, merge } from './api.ts';
+import type { GroupManifest } from './group-manifests.ts';
 import type { JobManifest } from './job-manifests.ts';
-import type { SetManifest } from './set-manifests.ts';
 import { until } from './until.ts';
 
 /** A job that exists. */
@@ -24,27 +24,15 @@ export function placeOf({ kind, namespace, name }: Pick<RunningJob, 'kind' | 'na
   return { group, version, plural, namespace, name };
 }
 
-export async function createJob(api: Api, manifest: JobManifest | SetManifest): Promise<RunningJob> {
-  const { kind } = manifest;
+export async function createJob(api: Api, manifest: JobManifest | GroupManifest): Promise<RunningJob> {
+  const kind = jobKindOf(manifest);
+  if (kind === undefined) throw new Error(`${manifest.kind} of ${manifest.apiVersion} is no kind of job`);
   const name = manifest.metadata?.name ?? '';
   const namespace = manifest.metadata?.namespace ?? 'default';
   const created = (await api.custom.createNamespacedCustomObject({ ...placeOf({ kind, namespace, name }), body: manifest })) as { metadata: { uid: string } };
   const { uid } = created.metadata;
-  if (manifest.kind === 'Job') {
-    return { kind, namespace, name, uid, pods: manifest.spec?.parallelism ?? 1, selector: `batch.kubernetes.io/controller-uid=${uid}` };
-  }
-  // Nobody creates pods of a set here but the test itself.
-  if (manifest.kind === 'JobSet' || manifest.kind === 'TrainJob')
-    return { kind, namespace, name, uid, pods: 0, selector: `jobset.sigs.k8s.io/jobset-name=${name}` };
-  return { kind, namespace, name, uid, pods: podsIn(manifest.spec), selector: `training.kubeflow.org/job-name=${name}` };
-}
-
-/** The replicas of all roles. */
-function podsIn(spec: Readonly<Record<string, unknown>>): number {
-  const [roles = {}] = Object.entries(spec).flatMap(([field, value]) =>
-    field.endsWith('ReplicaSpecs') ? [value as Record<string, { replicas: number }>] : [],
-  );
-  return Object.values(roles).reduce((sum, { replicas }) => sum + replicas, 0);
+  const job = { kind, namespace, name, uid };
+  return { ...job, pods: sizeOf(job, manifest as KubernetesObject), selector: jobKinds[kind].podSelector(job) };
 }
 
 /** The job as it stands, with a spec of any kind. */
@@ -70,7 +58,8 @@ export const sizeOf = ({ kind }: Pick<RunningJob, 'kind'>, object: KubernetesObj
 /** Its pods by name, those of earlier attempts that still exist included. */
 export async function podsOf(api: Api, job: RunningJob): Promise<V1Pod[]> {
   const { items } = await api.core.listNamespacedPod({ namespace: job.namespace, labelSelector: job.selector });
-  const own = items.filter(({ metadata }) => metadata?.ownerReferences?.some(({ uid }) => uid === job.uid));
+  const { owns } = jobKinds[job.kind];
+  const own = items.filter((pod) => owns?.(job, pod) ?? pod.metadata?.ownerReferences?.some(({ uid }) => uid === job.uid));
   return own.toSorted((a, b) => (a.metadata?.name ?? '').localeCompare(b.metadata?.name ?? ''));
 }
 

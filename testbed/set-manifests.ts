@@ -1,5 +1,5 @@
-import type { KubernetesObject } from '@kubernetes/client-node';
 import type { JobKind } from '../contract/jobs.ts';
+import { type GroupManifest, leaderWorkerSet, metadataOf, mpiJobV2beta1, volcanoJob } from './group-manifests.ts';
 import { batchJob, type JobManifest, type JobOptions, kubeflowJob, podTemplate } from './job-manifests.ts';
 
 /** Pods of each replicated job, by its name; one job of each. */
@@ -8,20 +8,7 @@ export interface JobSetOptions extends JobOptions {
   readonly spec?: Readonly<Record<string, unknown>>;
 }
 
-export interface SetManifest extends KubernetesObject {
-  readonly kind: 'JobSet' | 'TrainJob';
-  readonly spec: Readonly<Record<string, unknown>>;
-}
-
-const metadataOf = ({ name, namespace = 'default', labels = {}, annotations = {} }: JobOptions) => ({
-  name,
-  namespace,
-  labels: { ...labels },
-  annotations: { ...annotations },
-});
-
-/** No controller of it runs in the testbed. */
-export function jobSet({ roles = { leader: 1, workers: 2 }, spec, ...options }: JobSetOptions): SetManifest {
+export function jobSet({ roles = { leader: 1, workers: 2 }, spec, ...options }: JobSetOptions): GroupManifest {
   const replicatedJobs = Object.entries(roles).map(([name, pods]) => ({
     name,
     replicas: 1,
@@ -36,8 +23,7 @@ export function jobSet({ roles = { leader: 1, workers: 2 }, spec, ...options }: 
   };
 }
 
-/** No controller of it runs in the testbed. */
-export function trainJob({ nodes = 3, spec, ...options }: Omit<JobSetOptions, 'roles'> & { readonly nodes?: number }): SetManifest {
+export function trainJob({ nodes = 3, spec, ...options }: Omit<JobSetOptions, 'roles'> & { readonly nodes?: number }): GroupManifest {
   const { gpus = 8, suspend } = options;
   return {
     apiVersion: 'trainer.kubeflow.org/v1alpha1',
@@ -53,8 +39,12 @@ export function trainJob({ nodes = 3, spec, ...options }: Omit<JobSetOptions, 'r
 }
 
 /** A job of any kind that has three pods. */
-export function manifestOf(kind: JobKind, options: JobOptions): JobManifest | SetManifest {
+export function manifestOf(kind: JobKind, options: JobOptions): JobManifest | GroupManifest {
   if (kind === 'Job') return batchJob({ ...options, pods: 3 });
   if (kind === 'JobSet') return jobSet(options);
-  return kind === 'TrainJob' ? trainJob(options) : kubeflowJob(kind, options);
+  if (kind === 'TrainJob') return trainJob(options);
+  if (kind === 'LeaderWorkerSet') return leaderWorkerSet(options);
+  if (kind === 'MPIJobV2beta1') return mpiJobV2beta1(options);
+  if (kind === 'VolcanoJob') return volcanoJob(options);
+  return kubeflowJob(kind, options);
 }

@@ -2,7 +2,7 @@
 
 import type { Fault } from '../../contract/faults.ts';
 import type { JobRef } from '../../contract/jobs.ts';
-import { controllingJob, type JobKindEntry, jobKey, jobKinds } from '../../kube/job-kinds/index.ts';
+import { type JobKindEntry, jobKey, jobKinds, jobOfPod } from '../../kube/job-kinds/index.ts';
 import { podFailures } from '../../kube/pod-failures.ts';
 import { trimPod } from '../../kube/trim.ts';
 import type { WatchEvent } from '../../kube/watch.ts';
@@ -121,7 +121,7 @@ export function watchPods(options: PodsOptions): PodsWatch {
   }
 
   // Pods of what a job made are seen with the kind that made them.
-  const kinds = Object.values<JobKindEntry>(jobKinds).filter(({ owns }) => !owns);
+  const kinds = Object.values<JobKindEntry>(jobKinds).filter(({ controlsNoPods }) => !controlsNoPods);
   const unseen = new Set(kinds);
   const watches = kinds.map((entry) =>
     follow<Pod>(options, {
@@ -132,7 +132,7 @@ export function watchPods(options: PodsOptions): PodsWatch {
       labelSelector: entry.podsOfKind,
       onEvent(event) {
         const { type, object } = event;
-        const owner = controllingJob(object.metadata?.namespace ?? '', object.metadata?.ownerReferences);
+        const owner = jobOfPod(object);
         if (owner?.kind !== entry.kind) return;
         options.onPod(event);
         if (type === 'deleted') return forget(owner, object.metadata?.uid ?? '');

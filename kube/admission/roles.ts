@@ -3,7 +3,7 @@
 import type { V1Validation } from '@kubernetes/client-node';
 import { jobKinds } from '../job-kinds/index.ts';
 import { type Changes, type Permission, permissions, type Role } from '../permissions.ts';
-import { fieldsOf, listOf, sameBut } from './expressions.ts';
+import { fieldsOf, listOf, sameBut, textOf } from './expressions.ts';
 import { type Installation, type Policy, refuse } from './policy.ts';
 
 /** One policy for each resource that the role patches or deletes; kinds of job share one. */
@@ -98,8 +98,13 @@ function taintRules(role: Role, { taint, spare }: Installation): V1Validation[] 
 }
 
 function deletePolicy(role: Role, permission: Permission, installation: Installation): Policy {
-  const kinds = listOf(Object.values(jobKinds).map(({ group, kind }) => `${group}/${kind}`));
-  const isJobs = `o.?controller.orValue(false) && (o.apiVersion.split("/")[0] + "/" + o.kind) in ${kinds}`;
+  const owner = '(o.apiVersion.split("/")[0] + "/" + o.kind)';
+  const entries = Object.values(jobKinds);
+  const kinds = listOf([...new Set(entries.map(({ group, objectKind }) => `${group}/${objectKind}`))]);
+  const others = entries.flatMap(({ podsControlledBy: by, podsOfKind }) =>
+    by === undefined ? [] : [`(${owner} == ${textOf(by)} && ${textOf(podsOfKind)} in oldObject.metadata.?labels.orValue({}))`],
+  );
+  const isJobs = `o.?controller.orValue(false) && (${[`${owner} in ${kinds}`, ...others].join(' || ')})`;
   return {
     name: `kcover-${role}-${permission.resource}-deletion`,
     operations: ['DELETE'],

@@ -88,6 +88,7 @@ function isSuspended(object: KubernetesObject): boolean {
 
 export const batchJob: JobKindEntry = {
   kind: 'Job',
+  objectKind: 'Job',
   apiVersion: 'batch/v1',
   group: 'batch',
   version: 'v1',

@@ -14,6 +14,8 @@ export interface QuarantineTaint {
 
 export interface JobKindEntry {
   readonly kind: JobKind;
+  /** What the API server calls it: kinds of several groups or versions may have one name there. */
+  readonly objectKind: string;
   readonly apiVersion: string;
   readonly group: string;
   readonly version: string;
@@ -24,12 +26,21 @@ export interface JobKindEntry {
   readonly podSelector: (job: JobRef) => string;
   /** Which pods belong to a job, where another object than the job controls them. */
   readonly owns?: (job: JobRef, pod: V1Pod) => boolean;
+  /** What controls its pods, as group and kind, where that is no job; only such pods may be deleted that carry the label of the kind besides. */
+  readonly podsControlledBy?: string;
+  /** Its pods are controlled by jobs that it makes, and are seen with those. */
+  readonly controlsNoPods?: true;
+  /**
+   * The name of the job that a pod belongs to, where neither the pod nor what controls it tells the UID of the job. There is one job of a name at a
+   * time; pods of one that was deleted and created anew are taken for its own while they terminate.
+   */
+  readonly namedBy?: (pod: Pick<V1Pod, 'metadata'>) => string | undefined;
   /** The kind of the one job that it makes, under its own name: the pods are that one's. */
   readonly makes?: JobKind;
   /** The object as kcover sees it; pure. */
   readonly view: (object: KubernetesObject, taint: QuarantineTaint) => JobView;
-  /** The part of a merge patch that stops or lets go on. */
-  readonly suspend: (suspended: boolean) => object;
+  /** The part of a merge patch that stops or lets go on. Missing where nothing in its spec does: then no job of the kind can be stopped by suspend. */
+  readonly suspend?: (suspended: boolean) => object;
   readonly isSuspended: (object: KubernetesObject) => boolean;
   /** Fields of the spec that `suspend` and `reshaping` write, `*` for every key: an admission policy lets the worker change no others. */
   readonly writes: readonly string[];

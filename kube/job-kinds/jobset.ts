@@ -99,6 +99,7 @@ function isSuspended(object: KubernetesObject): boolean {
 
 export const jobSet: JobKindEntry = {
   kind: 'JobSet',
+  objectKind: 'JobSet',
   apiVersion: 'jobset.x-k8s.io/v1alpha2',
   group: 'jobset.x-k8s.io',
   version: 'v1alpha2',
@@ -106,6 +107,7 @@ export const jobSet: JobKindEntry = {
   podsOfKind: podsOfSets,
   podSelector: selectorOfSet,
   owns,
+  controlsNoPods: true,
   view,
   suspend: (suspended) => ({ suspend: suspended }),
   isSuspended,

@@ -53,20 +53,21 @@ export interface KubeflowJob extends KubernetesObject {
   readonly status?: { readonly conditions?: readonly Condition[] };
 }
 
-const label = (name: string): string => `training.kubeflow.org/${name}`;
+export const kubeflowLabel = (name: string): string => `training.kubeflow.org/${name}`;
 const operatorOf = ({ kind }: KubeflowKind): string => `${jobKindNames[kind]}-controller`;
 
 export function kubeflowKind(data: KubeflowKind): JobKindEntry {
   const { kind } = data;
-  const podsOfKind = `${label('operator-name')}=${operatorOf(data)}`;
+  const podsOfKind = `${kubeflowLabel('operator-name')}=${operatorOf(data)}`;
   return {
     kind,
+    objectKind: kind,
     apiVersion: 'kubeflow.org/v1',
     group: 'kubeflow.org',
     version: 'v1',
     plural: `${jobKindNames[kind]}s`,
     podsOfKind,
-    podSelector: (job) => `${label('job-name')}=${job.name},${podsOfKind}`,
+    podSelector: (job) => `${kubeflowLabel('job-name')}=${job.name},${podsOfKind}`,
     view: (object, taint) => view(data, object, taint),
     suspend: (suspended) => ({ runPolicy: { suspend: suspended } }),
     isSuspended,
@@ -129,10 +130,10 @@ const jobRole = (data: KubeflowKind, job: KubeflowJob, name: string, role: Role)
 const leading: ReadonlySet<string> = new Set(['master', 'chief', 'launcher']);
 
 const labelsOf = (data: KubeflowKind, { metadata }: KubeflowJob, role: string): Labels => ({
-  [label('operator-name')]: operatorOf(data),
-  [label('job-name')]: metadata?.name ?? '',
-  [label('replica-type')]: role,
-  ...(leading.has(role) && { [label('job-role')]: 'master' }),
+  [kubeflowLabel('operator-name')]: operatorOf(data),
+  [kubeflowLabel('job-name')]: metadata?.name ?? '',
+  [kubeflowLabel('replica-type')]: role,
+  ...(leading.has(role) && { [kubeflowLabel('job-role')]: 'master' }),
 });
 
 /** What no restart policy mends. */
@@ -145,8 +146,8 @@ function whyDeletingFails({ kind, recreatesWith }: KubeflowKind, { spec }: Kubef
 }
 
 function roleOf(labels: Readonly<Record<string, string>>): PodRole | undefined {
-  const role = labels[label('replica-type')]?.toLowerCase();
-  const index = labels[label('replica-index')];
+  const role = labels[kubeflowLabel('replica-type')]?.toLowerCase();
+  const index = labels[kubeflowLabel('replica-index')];
   return role === undefined ? undefined : { role, ...(index !== undefined && { index: Number(index) }) };
 }
 

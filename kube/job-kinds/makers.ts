@@ -7,11 +7,18 @@ import type { V1ObjectMeta, V1OwnerReference } from '@kubernetes/client-node';
 import type { JobKind, JobRef } from '../../contract/jobs.ts';
 import { isObjectName, isObjectUid } from '../../contract/object-names.ts';
 
-/** API group of each kind that makes jobs; the version may be newer than the one that we know. */
-const makers = { JobSet: 'jobset.x-k8s.io', TrainJob: 'trainer.kubeflow.org' } as const satisfies Partial<Record<JobKind, string>>;
+/** What owner references to each kind that makes jobs begin with, and its name there. Of most kinds the version may be newer than the one that we know. */
+const makers = {
+  JobSet: { apiVersion: 'jobset.x-k8s.io/', kind: 'JobSet' },
+  TrainJob: { apiVersion: 'trainer.kubeflow.org/', kind: 'TrainJob' },
+  MPIJobV2beta1: { apiVersion: 'kubeflow.org/v2', kind: 'MPIJob' },
+} as const satisfies Partial<Record<JobKind, object>>;
 
 /** What may make a job of the kind, and never the other way round: anybody can write an owner reference in a circle, and every way up must end. */
-const makersOf: Partial<Record<JobKind, readonly (keyof typeof makers)[]>> = { Job: ['JobSet', 'TrainJob'], JobSet: ['TrainJob'] };
+const makersOf: Partial<Record<JobKind, readonly (keyof typeof makers)[]>> = {
+  Job: ['JobSet', 'TrainJob', 'MPIJobV2beta1'],
+  JobSet: ['TrainJob'],
+};
 
 /** Whether jobs of the kind may have been made by another job. */
 export const isMade = (kind: JobKind): boolean => makersOf[kind] !== undefined;
@@ -22,11 +29,14 @@ export const canBe = ({ name, uid }: Pick<V1OwnerReference, 'name' | 'uid'>): bo
 /** The job that made the one of this kind with this metadata: what an owner reference claims, of an object in the same namespace. */
 export function makerOf(made: JobKind, { namespace = '', ownerReferences = [] }: V1ObjectMeta = {}): JobRef | undefined {
   const owner = ownerReferences.find(({ controller }) => controller === true);
-  const kind = makersOf[made]?.find((each) => each === owner?.kind && owner.apiVersion.startsWith(`${makers[each]}/`));
+  const kind = makersOf[made]?.find((each) => makers[each].kind === owner?.kind && owner.apiVersion.startsWith(makers[each].apiVersion));
   return owner && kind && canBe(owner) ? { kind, namespace, name: owner.name, uid: owner.uid } : undefined;
 }
 
 /** A job by all that an owner reference says: whoever writes one may know the UID of a job in a namespace that is not theirs. */
-export const jobKey = ({ kind, namespace, name, uid }: JobRef): string => `${kind}/${namespace}/${name}/${uid}`;
+export const jobKey = ({ kind, namespace, name, uid }: JobRef): string => `${kind}/${namespace}/${name}/${knownByName.has(kind) ? '' : uid}`;
+
+/** Kinds whose pods tell the name of their job alone (`namedBy`). */
+const knownByName: ReadonlySet<JobKind> = new Set(['LeaderWorkerSet']);
 
 export const isSameJob = (a: JobRef, b: JobRef): boolean => a.uid === b.uid && jobKey(a) === jobKey(b);

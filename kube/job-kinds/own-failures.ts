@@ -42,6 +42,19 @@ export function unsafeBatchJob(limits: JobLimits): Reason | undefined {
   };
 }
 
+/**
+ * The launcher of an MPIJob is a batch Job of one pod. It is suspended before the workers are deleted (mpi-operator 0.6.0, `syncHandler`), but its pod
+ * may end with an error by the loss of them before the controller of batch Jobs has asked it to go.
+ */
+export function unsafeLauncher({ restartPolicy, backoffLimit }: Omit<JobLimits, 'ranks'>): Reason | undefined {
+  const limits = { ranks: 1, restartPolicy, backoffLimit };
+  if (!isTooLow(limits)) return undefined;
+  return {
+    because: `its launcher may end with an error when the workers are asked to go, and fails the job beyond backoffLimit ${backoffLimit}`,
+    try: `set runPolicy.backoffLimit to ${neededLimit(limits)} or more`,
+  };
+}
+
 /** Its batch Jobs are suspended one after the other, and one that fails meanwhile fails the set, or costs one of its restarts. */
 export function unsafeSet(jobs: readonly (JobLimits & { readonly replicas: number })[]): Reason | undefined {
   const ranks = jobs.reduce((sum, job) => sum + job.replicas * job.ranks, 0);

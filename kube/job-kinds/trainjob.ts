@@ -85,6 +85,7 @@ function isSuspended(object: KubernetesObject): boolean {
 
 export const trainJob: JobKindEntry = {
   kind: 'TrainJob',
+  objectKind: 'TrainJob',
   apiVersion: 'trainer.kubeflow.org/v1alpha1',
   group: 'trainer.kubeflow.org',
   version: 'v1alpha1',
@@ -92,6 +93,7 @@ export const trainJob: JobKindEntry = {
   podsOfKind: podsOfSets,
   podSelector: selectorOfSet,
   owns: isOfSet,
+  controlsNoPods: true,
   makes: 'JobSet',
   view,
   suspend: (suspended) => ({ suspend: suspended }),

@@ -72,6 +72,7 @@ export const settingExamples: Readonly<Record<string, SettingExample>> = {
 
   'unsafeSuspend.Job': ['stop', 'a large batch Job with OnFailure and a low backoffLimit is stopped all the same, and may be failed by its own controller'],
   'unsafeSuspend.JobSet': ['stop', 'the same for a JobSet'],
+  'unsafeSuspend.MPIJobV2beta1': ['stop', 'an MPIJob whose launcher may not fail once is stopped all the same'],
   'unsafeSuspend.TrainJob': ['stop', 'TrainJobs are stopped: the backoffLimit of their runtimes is known to be high enough'],
   'evidence.within': ['0s', 'nothing is kept, and no stop waits for it'],
   'evidence.directory': ['/mnt/evidence', 'a volume that all workers share'],

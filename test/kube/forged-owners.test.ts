@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { V1OwnerReference, V1Pod } from '@kubernetes/client-node';
 import { jobKinds as kinds } from '../../contract/jobs.ts';
-import { controllingJob, controllingJobs, jobKinds, jobPath, makerOf } from '../../kube/job-kinds/index.ts';
+import { controllingJob, jobKinds, jobPath, jobsOfPods, makerOf } from '../../kube/job-kinds/index.ts';
 import { memberOf } from '../../kube/pod-ranks.ts';
 import { trainingPodOf } from '../../kube/training-pods.ts';
 import { forgedNames, forgedUids } from '../support/forged-names.ts';
@@ -16,8 +16,8 @@ const owner = (apiVersion: string, kind: string, more: Partial<V1OwnerReference>
 });
 
 describe.each(kinds)('a pod that says that a %s controls it', (kind) => {
-  const { apiVersion } = jobKinds[kind];
-  const controlled = (more: Partial<V1OwnerReference>) => controllingJob('tenant', [owner(apiVersion, kind, more)]);
+  const { apiVersion, objectKind } = jobKinds[kind];
+  const controlled = (more: Partial<V1OwnerReference>) => controllingJob('tenant', [owner(apiVersion, objectKind, more)]);
 
   it('belongs to that job of its own namespace', () => {
     expect(controlled({})).toEqual({ kind, namespace: 'tenant', name: 'llm', uid: '0b1c' });
@@ -58,7 +58,7 @@ it('a pod that claims the UID of a job of another namespace takes no place of it
     ['train', 'tenant', 'train'],
     ['tenant', 'train'],
   ])
-    expect(controllingJobs(order.map(pod)).map(({ namespace }) => namespace)).toEqual([...new Set(order)]);
+    expect(jobsOfPods(order.map(pod)).map(({ namespace }) => namespace)).toEqual([...new Set(order)]);
 });
 
 describe('a pod with ranks', () => {

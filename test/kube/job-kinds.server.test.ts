@@ -12,7 +12,15 @@ import { deleteMatchingPods, listMatchingPods, podsOfJob, podsPath } from '../..
 import { askKube, patchObject } from '../../kube/requests.ts';
 import { connect, type Api } from '../../testbed/api.ts';
 import { succeed } from '../../testbed/failures.ts';
-import { batchJob, type JobManifest, type JobOptions, kubeflowJob, type KubeflowJobOptions, type KubeflowKind } from '../../testbed/job-manifests.ts';
+import {
+  batchJob,
+  kubeflowKinds,
+  type JobManifest,
+  type JobOptions,
+  kubeflowJob,
+  type KubeflowJobOptions,
+  type KubeflowKind,
+} from '../../testbed/job-manifests.ts';
 import { awaitRunning, createJob, type RunningJob } from '../../testbed/jobs.ts';
 import { eventually, testServers, type TestServers } from '../support/rig.ts';
 
@@ -20,7 +28,7 @@ const taint = { key: 'kcover.io/quarantine', effect: 'NoSchedule' } as const;
 const incident = 'recovery/default/x/1/2026-11-21T07:09:03.117Z';
 
 type RunningKind = KubeflowKind | 'Job';
-const kinds = every.filter((kind): kind is RunningKind => kind !== 'JobSet' && kind !== 'TrainJob');
+const kinds = every.filter((kind): kind is RunningKind => kind === 'Job' || kubeflowKinds.includes(kind));
 
 let kube: Kube;
 let api: Api;

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { KubernetesObject, V1ObjectMeta, V1Toleration } from '@kubernetes/client-node';
 import { type JobKind, jobKinds as kinds, jobTitle, type JobView } from '../../contract/jobs.ts';
 import { workerSettings } from '../../contract/settings.schema.ts';
-import { controllingJob, type JobKindEntry, jobKinds, watchPath } from '../../kube/job-kinds/index.ts';
+import { controllingJob, type JobKindEntry, jobKindOf, jobKinds, watchPath } from '../../kube/job-kinds/index.ts';
 import { permissions } from '../../kube/permissions.ts';
 import { kubeflowJob, type KubeflowKind } from '../../testbed/job-manifests.ts';
 import { manifestOf } from '../../testbed/set-manifests.ts';
@@ -239,10 +239,16 @@ describe.each(kinds)('the entry of %s', (kind) => {
   };
   const ref = { kind, namespace: 'train', name: 'llm', uid: 'job-uid' };
 
-  it('knows where to watch it and how to suspend it', () => {
+  it('knows where to watch it, and is the only one of its name there', () => {
     expect(entry.kind).toBe(kind);
     expect(watchPath(entry)).toBe(`/apis/${entry.apiVersion}/${entry.plural}`);
-    const suspended = (is: boolean) => ({ spec: entry.suspend(is) }) as KubernetesObject;
+    expect(jobKindOf(manifest())).toBe(kind);
+  });
+
+  it('knows how to suspend it, or says that nothing in its spec does', () => {
+    const { suspend } = entry;
+    if (!suspend) return expect(entry.view(manifest(), taint).canStopBy).toEqual(['delete-collection']);
+    const suspended = (is: boolean) => ({ spec: suspend(is) }) as KubernetesObject;
     expect(entry.isSuspended(suspended(true))).toBe(true);
     expect(entry.isSuspended(suspended(false))).toBe(false);
     expect(entry.view({ ...manifest(), ...suspended(true) }, taint).suspension).toEqual({ by: 'owner' });
@@ -250,7 +256,12 @@ describe.each(kinds)('the entry of %s', (kind) => {
 
   it('sees a whole job, which can be suspended unless a queue owns that', () => {
     const queued = manifest({ 'kueue.x-k8s.io/queue-name': 'gpus' });
-    expect(entry.view(manifest(), taint)).toMatchObject({ ref, optedIn: true, podsExpected: 3, canStopBy: expect.arrayContaining(['suspend']) });
+    expect(entry.view(manifest(), taint)).toMatchObject({
+      ref,
+      optedIn: true,
+      podsExpected: 3,
+      canStopBy: expect.arrayContaining([entry.suspend ? 'suspend' : 'delete-collection']),
+    });
     expect(entry.view(queued, taint)).toMatchObject({ queue: 'gpus', canStopBy: expect.not.arrayContaining(['suspend']) });
     const { canStopBy, failsWhenDeleted } = entry.view(queued, taint);
     expect(failsWhenDeleted === undefined).toBe(canStopBy.includes('delete-collection'));
@@ -278,7 +289,8 @@ describe('the registry', () => {
     const owner = { apiVersion: 'batch/v1', kind: 'Job', name: 'llm', uid: 'u', controller: true };
     expect(controllingJob('train', [owner])).toEqual({ kind: 'Job', namespace: 'train', name: 'llm', uid: 'u' });
     expect(controllingJob('train', [{ ...owner, controller: false }])).toBeUndefined();
-    expect(controllingJob('train', [{ ...owner, apiVersion: 'batch.volcano.sh/v1alpha1' }])).toBeUndefined();
+    expect(controllingJob('train', [{ ...owner, apiVersion: 'batch.volcano.sh/v1alpha1' }])?.kind).toBe('VolcanoJob');
+    expect(controllingJob('train', [{ ...owner, apiVersion: 'example.com/v1' }])).toBeUndefined();
     expect(controllingJob('train', undefined)).toBeUndefined();
   });
 });

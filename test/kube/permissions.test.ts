@@ -2,9 +2,9 @@ import { describe, expect, it } from '@jest/globals';
 import { jobKinds } from '../../kube/job-kinds/index.ts';
 import { clusterRoles, permissions, type Permission, roles } from '../../kube/permissions.ts';
 
-const verbsOf = (role: keyof typeof permissions, resource: string): readonly string[] => {
+const verbsOf = (role: keyof typeof permissions, resource: string, group?: string): readonly string[] => {
   const table: readonly Permission[] = permissions[role];
-  return table.filter((permission) => permission.resource === resource).flatMap((permission) => permission.verbs);
+  return table.filter((each) => each.resource === resource && (group === undefined || each.apiGroup === group)).flatMap(({ verbs }) => verbs);
 };
 
 describe('permissions', () => {
@@ -13,7 +13,7 @@ describe('permissions', () => {
     const writing = table.filter(({ verbs }) => verbs.some((verb) => !['get', 'list', 'watch'].includes(verb))).map(({ resource }) => resource);
     expect(new Set(writing)).toEqual(new Set(['tokenreviews', 'leases', 'pods', ...Object.values(jobKinds).map(({ plural }) => plural)]));
     expect(table.find(({ resource, verbs }) => resource === 'pods' && verbs.includes('patch'))).toMatchObject({ own: true, verbs: ['patch'] });
-    for (const { plural } of Object.values(jobKinds)) expect(verbsOf('controller', plural)).toEqual(['get', 'list', 'watch', 'patch']);
+    for (const { group, plural } of Object.values(jobKinds)) expect(verbsOf('controller', plural, group)).toEqual(['get', 'list', 'watch', 'patch']);
   });
 
   it('let the worker patch nodes and jobs, and never delete them', () => {

@@ -1,0 +1,106 @@
+/**
+ * LeaderWorkerSet of leaderworkerset.x-k8s.io/v1, read in the source of 0.7.0. A StatefulSet of its name has the leaders, and each leader a
+ * StatefulSet of its own name that has its workers. It has no `suspend`: without groups it has no pods.
+ */
+
+import type { KubernetesObject, V1Pod, V1PodTemplateSpec } from '@kubernetes/client-node';
+import type { JobRef, JobView, Reason } from '../../contract/jobs.ts';
+import { isObjectName } from '../../contract/object-names.ts';
+import type { JobKindEntry, JobRole, QuarantineTaint } from './entry.ts';
+import { asksForAccelerators } from './rank-containers.ts';
+import { queueOf, viewOf } from './view.ts';
+
+interface LeaderWorkerSet extends KubernetesObject {
+  readonly spec?: {
+    readonly replicas?: number;
+    readonly leaderWorkerTemplate?: { readonly size?: number; readonly leaderTemplate?: V1PodTemplateSpec; readonly workerTemplate?: V1PodTemplateSpec };
+  };
+}
+
+const label = (name: string): string => `leaderworkerset.sigs.k8s.io/${name}`;
+const podsOfKind = label('name');
+
+/** The set that the pod names, if a StatefulSet that can be one of it controls the pod: the label alone anybody can write. */
+function namedBy({ metadata }: Pick<V1Pod, 'metadata'>): string | undefined {
+  const name = metadata?.labels?.[podsOfKind];
+  const owner = metadata?.ownerReferences?.find(({ controller }) => controller === true);
+  if (name === undefined || !isObjectName(name) || owner?.kind !== 'StatefulSet' || !owner.apiVersion.startsWith('apps/')) return undefined;
+  const isLeaders = owner.name === name;
+  const isWorkers = owner.name.startsWith(`${name}-`) && /^\d+$/.test(owner.name.slice(name.length + 1));
+  return isLeaders || isWorkers ? name : undefined;
+}
+
+function view(object: KubernetesObject, taint: QuarantineTaint): JobView {
+  const podsOf = roles(object);
+  const groups = groupsOf(object);
+  return viewOf(
+    object,
+    {
+      kind: 'LeaderWorkerSet',
+      roles: podsOf,
+      podsExpected: podsOf.reduce((sum, { replicas }) => sum + replicas, 0),
+      suspended: isSuspended(object),
+      canStopBy: queueOf(object) === undefined && groups <= 1 ? ['suspend'] : [],
+      failsWhenDeleted: groups > 1 ? severalGroups(groups) : recreatedMeanwhile,
+      finished: undefined,
+    },
+    taint,
+  );
+}
+
+/** Ranks find each other within a group: the others have nothing to do with a fault of one. */
+const severalGroups = (groups: number): Reason => ({
+  because: `its ${groups} groups work each for itself, and all of them would be stopped`,
+  try: 'make a LeaderWorkerSet with one group for each training job',
+});
+
+const recreatedMeanwhile: Reason = {
+  because: 'its controller deletes a group that is created anew while pods of the one before it still go',
+  try: 'take the job out of the queue',
+};
+
+function groupsOf(object: KubernetesObject): number {
+  const { spec }: LeaderWorkerSet = object;
+  return spec?.replicas ?? 1;
+}
+
+/** Of the one group that it has, or has again when it goes on. */
+function roles(object: KubernetesObject): readonly JobRole[] {
+  const { metadata, spec }: LeaderWorkerSet = object;
+  const { size = 1, leaderTemplate, workerTemplate } = spec?.leaderWorkerTemplate ?? {};
+  const groups = Math.max(1, groupsOf(object));
+  const common = { restartPolicy: 'Always', labels: { [podsOfKind]: metadata?.name ?? '' } } as const;
+  return [
+    { ...common, replicas: groups, template: leaderTemplate ?? workerTemplate },
+    { ...common, replicas: groups * (size - 1), template: workerTemplate },
+  ];
+}
+
+const isSuspended = (object: KubernetesObject): boolean => groupsOf(object) === 0;
+
+export const leaderWorkerSet: JobKindEntry = {
+  kind: 'LeaderWorkerSet',
+  objectKind: 'LeaderWorkerSet',
+  apiVersion: 'leaderworkerset.x-k8s.io/v1',
+  group: 'leaderworkerset.x-k8s.io',
+  version: 'v1',
+  plural: 'leaderworkersets',
+  podsOfKind,
+  podSelector: ({ name }: JobRef) => `${podsOfKind}=${name}`,
+  owns: ({ namespace, name }, pod) => pod.metadata?.namespace === namespace && namedBy(pod) === name,
+  namedBy,
+  podsControlledBy: 'apps/StatefulSet',
+  view,
+  // Only a set with one group is ever stopped.
+  suspend: (suspended) => ({ replicas: suspended ? 0 : 1 }),
+  isSuspended,
+  writes: ['replicas'],
+  keepsEndedPods: false,
+  isRank: asksForAccelerators,
+  roleOf: (labels) => {
+    const index = labels[label('worker-index')];
+    return index === undefined ? undefined : { role: index === '0' ? 'leader' : 'worker', index: Number(index) };
+  },
+  succeedsWith: () => undefined,
+  roles,
+};

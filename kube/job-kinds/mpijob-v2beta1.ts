@@ -1,0 +1,103 @@
+/**
+ * MPIJob of kubeflow.org/v2beta1, whose controller is the mpi-operator: another API than the MPIJob of the training operator, with a definition of
+ * the same name, so that a cluster has one of the two. A batch Job has the launcher. Read in the source of 0.6.0.
+ */
+
+import type { KubernetesObject } from '@kubernetes/client-node';
+import type { JobView, Reason } from '../../contract/jobs.ts';
+import type { JobKindEntry, JobRole, QuarantineTaint } from './entry.ts';
+import { kubeflowLabel, type Role } from './kubeflow-kind.ts';
+import { unsafeLauncher } from './own-failures.ts';
+import { asksForAccelerators } from './rank-containers.ts';
+import { type Condition, finishedBy, isRestartPolicy, queueOf, viewOf } from './view.ts';
+
+interface MPIJob extends KubernetesObject {
+  readonly spec?: {
+    readonly runPolicy?: { readonly suspend?: boolean; readonly backoffLimit?: number; readonly cleanPodPolicy?: string };
+    readonly mpiReplicaSpecs?: Readonly<Record<string, Role>>;
+  };
+  readonly status?: { readonly conditions?: readonly Condition[] };
+}
+
+const podsOfKind = `${kubeflowLabel('operator-name')}=mpi-operator`;
+
+function view(object: KubernetesObject, taint: QuarantineTaint): JobView {
+  const { spec, status }: MPIJob = object;
+  const podsOf = roles(object);
+  return viewOf(
+    object,
+    {
+      kind: 'MPIJobV2beta1',
+      roles: podsOf,
+      podsExpected: podsOf.reduce((sum, { replicas }) => sum + replicas, 0),
+      suspended: isSuspended(object),
+      canStopBy: queueOf(object) === undefined ? ['suspend'] : [],
+      failsWhenDeleted: { because: 'its launcher is a batch Job, which counts deleted pods as failures', try: 'take the job out of the queue' },
+      unsafeSuspend: unsafeLauncher({ restartPolicy: podsOf[0]?.restartPolicy, backoffLimit: spec?.runPolicy?.backoffLimit }),
+      incomplete: spec?.runPolicy?.cleanPodPolicy === 'Running' ? failedWorkersStay : undefined,
+      finished: finishedBy(status?.conditions, 'Succeeded', 'Failed'),
+      succeedsWith: { role: 'launcher' },
+    },
+    taint,
+  );
+}
+
+/** `deleteWorkerPods` keeps them, and `getOrCreateWorker` takes them for workers that are there. */
+const failedWorkersStay: Reason = {
+  because: 'with cleanPodPolicy Running a worker that has failed stays in the place of the new one',
+  try: 'set runPolicy.cleanPodPolicy to None or All',
+};
+
+function roles(object: KubernetesObject): readonly JobRole[] {
+  const { metadata, spec }: MPIJob = object;
+  const role = (name: 'Launcher' | 'Worker', usual: { readonly restartPolicy: 'OnFailure' | 'Never'; readonly replicas: number }): JobRole => {
+    const { replicas = usual.replicas, restartPolicy, template } = spec?.mpiReplicaSpecs?.[name] ?? { replicas: 0 };
+    return {
+      replicas,
+      restartPolicy: isRestartPolicy(restartPolicy) ? restartPolicy : usual.restartPolicy,
+      template,
+      labels: {
+        [kubeflowLabel('operator-name')]: 'mpi-operator',
+        [kubeflowLabel('job-name')]: metadata?.name ?? '',
+        [kubeflowLabel('job-role')]: name.toLowerCase(),
+      },
+    };
+  };
+  return [role('Launcher', { restartPolicy: 'OnFailure', replicas: 1 }), role('Worker', { restartPolicy: 'Never', replicas: 0 })];
+}
+
+function isSuspended(object: KubernetesObject): boolean {
+  const { spec }: MPIJob = object;
+  return spec?.runPolicy?.suspend === true;
+}
+
+export const mpiJobV2beta1: JobKindEntry = {
+  kind: 'MPIJobV2beta1',
+  objectKind: 'MPIJob',
+  apiVersion: 'kubeflow.org/v2beta1',
+  group: 'kubeflow.org',
+  version: 'v2beta1',
+  plural: 'mpijobs',
+  podsOfKind,
+  podSelector: ({ name }) => `${kubeflowLabel('job-name')}=${name},${podsOfKind}`,
+  // The batch Job of the launcher has a name of its own: pods of others carry neither these labels nor such an owner.
+  owns: (job, { metadata }) => {
+    const owner = metadata?.ownerReferences?.find(({ controller }) => controller === true);
+    if (metadata?.namespace !== job.namespace || metadata.labels?.[kubeflowLabel('job-name')] !== job.name) return false;
+    return owner?.uid === job.uid || (owner?.kind === 'Job' && owner.apiVersion.startsWith('batch/') && owner.name === `${job.name}-launcher`);
+  },
+  view,
+  suspend: (suspended) => ({ runPolicy: { suspend: suspended } }),
+  isSuspended,
+  writes: ['runPolicy.suspend'],
+  // Launchers that failed stay with their batch Job.
+  keepsEndedPods: true,
+  isRank: asksForAccelerators,
+  roleOf: (labels) => {
+    const role = labels[kubeflowLabel('job-role')];
+    const index = labels[kubeflowLabel('replica-index')];
+    return role === undefined ? undefined : { role, ...(index !== undefined && { index: Number(index) }) };
+  },
+  succeedsWith: () => ({ role: 'launcher' }),
+  roles,
+};
