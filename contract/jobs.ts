@@ -16,6 +16,8 @@ export const jobKindNames = {
   LeaderWorkerSet: 'leaderworkerset',
   MPIJobV2beta1: 'mpijobv2beta1',
   VolcanoJob: 'volcanojob',
+  RayJob: 'rayjob',
+  RayCluster: 'raycluster',
 } as const;
 export type JobKind = keyof typeof jobKindNames;
 export const jobKinds: readonly JobKind[] = Object.keys(jobKindNames).filter((name): name is JobKind => name in jobKindNames);

@@ -61,3 +61,36 @@ export function volcanoJob({ workers = 2, spec, ...options }: GroupOptions): Gro
     spec: { minAvailable: workers + 1, schedulerName: 'volcano', tasks: [task('master', 1), task('worker', workers)], ...spec },
   };
 }
+
+const clusterSpec = ({ workers = 2, ...options }: GroupOptions) => ({
+  headGroupSpec: { rayStartParams: {}, template: podTemplate({ ...options, gpus: 0 }, 'ray-head', {}) },
+  workerGroupSpecs: [
+    { groupName: 'gpus', replicas: workers, minReplicas: workers, maxReplicas: workers, rayStartParams: {}, template: podTemplate(options, 'ray-worker', {}) },
+  ],
+});
+
+export function rayCluster({ spec, ...options }: GroupOptions): GroupManifest {
+  const { suspend } = options;
+  return {
+    apiVersion: 'ray.io/v1',
+    kind: 'RayCluster',
+    metadata: metadataOf(options),
+    spec: { ...clusterSpec(options), ...(suspend !== undefined && { suspend }), ...spec },
+  };
+}
+
+export function rayJob({ spec, ...options }: GroupOptions): GroupManifest {
+  const { suspend } = options;
+  return {
+    apiVersion: 'ray.io/v1',
+    kind: 'RayJob',
+    metadata: metadataOf(options),
+    spec: {
+      entrypoint: 'python train.py',
+      shutdownAfterJobFinishes: true,
+      rayClusterSpec: clusterSpec(options),
+      ...(suspend !== undefined && { suspend }),
+      ...spec,
+    },
+  };
+}

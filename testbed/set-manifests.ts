@@ -1,5 +1,5 @@
 import type { JobKind } from '../contract/jobs.ts';
-import { type GroupManifest, leaderWorkerSet, metadataOf, mpiJobV2beta1, volcanoJob } from './group-manifests.ts';
+import { type GroupManifest, leaderWorkerSet, metadataOf, mpiJobV2beta1, rayCluster, rayJob, volcanoJob } from './group-manifests.ts';
 import { batchJob, type JobManifest, type JobOptions, kubeflowJob, podTemplate } from './job-manifests.ts';
 
 /** Pods of each replicated job, by its name; one job of each. */
@@ -46,5 +46,7 @@ export function manifestOf(kind: JobKind, options: JobOptions): JobManifest | Gr
   if (kind === 'LeaderWorkerSet') return leaderWorkerSet(options);
   if (kind === 'MPIJobV2beta1') return mpiJobV2beta1(options);
   if (kind === 'VolcanoJob') return volcanoJob(options);
+  if (kind === 'RayJob') return rayJob(options);
+  if (kind === 'RayCluster') return rayCluster(options);
   return kubeflowJob(kind, options);
 }

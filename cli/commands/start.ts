@@ -23,20 +23,21 @@ export const start: CommandEntry = {
     await requireSameCluster(client, await clusterUid(kube));
     await labelJob(kube, job.ref, 'true');
     const workflowId = await startWorkflow(client, jobStart(job.ref, typed.value('task-queue')));
-    return started(job, workflowId);
+    const { jobKinds } = await import('../../kube/job-kinds/index.ts');
+    return started(job, workflowId, jobKinds[job.ref.kind].protection);
   },
 };
 
-function started(job: JobView, workflow: string): Answer {
+function started(job: JobView, workflow: string, protection: string): Answer {
   const never = whyNeverRecoverable(job);
   // Only the worker knows its settings.
   const why = never ?? job.unsafeSuspend;
   const unless = never ? '' : ` unless recovery.unsafeSuspend.${job.ref.kind} of the worker is stop`;
   const title = `${jobTitle(job.ref)} in ${job.ref.namespace}`;
   return {
-    data: { job: job.ref, workflow, label: `${labels.cascadingRecovery}=true`, recoverable: why === undefined, ...why },
+    data: { job: job.ref, workflow, label: `${labels.cascadingRecovery}=true`, recoverable: why === undefined, protection, ...why },
     text: why
       ? `${title}: watched, but it cannot be recovered${unless}\n  because: ${why.because}\n  try:     ${why.try}`
-      : `${title}: watched\n  workflow ${workflow}`,
+      : `${title}: watched\n  workflow ${workflow}\n  ${protection}`,
   };
 }

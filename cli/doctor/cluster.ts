@@ -6,6 +6,7 @@ import { recordedUid } from '../cluster-identity.ts';
 import type { Session } from '../session.ts';
 import { failed, type Finding, look, ok, warn } from './finding.ts';
 import type { AnySettings, Exam } from './index.ts';
+import { examineJobKinds } from './job-kinds.ts';
 import { examineKubernetes } from './kubernetes.ts';
 import { examineRights } from './rights.ts';
 import { examineTemporal } from './temporal.ts';
@@ -23,7 +24,8 @@ export async function examineCluster(exam: Exam, settings: AnySettings): Promise
       const kube = await session.kube();
       const findings = await examineKubernetes(kube, { namespace: election?.namespace ?? namespace, name: installed.lease });
       if (findings[0]?.unreachable) return findings;
-      return [...findings, ...(await examineRights({ kube, installed, roles: judged, named: role !== undefined }))];
+      const [rights, kinds] = await Promise.all([examineRights({ kube, installed, roles: judged, named: role !== undefined }), examineJobKinds(kube)]);
+      return [...findings, ...rights, ...kinds];
     }),
   ]);
   const both = [...ofTemporal, ...ofKubernetes].some(({ check, result }) => (check === 'temporal' || check === 'kubernetes') && result === 'failed')

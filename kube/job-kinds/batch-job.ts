@@ -88,6 +88,8 @@ function isSuspended(object: KubernetesObject): boolean {
 
 export const batchJob: JobKindEntry = {
   kind: 'Job',
+  protection:
+    'bad nodes and dying ranks restart the whole job; not protected: with restart policy Never a rank that dies first spends backoffLimit, and with ranks that are through it is not restarted any more',
   objectKind: 'Job',
   apiVersion: 'batch/v1',
   group: 'batch',

@@ -14,6 +14,8 @@ export interface QuarantineTaint {
 
 export interface JobKindEntry {
   readonly kind: JobKind;
+  /** What kcover protects a job of the kind from, and what not: one sentence, which people read when they start one and in `kcover doctor`. */
+  readonly protection: string;
   /** What the API server calls it: kinds of several groups or versions may have one name there. */
   readonly objectKind: string;
   readonly apiVersion: string;

@@ -11,6 +11,7 @@ import { kubeflowKinds } from './kubeflow-kinds.ts';
 import { leaderWorkerSet } from './leaderworkerset.ts';
 import { canBe, jobKey } from './makers.ts';
 import { mpiJobV2beta1 } from './mpijob-v2beta1.ts';
+import { rayCluster, rayJob } from './ray.ts';
 import { trainJob } from './trainjob.ts';
 import { volcanoJob } from './volcano-job.ts';
 
@@ -26,6 +27,8 @@ export const jobKinds: Readonly<Record<JobKind, JobKindEntry>> = {
   LeaderWorkerSet: leaderWorkerSet,
   MPIJobV2beta1: mpiJobV2beta1,
   VolcanoJob: volcanoJob,
+  RayJob: rayJob,
+  RayCluster: rayCluster,
 };
 
 /** Where all jobs of a kind are listed and watched. */

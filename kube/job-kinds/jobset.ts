@@ -99,6 +99,8 @@ function isSuspended(object: KubernetesObject): boolean {
 
 export const jobSet: JobKindEntry = {
   kind: 'JobSet',
+  protection:
+    'bad nodes and dying ranks restart the whole set; not protected: a batch Job of it that fails by its own backoffLimit before it is stopped, which fails the set or costs one of maxRestarts',
   objectKind: 'JobSet',
   apiVersion: 'jobset.x-k8s.io/v1alpha2',
   group: 'jobset.x-k8s.io',

@@ -11,6 +11,8 @@ import { type Condition, finishedBy, isRestartPolicy, queueOf, viewOf } from './
 /** What is particular to one kind. */
 export interface KubeflowKind {
   readonly kind: JobKind;
+  /** What it is not protected from. */
+  readonly unprotected: string;
   /** The field of its spec that holds its roles. */
   readonly roles: string;
   /** The container whose exit code the operator reads. */
@@ -61,6 +63,7 @@ export function kubeflowKind(data: KubeflowKind): JobKindEntry {
   const podsOfKind = `${kubeflowLabel('operator-name')}=${operatorOf(data)}`;
   return {
     kind,
+    protection: `bad nodes and dying ranks restart the whole job; not protected: ${data.unprotected}`,
     objectKind: kind,
     apiVersion: 'kubeflow.org/v1',
     group: 'kubeflow.org',

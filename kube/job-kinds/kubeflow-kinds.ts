@@ -10,6 +10,7 @@ import { kubeflowKind } from './kubeflow-kind.ts';
 export const kubeflowKinds = {
   PyTorchJob: kubeflowKind({
     kind: 'PyTorchJob',
+    unprotected: 'with restart policy Never, or ExitCode and a code below 128, the first rank that dies fails it',
     roles: 'pytorchReplicaSpecs',
     container: 'pytorch',
     fillsIn: { restartPolicy: 'OnFailure' },
@@ -18,6 +19,7 @@ export const kubeflowKinds = {
   }),
   TFJob: kubeflowKind({
     kind: 'TFJob',
+    unprotected: 'with restart policy Never, or ExitCode and a code below 128, the first rank that dies fails it, and a drain fails it with any policy',
     roles: 'tfReplicaSpecs',
     container: 'tensorflow',
     fillsIn: { restartPolicy: 'Never' },
@@ -26,6 +28,7 @@ export const kubeflowKinds = {
   }),
   MPIJob: kubeflowKind({
     kind: 'MPIJob',
+    unprotected: 'with restart policy Never an mpirun that loses a worker fails it, and an eviction with any policy',
     roles: 'mpiReplicaSpecs',
     container: 'mpi',
     fillsIn: { restartPolicy: 'Never', replicas: { worker: 0 } },
@@ -34,6 +37,8 @@ export const kubeflowKinds = {
   }),
   XGBoostJob: kubeflowKind({
     kind: 'XGBoostJob',
+    unprotected:
+      'with restart policy Never, or ExitCode and a code below 128, the first rank that dies fails it, and a drain or an eviction fails it with any policy',
     roles: 'xgbReplicaSpecs',
     container: 'xgboost',
     fillsIn: { restartPolicy: 'Never' },
@@ -42,6 +47,7 @@ export const kubeflowKinds = {
   }),
   PaddleJob: kubeflowKind({
     kind: 'PaddleJob',
+    unprotected: 'with restart policy Never, or ExitCode and a code below 128, the first rank that dies fails it',
     roles: 'paddleReplicaSpecs',
     container: 'paddle',
     fillsIn: { restartPolicy: 'OnFailure' },

@@ -80,6 +80,8 @@ const isSuspended = (object: KubernetesObject): boolean => groupsOf(object) === 
 
 export const leaderWorkerSet: JobKindEntry = {
   kind: 'LeaderWorkerSet',
+  protection:
+    'bad nodes and dying ranks restart the whole group of a set that has one; not protected: a set with several groups, and whether training is done, for it never says so',
   objectKind: 'LeaderWorkerSet',
   apiVersion: 'leaderworkerset.x-k8s.io/v1',
   group: 'leaderworkerset.x-k8s.io',

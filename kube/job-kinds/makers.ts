@@ -12,12 +12,14 @@ const makers = {
   JobSet: { apiVersion: 'jobset.x-k8s.io/', kind: 'JobSet' },
   TrainJob: { apiVersion: 'trainer.kubeflow.org/', kind: 'TrainJob' },
   MPIJobV2beta1: { apiVersion: 'kubeflow.org/v2', kind: 'MPIJob' },
+  RayJob: { apiVersion: 'ray.io/', kind: 'RayJob' },
 } as const satisfies Partial<Record<JobKind, object>>;
 
 /** What may make a job of the kind, and never the other way round: anybody can write an owner reference in a circle, and every way up must end. */
 const makersOf: Partial<Record<JobKind, readonly (keyof typeof makers)[]>> = {
-  Job: ['JobSet', 'TrainJob', 'MPIJobV2beta1'],
+  Job: ['JobSet', 'TrainJob', 'MPIJobV2beta1', 'RayJob'],
   JobSet: ['TrainJob'],
+  RayCluster: ['RayJob'],
 };
 
 /** Whether jobs of the kind may have been made by another job. */

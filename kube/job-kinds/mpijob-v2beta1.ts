@@ -73,6 +73,8 @@ function isSuspended(object: KubernetesObject): boolean {
 
 export const mpiJobV2beta1: JobKindEntry = {
   kind: 'MPIJobV2beta1',
+  protection:
+    'bad nodes and dying ranks restart launcher and workers; not protected: an evicted worker fails it, and every mpirun that dies spends one of runPolicy.backoffLimit',
   objectKind: 'MPIJob',
   apiVersion: 'kubeflow.org/v2beta1',
   group: 'kubeflow.org',

@@ -85,6 +85,8 @@ function isSuspended(object: KubernetesObject): boolean {
 
 export const trainJob: JobKindEntry = {
   kind: 'TrainJob',
+  protection:
+    'bad nodes and dying ranks restart the whole job; not protected: a batch Job of it that fails by the backoffLimit of its runtime before it is stopped',
   objectKind: 'TrainJob',
   apiVersion: 'trainer.kubeflow.org/v1alpha1',
   group: 'trainer.kubeflow.org',

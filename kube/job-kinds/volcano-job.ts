@@ -112,6 +112,8 @@ function succeedsWith(object: KubernetesObject): PodRole | undefined {
 
 export const volcanoJob: JobKindEntry = {
   kind: 'VolcanoJob',
+  protection:
+    'bad nodes and dying ranks have all its pods deleted and created anew; not protected: a job whose own policies end it when pods fail or are deleted, and it cannot be made smaller',
   objectKind: 'Job',
   apiVersion: 'batch.volcano.sh/v1alpha1',
   group: 'batch.volcano.sh',

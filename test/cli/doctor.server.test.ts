@@ -3,6 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import { clusterWorkflowId, searchAttributes, workflowTypes } from '../../contract/ids.ts';
 import type { Finding } from '../../cli/doctor/finding.ts';
+import { jobKinds } from '../../kube/job-kinds/index.ts';
 import { clusterRoles, ownNamespace, roles } from '../../kube/permissions.ts';
 import { type AttachedWorld, attachWorld } from '../../testbed/attach.ts';
 import { eventually } from '../support/rig.ts';
@@ -96,6 +97,13 @@ describe('kcover doctor', () => {
     expect(of['clock of kubernetes']?.because).toContain('agree within 2 s');
     expect(of['workers']).toMatchObject({ result: 'warn', because: expect.stringContaining('nobody polls task queue kcover') });
     expect(of['cluster']).toMatchObject({ result: 'warn', because: expect.stringContaining('serves no cluster yet') });
+  });
+
+  it('says of each kind of job that is installed what is protected and what is not, and nothing of others', () => {
+    const { of } = first;
+    for (const kind of ['PyTorchJob', 'Job', 'JobSet'] as const)
+      expect(of[`jobs of kind ${kind}`]).toMatchObject({ result: 'ok', because: jobKinds[kind].protection });
+    for (const kind of ['VolcanoJob', 'MPIJobV2beta1']) expect(of[`jobs of kind ${kind}`]).toBeUndefined();
   });
 
   it('names the rights that an account without any lacks', async () => {

@@ -5,7 +5,7 @@ import type { KubernetesObject, V1Pod } from '@kubernetes/client-node';
 import { jobKinds, jobOfPod, jobsOfPods, makerOf } from '../../kube/job-kinds/index.ts';
 import { belongsTo } from '../../kube/pods.ts';
 import { clusterRoles } from '../../kube/permissions.ts';
-import { leaderWorkerSet, mpiJobV2beta1, volcanoJob } from '../../testbed/group-manifests.ts';
+import { leaderWorkerSet, mpiJobV2beta1, rayCluster, rayJob, volcanoJob } from '../../testbed/group-manifests.ts';
 
 const taint = { key: 'kcover.io/quarantine', effect: 'NoSchedule' } as const;
 const uid = 'job-uid';
@@ -157,5 +157,61 @@ describe('a Job of Volcano', () => {
   it('is heard in the words of the Ascend reference', () => {
     const labels = { 'fault-scheduling': 'force', 'elastic-scheduling': 'on', minReplicas: '2', 'fault-retry-times': '5' };
     expect(view({}, undefined, { labels }).wishes).toEqual({ mode: 'force', capacity: 'shrink', minReplicas: 2, retries: 5, ignored: [] });
+  });
+});
+
+describe('Ray', () => {
+  const owner = (kind: string, name: string): Owner => ({ apiVersion: 'ray.io/v1', kind, name, uid });
+  const labels = { 'ray.io/is-ray-node': 'yes', 'ray.io/cluster': 'llm' };
+  const view = (spec: object = {}, status?: object) =>
+    jobKinds.RayJob.view(withUid(rayJob({ name: 'llm', spec: { ...rayJob({ name: 'llm' }).spec, ...spec } }), status), taint);
+  const job = { kind: 'RayJob', namespace: 'default', name: 'llm', uid } as const;
+
+  it('has a head and the hosts of its worker groups, without groups that are suspended', () => {
+    const { headGroupSpec, workerGroupSpecs } = rayCluster({ name: 'llm' }).spec as { headGroupSpec: object; workerGroupSpecs: object[] };
+    const [group] = workerGroupSpecs;
+    const groups = [
+      { ...group, numOfHosts: 4 },
+      { ...group, suspend: true },
+    ];
+    const cluster = withUid(rayCluster({ name: 'llm', spec: { headGroupSpec, workerGroupSpecs: groups } }));
+    expect(jobKinds.RayCluster.view(cluster, taint)).toMatchObject({ podsExpected: 9, gpus: 64, canStopBy: ['suspend'] });
+  });
+
+  it('has a job on top where one made the cluster, and the cluster is refused', () => {
+    const made = {
+      ...rayCluster({ name: 'llm-x5b2c' }),
+      metadata: { name: 'llm-x5b2c', namespace: 'default', uid: 'c', ownerReferences: [{ ...owner('RayJob', 'llm'), uid, controller: true }] },
+    };
+    expect(makerOf('RayCluster', made.metadata)).toEqual(job);
+    expect(jobKinds.RayCluster.view(made, taint)).toMatchObject({ canStopBy: [], failsWhenDeleted: { try: 'kcover start rayjob/llm' } });
+    expect(makerOf('Job', made.metadata)).toEqual(job);
+  });
+
+  it.each<[string, string, boolean]>([
+    ['the cluster that the operator made for it', 'llm-x5b2c', true],
+    ['one of an older operator', 'llm-raycluster-x5b2c', true],
+    ['a cluster of its own whose name begins like it', 'llm-train', false],
+    ['the cluster of a job whose name begins like it', 'llm-2-x5b2c', false],
+    ['a cluster of the same name', 'llm', false],
+  ])('has its pods in %s, or not', (_, cluster, owns) => {
+    expect(belongsTo(job, podOf(owner('RayCluster', cluster), labels))).toBe(owns);
+  });
+
+  it.each<[string, object]>([
+    ['keeps its cluster', { shutdownAfterJobFinishes: false }],
+    ['runs in the cluster of others', { clusterSelector: { 'ray.io/cluster': 'shared' } }],
+  ])('refuses to be suspended where a job %s: the operator would leave it running', (_, spec) => {
+    expect(view(spec)).toMatchObject({ canStopBy: [] });
+  });
+
+  it.each<[string, object, string | undefined]>([
+    ['Running', { jobStatus: 'RUNNING' }, undefined],
+    ['Retrying', { jobStatus: 'FAILED' }, undefined],
+    ['Complete', { jobStatus: 'SUCCEEDED' }, 'succeeded'],
+    ['Complete', { jobStatus: 'STOPPED' }, 'failed'],
+    ['Failed', { jobStatus: 'FAILED', reason: 'AppFailed' }, 'failed'],
+  ])('in deployment status %s with %o has ended as it says, or not', (jobDeploymentStatus, status, as) => {
+    expect(view({}, { jobDeploymentStatus, ...status }).finished?.as).toBe(as);
   });
 });

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import type { KubernetesObject, V1ObjectMeta, V1Toleration } from '@kubernetes/client-node';
 import { type JobKind, jobKinds as kinds, jobTitle, type JobView } from '../../contract/jobs.ts';
@@ -270,8 +271,14 @@ describe.each(kinds)('the entry of %s', (kind) => {
   it('selects pods by labels that no other kind and no other job has', () => {
     expect(others.map(({ podsOfKind }) => podsOfKind)).not.toContain(entry.podsOfKind);
     const selectors = [ref, { ...ref, name: 'twin', uid: 'twin-uid' }].map(entry.podSelector);
-    expect(new Set(selectors).size).toBe(2);
+    // Pods of a RayJob tell their Ray cluster alone: their owner is asked.
+    expect(new Set(selectors).size).toBe(kind === 'RayJob' ? 1 : 2);
     expect(others.map(({ podSelector }) => podSelector({ ...ref, uid: 'other-uid' }))).not.toContain(selectors[0]);
+  });
+
+  it('says in one sentence what is protected and what is not, which the docs say too', () => {
+    expect(entry.protection).toMatch(/^bad nodes and dying ranks .+; not protected: .+$/);
+    expect(readFileSync(new URL('../../docs/job-kinds.md', import.meta.url), 'utf8')).toContain(`| ${kind} | ${entry.protection} |`);
   });
 
   it('is what people type, what settings name and what the roles may touch', () => {

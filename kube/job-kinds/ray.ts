@@ -1,0 +1,158 @@
+/** RayJob and RayCluster of ray.io/v1, read in the source of KubeRay 1.4.2. A RayJob makes a RayCluster, which has the pods, and a batch Job that submits to it. */
+
+import type { KubernetesObject, V1Pod, V1PodTemplateSpec } from '@kubernetes/client-node';
+import type { JobRef, JobView, Reason } from '../../contract/jobs.ts';
+import type { JobKindEntry, JobRole, QuarantineTaint } from './entry.ts';
+import { asksForAccelerators } from './rank-containers.ts';
+import { isRestartPolicy, queueOf, viewOf } from './view.ts';
+
+interface WorkerGroup {
+  readonly groupName?: string;
+  readonly replicas?: number;
+  readonly minReplicas?: number;
+  readonly numOfHosts?: number;
+  readonly suspend?: boolean;
+  readonly template?: V1PodTemplateSpec;
+}
+
+interface ClusterSpec {
+  readonly suspend?: boolean;
+  readonly headGroupSpec?: { readonly template?: V1PodTemplateSpec };
+  readonly workerGroupSpecs?: readonly WorkerGroup[];
+}
+
+interface RayCluster extends KubernetesObject {
+  readonly spec?: ClusterSpec;
+}
+
+interface RayJob extends KubernetesObject {
+  readonly spec?: {
+    readonly suspend?: boolean;
+    readonly shutdownAfterJobFinishes?: boolean;
+    readonly clusterSelector?: object;
+    readonly rayClusterSpec?: ClusterSpec;
+  };
+  readonly status?: { readonly jobDeploymentStatus?: string; readonly jobStatus?: string; readonly reason?: string };
+}
+
+const label = (name: string): string => `ray.io/${name}`;
+
+function rolesOf({ headGroupSpec, workerGroupSpecs = [] }: ClusterSpec = {}): readonly JobRole[] {
+  const role = (group: string, replicas: number, template: V1PodTemplateSpec | undefined): JobRole => {
+    const policy = template?.spec?.restartPolicy;
+    return { replicas, template, restartPolicy: isRestartPolicy(policy) ? policy : 'Always', labels: { [label('group')]: group } };
+  };
+  const workers = workerGroupSpecs.map(({ groupName = '', replicas, minReplicas = 0, numOfHosts = 1, suspend, template }) =>
+    role(groupName, suspend ? 0 : (replicas ?? minReplicas) * numOfHosts, template),
+  );
+  return [role('headgroup', 1, headGroupSpec?.template), ...workers];
+}
+
+const rolesOfCluster = (object: KubernetesObject): readonly JobRole[] => rolesOf((object as RayCluster).spec);
+const rolesOfJob = (object: KubernetesObject): readonly JobRole[] => rolesOf((object as RayJob).spec?.rayClusterSpec);
+
+function isSuspended(object: KubernetesObject): boolean {
+  const { spec }: RayCluster = object;
+  return spec?.suspend === true;
+}
+
+const headDeleted: Reason = { because: 'what runs in a Ray cluster ends when its head is deleted', try: 'take the job out of the queue' };
+
+function clusterView(object: KubernetesObject, taint: QuarantineTaint): JobView {
+  const roles = rolesOfCluster(object);
+  const parts = {
+    kind: 'RayCluster',
+    roles,
+    podsExpected: roles.reduce((sum, { replicas }) => sum + replicas, 0),
+    suspended: isSuspended(object),
+    canStopBy: queueOf(object) === undefined ? (['suspend'] as const) : [],
+    failsWhenDeleted: headDeleted,
+    finished: undefined,
+  } as const;
+  return viewOf(object, parts, taint);
+}
+
+function jobView(object: KubernetesObject, taint: QuarantineTaint): JobView {
+  const roles = rolesOfJob(object);
+  const refused = whyNotSuspended(object);
+  const parts = {
+    kind: 'RayJob',
+    roles,
+    podsExpected: roles.reduce((sum, { replicas }) => sum + replicas, 0),
+    suspended: isSuspended(object),
+    canStopBy: queueOf(object) === undefined && !refused ? (['suspend'] as const) : [],
+    failsWhenDeleted: refused ?? headDeleted,
+    finished: finished(object),
+  } as const;
+  return viewOf(object, parts, taint);
+}
+
+/** Source: `ValidateRayJobSpec`: a suspended job of these is an invalid one, which the operator leaves as it is, with its pods. */
+function whyNotSuspended(object: KubernetesObject): Reason | undefined {
+  const { spec }: RayJob = object;
+  if (Object.keys(spec?.clusterSelector ?? {}).length > 0)
+    return { because: 'it runs in a Ray cluster that is not its own, and cannot be suspended', try: 'give it a rayClusterSpec, or opt in the RayCluster' };
+  if (spec?.shutdownAfterJobFinishes !== true)
+    return { because: 'KubeRay suspends no RayJob that keeps its Ray cluster', try: 'set shutdownAfterJobFinishes: true' };
+  return undefined;
+}
+
+function finished(object: KubernetesObject): JobView['finished'] {
+  const { jobDeploymentStatus, jobStatus, reason = jobStatus ?? '' } = (object as RayJob).status ?? {};
+  if (jobDeploymentStatus !== 'Complete' && jobDeploymentStatus !== 'Failed') return undefined;
+  return { as: jobStatus === 'SUCCEEDED' && jobDeploymentStatus === 'Complete' ? 'succeeded' : 'failed', because: reason || jobDeploymentStatus };
+}
+
+/** The random end that the operator gives the cluster of a job: no vowels, so hardly a word (`GenerateRayClusterName`; older ones put `raycluster` before it). */
+const ofCluster = /^-(raycluster-)?[bcdfghjklmnpqrstvwxz2456789]{5}$/;
+
+/** Pods tell their Ray cluster, and no more: whether that has a name that the operator gives the one of this job. */
+function ownsOfJob({ namespace, name }: JobRef, { metadata }: V1Pod): boolean {
+  const owner = metadata?.ownerReferences?.find(({ controller }) => controller === true);
+  if (metadata?.namespace !== namespace || owner?.kind !== 'RayCluster' || !owner.apiVersion.startsWith('ray.io/')) return false;
+  return owner.name.startsWith(`${name}-`) && ofCluster.test(owner.name.slice(name.length));
+}
+
+const common = {
+  apiVersion: 'ray.io/v1',
+  group: 'ray.io',
+  version: 'v1',
+  suspend: (suspended: boolean) => ({ suspend: suspended }),
+  isSuspended,
+  writes: ['suspend'],
+  keepsEndedPods: false,
+  isRank: asksForAccelerators,
+  roleOf: (labels: Readonly<Record<string, string>>) => {
+    const group = labels[label('group')];
+    return group === undefined ? undefined : { role: group };
+  },
+  succeedsWith: () => undefined,
+} as const;
+
+export const rayCluster: JobKindEntry = {
+  ...common,
+  kind: 'RayCluster',
+  protection:
+    'bad nodes and dying ranks restart the whole cluster; not protected: what was submitted to it is lost with its head, and somebody has to submit it again',
+  objectKind: 'RayCluster',
+  plural: 'rayclusters',
+  podsOfKind: label('cluster'),
+  podSelector: ({ name }) => `${label('cluster')}=${name}`,
+  view: clusterView,
+  roles: rolesOfCluster,
+};
+
+export const rayJob: JobKindEntry = {
+  ...common,
+  kind: 'RayJob',
+  protection:
+    'bad nodes and dying ranks restart cluster and job; not protected: a job that keeps its cluster or runs in that of others, and one that Ray fails before it is stopped',
+  objectKind: 'RayJob',
+  plural: 'rayjobs',
+  podsOfKind: `${label('is-ray-node')}=yes`,
+  podSelector: () => `${label('is-ray-node')}=yes`,
+  owns: ownsOfJob,
+  controlsNoPods: true,
+  view: jobView,
+  roles: rolesOfJob,
+};
