@@ -1,4 +1,4 @@
-import type { JobView, Reason } from '../contract/jobs.ts';
+import type { JobKind, JobView, Reason } from '../contract/jobs.ts';
 import type { OptInDecision } from '../contract/recovery.ts';
 import type { WorkerSettings } from '../contract/settings.schema.ts';
 import type { Undated } from './decision.ts';
@@ -30,7 +30,8 @@ function whyNotStoppable(job: JobView): Reason | undefined {
 }
 
 function refusesUnsafe({ ref: { kind } }: JobView, { recovery: { unsafeSuspend } }: Settings): boolean {
-  return kind in unsafeSuspend && unsafeSuspend[kind as keyof typeof unsafeSuspend] === 'refuse';
+  const rules: Partial<Record<JobKind, 'refuse' | 'stop'>> = unsafeSuspend;
+  return rules[kind] === 'refuse';
 }
 
 /** Told once when a job opts in, so that nobody learns it from a broken node. */

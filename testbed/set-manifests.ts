@@ -1,6 +1,6 @@
 import type { JobKind } from '../contract/jobs.ts';
 import { type GroupManifest, leaderWorkerSet, metadataOf, mpiJobV2beta1, rayCluster, rayJob, volcanoJob } from './group-manifests.ts';
-import { batchJob, type JobManifest, type JobOptions, kubeflowJob, podTemplate } from './job-manifests.ts';
+import { batchJob, type JobManifest, type JobOptions, kubeflowJob, kubeflowKinds, podTemplate } from './job-manifests.ts';
 
 /** Pods of each replicated job, by its name; one job of each. */
 export interface JobSetOptions extends JobOptions {
@@ -37,6 +37,9 @@ export function trainJob({ nodes = 3, spec, ...options }: Omit<JobSetOptions, 'r
     },
   };
 }
+
+/** Kinds whose definitions every world has. */
+export const kindsHere: readonly JobKind[] = [...kubeflowKinds, 'Job', 'JobSet', 'TrainJob'];
 
 /** A job of any kind that has three pods. */
 export function manifestOf(kind: JobKind, options: JobOptions): JobManifest | GroupManifest {

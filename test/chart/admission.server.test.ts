@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { V1Taint } from '@kubernetes/client-node';
 import { annotations, labels, leaderLabel } from '../../contract/ids.ts';
-import { jobKinds as kinds, type JobRef } from '../../contract/jobs.ts';
+import type { JobRef } from '../../contract/jobs.ts';
 import { connectKube, type Kube, openRequest } from '../../kube/connection.ts';
 import { jobKinds, jobPath } from '../../kube/job-kinds/index.ts';
 import { reshapeJob } from '../../kube/job-size.ts';
@@ -20,7 +20,7 @@ import { agentAccount } from '../../testbed/agents.ts';
 import { attachWorld } from '../../testbed/attach.ts';
 import { createControllerPods } from '../../testbed/intake-service.ts';
 import { createJob } from '../../testbed/jobs.ts';
-import { manifestOf } from '../../testbed/set-manifests.ts';
+import { kindsHere as kinds, manifestOf } from '../../testbed/set-manifests.ts';
 import { eventually } from '../support/rig.ts';
 
 const world = attachWorld(process.env['KCOVER_TEST_WORLD'] ?? '');

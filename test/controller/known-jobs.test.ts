@@ -63,4 +63,16 @@ describe('the jobs that are there', () => {
     }
     expect(family(set)).toEqual([set]);
   });
+
+  it('are found by their name where their pods tell no more, as whatever has that name now', () => {
+    const group = ref('LeaderWorkerSet');
+    jobs.put(known(group));
+    expect(top({ ...group, uid: '' })).toEqual(group);
+    const anew = { ...group, uid: 'anew' };
+    jobs.remove(group);
+    expect(top({ ...group, uid: '' })).toBeUndefined();
+    jobs.put(known(anew));
+    expect(top({ ...group, uid: '' })).toEqual(anew);
+    expect(top({ ...group, uid: '', namespace: 'other' })).toBeUndefined();
+  });
 });
