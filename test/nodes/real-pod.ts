@@ -13,14 +13,15 @@ export interface RealPodOptions {
   readonly image: string;
   /** Run by a shell. */
   readonly script: string;
+  readonly labels?: Readonly<Record<string, string>>;
   readonly container?: Partial<V1Container>;
   readonly spec?: Partial<V1PodSpec>;
 }
 
 /** Creates the pod on a node; resolves when its container runs. */
-export async function runPod({ api }: World, { name, node, image, script, container, spec }: RealPodOptions): Promise<V1Pod> {
+export async function runPod({ api }: World, { name, node, image, script, labels = {}, container, spec }: RealPodOptions): Promise<V1Pod> {
   const containers = [{ name: 'main', image, imagePullPolicy: 'Never', command: ['/bin/sh', '-c', script], ...container }];
-  const body = { metadata: { name }, spec: { nodeName: node, restartPolicy: 'Never', terminationGracePeriodSeconds: 20, ...spec, containers } };
+  const body = { metadata: { name, labels }, spec: { nodeName: node, restartPolicy: 'Never', terminationGracePeriodSeconds: 20, ...spec, containers } };
   // A namespace has no account for its pods until the controller manager has made it.
   await until(`pod ${name} created`, 30_000, async () => ({ found: await api.core.createNamespacedPod({ namespace, body }) }));
   return podAs({ api }, name, 'Running');

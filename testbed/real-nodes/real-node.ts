@@ -45,6 +45,8 @@ export interface RealNodeParts {
 }
 
 const filler = '/var/lib/kcover/filler';
+// A large write that does not fit leaves some blocks free; small ones take them too.
+const fill = 'cat /dev/zero >"$0"; dd if=/dev/zero of="$0" bs=512 oflag=append conv=notrunc; true';
 
 /** Starts the parts and returns the node when its daemons are ready, which the API server may learn a moment later. */
 export async function startRealNode(parts: RealNodeParts): Promise<RealNode> {
@@ -69,7 +71,7 @@ export async function startRealNode(parts: RealNodeParts): Promise<RealNode> {
     importImage,
     kernelLog: (line) => appendFileSync(ownLog ? kernelLogOf(machine.disk) : '/dev/kmsg', `${line}\n`),
     fileOf: machine.fileOf,
-    fillState: async () => void (await machine.run('sh', '-c', 'cat /dev/zero >"$0" 2>/dev/null || true', filler)),
+    fillState: async () => void (await machine.run('sh', '-c', fill, filler)),
     freeState: async () => void (await machine.run('rm', filler)),
     cutNetwork: () => network.setCable(index, 'down'),
     restoreNetwork: () => network.setCable(index, 'up'),
