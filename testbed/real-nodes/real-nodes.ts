@@ -40,11 +40,11 @@ export async function startRealNodes(options: RealNodesOptions): Promise<RealNod
     return writeKubeconfig({ ...apiAddress, ...proof, user, file: join(directory, `${name}.kubeconfig`) });
   };
   const names = dns({
-    program: programs.coredns,
+    program: join(programs.kubernetes, 'dns'),
     directory,
     address: ground.network.host,
     port: dnsPort,
-    kubeconfig: await kubeconfigOf('coredns', 'coredns', 'system:masters'),
+    kubeconfig: await kubeconfigOf('dns', 'dns', 'system:masters'),
   });
   const pause = await pauseImage(join(directory, 'real-nodes'), programs.kubernetes, pauseName);
   const proxy = await kubeconfigOf('kube-proxy', 'system:kube-proxy');
