@@ -43,7 +43,17 @@ export const logWith = ({ api }: World, name: string, text: string): Promise<str
   });
 
 /** Runs a command in the container and returns what it printed. */
-export function execIn({ kubernetes }: World, name: string, ...command: string[]): Promise<string> {
+export const execIn = (world: Pick<World, 'kubernetes'>, name: string, ...command: readonly string[]): Promise<string> =>
+  execInContainer(world, { namespace, name, container: 'main' }, command);
+
+interface ContainerPlace {
+  readonly namespace: string;
+  readonly name: string;
+  readonly container: string;
+}
+
+/** The same in any pod. */
+export function execInContainer({ kubernetes }: Pick<World, 'kubernetes'>, place: ContainerPlace, command: readonly string[]): Promise<string> {
   const config = new KubeConfig();
   config.loadFromFile(kubernetes.kubeconfig);
   let printed = '';
@@ -56,7 +66,7 @@ export function execIn({ kubernetes }: World, name: string, ...command: string[]
     });
   return new Promise((resolve, reject) => {
     const ended = ({ status, message }: V1Status): void => (status === 'Success' ? resolve(printed) : reject(new Error(`${message}: ${printed}`)));
-    new Exec(config).exec(namespace, name, 'main', command, collect(), collect(), null, false, ended).catch(reject);
+    new Exec(config).exec(place.namespace, place.name, place.container, [...command], collect(), collect(), null, false, ended).catch(reject);
   });
 }
 
