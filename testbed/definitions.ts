@@ -55,7 +55,7 @@ function served(api: Api, { spec: { group, names, versions } }: Definition): Pro
 }
 
 /** Bytes as they are: the typed client drops the x-kubernetes-* fields of a schema that it was not given under its own names. */
-function post(server: string, token: string, path: string, body: Buffer): Promise<void> {
+export function post(server: string, token: string, path: string, body: Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'content-length': body.length };
     const call = request(`${server}${path}`, { method: 'POST', headers, rejectUnauthorized: false }, (response) => {

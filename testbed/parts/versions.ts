@@ -6,6 +6,8 @@ export const versions = {
   /** Only their definitions. */
   jobset: 'v0.10.1',
   trainer: 'v2.0.0',
+  lws: 'v0.7.0',
+  mpiOperator: 'v0.6.0',
   helm: 'v4.3.1',
   /** Of real nodes; their kubelet and kube-proxy have the version of Kubernetes. */
   containerd: 'v2.4.2',

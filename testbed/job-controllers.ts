@@ -1,0 +1,90 @@
+import { readFileSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { post } from './definitions.ts';
+import type { OnProgress } from './parts/cache.ts';
+import { readEnvironment } from './parts/environment.ts';
+import { type JobController, jobControllerProgram, type JobControllerProgram } from './parts/job-controllers.ts';
+import { apiserverCertificate } from './servers/apiserver.ts';
+import { lwsController, mpiOperator } from './servers/job-controllers.ts';
+import { Ports } from './servers/ports.ts';
+import type { Server } from './servers/server.ts';
+import { until } from './until.ts';
+import type { World } from './world.ts';
+
+interface Manifest {
+  readonly kind: string;
+  readonly metadata: { readonly name: string };
+  readonly spec?: { readonly group: string; readonly names: { readonly plural: string }; readonly versions: readonly { readonly name: string }[] };
+  readonly webhooks?: readonly { readonly clientConfig: { readonly service: { readonly path: string } } }[];
+}
+
+const places: Readonly<Record<string, string>> = {
+  CustomResourceDefinition: '/apis/apiextensions.k8s.io/v1/customresourcedefinitions',
+  MutatingWebhookConfiguration: '/apis/admissionregistration.k8s.io/v1/mutatingwebhookconfigurations',
+  ValidatingWebhookConfiguration: '/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations',
+};
+
+export type JobControllers = Readonly<Record<JobController, JobControllerProgram>>;
+
+/** Builds them, one after the other: to be called before a world takes the cores. */
+export async function obtainJobControllers(onProgress: OnProgress): Promise<JobControllers> {
+  const environment = readEnvironment();
+  const lws = await jobControllerProgram('lws', environment, onProgress);
+  return { lws, 'mpi-operator': await jobControllerProgram('mpi-operator', environment, onProgress) };
+}
+
+/**
+ * Starts the controllers of LeaderWorkerSet and of the MPIJob of the mpi-operator in a world, each with its own definitions and webhooks. The
+ * training operator ends: its definition of MPIJob has the name of the other one. Returns how to give their ports back; the world ends their processes.
+ */
+export async function startJobControllers(world: World, programs: JobControllers): Promise<() => void> {
+  const { api, directory, kubernetes, servers } = world;
+  await servers.trainingOperator.stop();
+  const ports = new Ports(directory);
+  const [port, webhookPort] = [await ports.take(), await ports.take()];
+  const { kubeconfig } = kubernetes;
+  const definition = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions', name: 'mpijobs.kubeflow.org' };
+  await api.custom.deleteClusterCustomObject(definition);
+  const controllers: Readonly<Record<JobController, Server>> = {
+    lws: lwsController({ program: programs.lws.program, directory, kubeconfig, port, webhookPort }),
+    'mpi-operator': mpiOperator({ program: programs['mpi-operator'].program, directory, kubeconfig }),
+  };
+  for (const name of ['lws', 'mpi-operator'] as const) {
+    await install(world, programs[name], webhookPort, 'CustomResourceDefinition');
+    await controllers[name].start();
+    await install(world, programs[name], webhookPort, 'WebhookConfiguration');
+  }
+  return () => ports.release();
+}
+
+/** Definitions before the controller starts, which wants to watch them; webhooks when it listens. */
+async function install({ directory, kubernetes, api }: World, program: JobControllerProgram, webhookPort: number, kind: string): Promise<void> {
+  const caBundle = readFileSync(apiserverCertificate(directory).certificate).toString('base64');
+  const token = adminToken(kubernetes.kubeconfig);
+  const manifests = (JSON.parse(await readFile(program.manifests, 'utf8')) as Manifest[]).filter((each) => each.kind.endsWith(kind));
+  for (const manifest of manifests) {
+    const webhooks = manifest.webhooks?.map((webhook) => ({
+      ...webhook,
+      clientConfig: { url: `https://127.0.0.1:${webhookPort}${webhook.clientConfig.service.path}`, caBundle },
+    }));
+    const name = webhooks ? `${webhookPort}-${manifest.metadata.name}` : manifest.metadata.name;
+    const object = { ...manifest, metadata: { ...manifest.metadata, name }, ...(webhooks && { webhooks }) };
+    await until(`${name} created`, 60_000, async () => {
+      await post(kubernetes.server, token, places[manifest.kind] ?? '', Buffer.from(JSON.stringify(object)));
+      return { found: true };
+    });
+    const { spec } = manifest;
+    if (spec) {
+      const place = { group: spec.group, version: spec.versions[0]?.name ?? '', plural: spec.names.plural };
+      await until(`${name} served`, 60_000, async () => {
+        await api.custom.listClusterCustomObject({ ...place, limit: 1 });
+        return { found: true };
+      });
+    }
+  }
+}
+
+function adminToken(kubeconfig: string): string {
+  const { users } = JSON.parse(readFileSync(kubeconfig, 'utf8')) as { readonly users: readonly { readonly user: { readonly token: string } }[] };
+  return users[0]?.user.token ?? '';
+}

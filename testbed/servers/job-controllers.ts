@@ -1,0 +1,56 @@
+import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { apiserverCertificate } from './apiserver.ts';
+import type { ControllerOptions } from './controllers.ts';
+import { probe } from './probe.ts';
+import { server, type Server } from './server.ts';
+
+export interface WithWebhooks extends ControllerOptions {
+  readonly webhookPort: number;
+}
+
+export function lwsController({ program, directory, kubeconfig, port, webhookPort }: WithWebhooks): Server {
+  const name = 'lws';
+  const config = join(directory, `${name}.json`);
+  const certDir = join(directory, `${name}-certificates`);
+  const { certificate, key } = apiserverCertificate(directory);
+  mkdirSync(certDir, { recursive: true });
+  copyFileSync(certificate, join(certDir, 'tls.crt'));
+  copyFileSync(key, join(certDir, 'tls.key'));
+  const settings = {
+    apiVersion: `config.${name}.x-k8s.io/v1alpha1`,
+    kind: 'Configuration',
+    leaderElection: { leaderElect: false },
+    internalCertManagement: { enable: false },
+    webhook: { host: '127.0.0.1', port: webhookPort, certDir },
+    metrics: { bindAddress: '0' },
+    health: { healthProbeBindAddress: `127.0.0.1:${port}` },
+  };
+  writeFileSync(config, JSON.stringify(settings));
+  return server(directory, {
+    name,
+    program,
+    args: [`--config=${config}`, `--kubeconfig=${kubeconfig}`],
+    kept: true,
+    missing: async () => (await probe(`http://127.0.0.1:${port}/readyz`)) ?? whyNotListening(webhookPort),
+  });
+}
+
+/** A webhook server answers what it does not know with 404: that is an answer. */
+async function whyNotListening(port: number): Promise<string | undefined> {
+  const wrong = await probe(`https://127.0.0.1:${port}/`);
+  return wrong?.includes('answered') ? undefined : wrong;
+}
+
+/** It cannot be told another port for its health. */
+const mpiHealthPort = 8080;
+
+export function mpiOperator({ program, directory, kubeconfig }: Omit<ControllerOptions, 'port'>): Server {
+  return server(directory, {
+    name: 'mpi-operator',
+    program,
+    args: [`--kubeConfig=${kubeconfig}`, '--lock-namespace=kubeflow', '--kube-api-qps=1000', '--kube-api-burst=2000'],
+    kept: true,
+    missing: () => probe(`http://127.0.0.1:${mpiHealthPort}/healthz`),
+  });
+}
