@@ -2,7 +2,7 @@
  * `npm test`: every tier, three of them side by side, and one plain closing line. Arguments go to jest (`npm test -- test/e2e`).
  * The tiers are the files `test/jest.*.json`: `stories` (all of kcover, end to end) and `cluster` (parts of it) have one set of servers
  * each, `isolated` has Temporal alone or a cluster for each file, `offline` starts nothing. `npm run test:nodes` is the tier `nodes` alone,
- * which needs root.
+ * which needs root, and `npm run test:kinds` the tier `kinds`, which builds further controllers of jobs.
  */
 
 import { type ChildProcess, spawn } from 'node:child_process';
@@ -27,15 +27,16 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const scratch = mkdtempSync(join(tmpdir(), 'kcover-test-'));
 process.once('exit', () => rmSync(scratch, { recursive: true, force: true }));
 
-const onRealNodes = process.argv[2] === '--real-nodes';
-if (onRealNodes && process.getuid?.() !== 0) {
+if (process.argv[2] === '--real-nodes' && process.getuid?.() !== 0) {
   console.error('nothing was run: real nodes need mounts, namespaces and cgroups, and so root; run the same command as root');
   process.exit(1);
 }
 
-type Tier = 'stories' | 'cluster' | 'offline' | 'isolated' | 'nodes';
+type Tier = 'stories' | 'cluster' | 'offline' | 'isolated' | 'nodes' | 'kinds';
+const alone: Readonly<Record<string, Tier>> = { '--real-nodes': 'nodes', '--job-kinds': 'kinds' };
+const only = alone[process.argv[2] ?? ''];
 /** Side by side, each from left to right, because tests wait more than they compute. The lanes take about equally long. */
-const lanes: readonly (readonly Tier[])[] = onRealNodes ? [['nodes']] : [['stories'], ['cluster'], ['offline', 'isolated']];
+const lanes: readonly (readonly Tier[])[] = only ? [[only]] : [['stories'], ['cluster'], ['offline', 'isolated']];
 
 const running = new Set<ChildProcess>();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop(signal));
@@ -66,7 +67,7 @@ async function run(tier: Tier): Promise<Count> {
     '--json',
     '--outputFile',
     file,
-    ...process.argv.slice(onRealNodes ? 3 : 2),
+    ...process.argv.slice(only ? 3 : 2),
   ];
   const code = await ended([...node, ...jest]);
   const report = read(file);

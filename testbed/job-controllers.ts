@@ -5,9 +5,8 @@ import type { OnProgress } from './parts/cache.ts';
 import { readEnvironment } from './parts/environment.ts';
 import { type JobController, jobControllerProgram, type JobControllerProgram } from './parts/job-controllers.ts';
 import { apiserverCertificate } from './servers/apiserver.ts';
-import { lwsController, mpiOperator } from './servers/job-controllers.ts';
+import { mpiOperator, webhookController } from './servers/job-controllers.ts';
 import { Ports } from './servers/ports.ts';
-import type { Server } from './servers/server.ts';
 import { until } from './until.ts';
 import type { World } from './world.ts';
 
@@ -26,32 +25,37 @@ const places: Readonly<Record<string, string>> = {
 
 export type JobControllers = Readonly<Record<JobController, JobControllerProgram>>;
 
+const names: readonly JobController[] = ['lws', 'jobset', 'mpi-operator'];
+
 /** Builds them, one after the other: to be called before a world takes the cores. */
 export async function obtainJobControllers(onProgress: OnProgress): Promise<JobControllers> {
   const environment = readEnvironment();
-  const lws = await jobControllerProgram('lws', environment, onProgress);
-  return { lws, 'mpi-operator': await jobControllerProgram('mpi-operator', environment, onProgress) };
+  const obtained: Partial<Record<JobController, JobControllerProgram>> = {};
+  for (const name of names) obtained[name] = await jobControllerProgram(name, environment, onProgress);
+  return obtained as JobControllers;
 }
 
 /**
- * Starts the controllers of LeaderWorkerSet and of the MPIJob of the mpi-operator in a world, each with its own definitions and webhooks. The
- * training operator ends: its definition of MPIJob has the name of the other one. Returns how to give their ports back; the world ends their processes.
+ * Starts the controllers of LeaderWorkerSet, of JobSet and of the MPIJob of the mpi-operator in a world, each with its own definitions and webhooks.
+ * The training operator ends: its definition of MPIJob has the name of the other one. Returns how to give their ports back; the world ends their
+ * processes.
  */
 export async function startJobControllers(world: World, programs: JobControllers): Promise<() => void> {
   const { api, directory, kubernetes, servers } = world;
   await servers.trainingOperator.stop();
-  const ports = new Ports(directory);
-  const [port, webhookPort] = [await ports.take(), await ports.take()];
-  const { kubeconfig } = kubernetes;
   const definition = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions', name: 'mpijobs.kubeflow.org' };
   await api.custom.deleteClusterCustomObject(definition);
-  const controllers: Readonly<Record<JobController, Server>> = {
-    lws: lwsController({ program: programs.lws.program, directory, kubeconfig, port, webhookPort }),
-    'mpi-operator': mpiOperator({ program: programs['mpi-operator'].program, directory, kubeconfig }),
-  };
-  for (const name of ['lws', 'mpi-operator'] as const) {
+  const ports = new Ports(directory);
+  const { kubeconfig } = kubernetes;
+  for (const name of names) {
+    const [port, webhookPort] = [await ports.take(), await ports.take()];
+    const { program } = programs[name];
     await install(world, programs[name], webhookPort, 'CustomResourceDefinition');
-    await controllers[name].start();
+    const controller =
+      name === 'mpi-operator'
+        ? await mpiOperator({ program, directory, kubeconfig })
+        : webhookController({ name, program, directory, kubeconfig, port, webhookPort });
+    await controller.start();
     await install(world, programs[name], webhookPort, 'WebhookConfiguration');
   }
   return () => ports.release();

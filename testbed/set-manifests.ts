@@ -5,16 +5,25 @@ import { batchJob, type JobManifest, type JobOptions, kubeflowJob, kubeflowKinds
 /** Pods of each replicated job, by its name; one job of each. */
 export interface JobSetOptions extends JobOptions {
   readonly roles?: Readonly<Record<string, number>>;
+  /** Unless told its webhook decides. */
+  readonly restartPolicy?: 'Never' | 'OnFailure';
   readonly spec?: Readonly<Record<string, unknown>>;
 }
 
-export function jobSet({ roles = { leader: 1, workers: 2 }, spec, ...options }: JobSetOptions): GroupManifest {
+export function jobSet({ roles = { leader: 1, workers: 2 }, restartPolicy, spec, ...options }: JobSetOptions): GroupManifest {
+  const { suspend, backoffLimit } = options;
   const replicatedJobs = Object.entries(roles).map(([name, pods]) => ({
     name,
     replicas: 1,
-    template: { spec: { parallelism: pods, completions: pods, template: podTemplate(options, 'trainer', {}) } },
+    template: {
+      spec: {
+        parallelism: pods,
+        completions: pods,
+        ...(backoffLimit !== undefined && { backoffLimit }),
+        template: podTemplate(options, 'trainer', { ...(restartPolicy && { restartPolicy }) }),
+      },
+    },
   }));
-  const { suspend } = options;
   return {
     apiVersion: 'jobset.x-k8s.io/v1alpha2',
     kind: 'JobSet',

@@ -11,6 +11,8 @@ import { versions } from './versions.ts';
 /** Where each controller, its definitions and its webhooks stand in its Go module. */
 const controllers = {
   lws: { module: `sigs.k8s.io/lws@${versions.lws}`, program: './cmd', manifests: ['config/crd/bases', 'config/webhook/manifests.yaml'] },
+  // Every world has its definition.
+  jobset: { module: `sigs.k8s.io/jobset@${versions.jobset}`, program: '.', manifests: ['config/components/webhook/manifests.yaml'] },
   'mpi-operator': {
     module: `github.com/kubeflow/mpi-operator@${versions.mpiOperator}`,
     program: './cmd/mpi-operator',
@@ -46,7 +48,7 @@ async function build(name: JobController, environment: Environment, target: stri
   const { Dir: cwd } = JSON.parse(answer) as { Dir: string };
   await goBuild(
     {
-      title: `building ${module} (first start only: 1 to 3 minutes)`,
+      title: `building ${module} (first start only: 1 to 5 minutes)`,
       go,
       verb: 'build',
       args: ['-trimpath', '-ldflags=-s -w', '-o', join(target, name)],

@@ -14,7 +14,7 @@ const definitions = {
   trainjob: { module: `github.com/kubeflow/trainer/v2@${versions.trainer}`, path: 'manifests/base/crds/trainer.kubeflow.org_trainjobs.yaml' },
 } as const;
 
-/** Directory with the definitions of JobSet and TrainJob as JSON. Their controllers are not built. */
+/** Directory with the definitions of JobSet and TrainJob as JSON. Their controllers are not built for it. */
 export function setDefinitions(environment: Environment, onProgress: OnProgress): Promise<string> {
   return cached(
     join(environment.cache, `set-definitions-${versions.jobset}-${versions.trainer}`),

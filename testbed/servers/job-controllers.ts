@@ -2,15 +2,17 @@ import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { apiserverCertificate } from './apiserver.ts';
 import type { ControllerOptions } from './controllers.ts';
+import { isFree } from './ports.ts';
 import { probe } from './probe.ts';
 import { server, type Server } from './server.ts';
 
 export interface WithWebhooks extends ControllerOptions {
+  readonly name: 'lws' | 'jobset';
   readonly webhookPort: number;
 }
 
-export function lwsController({ program, directory, kubeconfig, port, webhookPort }: WithWebhooks): Server {
-  const name = 'lws';
+/** Both are configured alike. */
+export function webhookController({ name, program, directory, kubeconfig, port, webhookPort }: WithWebhooks): Server {
   const config = join(directory, `${name}.json`);
   const certDir = join(directory, `${name}-certificates`);
   const { certificate, key } = apiserverCertificate(directory);
@@ -45,7 +47,12 @@ async function whyNotListening(port: number): Promise<string | undefined> {
 /** It cannot be told another port for its health. */
 const mpiHealthPort = 8080;
 
-export function mpiOperator({ program, directory, kubeconfig }: Omit<ControllerOptions, 'port'>): Server {
+export async function mpiOperator({ program, directory, kubeconfig }: Omit<ControllerOptions, 'port'>): Promise<Server> {
+  if (!(await isFree(mpiHealthPort))) {
+    throw new Error(
+      `cannot start the mpi-operator\n  because: something listens on port ${mpiHealthPort}, and it cannot be told another port for its health\n  try:     stop that (\`ss -ltnp sport = :${mpiHealthPort}\` names it), then start again`,
+    );
+  }
   return server(directory, {
     name: 'mpi-operator',
     program,

@@ -28,7 +28,7 @@ export class Ports {
       const port = first + Math.floor(Math.random() * (last - first));
       if (!hold(port, this.holder)) continue;
       this.held.push(port);
-      if (await isFree(port)) return port;
+      if (await isFree(port, '127.0.0.1')) return port;
     }
     throw new Error(
       `cannot find a free port\n  because: 500 ports between ${first} and ${last} are taken\n  try:     stop other worlds, or remove ${portsDirectory}`,
@@ -62,10 +62,11 @@ function hold(port: number, holder: string): boolean {
   }
 }
 
-function isFree(port: number): Promise<boolean> {
+/** Whether a server of this machine could listen on it, on all addresses or on loopback alone. */
+export function isFree(port: number, host?: string): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();
     server.once('error', () => resolve(false));
-    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)));
+    server.listen({ port, host }, () => server.close(() => resolve(true)));
   });
 }
