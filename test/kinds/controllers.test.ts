@@ -69,7 +69,7 @@ describe.each(kinds)('%s', (kind) => {
     await rig.gone(before.ref);
     const { job, ref, first } = await started(kind, before.ref.name);
     const { resourceVersion } = await rig.seen(ref);
-    await expect(suspendJob(rig.kube, { job: before.ref, incident, attempt: 1, resourceVersion })).rejects.toThrow('suspend');
+    await expect(suspendJob(rig.kube, { job: before.ref, incident, attempt: 1, resourceVersion })).rejects.toMatchObject({ code: 'kube.invalid' });
     expect(await resumeJob(rig.kube, before.ref, incident)).toBe(false);
     const [pod] = first;
     expect(await deletePod(rig.kube, ref.namespace, { name: pod?.metadata?.name ?? '', uid: before.first[0]?.metadata?.uid ?? '' })).toBe('gone');
