@@ -5,7 +5,7 @@ import { server, type Server } from './server.ts';
 export interface TemporalOptions {
   readonly program: string;
   readonly directory: string;
-  /** Loopback unless told. */
+  /** Where clients find it; loopback unless told. */
   readonly address?: string;
   readonly port: number;
   readonly uiPort: number;
@@ -13,6 +13,8 @@ export interface TemporalOptions {
   readonly metricsPort: number;
   readonly dynamicConfig: Readonly<Record<string, unknown>>;
 }
+
+const loopback = '127.0.0.1';
 
 export const temporalNamespace = 'default';
 
@@ -32,7 +34,7 @@ const dynamicConfigDefaults = {
   'history.timerProcessorMaxTimeShift': '10ms',
 };
 
-export function temporal({ program, directory, address = '127.0.0.1', port, uiPort, httpPort, metricsPort, dynamicConfig }: TemporalOptions): Server {
+export function temporal({ program, directory, address = loopback, port, uiPort, httpPort, metricsPort, dynamicConfig }: TemporalOptions): Server {
   const flags = (name: string, values: object): string[] => Object.entries(values).flatMap(([key, value]) => [name, `${key}=${value}`]);
   const json = Object.fromEntries(Object.entries({ ...dynamicConfigDefaults, ...dynamicConfig }).map(([key, value]) => [key, JSON.stringify(value)]));
   return server(directory, {
@@ -41,7 +43,8 @@ export function temporal({ program, directory, address = '127.0.0.1', port, uiPo
     args: [
       'server',
       'start-dev',
-      `--ip=${address}`,
+      // Its own services look for each other on the loopback, wherever it listens, so another address means all of them.
+      `--ip=${address === loopback ? loopback : '0.0.0.0'}`,
       `--port=${port}`,
       `--ui-port=${uiPort}`,
       `--http-port=${httpPort}`,
