@@ -6,8 +6,7 @@ import { pino } from 'pino';
 import { type RunningAgent, startAgent } from '../agent/index.ts';
 import { agentSettings } from '../contract/settings.schema.ts';
 import { inParallel } from '../kube/parallel.ts';
-import { agentToken } from './agents.ts';
-import type { SimulatedNode } from './nodes.ts';
+import { type AgentNode, agentToken } from './agents.ts';
 import type { Kcover } from './roles.ts';
 import { until } from './until.ts';
 import type { World } from './world.ts';
@@ -28,7 +27,7 @@ export class Agents {
   }
 
   /** Each of the nodes has an agent that reads its kernel log and was heard by the controller. Safe to repeat. */
-  async watch(nodes: readonly SimulatedNode[]): Promise<void> {
+  async watch(nodes: readonly AgentNode[]): Promise<void> {
     const fresh = nodes.filter(({ name }) => !this.#running.has(name));
     await inParallel(fresh, (node) => this.#start(node), 8);
     await until(`agents of ${fresh.length} nodes heard`, 120_000, () => {
@@ -55,7 +54,7 @@ export class Agents {
     this.#running.delete(node);
   }
 
-  async #start(node: SimulatedNode): Promise<void> {
+  async #start(node: AgentNode): Promise<void> {
     const home = join(this.#world.directory, 'kcover', 'agents', node.name);
     mkdirSync(home, { recursive: true });
     const tokenFile = join(home, 'token');

@@ -1,13 +1,17 @@
 import type { V1DaemonSet, V1Pod } from '@kubernetes/client-node';
 import { agentNamespace } from '../kube/permissions.ts';
 import type { Api } from './api.ts';
-import type { SimulatedNode } from './nodes.ts';
+import { realNodesOnly, type SimulatedNode } from './nodes.ts';
+import { pauseImage } from './real-nodes/containerd.ts';
 import { podToken } from './tokens.ts';
 import { until } from './until.ts';
 
 export { agentNamespace };
 export const agentAccount = 'kcover-agent';
 export const agentAudience = 'kcover-controller';
+
+/** Simulated or real. */
+export type AgentNode = Pick<SimulatedNode, 'name' | 'hostRoot'>;
 
 const labels = { 'app.kubernetes.io/name': 'kcover', 'app.kubernetes.io/component': 'agent' };
 
@@ -19,8 +23,14 @@ export async function deployAgents(api: Api, nodes: readonly SimulatedNode[]): P
   await Promise.all(nodes.map((node) => agentPod(api, node)));
 }
 
+/** The same for real nodes. Their agents are processes of this machine too: the pod is there for its token, and its container only waits. */
+export async function deployAgentsOnRealNodes(api: Api, nodes: readonly AgentNode[]): Promise<void> {
+  await unlessThere(api.apps.createNamespacedDaemonSet({ namespace: agentNamespace, body: realDaemonSet }));
+  await Promise.all(nodes.map((node) => agentPod(api, node)));
+}
+
 /** The ready agent pod of a node; waits for it. */
-export function agentPod(api: Api, node: SimulatedNode): Promise<V1Pod> {
+export function agentPod(api: Api, node: Pick<AgentNode, 'name'>): Promise<V1Pod> {
   const labelSelector = Object.entries(labels)
     .map(([key, value]) => `${key}=${value}`)
     .join(',');
@@ -32,7 +42,7 @@ export function agentPod(api: Api, node: SimulatedNode): Promise<V1Pod> {
 }
 
 /** What the agent on this node would find in its projected volume. */
-export async function agentToken(api: Api, node: SimulatedNode): Promise<string> {
+export async function agentToken(api: Api, node: Pick<AgentNode, 'name'>): Promise<string> {
   const { metadata } = await agentPod(api, node);
   const pod = { namespace: agentNamespace, name: metadata?.name ?? '', uid: metadata?.uid ?? '' };
   return podToken(api, pod, agentAccount, agentAudience);
@@ -50,6 +60,24 @@ const daemonSet: V1DaemonSet = {
         nodeSelector: { 'nvidia.com/gpu.present': 'true', type: 'kwok' },
         tolerations: [{ operator: 'Exists' }],
         containers: [{ name: 'agent', image: 'kcover:testbed' }],
+      },
+    },
+  },
+};
+
+const onRealNodes = { ...labels, 'testbed.kcover.io/nodes': 'real' };
+
+const realDaemonSet: V1DaemonSet = {
+  metadata: { name: `${agentAccount}-real`, namespace: agentNamespace, labels: onRealNodes },
+  spec: {
+    selector: { matchLabels: onRealNodes },
+    template: {
+      metadata: { labels: onRealNodes },
+      spec: {
+        serviceAccountName: agentAccount,
+        affinity: realNodesOnly,
+        tolerations: [{ operator: 'Exists' }],
+        containers: [{ name: 'agent', image: pauseImage, imagePullPolicy: 'Never' }],
       },
     },
   },

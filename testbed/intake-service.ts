@@ -21,6 +21,8 @@ const podOf = (name: string): V1Pod => ({
     serviceAccountName: 'kcover-controller',
     // Not evicted, whatever becomes of its node.
     tolerations: [{ operator: 'Exists' }],
+    // Its image exists nowhere; only simulated kubelets do not miss it.
+    nodeSelector: { type: 'kwok' },
     containers: [{ name: 'controller', image: 'kcover:testbed', ports: [{ name: 'intake', containerPort: 8443 }] }],
   },
 });

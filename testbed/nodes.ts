@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import type { V1Node } from '@kubernetes/client-node';
+import type { V1Affinity, V1Node } from '@kubernetes/client-node';
 import type { Api } from './api.ts';
 import { kubeletLabel } from './servers/kwok.ts';
 import { until } from './until.ts';
@@ -22,6 +22,13 @@ export const nodeNames = {
   short: (index: number): string => `gpu-${index}`,
 } as const satisfies Record<string, (index: number) => string>;
 export type NodeNames = keyof typeof nodeNames;
+
+/** For pods whose containers have to be real. */
+export const realNodesOnly: V1Affinity = {
+  nodeAffinity: {
+    requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'type', operator: 'NotIn', values: ['kwok'] }] }] },
+  },
+};
 
 export interface NodesOptions {
   readonly directory: string;

@@ -2,14 +2,13 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { clusterRoles, ownNamespace, roles as namespacedRoles } from '../kube/permissions.ts';
-import { agentToken, deployAgents } from './agents.ts';
+import { type AgentNode, agentToken, deployAgents, deployAgentsOnRealNodes } from './agents.ts';
 import { Agents } from './agents-together.ts';
 import { bundleWorkflows } from './bundle.ts';
 import { loopbackCertificate } from './certificate.ts';
 import { isChartInstalled } from './chart.ts';
 import { createControllerPods, type IntakeService, openIntakeService } from './intake-service.ts';
 import type { ApiAddress } from './kubeconfig.ts';
-import type { SimulatedNode } from './nodes.ts';
 import { compileCache } from './parts/environment.ts';
 import { probe } from './servers/probe.ts';
 import { Ports } from './servers/ports.ts';
@@ -30,8 +29,8 @@ export interface KcoverOptions {
   readonly through?: ApiAddress;
   /** All in this process, which is much less load; each in a process of its own unless told. */
   readonly agents?: 'together' | 'processes';
-  /** Nodes that get an agent; all unless told. */
-  readonly agentsOn?: readonly SimulatedNode[];
+  /** Nodes that get an agent; all simulated ones unless told. */
+  readonly agentsOn?: readonly AgentNode[];
   /** Made once and given to many; bundled anew unless told. */
   readonly workflowBundle?: string;
 }
@@ -76,6 +75,8 @@ export async function startKcover(world: WorldOfRoles, options: KcoverOptions = 
     loopbackCertificate(directory),
     deployAgents(world.api, world.nodes).then(() => grant(world)),
   ]);
+  const real = nodes.filter(({ name }) => !world.nodes.some((simulated) => simulated.name === name));
+  if (real.length > 0) await deployAgentsOnRealNodes(world.api, real);
   const records = join(directory, 'records');
   const evidence = join(directory, 'evidence');
   const withEvidence = (given: KcoverOptions['workerSettings']) => ({

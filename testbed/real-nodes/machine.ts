@@ -38,6 +38,9 @@ const bootScript = join(import.meta.dirname, 'boot.sh');
 const stateSize = '64M';
 const namespaces = ['--mount', '--net', '--pid', '--uts', '--ipc'];
 
+/** The process that one which enters namespaces, or makes them, has started there. */
+export const childOf = (pid: number | undefined): number => Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ')[0]);
+
 export const kernelLogOf = (disk: string): string => join(disk, 'kmsg');
 
 export function createMachine(runDirectory: string, name: string, programs: NodePrograms): Machine {
@@ -57,7 +60,7 @@ export function createMachine(runDirectory: string, name: string, programs: Node
     before: async () => rmSync(booted, { force: true }),
     missing: async () => (existsSync(booted) ? undefined : 'the end of boot.sh'),
   });
-  const firstProcess = (): number => Number(readFileSync(`/proc/${power.pid}/task/${power.pid}/children`, 'utf8').split(' ')[0]);
+  const firstProcess = (): number => childOf(power.pid);
   // A daemon ends with the command that entered the namespaces for it, so that killing this one ends the daemon.
   const entering = (command: readonly string[]): string[] => ['--target', String(firstProcess()), ...namespaces, 'setpriv', '--pdeathsig', 'KILL', ...command];
   return {

@@ -1,13 +1,16 @@
 import { appendFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { Server } from '../servers/server.ts';
 import type { Devices } from './devices.ts';
-import { kernelLogOf, type Machine } from './machine.ts';
+import { childOf, kernelLogOf, type Machine } from './machine.ts';
 import type { Network } from './network.ts';
 
 /** A node with a kubelet, a containerd and a kube-proxy of its own. A daemon that is killed stays dead until it is started, or the node boots. */
 export interface RealNode {
   readonly name: string;
   readonly address: string;
+  /** The node's root as its containers mount it: what an agent takes as --host-root. Another one when containerd was started again. */
+  readonly hostRoot: string;
   readonly kubelet: Server;
   readonly containerd: Server;
   readonly kubeProxy: Server;
@@ -64,6 +67,9 @@ export async function startRealNode(parts: RealNodeParts): Promise<RealNode> {
   return {
     name: machine.name,
     address: network.addressOf(index),
+    get hostRoot() {
+      return join('/proc', String(childOf(containerd.pid)), 'root');
+    },
     kubelet,
     containerd,
     kubeProxy,
