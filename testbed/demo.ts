@@ -11,16 +11,26 @@ const options = new Command('demo')
   .addOption(
     new Option(
       '--story <story>',
-      'slow-node: a preflight of 16 nodes finds a slow one, and the job starts without it; checkpoint: a GPU begins to fail, and the next checkpoint is awaited; shrink: no node is left, and the job goes on with one pod less',
+      'slow-node: a preflight of 16 nodes finds a slow one, and the job starts without it; checkpoint: a GPU begins to fail, and the next checkpoint is awaited; shrink: no node is left, and the job goes on with one pod less; real-trainer: see --real',
     )
       .choices(Object.keys(stories))
       .default('broken-gpu' satisfies StoryName),
   )
+  .addOption(
+    new Option('--real', 'a PyTorch job in real containers on 3 real nodes saves when it is told to end, and goes on from there (needs root)').implies({
+      story: 'real-trainer' satisfies StoryName,
+    }),
+  )
   .option('--once', 'end after the story instead of staying up until Ctrl-C')
   .option('--output <form>', 'text or json', 'text')
-  .option('--nodes <number>', 'simulated GPU nodes (default: 8, slow-node 18, shrink 4)')
+  .option('--nodes <number>', 'GPU nodes, simulated or, with --real, real (default: 8, slow-node 18, shrink 4, real-trainer 3)')
   .parse()
   .opts<{ story: StoryName; once?: true; output: string; nodes?: string }>();
+
+if (options.story === 'real-trainer' && process.getuid?.() !== 0) {
+  console.error('nothing was run: real nodes need mounts, namespaces and cgroups, and so root; run the same command as root');
+  process.exit(1);
+}
 
 const asJson = options.output === 'json';
 const say = (line: string): void => (asJson ? console.error(line) : console.log(line));

@@ -30,8 +30,8 @@ export interface IncidentSeen {
 
 export interface IncidentWatch {
   happened(what: string): void;
-  /** Waits for the record of the incident. */
-  ended(): Promise<IncidentSeen>;
+  /** Waits for the record of the incident; for two minutes unless told. */
+  ended(withinMs?: number): Promise<IncidentSeen>;
 }
 
 /** Watches nodes, pods and kcover's Events from outside, telling each as it is seen. */
@@ -123,8 +123,8 @@ export async function watchIncident(
 
   return {
     happened,
-    ended: async () => {
-      const record = await until('the record of the incident', 120_000, () => readRecord(kcover, job));
+    ended: async (withinMs = 120_000) => {
+      const record = await until('the record of the incident', withinMs, () => readRecord(kcover, job));
       await until('the last pod and Event', 10_000, () =>
         Promise.resolve(runningAt > 0 || (record.outcome !== 'restarted' && record.outcome !== 'recovered') ? { found: true } : { missing: 'pods' }),
       );

@@ -1,9 +1,13 @@
 import { brokenGpu } from './broken-gpu.ts';
 import { checkpoint } from './checkpoint.ts';
+import { realTrainer } from './real-trainer.ts';
 import { shrink } from './shrink.ts';
 import { slowNode } from './slow-node.ts';
 import type { Story } from './story.ts';
 
 /** What `npm run demo` can tell. */
-export const stories = { 'broken-gpu': brokenGpu, 'slow-node': slowNode, checkpoint, shrink } as const satisfies Record<string, Story>;
+export const stories = { 'broken-gpu': brokenGpu, 'slow-node': slowNode, checkpoint, shrink, 'real-trainer': realTrainer } as const satisfies Record<
+  string,
+  Story
+>;
 export type StoryName = keyof typeof stories;

@@ -94,8 +94,8 @@ export const endsSlowly = { terminationSeconds: 2 } as const;
 export const shortReports = { agentSettings: { progress: { every: '500ms' } }, controllerSettings: { progress: { every: '1s' } } } as const;
 
 /** Waits until the job says what is looked for, and returns that. */
-export const awaitProgress = <T>(api: Api, job: RunningJob, look: (progress: JobProgress) => T | false | undefined): Promise<T> =>
-  until(`progress of ${job.name}`, 60_000, async () => {
+export const awaitProgress = <T>(api: Api, job: RunningJob, look: (progress: JobProgress) => T | false | undefined, withinMs = 60_000): Promise<T> =>
+  until(`progress of ${job.name}`, withinMs, async () => {
     const { metadata } = await readJob(api, job);
     const progress = progressOf(metadata);
     const found = progress && look(progress);

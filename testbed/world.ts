@@ -32,6 +32,8 @@ export interface WorldOptions {
   readonly realNodes?: number;
   /** Containers of the first real node see the kernel log of the computer, which all share; those of others see a file of their node. */
   readonly realKernelLog?: boolean;
+  /** Has `nslookup`, and is on the real nodes: the training operator puts it into the pods of workers, which wait in it for their master. */
+  readonly initContainerImage?: string;
   /**
    * Nodes stay ready however long their simulated kubelets are silent: after an API server was killed again and again they may be, as no real
    * kubelet is, and pods that were called not ready meanwhile stay so.
@@ -157,6 +159,7 @@ async function build(options: WorldOptions, programs: AllPrograms, directory: st
       ...(await controller('trainingOperator', programs.trainingOperator)),
       metricsPort: await ports.take(),
       webhookPort: await ports.take(),
+      initContainerImage: options.initContainerImage,
     }),
   } satisfies Record<ServerName, Server>;
 

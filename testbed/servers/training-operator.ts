@@ -13,9 +13,11 @@ const awaited = { directory: '/tmp/k8s-webhook-server/serving-certs', file: 'tls
 export interface TrainingOperatorOptions extends ControllerOptions {
   readonly metricsPort: number;
   readonly webhookPort: number;
+  /** Workers wait in it until their master has an address; with simulated kubelets any name will do. */
+  readonly initContainerImage: string | undefined;
 }
 
-export function trainingOperator({ program, directory, kubeconfig, port, metricsPort, webhookPort }: TrainingOperatorOptions): Server {
+export function trainingOperator({ program, directory, kubeconfig, port, metricsPort, webhookPort, initContainerImage }: TrainingOperatorOptions): Server {
   const name = 'training-operator';
   provideCertificates(directory, name);
   return server(directory, {
@@ -28,6 +30,7 @@ export function trainingOperator({ program, directory, kubeconfig, port, metrics
       `--health-probe-bind-address=127.0.0.1:${port}`,
       `--webhook-server-port=${webhookPort}`,
       '--controller-threads=4',
+      ...(initContainerImage === undefined ? [] : [`--pytorch-init-container-image=${initContainerImage}`]),
     ],
     kept: true,
     missing: () => probe(`http://127.0.0.1:${port}/readyz`),

@@ -1,0 +1,112 @@
+/** A real trainer on real nodes: a GPU begins to fail, all ranks save when they are told to end, and training goes on elsewhere from there. */
+
+import { watchIncident } from './incident.ts';
+import { podsOf } from './jobs.ts';
+import { followLogs } from './pod-logs.ts';
+import { isTrue, type Proof, proofLines, proofOf } from './proof.ts';
+import { realMs, realNodeOf, setRealScene } from './real-scene.ts';
+import type { Scene } from './scene.ts';
+import type { Story } from './story.ts';
+import { awaitProgress } from './trainer.ts';
+import { readTrainingLog, type ToldToEnd, type TrainingLog } from './training-log.ts';
+import { until } from './until.ts';
+
+/** Its memory has no spare rows left: training goes on for now, so there is time to save. */
+const line = 'NVRM: Xid (PCI:0000:5d:00): 64, pid=4242, name=python, Row Remapper Error: (0x00000002eebc4100) - All reserved rows for bank are remapped';
+
+/** Two pods with two processes each. */
+const ranks = [0, 1, 2, 3] as const;
+
+/** Of the first step that was told, the last before the stop and one soon after it. */
+interface Losses {
+  readonly first: number;
+  readonly before: number;
+  readonly after: number;
+}
+
+/** Beside the proof. */
+export interface RealFacts {
+  /** The one that was broken. */
+  readonly node: string;
+  readonly kubelet: string;
+  readonly containerRuntime: string;
+  /** As the ranks said. Null: they began from scratch. */
+  readonly resumedFromStep: number | null;
+  readonly sigterm: readonly ToldToEnd[];
+  readonly losses: Losses;
+}
+
+export const realTrainer: Story = {
+  nodes: 3,
+  set: setRealScene,
+  async tell(scene, say) {
+    const { world, kcover, job } = scene;
+    const before = await podsOf(world.api, job);
+    const logs = followLogs(world.kubernetes.kubeconfig, before);
+    say(`\nPyTorchJob train/llm runs on ${before.map((pod) => pod.spec?.nodeName).join(', ')}, with ${ranks.length} ranks`);
+    await awaitProgress(world.api, job, ({ step, checkpointStep }) => checkpointStep !== undefined && step >= checkpointStep + 10, realMs.begun);
+    const { step, checkpointStep } = await awaitProgress(world.api, job, (progress) => progress);
+    say(`It trains: step ${step} is done, the last checkpoint is of step ${checkpointStep}\n`);
+
+    const node = realNodeOf(scene, before.at(-1)?.spec?.nodeName);
+    const incident = await watchIncident(world, kcover, job, before, say);
+    const since = new Date();
+    incident.happened(`kernel of ${node.name}: ${line}`);
+    node.kernelLog(line);
+    const seen = await incident.ended(realMs.recovered);
+    await logs.stop();
+
+    const proof = await proofOf(scene, before);
+    const stopped = readTrainingLog(logs.text());
+    const resumed = await awaitStep(scene, Object.keys(seen.attemptAfter), (proof.stepAfter ?? 0) + 1);
+    const losses = lossesOf(stopped, resumed);
+    const { kubeletVersion: kubelet, containerRuntimeVersion: containerRuntime } = await nodeInfoOf(scene, node.name);
+    const resumedFromStep = resumed.resumedFrom ?? null;
+    const facts: RealFacts = { node: node.name, kubelet, containerRuntime, resumedFromStep, sigterm: stopped.sigterm, losses };
+    const elsewhere = Object.values(seen.attemptAfter).every((pod) => pod.node !== node.name);
+    return {
+      seen,
+      since,
+      facts: { ...proof, ...facts },
+      lines: [
+        ['nodes', `kubelet ${kubelet}, ${containerRuntime}`],
+        ...proofLines(proof),
+        ['resumed', `from step ${resumedFromStep}`],
+        ['loss', `${losses.first} at first, ${losses.before} before the stop, ${losses.after} after it`],
+        ...stopped.sigterm.map(({ rank, said }): readonly [string, string] => [`rank ${rank}`, said]),
+      ],
+      commands: [`npx kcover report ${seen.incident}`, 'kubectl logs -n train llm-master-0'],
+      ok: elsewhere && isTrue(proof, maxStep(resumed)) && goesOnFrom(proof, resumedFromStep) && allSaid(stopped.sigterm) && isNear(losses),
+    };
+  },
+};
+
+/** What the pods of the new attempt have printed, as soon as this step is among it. */
+const awaitStep = ({ world, job }: Scene, pods: readonly string[], step: number): Promise<TrainingLog> =>
+  until(`step ${step} in the logs`, realMs.begun, async () => {
+    const texts = await Promise.all(pods.map((name) => world.api.core.readNamespacedPodLog({ name, namespace: job.namespace })));
+    const log = readTrainingLog(texts.join('\n'));
+    return maxStep(log) >= step ? { found: log } : { missing: `the last one is ${maxStep(log)}` };
+  });
+
+const maxStep = ({ losses }: TrainingLog): number => Math.max(0, ...losses.keys());
+
+/** It was saved at the stop, not before it, and training went past it. */
+const goesOnFrom = ({ stepBefore, stepAfter }: Proof, from: number | null): boolean =>
+  stepBefore !== null && stepAfter !== null && from !== null && stepBefore <= from && from < stepAfter;
+
+const allSaid = (sigterm: readonly ToldToEnd[]): boolean => ranks.every((rank) => sigterm.some((each) => each.rank === rank));
+
+function lossesOf(stopped: TrainingLog, resumed: TrainingLog): Losses {
+  const [before, after] = [[...stopped.losses.values()], [...resumed.losses.values()]];
+  return { first: before[0] ?? NaN, before: before.at(-1) ?? NaN, after: after[0] ?? NaN };
+}
+
+/** A model that began anew would lose as much as at first. */
+const isNear = ({ first, before, after }: Losses): boolean => Math.abs(after - before) < Math.abs(first - after);
+
+async function nodeInfoOf({ world }: Pick<Scene, 'world'>, name: string) {
+  const { status } = await world.api.core.readNode({ name });
+  if (status?.nodeInfo === undefined) throw new Error(`node ${name} says nothing of itself`);
+  return status.nodeInfo;
+}
