@@ -1,5 +1,6 @@
 /** Whether Kubernetes is there, new enough, and led by a controller of ours. */
 
+import { KcoverError } from '../../contract/errors.ts';
 import type { Kube } from '../../kube/connection.ts';
 import { openRequest } from '../../kube/connection.ts';
 import { answerError, kubeError } from '../../kube/errors.ts';
@@ -63,7 +64,14 @@ async function askServer(kube: Kube): Promise<Server> {
 
 /** The times in a Lease are its holder's: what is older than its duration by the API server's clock was not renewed. */
 async function leader(kube: Kube, { namespace, name }: LeaseName, off: number): Promise<Finding> {
-  const lease = await leaseStore(kube, { namespace, name }).read();
+  const lease = await leaseStore(kube, { namespace, name })
+    .read()
+    .catch((error: unknown) => {
+      // A worker, for one, needs no right to it.
+      if (error instanceof KcoverError && error.code === 'kube.forbidden') return 'forbidden' as const;
+      throw error;
+    });
+  if (lease === 'forbidden') return warn('leader', `whoever asks may not read the Lease ${namespace}/${name}`, 'kcover doctor as an administrator');
   const start = 'start a kcover controller';
   if (lease === undefined) return warn('leader', `there is no Lease ${namespace}/${name}: no controller has led yet`, start);
   if (lease.holder === '') return warn('leader', `Lease ${namespace}/${name} was given back and nobody took it`, start);
