@@ -70,7 +70,6 @@ export async function sendStop(dependencies: Dependencies, request: StopRequest,
       const isDoubtful = progress.requests > 0 || info.attempt > 1;
       const late = isDoubtful ? undefined : tooOld(dependencies, request, why);
       if (late) return late;
-      clock.lost();
       if (isOver(clock, request)) throw error;
       await sleep(error.retryAfterMs ?? pauseMs, undefined, { signal }).catch(() => undefined);
       signal.throwIfAborted();
@@ -79,6 +78,18 @@ export async function sendStop(dependencies: Dependencies, request: StopRequest,
 }
 
 const ageOf = ({ now }: Pick<Dependencies, 'now'>): number => now() - Context.current().info.scheduledTimestampMs;
+
+/** A look tells whether the cluster can be observed. A write that is refused does not: meanwhile the deadline passes. */
+async function observed<T>(clock: ObservationClock, look: Promise<T>): Promise<T> {
+  try {
+    const seen = await look;
+    clock.regained();
+    return seen;
+  } catch (error) {
+    clock.lost();
+    throw error;
+  }
+}
 
 /** Whether the deadline of a stop that may have begun has passed. */
 const isOver = (clock: ObservationClock, { deadlineMs }: StopRequest): boolean =>
@@ -107,10 +118,10 @@ const send = {
 } as const satisfies Record<StopRequest['by'], (sending: Sending) => Promise<NotSent | undefined>>;
 
 /** Looks for our own mark first: after a lost answer the job is no longer the version that was looked at. */
-async function suspend({ dependencies: { kube, settings }, request, progress, whyNot }: Sending): Promise<NotSent | undefined> {
+async function suspend({ dependencies: { kube, settings }, request, progress, clock, whyNot }: Sending): Promise<NotSent | undefined> {
   const title = jobTitle(request.job);
   for (let conflicts = 0; conflicts < mostConflicts; conflicts++) {
-    const job = await readJob(kube, request.job, settings.quarantine.taint);
+    const job = await observed(clock, readJob(kube, request.job, settings.quarantine.taint));
     if (!job) return interfered(`${title} is gone`);
     const { suspension, resourceVersion } = job;
     if (suspension?.by === 'kcover' && suspension.incident === request.incident && suspension.attempt === request.attempt) return undefined;
@@ -177,8 +188,7 @@ const sameSet = (pods: readonly { readonly uid: string }[], others: readonly { r
 /** Deletes what is left of the attempt and not going yet. No other UID is touched, whatever carries its labels now. */
 async function deleteLeft({ dependencies, request, progress, clock, isFirst, whyNot }: Sending): Promise<NotSent | undefined> {
   const { kube } = dependencies;
-  const matching = await listMatchingPods(kube, request.job);
-  clock.regained();
+  const matching = await observed(clock, listMatchingPods(kube, request.job));
   const { left, hasBegun } = remainingPods(request.pods, matching, isFirst ? undefined : progress.requests);
   if (left.length === 0) return undefined;
   // A stop that has begun to take effect is brought to its end, within its deadline.

@@ -71,24 +71,46 @@ async function isUntouched({ job, pods }: StopRequest): Promise<boolean> {
   return view?.suspension === undefined && present.map(({ uid }) => uid).join() === pods.map(({ uid }) => uid).join();
 }
 
-/** Every change of `spec` of this job is refused, with this reason. */
-async function refuseChanges({ name, namespace }: JobRef, reason: 'Forbidden' | 'Invalid'): Promise<() => Promise<unknown>> {
+/** Makes the API server refuse what the policy says; resolves with how to lift that. */
+async function refuse(name: string, spec: object): Promise<() => Promise<unknown>> {
   const admission = '/apis/admissionregistration.k8s.io/v1';
   const policy = `refuse-${name}`;
-  const make = (path: string, spec: object) => {
-    const text = JSON.stringify({ metadata: { name: policy }, spec });
+  const make = (path: string, made: object) => {
+    const text = JSON.stringify({ metadata: { name: policy }, spec: made });
     return askKube(cluster.kube, { method: 'POST', path: `${admission}/${path}`, body: { contentType: 'application/json', text } }, 'make a policy');
   };
-  const rule = { apiGroups: ['kubeflow.org'], apiVersions: ['*'], operations: ['UPDATE'], resources: ['pytorchjobs'] };
-  await make('validatingadmissionpolicies', {
-    matchConstraints: { resourceRules: [rule] },
-    matchConditions: [{ name: 'job', expression: `request.name == '${name}'` }],
-    validations: [{ expression: 'object.spec == oldObject.spec', message: 'nobody changes this job', reason }],
-  });
+  await make('validatingadmissionpolicies', spec);
   await make('validatingadmissionpolicybindings', { policyName: policy, validationActions: ['Deny'] });
   const remove = (path: string) => askKube(cluster.kube, { method: 'DELETE', path: `${admission}/${path}/${policy}` }, 'remove a policy');
   const lift = () => Promise.all([remove('validatingadmissionpolicybindings'), remove('validatingadmissionpolicies')]);
   tidyUps.unshift(lift);
+  return lift;
+}
+
+/** The deletion of this pod is refused, also as one of a collection. */
+async function keepPod(name: string): Promise<void> {
+  await refuse(name, {
+    matchConstraints: { resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['DELETE'], resources: ['pods'] }] },
+    matchConditions: [{ name: 'pod', expression: `oldObject != null && oldObject.metadata.name == '${name}'` }],
+    validations: [{ expression: 'false', message: 'nobody deletes this pod', reason: 'Forbidden' }],
+  });
+  await eventually(
+    () =>
+      askKube(cluster.kube, { method: 'DELETE', path: `/api/v1/namespaces/default/pods/${name}`, query: { dryRun: 'All' } }, 'try').then(
+        () => 'allowed',
+        String,
+      ),
+    (answer) => answer !== 'allowed',
+  );
+}
+
+/** Every change of `spec` of this job is refused, with this reason. */
+async function refuseChanges({ name, namespace }: JobRef, reason: 'Forbidden' | 'Invalid'): Promise<() => Promise<unknown>> {
+  const lift = await refuse(name, {
+    matchConstraints: { resourceRules: [{ apiGroups: ['kubeflow.org'], apiVersions: ['*'], operations: ['UPDATE'], resources: ['pytorchjobs'] }] },
+    matchConditions: [{ name: 'job', expression: `request.name == '${name}'` }],
+    validations: [{ expression: 'object.spec == oldObject.spec', message: 'nobody changes this job', reason }],
+  });
   const path = `/apis/kubeflow.org/v1/namespaces/${namespace}/pytorchjobs/${name}`;
   const change = JSON.stringify({ spec: { runPolicy: { ttlSecondsAfterFinished: 7 } } });
   const body = { contentType: 'application/merge-patch+json', text: change };
@@ -145,6 +167,15 @@ describe('a stop that the API server refuses', () => {
     } finally {
       await rig.close();
     }
+  });
+});
+
+describe('a stop of which the API server refuses a part', () => {
+  it('is over at its deadline, and names who is left', async () => {
+    const request = await running('delete-collection');
+    const kept = `${request.job.name}-worker-0`;
+    await keepPod(kept);
+    expect(await cluster.run('stopAttempt', { ...request, deadlineMs: 5000 })).toMatchObject({ kind: 'timed-out', left: expect.arrayContaining([kept]) });
   });
 });
 
