@@ -45,6 +45,7 @@ export default class ProgressReporter {
 
   onRunComplete(contexts) {
     clearInterval(this.#timer);
+    if (this.#files === 0) return;
     const [context] = contexts;
     console.error(`[${nameOf(context)}] ${this.#done} files in ${seconds(Date.now() - this.#begun)}`);
   }

@@ -8,19 +8,26 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The part of jest's report that is counted. */
+/** The part of jest's report that is read. */
 interface Report {
   readonly numPassedTests: number;
   readonly numFailedTests: number;
   readonly numRuntimeErrorTestSuites: number;
+  readonly testResults: readonly {
+    readonly name: string;
+    readonly status: string;
+    readonly message: string;
+  }[];
 }
 
-interface Count {
+interface Result {
   readonly passed: number;
   readonly failed: number;
+  /** What jest says of each file that failed. */
+  readonly failures: readonly string[];
 }
 
 const root = fileURLToPath(new URL('..', import.meta.url));
@@ -42,20 +49,22 @@ const running = new Set<ChildProcess>();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop(signal));
 let stopped = false;
 
-const counts = (await Promise.all(lanes.map(runInTurn))).flat();
+const results = (await Promise.all(lanes.map(runInTurn))).flat();
 if (stopped) process.exit(130);
-const passed = counts.reduce((sum, count) => sum + count.passed, 0);
-const failed = counts.reduce((sum, count) => sum + count.failed, 0);
+const passed = results.reduce((sum, result) => sum + result.passed, 0);
+const failed = results.reduce((sum, result) => sum + result.failed, 0);
+// Once more at the end, because what failed in one lane is far above what the others said since.
+for (const failure of results.flatMap(({ failures }) => failures)) console.error(failure);
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
 
-async function runInTurn(tiers: readonly Tier[]): Promise<Count[]> {
-  const counted: Count[] = [];
-  for (const tier of tiers) if (!stopped) counted.push(await run(tier));
-  return counted;
+async function runInTurn(tiers: readonly Tier[]): Promise<Result[]> {
+  const results: Result[] = [];
+  for (const tier of tiers) if (!stopped) results.push(await run(tier));
+  return results;
 }
 
-async function run(tier: Tier): Promise<Count> {
+async function run(tier: Tier): Promise<Result> {
   const file = join(scratch, `${tier}.json`);
   const node = ['--disable-warning=ExperimentalWarning', '--experimental-vm-modules', join(root, 'node_modules/jest/bin/jest.js')];
   const jest = [
@@ -72,8 +81,11 @@ async function run(tier: Tier): Promise<Count> {
   const code = await ended([...node, ...jest]);
   const report = read(file);
   // A file that could not run, or a run that died, counts as a failure even when no single test did.
-  const failures = (report?.numFailedTests ?? 0) + (report?.numRuntimeErrorTestSuites ?? 0);
-  return { passed: report?.numPassedTests ?? 0, failed: code === 0 ? failures : Math.max(1, failures) };
+  const failed = (report?.numFailedTests ?? 0) + (report?.numRuntimeErrorTestSuites ?? 0);
+  const files = report?.testResults.filter(({ status }) => status === 'failed') ?? [];
+  const failures = files.map(({ name, message }) => `[${tier}] FAILED: ${relative(root, name)}\n${message}`);
+  if (code !== 0 && failures.length === 0) failures.push(`[${tier}] FAILED: jest ended with exit code ${code}, and names no test`);
+  return { passed: report?.numPassedTests ?? 0, failed: code === 0 ? failed : Math.max(1, failed), failures };
 }
 
 /** Hands a signal on, so that every tier ends its servers before this process ends. */
