@@ -8,8 +8,21 @@ import { type RecordedEvent, type RecordedHistory, recordedHistories } from './h
 
 let workflowBundle: WorkflowBundle;
 
-const replay = (json: RecordedHistory['json']) =>
-  Worker.runReplayHistory({ workflowBundle }, json, json.events[0]?.workflowExecutionStartedEventAttributes?.workflowId);
+const changedName = 'a history of other code';
+
+/** How each replay ended, by the name of its history: `undefined` is well. */
+const failures = new Map<string, Error | undefined>();
+
+/** One after the other on one worker, because a worker of its own for each takes a second. */
+async function replayAll(histories: readonly Pick<RecordedHistory, 'name' | 'json'>[]): Promise<void> {
+  // The id of the workflow is part of what it asks activities for.
+  const given = histories.map(({ json }) => ({
+    history: json,
+    workflowId: json.events[0]?.workflowExecutionStartedEventAttributes?.workflowId ?? '',
+  }));
+  let index = 0;
+  for await (const { error } of Worker.runReplayHistories({ workflowBundle }, given)) failures.set(histories[index++]?.name ?? '', error);
+}
 
 beforeAll(async () => {
   Runtime.install({ logger: new DefaultLogger('ERROR'), telemetryOptions: { logging: { filter: 'off' } } });
@@ -17,11 +30,14 @@ beforeAll(async () => {
     workflowsPath: fileURLToPath(new URL('../../workflows/index.ts', import.meta.url)),
     logger: new DefaultLogger('ERROR'),
   });
-}, 60_000);
+  const recorded = recordedHistories.find((history) => history.name.startsWith('recovery/restarted@'));
+  await replayAll([...recordedHistories, { name: changedName, json: withOtherActivity(recorded?.json.events ?? [], 'stopAttempt') }]);
+}, 120_000);
 
 describe('recorded histories', () => {
-  it.each(recordedHistories)('replays $name', async ({ json }) => {
-    await replay(json);
+  it.each(recordedHistories)('replays $name', ({ name }) => {
+    expect([...failures.keys()]).toContain(name);
+    expect(failures.get(name)).toBeUndefined();
   });
 
   it.each(Object.values(workflowTypes))('has some of %s', (type) => {
@@ -32,9 +48,8 @@ describe('recorded histories', () => {
     expect(recordedHistories.filter(({ json }) => /"\d+@/.test(JSON.stringify(json)))).toEqual([]);
   });
 
-  it('is refused when a workflow asks for another activity than it did then', async () => {
-    const recorded = recordedHistories.find((history) => history.name.startsWith('recovery/restarted@'));
-    await expect(replay(withOtherActivity(recorded?.json.events ?? [], 'stopAttempt'))).rejects.toMatchObject({ name: 'DeterminismViolationError' });
+  it('is refused when a workflow asks for another activity than it did then', () => {
+    expect(failures.get(changedName)).toMatchObject({ name: 'DeterminismViolationError' });
   });
 });
 
