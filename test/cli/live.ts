@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { directoryRecords } from '../../activities/index.ts';
 import { activitiesOf, FakeCluster } from '../support/fake-cluster.ts';
+import { clusterWorkflowId } from '../../contract/ids.ts';
 import { nodeView } from '../support/builders.ts';
 import { type Rig, startRig, testServers, type TestServers } from '../support/rig.ts';
 import { kcover, type Ran } from './kcover.ts';
@@ -54,6 +55,11 @@ export async function imaginedWorld(): Promise<ImaginedWorld> {
     recordIncident: async (record) => ({ address: await store.put(record.incident, record) }),
   });
   cluster.client = rig.client;
+  // An earlier test may have left one that no worker answers for: everybody who asks it would wait for its answer.
+  await rig.client.workflow
+    .getHandle(clusterWorkflowId)
+    .terminate('left by an earlier test')
+    .catch(() => undefined);
   return {
     rig,
     cluster,

@@ -87,7 +87,6 @@ describe('people and a recovery', () => {
     expect(made).toMatchObject({ does: 'stops', decisions: { node: { kind: 'quarantine' }, incident: { kind: 'open' }, capacity: { kind: 'go' } } });
     expect(made.facts.capacity).toMatchObject({ needed: 2 });
     const [observed, unreachable] = [await plan('--fault', 'operator/recover'), await ask('plan', ...ofJob(), '--fault', 'xid/79')];
-    // Whether kcover is paused may be unknown here: another test may have left a cluster that no worker answers for.
     expect(observed).toMatchObject({ does: 'stops' });
     expect(unreachable).toMatchObject({ code: 2, stderr: expect.stringContaining('xid/79 needs --node') });
     expect((await status()).phase).toBe('watching');

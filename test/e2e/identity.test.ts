@@ -63,6 +63,8 @@ async function stoppingJob(workers = 1): Promise<LiveJob> {
   await breakGpu(node, xid79);
   broken.push(node);
   await inPhase(job, 'stopping');
+  // The phase begins before the stop is sent; what is called off before that has stopped nothing.
+  await until(`${job.name} suspended`, 60_000, async () => (live.chronicle.isSuspended(job) ? { found: true } : { missing: 'not yet' }));
   return job;
 }
 
