@@ -43,7 +43,7 @@ type Tier = 'stories' | 'cluster' | 'offline' | 'isolated' | 'nodes' | 'kinds';
 const alone: Readonly<Record<string, Tier>> = { '--real-nodes': 'nodes', '--job-kinds': 'kinds' };
 const only = alone[process.argv[2] ?? ''];
 /** Side by side, each from left to right, because tests wait more than they compute. The lanes take about equally long. */
-const lanes: readonly (readonly Tier[])[] = only ? [[only]] : [['stories'], ['cluster'], ['offline', 'isolated']];
+const lanes: readonly (readonly Tier[])[] = only ? [[only]] : [['stories'], ['cluster', 'offline'], ['isolated']];
 
 const running = new Set<ChildProcess>();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop(signal));
