@@ -1,10 +1,15 @@
-import { readFileSync } from 'node:fs';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { leaderLabel } from '../../contract/ids.ts';
+import { leaderLabel, nodeWorkflowId } from '../../contract/ids.ts';
+import { statusQuery } from '../../contract/messages.ts';
+import type { NodeStatus } from '../../contract/nodes.ts';
 import { leaseName, ownNamespace } from '../../kube/permissions.ts';
 import { merge } from '../../testbed/api.ts';
 import { attachWorld } from '../../testbed/attach.ts';
 import { breakGpu } from '../../testbed/failures.ts';
+import { bootIdFile } from '../../testbed/nodes.ts';
 import type { Server } from '../../testbed/servers/server.ts';
 import { until } from '../../testbed/until.ts';
 import { violations } from '../support/invariants.ts';
@@ -132,5 +137,57 @@ describe('every role restarted, one after the other, during a recovery', () => {
     await leader();
     expect(live.records(job).map(({ stops }) => stops.length)).toEqual([1]);
     expect(violations(await live.facts(job))).toEqual([]);
+  });
+});
+
+describe('a restart of an agent', () => {
+  const quarantinesOf = (node: string) => live.chronicle.quarantines().filter((span) => span.node === node).length;
+
+  /** A job that was recovered from a bad node, that node, and its agent. */
+  async function recovered() {
+    const job = await live.pytorch();
+    const node = job.nodes.at(-1);
+    const agent = live.kcover.agents.get(node?.name ?? '');
+    if (!node || !agent) throw new Error('no node');
+    await breakGpu(node, xid79);
+    await live.settled(job);
+    return { job, node, agent };
+  }
+
+  it('judges nothing again, neither under quarantine nor after it', async () => {
+    const { job, node, agent } = await recovered();
+    const before = quarantinesOf(node.name);
+    const since = new Date();
+
+    await agent.kill('SIGKILL');
+    await agent.start();
+    await sleep(1000);
+    expect(await live.writes(since)).toEqual([]);
+    await live.release(node);
+    await agent.stop();
+    await agent.start();
+    await sleep(1000);
+
+    expect(quarantinesOf(node.name)).toBe(before);
+    expect(live.records(job)).toHaveLength(1);
+    expect(violations(await live.facts(job))).toEqual([]);
+  });
+
+  it('that reads old lines once more has none of them quarantine a node that was released', async () => {
+    const { job, node, agent } = await recovered();
+    await live.release(node);
+    const before = quarantinesOf(node.name);
+
+    await agent.kill('SIGKILL');
+    const bootId = readFileSync(join(node.hostRoot, bootIdFile), 'utf8').trim();
+    writeFileSync(join(live.world.directory, 'kcover', 'agents', node.name, 'spool', 'kernel-log.json'), JSON.stringify({ bootId, next: 0 }));
+    await agent.start();
+    await until('the old line judged once more', 60_000, async () => {
+      const { phase, because } = await live.temporal.workflow.getHandle(nodeWorkflowId(node.name)).query<NodeStatus>(statusQuery);
+      return phase === 'watching' ? { found: because } : { missing: `node workflow ${phase}: ${because}` };
+    });
+    await sleep(500);
+    expect(quarantinesOf(node.name)).toBe(before);
+    expect(live.records(job)).toHaveLength(1);
   });
 });

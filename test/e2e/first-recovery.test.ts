@@ -1,17 +1,13 @@
 import type { V1Pod } from '@kubernetes/client-node';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { readFileSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { annotations, jobWorkflowId, labels, nodeWorkflowId } from '../../contract/ids.ts';
-import { signals, statusQuery } from '../../contract/messages.ts';
-import type { NodeStatus } from '../../contract/nodes.ts';
+import { annotations, jobWorkflowId, labels } from '../../contract/ids.ts';
+import { signals } from '../../contract/messages.ts';
 import { merge } from '../../testbed/api.ts';
 import { attachWorld } from '../../testbed/attach.ts';
 import { deletesOfPods, podDeleteCollections } from '../../testbed/audit.ts';
 import { breakGpu, failContainer } from '../../testbed/failures.ts';
 import { batchJob } from '../../testbed/job-manifests.ts';
-import { bootIdFile } from '../../testbed/nodes.ts';
 import { until } from '../../testbed/until.ts';
 import { suspendsOf, violations } from '../support/invariants.ts';
 import { type LiveJob, LiveKcover, optIn, quick, xid79 } from '../support/live-kcover.ts';
@@ -24,7 +20,7 @@ let live: LiveKcover;
 
 beforeAll(async () => {
   const { workflowBundle } = testServers();
-  live = await LiveKcover.start(attachWorld(process.env['KCOVER_TEST_WORLD'] ?? ''), { workflowBundle, agents: 'processes', workerSettings });
+  live = await LiveKcover.start(attachWorld(process.env['KCOVER_TEST_WORLD'] ?? ''), { workflowBundle, workerSettings });
 });
 afterEach(() => live?.clear(), 120_000);
 afterAll(() => live?.close(), 120_000);
@@ -217,7 +213,7 @@ describe('a person', () => {
     expect((await readJob(job)).metadata.labels).toEqual(optIn);
   });
 
-  it('gives a node back with everything of ours taken off, and lines read once more are not judged again', async () => {
+  it('gives a node back with everything of ours taken off', async () => {
     const job = await live.pytorch();
     const { node } = lastOf(job);
     await breakGpu(node, xid79);
@@ -227,45 +223,6 @@ describe('a person', () => {
     const after = await live.world.api.core.readNode({ name: node.name });
     expect(after.spec?.taints ?? []).toEqual([]);
     expect(Object.keys(after.metadata?.annotations ?? {}).filter((key) => key.startsWith('kcover.io/'))).toEqual([annotations.judged]);
-
-    const agent = live.kcover.agents.get(node.name);
-    await agent?.kill('SIGKILL');
-    const bootId = readFileSync(join(node.hostRoot, bootIdFile), 'utf8').trim();
-    writeFileSync(join(live.world.directory, 'kcover', 'agents', node.name, 'spool', 'kernel-log.json'), JSON.stringify({ bootId, next: 0 }));
-    await agent?.start();
-    await until('the old line judged once more', 60_000, async () => {
-      const { phase, because } = await live.temporal.workflow.getHandle(nodeWorkflowId(node.name)).query<NodeStatus>(statusQuery);
-      return phase === 'watching' ? { found: because } : { missing: `node workflow ${phase}: ${because}` };
-    });
-    await sleep(500);
-    expect(live.chronicle.isQuarantined(node.name)).toBe(false);
-    expect(live.records(job)).toHaveLength(1);
-  });
-});
-
-describe('a restart of an agent', () => {
-  it('judges nothing again, neither under quarantine nor after it', async () => {
-    const job = await live.pytorch();
-    const { node } = lastOf(job);
-    await breakGpu(node, xid79);
-    await expectOneRecovery(job);
-    const agent = live.kcover.agents.get(node.name);
-    const quarantines = () => live.chronicle.quarantines().filter((span) => span.node === node.name).length;
-    const before = quarantines();
-    const since = new Date();
-
-    await agent?.kill('SIGKILL');
-    await agent?.start();
-    await sleep(1000);
-    expect(await live.writes(since)).toEqual([]);
-    await live.release(node);
-    await agent?.stop();
-    await agent?.start();
-    await sleep(1000);
-
-    expect(quarantines()).toBe(before);
-    await live.settled(job);
-    expect(violations(await live.facts(job))).toEqual([]);
   });
 });
 
