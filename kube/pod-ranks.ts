@@ -3,7 +3,7 @@
 import type { V1Pod } from '@kubernetes/client-node';
 import type { Workload } from '../contract/preflight.ts';
 import { isObjectName, isObjectUid } from '../contract/object-names.ts';
-import { canBe, controllingJob } from './job-kinds/index.ts';
+import { canBe, controllerOf, controllingJob } from './job-kinds/index.ts';
 
 const lws = 'leaderworkerset.sigs.k8s.io';
 const training = 'training.kubeflow.org';
@@ -24,7 +24,7 @@ export const isMaster = (role: string | undefined): boolean => role === 'master'
 /** The kinds of workload, the first that fits. A LeaderWorkerSet wins: its pods may carry labels of others. Undefined where there are no ranks. */
 export function memberOf(pod: V1Pod): Member | undefined {
   const { namespace = '', labels: worn = {}, annotations: noted = {}, ownerReferences } = pod.metadata ?? {};
-  const controller = ownerReferences?.find((owner) => owner.controller === true);
+  const controller = controllerOf(ownerReferences);
   // What cannot be anybody's name is nobody's pod, and not one of a kind that we do not know.
   if (controller && !canBe(controller)) return undefined;
   const job = controllingJob(namespace, ownerReferences);

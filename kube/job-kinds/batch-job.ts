@@ -6,14 +6,14 @@ import type { JobSizes, Labels } from '../../contract/placement.ts';
 import type { JobKindEntry, JobRole, QuarantineTaint } from './entry.ts';
 import { unsafeBatchJob } from './own-failures.ts';
 import { asksForAccelerators } from './rank-containers.ts';
-import { type Condition, finishedBy, isRestartPolicy, queueOf, viewOf } from './view.ts';
+import { specSuspend } from './suspend-field.ts';
+import { type Condition, finishedBy, restartPolicyOf, suspendUnlessQueued, viewOf } from './view.ts';
 
 interface BatchJob extends KubernetesObject {
   readonly spec?: {
     readonly parallelism?: number;
     readonly completions?: number;
     readonly completionMode?: string;
-    readonly suspend?: boolean;
     readonly backoffLimit?: number;
     readonly template?: V1PodTemplateSpec;
   };
@@ -29,9 +29,8 @@ function view(object: KubernetesObject, taint: QuarantineTaint): JobView {
     {
       kind: 'Job',
       roles: roles(object),
-      podsExpected: livePods(job),
-      suspended: isSuspended(object),
-      canStopBy: queueOf(object) === undefined ? ['suspend'] : [],
+      suspended: specSuspend.isSuspended(object),
+      canStopBy: suspendUnlessQueued(object),
       failsWhenDeleted: { because: 'a batch Job counts deleted pods as failures', try: 'take the job out of the queue' },
       unsafeSuspend: unsafeBatchJob({
         ranks: livePods(job),
@@ -48,8 +47,8 @@ function view(object: KubernetesObject, taint: QuarantineTaint): JobView {
 function roles(object: KubernetesObject): readonly JobRole[] {
   const job: BatchJob = object;
   const template = job.spec?.template;
-  const policy = template?.spec?.restartPolicy;
-  return [{ replicas: livePods(job), restartPolicy: isRestartPolicy(policy) ? policy : 'Never', template, labels: labelsOf(object), scales: true }];
+  const restartPolicy = restartPolicyOf(template?.spec?.restartPolicy, 'Never');
+  return [{ replicas: livePods(job), restartPolicy, template, labels: labelsOf(object), scales: true }];
 }
 
 /** Under their older names too. */
@@ -81,11 +80,6 @@ function livePods(job: BatchJob): number {
   return completions === undefined ? parallelism : Math.max(0, Math.min(parallelism, completions - (job.status?.succeeded ?? 0)));
 }
 
-function isSuspended(object: KubernetesObject): boolean {
-  const job: BatchJob = object;
-  return job.spec?.suspend === true;
-}
-
 export const batchJob: JobKindEntry = {
   kind: 'Job',
   protection:
@@ -98,8 +92,7 @@ export const batchJob: JobKindEntry = {
   podsOfKind: label('controller-uid'),
   podSelector: (job) => `${label('controller-uid')}=${job.uid}`,
   view,
-  suspend: (suspended) => ({ suspend: suspended }),
-  isSuspended,
+  ...specSuspend,
   writes: ['suspend', 'parallelism', 'completions'],
   keepsEndedPods: true,
   isRank: asksForAccelerators,

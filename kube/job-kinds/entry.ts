@@ -85,7 +85,6 @@ export interface JobRole {
 export interface ViewParts {
   readonly kind: JobKind;
   readonly roles: readonly JobRole[];
-  readonly podsExpected: number;
   readonly suspended: boolean;
   readonly canStopBy: readonly StopMethod[];
   readonly failsWhenDeleted?: Reason | undefined;

@@ -9,14 +9,14 @@ import type { JobKindEntry } from './entry.ts';
 import { jobSet } from './jobset.ts';
 import { kubeflowKinds } from './kubeflow-kinds.ts';
 import { leaderWorkerSet } from './leaderworkerset.ts';
-import { canBe, jobKey } from './makers.ts';
+import { canBe, controllerOf, jobKey } from './makers.ts';
 import { mpiJobV2beta1 } from './mpijob-v2beta1.ts';
 import { rayCluster, rayJob } from './ray.ts';
 import { trainJob } from './trainjob.ts';
 import { volcanoJob } from './volcano-job.ts';
 
 export type { JobKindEntry, QuarantineTaint } from './entry.ts';
-export { canBe, isMade, isSameJob, jobKey, makerOf } from './makers.ts';
+export { canBe, controllerOf, isMade, isSameJob, jobKey, makerOf } from './makers.ts';
 export { suspensionMark } from './view.ts';
 
 export const jobKinds: Readonly<Record<JobKind, JobKindEntry>> = {
@@ -47,7 +47,7 @@ export const jobKindOf = ({ apiVersion, kind }: { readonly apiVersion?: string |
 
 /** The job that controls an object, as its owner reference claims, when it is of a known kind. It may itself have been made by another job: see `makerOf`. */
 export function controllingJob(namespace: string, owners: readonly V1OwnerReference[] | undefined): JobRef | undefined {
-  const owner = owners?.find((each) => each.controller === true);
+  const owner = controllerOf(owners);
   const kind = owner && jobKindOf(owner);
   return owner && kind && canBe(owner) ? { kind, namespace, name: owner.name, uid: owner.uid } : undefined;
 }

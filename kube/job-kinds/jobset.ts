@@ -4,9 +4,12 @@ import type { KubernetesObject, V1JobSpec, V1Pod } from '@kubernetes/client-node
 import type { JobRef, JobView } from '../../contract/jobs.ts';
 import type { Labels } from '../../contract/placement.ts';
 import type { JobKindEntry, JobRole, QuarantineTaint } from './entry.ts';
+import { controllerOf } from './makers.ts';
 import { unsafeSet } from './own-failures.ts';
+import { podRole } from './pod-role.ts';
 import { asksForAccelerators } from './rank-containers.ts';
-import { type Condition, finishedBy, isRestartPolicy, queueOf, viewOf } from './view.ts';
+import { specSuspend } from './suspend-field.ts';
+import { type Condition, finishedBy, restartPolicyOf, suspendUnlessQueued, viewOf } from './view.ts';
 
 const label = (name: string): string => `jobset.sigs.k8s.io/${name}`;
 
@@ -17,7 +20,7 @@ interface ReplicatedJob {
 }
 
 interface JobSet extends KubernetesObject {
-  readonly spec?: { readonly suspend?: boolean; readonly replicatedJobs?: readonly ReplicatedJob[] };
+  readonly spec?: { readonly replicatedJobs?: readonly ReplicatedJob[] };
   readonly status?: {
     readonly conditions?: readonly Condition[];
     readonly replicatedJobsStatus?: readonly { readonly name: string; readonly succeeded?: number }[];
@@ -33,7 +36,7 @@ export const labelsOfSet = (set: string, replicatedJob: string): Labels => ({ [p
 
 /** Whether a batch Job of the JobSet of this name, in the same namespace, controls the pod: the labels alone anybody can write. */
 export function isOfSet({ namespace, name }: JobRef, { metadata }: V1Pod): boolean {
-  const owner = metadata?.ownerReferences?.find(({ controller }) => controller === true);
+  const owner = controllerOf(metadata?.ownerReferences);
   const ofJob = owner?.kind === 'Job' && owner.apiVersion.startsWith('batch/') && owner.name.startsWith(`${name}-`);
   return ofJob && metadata?.namespace === namespace && metadata.labels?.[podsOfSets] === name;
 }
@@ -52,15 +55,13 @@ export const failsWhenDeleted: JobView['failsWhenDeleted'] = {
 
 function view(object: KubernetesObject, taint: QuarantineTaint): JobView {
   const set: JobSet = object;
-  const podsOf = roles(object);
   return viewOf(
     object,
     {
       kind: 'JobSet',
-      roles: podsOf,
-      podsExpected: podsOf.reduce((sum, { replicas }) => sum + replicas, 0),
-      suspended: isSuspended(object),
-      canStopBy: queueOf(object) === undefined ? ['suspend'] : [],
+      roles: roles(object),
+      suspended: specSuspend.isSuspended(object),
+      canStopBy: suspendUnlessQueued(object),
       failsWhenDeleted,
       unsafeSuspend: unsafeSet((set.spec?.replicatedJobs ?? []).map(limitsOf)),
       finished: finishedBy(set.status?.conditions, 'Completed', 'Failed'),
@@ -83,18 +84,12 @@ function limitsOf({ replicas = 1, template }: ReplicatedJob) {
 function roleOf({ metadata, status }: JobSet, { name, replicas = 1, template }: ReplicatedJob): JobRole {
   const succeeded = status?.replicatedJobsStatus?.find((each) => each.name === name)?.succeeded ?? 0;
   const { parallelism = 1, completions, template: pod } = template?.spec ?? {};
-  const policy = pod?.spec?.restartPolicy;
   return {
     replicas: Math.max(0, replicas - succeeded) * Math.min(parallelism, completions ?? parallelism),
-    restartPolicy: isRestartPolicy(policy) ? policy : 'OnFailure',
+    restartPolicy: restartPolicyOf(pod?.spec?.restartPolicy, 'OnFailure'),
     template: pod,
     labels: labelsOfSet(metadata?.name ?? '', name),
   };
-}
-
-function isSuspended(object: KubernetesObject): boolean {
-  const set: JobSet = object;
-  return set.spec?.suspend === true;
 }
 
 export const jobSet: JobKindEntry = {
@@ -111,14 +106,10 @@ export const jobSet: JobKindEntry = {
   owns,
   controlsNoPods: true,
   view,
-  suspend: (suspended) => ({ suspend: suspended }),
-  isSuspended,
-  writes: ['suspend'],
+  ...specSuspend,
   keepsEndedPods: true,
   isRank: asksForAccelerators,
-  roleOf: (labels) => roleIn(labels[label('replicatedjob-name')]),
+  roleOf: (labels) => podRole(labels[label('replicatedjob-name')]?.toLowerCase()),
   succeedsWith: () => undefined,
   roles,
 };
-
-const roleIn = (name: string | undefined) => (name === undefined ? undefined : { role: name.toLowerCase() });

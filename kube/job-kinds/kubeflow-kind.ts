@@ -5,8 +5,10 @@ import type { Labels } from '../../contract/placement.ts';
 import { type JobKind, jobKindNames, type JobView, type PodRole, type RestartPolicy } from '../../contract/jobs.ts';
 import { kubeflowReshaping, replicasOf, scalingRole, writesOfSize } from './kubeflow-size.ts';
 import type { JobKindEntry, JobRole, QuarantineTaint } from './entry.ts';
+import { podRole } from './pod-role.ts';
 import { isNamed } from './rank-containers.ts';
-import { type Condition, finishedBy, isRestartPolicy, queueOf, viewOf } from './view.ts';
+import { runPolicySuspend } from './suspend-field.ts';
+import { type Condition, finishedBy, restartPolicyOf, suspendUnlessQueued, viewOf } from './view.ts';
 
 /** What is particular to one kind. */
 export interface KubeflowKind {
@@ -49,7 +51,7 @@ interface SchedulingPolicy {
 
 export interface KubeflowJob extends KubernetesObject {
   readonly spec?: Readonly<Record<string, unknown>> & {
-    readonly runPolicy?: { readonly suspend?: boolean; readonly backoffLimit?: number; readonly schedulingPolicy?: SchedulingPolicy };
+    readonly runPolicy?: { readonly backoffLimit?: number; readonly schedulingPolicy?: SchedulingPolicy };
     readonly elasticPolicy?: { readonly minReplicas?: number; readonly maxReplicas?: number };
   };
   readonly status?: { readonly conditions?: readonly Condition[] };
@@ -72,21 +74,15 @@ export function kubeflowKind(data: KubeflowKind): JobKindEntry {
     podsOfKind,
     podSelector: (job) => `${kubeflowLabel('job-name')}=${job.name},${podsOfKind}`,
     view: (object, taint) => view(data, object, taint),
-    suspend: (suspended) => ({ runPolicy: { suspend: suspended } }),
-    isSuspended,
-    writes: ['runPolicy.suspend', ...writesOfSize(data)],
+    ...runPolicySuspend,
+    writes: [...runPolicySuspend.writes, ...writesOfSize(data)],
     keepsEndedPods: false,
     isRank: isNamed(data.container),
-    roleOf,
+    roleOf: (labels) => podRole(labels[kubeflowLabel('replica-type')]?.toLowerCase(), labels[kubeflowLabel('replica-index')]),
     succeedsWith: (object) => succeedsWith(data, object),
     roles: (object) => jobRoles(data, object),
     reshaping: kubeflowReshaping(data),
   };
-}
-
-function isSuspended(object: KubernetesObject): boolean {
-  const job: KubeflowJob = object;
-  return job.spec?.runPolicy?.suspend === true;
 }
 
 /** The operator takes the names of most roles in any case, and labels pods in lower case. */
@@ -105,12 +101,8 @@ function view(data: KubeflowKind, object: KubernetesObject, taint: QuarantineTai
     {
       kind: data.kind,
       roles,
-      podsExpected: roles.reduce((sum, role) => sum + role.replicas, 0),
-      suspended: isSuspended(object),
-      canStopBy: [
-        ...(queueOf(object) === undefined ? (['suspend'] as const) : []),
-        ...(recreates && !failsWhenDeleted ? (['delete-collection'] as const) : []),
-      ],
+      suspended: runPolicySuspend.isSuspended(object),
+      canStopBy: [...suspendUnlessQueued(object), ...(recreates && !failsWhenDeleted ? (['delete-collection'] as const) : [])],
       failsWhenDeleted,
       finished: finishedBy(job.status?.conditions, 'Succeeded', 'Failed'),
       succeedsWith: succeedsWith(data, object),
@@ -123,7 +115,7 @@ const jobRoles = (data: KubeflowKind, job: KubeflowJob): readonly JobRole[] => [
 
 const jobRole = (data: KubeflowKind, job: KubeflowJob, name: string, role: Role): JobRole => ({
   replicas: replicasOf(data, name, role),
-  restartPolicy: isRestartPolicy(role.restartPolicy) ? role.restartPolicy : data.fillsIn.restartPolicy,
+  restartPolicy: restartPolicyOf(role.restartPolicy, data.fillsIn.restartPolicy),
   template: role.template,
   labels: labelsOf(data, job, name),
   ...(name === scalingRole && { scales: true }),
@@ -146,12 +138,6 @@ function whyDeletingFails({ kind, recreatesWith }: KubeflowKind, { spec }: Kubef
   if (spec?.runPolicy?.backoffLimit === 0)
     return { because: 'with backoffLimit 0 its controller fails the job when pods are deleted', try: 'raise runPolicy.backoffLimit, or leave it out' };
   return undefined;
-}
-
-function roleOf(labels: Readonly<Record<string, string>>): PodRole | undefined {
-  const role = labels[kubeflowLabel('replica-type')]?.toLowerCase();
-  const index = labels[kubeflowLabel('replica-index')];
-  return role === undefined ? undefined : { role, ...(index !== undefined && { index: Number(index) }) };
 }
 
 function succeedsWith(data: KubeflowKind, object: KubernetesObject): PodRole | undefined {

@@ -7,8 +7,9 @@ import type { KubernetesObject, V1Pod, V1PodTemplateSpec } from '@kubernetes/cli
 import type { JobRef, JobView, Reason } from '../../contract/jobs.ts';
 import { isObjectName } from '../../contract/object-names.ts';
 import type { JobKindEntry, JobRole, QuarantineTaint } from './entry.ts';
+import { controllerOf } from './makers.ts';
 import { asksForAccelerators } from './rank-containers.ts';
-import { queueOf, viewOf } from './view.ts';
+import { suspendUnlessQueued, viewOf } from './view.ts';
 
 interface LeaderWorkerSet extends KubernetesObject {
   readonly spec?: {
@@ -23,7 +24,7 @@ const podsOfKind = label('name');
 /** The set that the pod names, if a StatefulSet that can be one of it controls the pod: the label alone anybody can write. */
 function namedBy({ metadata }: Pick<V1Pod, 'metadata'>): string | undefined {
   const name = metadata?.labels?.[podsOfKind];
-  const owner = metadata?.ownerReferences?.find(({ controller }) => controller === true);
+  const owner = controllerOf(metadata?.ownerReferences);
   if (name === undefined || !isObjectName(name) || owner?.kind !== 'StatefulSet' || !owner.apiVersion.startsWith('apps/')) return undefined;
   const isLeaders = owner.name === name;
   const isWorkers = owner.name.startsWith(`${name}-`) && /^\d+$/.test(owner.name.slice(name.length + 1));
@@ -31,16 +32,14 @@ function namedBy({ metadata }: Pick<V1Pod, 'metadata'>): string | undefined {
 }
 
 function view(object: KubernetesObject, taint: QuarantineTaint): JobView {
-  const podsOf = roles(object);
   const groups = groupsOf(object);
   return viewOf(
     object,
     {
       kind: 'LeaderWorkerSet',
-      roles: podsOf,
-      podsExpected: podsOf.reduce((sum, { replicas }) => sum + replicas, 0),
+      roles: roles(object),
       suspended: isSuspended(object),
-      canStopBy: queueOf(object) === undefined && groups <= 1 ? ['suspend'] : [],
+      canStopBy: groups > 1 ? [] : suspendUnlessQueued(object),
       failsWhenDeleted: groups > 1 ? severalGroups(groups) : recreatedMeanwhile,
       finished: undefined,
     },

@@ -28,9 +28,13 @@ export const isMade = (kind: JobKind): boolean => makersOf[kind] !== undefined;
 /** The API server only looks that neither is empty: a name with `/` or `?` in it would be the path of another object. */
 export const canBe = ({ name, uid }: Pick<V1OwnerReference, 'name' | 'uid'>): boolean => isObjectName(name) && isObjectUid(uid);
 
+/** What controls an object, as its owner references claim. */
+export const controllerOf = (owners: readonly V1OwnerReference[] | undefined): V1OwnerReference | undefined =>
+  owners?.find(({ controller }) => controller === true);
+
 /** The job that made the one of this kind with this metadata: what an owner reference claims, of an object in the same namespace. */
-export function makerOf(made: JobKind, { namespace = '', ownerReferences = [] }: V1ObjectMeta = {}): JobRef | undefined {
-  const owner = ownerReferences.find(({ controller }) => controller === true);
+export function makerOf(made: JobKind, { namespace = '', ownerReferences }: V1ObjectMeta = {}): JobRef | undefined {
+  const owner = controllerOf(ownerReferences);
   const kind = makersOf[made]?.find((each) => makers[each].kind === owner?.kind && owner.apiVersion.startsWith(makers[each].apiVersion));
   return owner && kind && canBe(owner) ? { kind, namespace, name: owner.name, uid: owner.uid } : undefined;
 }

@@ -7,13 +7,16 @@ import type { KubernetesObject } from '@kubernetes/client-node';
 import type { JobView, Reason } from '../../contract/jobs.ts';
 import type { JobKindEntry, JobRole, QuarantineTaint } from './entry.ts';
 import { kubeflowLabel, type Role } from './kubeflow-kind.ts';
+import { controllerOf } from './makers.ts';
 import { unsafeLauncher } from './own-failures.ts';
+import { podRole } from './pod-role.ts';
 import { asksForAccelerators } from './rank-containers.ts';
-import { type Condition, finishedBy, isRestartPolicy, queueOf, viewOf } from './view.ts';
+import { runPolicySuspend } from './suspend-field.ts';
+import { type Condition, finishedBy, restartPolicyOf, suspendUnlessQueued, viewOf } from './view.ts';
 
 interface MPIJob extends KubernetesObject {
   readonly spec?: {
-    readonly runPolicy?: { readonly suspend?: boolean; readonly backoffLimit?: number; readonly cleanPodPolicy?: string };
+    readonly runPolicy?: { readonly backoffLimit?: number; readonly cleanPodPolicy?: string };
     readonly mpiReplicaSpecs?: Readonly<Record<string, Role>>;
   };
   readonly status?: { readonly conditions?: readonly Condition[] };
@@ -29,9 +32,8 @@ function view(object: KubernetesObject, taint: QuarantineTaint): JobView {
     {
       kind: 'MPIJobV2beta1',
       roles: podsOf,
-      podsExpected: podsOf.reduce((sum, { replicas }) => sum + replicas, 0),
-      suspended: isSuspended(object),
-      canStopBy: queueOf(object) === undefined ? ['suspend'] : [],
+      suspended: runPolicySuspend.isSuspended(object),
+      canStopBy: suspendUnlessQueued(object),
       failsWhenDeleted: { because: 'its launcher is a batch Job, which counts deleted pods as failures', try: 'take the job out of the queue' },
       unsafeSuspend: unsafeLauncher({ restartPolicy: podsOf[0]?.restartPolicy, backoffLimit: spec?.runPolicy?.backoffLimit }),
       incomplete: spec?.runPolicy?.cleanPodPolicy === 'Running' ? failedWorkersStay : undefined,
@@ -54,7 +56,7 @@ function roles(object: KubernetesObject): readonly JobRole[] {
     const { replicas = usual.replicas, restartPolicy, template } = spec?.mpiReplicaSpecs?.[name] ?? { replicas: 0 };
     return {
       replicas,
-      restartPolicy: isRestartPolicy(restartPolicy) ? restartPolicy : usual.restartPolicy,
+      restartPolicy: restartPolicyOf(restartPolicy, usual.restartPolicy),
       template,
       labels: {
         [kubeflowLabel('operator-name')]: 'mpi-operator',
@@ -64,11 +66,6 @@ function roles(object: KubernetesObject): readonly JobRole[] {
     };
   };
   return [role('Launcher', { restartPolicy: 'OnFailure', replicas: 1 }), role('Worker', { restartPolicy: 'Never', replicas: 0 })];
-}
-
-function isSuspended(object: KubernetesObject): boolean {
-  const { spec }: MPIJob = object;
-  return spec?.runPolicy?.suspend === true;
 }
 
 export const mpiJobV2beta1: JobKindEntry = {
@@ -84,22 +81,16 @@ export const mpiJobV2beta1: JobKindEntry = {
   podSelector: ({ name }) => `${kubeflowLabel('job-name')}=${name},${podsOfKind}`,
   // The batch Job of the launcher has a name of its own: pods of others carry neither these labels nor such an owner.
   owns: (job, { metadata }) => {
-    const owner = metadata?.ownerReferences?.find(({ controller }) => controller === true);
+    const owner = controllerOf(metadata?.ownerReferences);
     if (metadata?.namespace !== job.namespace || metadata.labels?.[kubeflowLabel('job-name')] !== job.name) return false;
     return owner?.uid === job.uid || (owner?.kind === 'Job' && owner.apiVersion.startsWith('batch/') && owner.name === `${job.name}-launcher`);
   },
   view,
-  suspend: (suspended) => ({ runPolicy: { suspend: suspended } }),
-  isSuspended,
-  writes: ['runPolicy.suspend'],
+  ...runPolicySuspend,
   // Launchers that failed stay with their batch Job.
   keepsEndedPods: true,
   isRank: asksForAccelerators,
-  roleOf: (labels) => {
-    const role = labels[kubeflowLabel('job-role')];
-    const index = labels[kubeflowLabel('replica-index')];
-    return role === undefined ? undefined : { role, ...(index !== undefined && { index: Number(index) }) };
-  },
+  roleOf: (labels) => podRole(labels[kubeflowLabel('job-role')], labels[kubeflowLabel('replica-index')]),
   succeedsWith: () => ({ role: 'launcher' }),
   roles,
 };

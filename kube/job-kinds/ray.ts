@@ -3,8 +3,11 @@
 import type { KubernetesObject, V1Pod, V1PodTemplateSpec } from '@kubernetes/client-node';
 import type { JobRef, JobView, Reason } from '../../contract/jobs.ts';
 import type { JobKindEntry, JobRole, QuarantineTaint } from './entry.ts';
+import { controllerOf } from './makers.ts';
+import { podRole } from './pod-role.ts';
 import { asksForAccelerators } from './rank-containers.ts';
-import { isRestartPolicy, queueOf, viewOf } from './view.ts';
+import { specSuspend } from './suspend-field.ts';
+import { restartPolicyOf, suspendUnlessQueued, viewOf } from './view.ts';
 
 interface WorkerGroup {
   readonly groupName?: string;
@@ -16,7 +19,6 @@ interface WorkerGroup {
 }
 
 interface ClusterSpec {
-  readonly suspend?: boolean;
   readonly headGroupSpec?: { readonly template?: V1PodTemplateSpec };
   readonly workerGroupSpecs?: readonly WorkerGroup[];
 }
@@ -27,7 +29,6 @@ interface RayCluster extends KubernetesObject {
 
 interface RayJob extends KubernetesObject {
   readonly spec?: {
-    readonly suspend?: boolean;
     readonly shutdownAfterJobFinishes?: boolean;
     readonly clusterSelector?: object;
     readonly rayClusterSpec?: ClusterSpec;
@@ -38,10 +39,12 @@ interface RayJob extends KubernetesObject {
 const label = (name: string): string => `ray.io/${name}`;
 
 function rolesOf({ headGroupSpec, workerGroupSpecs = [] }: ClusterSpec = {}): readonly JobRole[] {
-  const role = (group: string, replicas: number, template: V1PodTemplateSpec | undefined): JobRole => {
-    const policy = template?.spec?.restartPolicy;
-    return { replicas, template, restartPolicy: isRestartPolicy(policy) ? policy : 'Always', labels: { [label('group')]: group } };
-  };
+  const role = (group: string, replicas: number, template: V1PodTemplateSpec | undefined): JobRole => ({
+    replicas,
+    restartPolicy: restartPolicyOf(template?.spec?.restartPolicy, 'Always'),
+    template,
+    labels: { [label('group')]: group },
+  });
   const workers = workerGroupSpecs.map(({ groupName = '', replicas, minReplicas = 0, numOfHosts = 1, suspend, template }) =>
     role(groupName, suspend ? 0 : (replicas ?? minReplicas) * numOfHosts, template),
   );
@@ -51,40 +54,37 @@ function rolesOf({ headGroupSpec, workerGroupSpecs = [] }: ClusterSpec = {}): re
 const rolesOfCluster = (object: KubernetesObject): readonly JobRole[] => rolesOf((object as RayCluster).spec);
 const rolesOfJob = (object: KubernetesObject): readonly JobRole[] => rolesOf((object as RayJob).spec?.rayClusterSpec);
 
-function isSuspended(object: KubernetesObject): boolean {
-  const { spec }: RayCluster = object;
-  return spec?.suspend === true;
-}
-
 const headDeleted: Reason = { because: 'what runs in a Ray cluster ends when its head is deleted', try: 'take the job out of the queue' };
 
 function clusterView(object: KubernetesObject, taint: QuarantineTaint): JobView {
-  const roles = rolesOfCluster(object);
-  const parts = {
-    kind: 'RayCluster',
-    roles,
-    podsExpected: roles.reduce((sum, { replicas }) => sum + replicas, 0),
-    suspended: isSuspended(object),
-    canStopBy: queueOf(object) === undefined ? (['suspend'] as const) : [],
-    failsWhenDeleted: headDeleted,
-    finished: undefined,
-  } as const;
-  return viewOf(object, parts, taint);
+  return viewOf(
+    object,
+    {
+      kind: 'RayCluster',
+      roles: rolesOfCluster(object),
+      suspended: specSuspend.isSuspended(object),
+      canStopBy: suspendUnlessQueued(object),
+      failsWhenDeleted: headDeleted,
+      finished: undefined,
+    },
+    taint,
+  );
 }
 
 function jobView(object: KubernetesObject, taint: QuarantineTaint): JobView {
-  const roles = rolesOfJob(object);
   const refused = whyNotSuspended(object);
-  const parts = {
-    kind: 'RayJob',
-    roles,
-    podsExpected: roles.reduce((sum, { replicas }) => sum + replicas, 0),
-    suspended: isSuspended(object),
-    canStopBy: queueOf(object) === undefined && !refused ? (['suspend'] as const) : [],
-    failsWhenDeleted: refused ?? headDeleted,
-    finished: finished(object),
-  } as const;
-  return viewOf(object, parts, taint);
+  return viewOf(
+    object,
+    {
+      kind: 'RayJob',
+      roles: rolesOfJob(object),
+      suspended: specSuspend.isSuspended(object),
+      canStopBy: refused ? [] : suspendUnlessQueued(object),
+      failsWhenDeleted: refused ?? headDeleted,
+      finished: finished(object),
+    },
+    taint,
+  );
 }
 
 /** Source: `ValidateRayJobSpec`: a suspended job of these is an invalid one, which the operator leaves as it is, with its pods. */
@@ -108,7 +108,7 @@ const ofCluster = /^-(raycluster-)?[bcdfghjklmnpqrstvwxz2456789]{5}$/;
 
 /** Pods tell their Ray cluster, and no more: whether that has a name that the operator gives the one of this job. */
 function ownsOfJob({ namespace, name }: JobRef, { metadata }: V1Pod): boolean {
-  const owner = metadata?.ownerReferences?.find(({ controller }) => controller === true);
+  const owner = controllerOf(metadata?.ownerReferences);
   if (metadata?.namespace !== namespace || owner?.kind !== 'RayCluster' || !owner.apiVersion.startsWith('ray.io/')) return false;
   return owner.name.startsWith(`${name}-`) && ofCluster.test(owner.name.slice(name.length));
 }
@@ -117,15 +117,10 @@ const common = {
   apiVersion: 'ray.io/v1',
   group: 'ray.io',
   version: 'v1',
-  suspend: (suspended: boolean) => ({ suspend: suspended }),
-  isSuspended,
-  writes: ['suspend'],
+  ...specSuspend,
   keepsEndedPods: false,
   isRank: asksForAccelerators,
-  roleOf: (labels: Readonly<Record<string, string>>) => {
-    const group = labels[label('group')];
-    return group === undefined ? undefined : { role: group };
-  },
+  roleOf: (labels: Readonly<Record<string, string>>) => podRole(labels[label('group')]),
   succeedsWith: () => undefined,
 } as const;
 

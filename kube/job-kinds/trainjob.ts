@@ -5,7 +5,8 @@ import type { JobView, Reason } from '../../contract/jobs.ts';
 import type { JobKindEntry, JobRole, QuarantineTaint } from './entry.ts';
 import { asksForAccelerators } from './rank-containers.ts';
 import { failsWhenDeleted, isOfSet, jobSet, labelsOfSet, podsOfSets, selectorOfSet } from './jobset.ts';
-import { type Condition, finishedBy, queueOf, viewOf } from './view.ts';
+import { specSuspend } from './suspend-field.ts';
+import { type Condition, finishedBy, suspendUnlessQueued, viewOf } from './view.ts';
 
 /** A piece of a pod template that is laid over the one of the runtime. */
 interface Patch {
@@ -15,7 +16,6 @@ interface Patch {
 
 interface TrainJob extends KubernetesObject {
   readonly spec?: {
-    readonly suspend?: boolean;
     readonly trainer?: { readonly numNodes?: number; readonly resourcesPerNode?: V1ResourceRequirements };
     /** Their names over the versions: 2.0, 2.1, and later. */
     readonly podSpecOverrides?: readonly Partial<V1PodSpec>[];
@@ -38,9 +38,8 @@ function view(object: KubernetesObject, taint: QuarantineTaint): JobView {
     {
       kind: 'TrainJob',
       roles: roles(object),
-      podsExpected: nodesOf(job),
-      suspended: isSuspended(object),
-      canStopBy: queueOf(object) === undefined ? ['suspend'] : [],
+      suspended: specSuspend.isSuspended(object),
+      canStopBy: suspendUnlessQueued(object),
       failsWhenDeleted,
       unsafeSuspend: nodesOf(job) > 1 ? unknownLimits : undefined,
       finished: finishedBy(job.status?.conditions, 'Complete', 'Failed'),
@@ -78,11 +77,6 @@ const templatesOf = ({ trainingRuntimeSpec }: RuntimePatch): Patch[] =>
 
 const templateOf = ({ metadata, spec }: Patch): V1PodTemplateSpec => ({ ...(metadata && { metadata }), spec: { containers: [], ...spec } });
 
-function isSuspended(object: KubernetesObject): boolean {
-  const job: TrainJob = object;
-  return job.spec?.suspend === true;
-}
-
 export const trainJob: JobKindEntry = {
   kind: 'TrainJob',
   protection:
@@ -98,9 +92,7 @@ export const trainJob: JobKindEntry = {
   controlsNoPods: true,
   makes: 'JobSet',
   view,
-  suspend: (suspended) => ({ suspend: suspended }),
-  isSuspended,
-  writes: ['suspend'],
+  ...specSuspend,
   keepsEndedPods: true,
   isRank: asksForAccelerators,
   roleOf: jobSet.roleOf,

@@ -2,7 +2,7 @@
 
 import type { KubernetesObject, V1ObjectMeta, V1PodTemplateSpec } from '@kubernetes/client-node';
 import { annotations, labels } from '../../contract/ids.ts';
-import { type JobKind, type JobRef, jobTitle, type JobView, type RestartPolicy, type Suspension } from '../../contract/jobs.ts';
+import { type JobKind, type JobRef, jobTitle, type JobView, type RestartPolicy, type StopMethod, type Suspension } from '../../contract/jobs.ts';
 import { foreignText } from '../../faults/foreign-text.ts';
 import { progressOf } from '../job-progress.ts';
 import { isAccelerator } from '../nodes.ts';
@@ -13,7 +13,10 @@ import type { JobRole, QuarantineTaint, ViewParts } from './entry.ts';
 import { makerOf } from './makers.ts';
 
 /** Kueue's queue of the job: where there is one, it owns `suspend`. */
-export const queueOf = ({ metadata }: KubernetesObject): string | undefined => metadata?.labels?.['kueue.x-k8s.io/queue-name'];
+const queueOf = ({ metadata }: KubernetesObject): string | undefined => metadata?.labels?.['kueue.x-k8s.io/queue-name'];
+
+/** Ways of stopping a job of a kind that can be suspended: none where a queue owns `suspend`. */
+export const suspendUnlessQueued = (object: KubernetesObject): readonly StopMethod[] => (queueOf(object) === undefined ? ['suspend'] : []);
 
 export interface Condition {
   readonly type: string;
@@ -42,7 +45,7 @@ export function viewOf(object: KubernetesObject, parts: ViewParts, taint: Quaran
     ...(parts.suspended && { suspension: suspensionOf(metadata) }),
     ...(queue !== undefined && { queue }),
     restartPolicy: strictest(parts.roles.map((role) => role.restartPolicy)),
-    podsExpected: parts.podsExpected,
+    podsExpected: parts.roles.reduce((sum, { replicas }) => sum + replicas, 0),
     toleratesQuarantine: parts.roles.some((role) => tolerates(role.template, taint)),
     canStopBy: maker ? [] : parts.canStopBy,
     ...(failsWhenDeleted && { failsWhenDeleted }),
@@ -101,7 +104,8 @@ function suspensionOf(metadata: V1ObjectMeta | undefined): Suspension {
 
 const strictness = ['Never', 'ExitCode', 'OnFailure', 'Always'] as const satisfies readonly RestartPolicy[];
 
-export const isRestartPolicy = (text: string | undefined): text is RestartPolicy => strictness.some((policy) => policy === text);
+/** `usual`: what the controller of the kind takes where the object says nothing, or nothing that is known here. */
+export const restartPolicyOf = (text: string | undefined, usual: RestartPolicy): RestartPolicy => strictness.find((policy) => policy === text) ?? usual;
 
 const strictest = (policies: readonly RestartPolicy[]): RestartPolicy => strictness.find((policy) => policies.includes(policy)) ?? 'Never';
 

@@ -8,8 +8,9 @@ import type { KubernetesObject, V1PodTemplateSpec } from '@kubernetes/client-nod
 import type { JobView, PodRole, Reason } from '../../contract/jobs.ts';
 import { foreignText } from '../../faults/foreign-text.ts';
 import type { JobKindEntry, JobRole, QuarantineTaint } from './entry.ts';
+import { podRole } from './pod-role.ts';
 import { asksForAccelerators } from './rank-containers.ts';
-import { isRestartPolicy, viewOf } from './view.ts';
+import { restartPolicyOf, viewOf } from './view.ts';
 
 interface LifecyclePolicy {
   readonly event?: string;
@@ -33,14 +34,12 @@ const label = (name: string): string => `volcano.sh/${name}`;
 const podsOfKind = label('job-name');
 
 function view(object: KubernetesObject, taint: QuarantineTaint): JobView {
-  const podsOf = roles(object);
   const failsWhenDeleted = whyDeletingFails(object);
   return viewOf(
     object,
     {
       kind: 'VolcanoJob',
-      roles: podsOf,
-      podsExpected: podsOf.reduce((sum, { replicas }) => sum + replicas, 0),
+      roles: roles(object),
       suspended: isSuspended(object),
       canStopBy: failsWhenDeleted ? [] : ['delete-collection'],
       failsWhenDeleted,
@@ -77,15 +76,12 @@ const isRaised = ({ event, events = [] }: LifecyclePolicy): boolean => [...event
 
 function roles(object: KubernetesObject): readonly JobRole[] {
   const { metadata, spec }: VolcanoJob = object;
-  return (spec?.tasks ?? []).map(({ name = 'default', replicas = 1, template }) => {
-    const policy = template?.spec?.restartPolicy;
-    return {
-      replicas,
-      restartPolicy: isRestartPolicy(policy) ? policy : 'Always',
-      template,
-      labels: { [podsOfKind]: metadata?.name ?? '', [label('job-namespace')]: metadata?.namespace ?? '', [label('task-spec')]: name },
-    };
-  });
+  return (spec?.tasks ?? []).map(({ name = 'default', replicas = 1, template }) => ({
+    replicas,
+    restartPolicy: restartPolicyOf(template?.spec?.restartPolicy, 'Always'),
+    template,
+    labels: { [podsOfKind]: metadata?.name ?? '', [label('job-namespace')]: metadata?.namespace ?? '', [label('task-spec')]: name },
+  }));
 }
 
 /** Its owner has aborted it, and may resume it. */
@@ -126,11 +122,7 @@ export const volcanoJob: JobKindEntry = {
   writes: [],
   keepsEndedPods: false,
   isRank: asksForAccelerators,
-  roleOf: (labels) => {
-    const role = labels[label('task-spec')];
-    const index = labels[label('task-index')];
-    return role === undefined ? undefined : { role, ...(index !== undefined && { index: Number(index) }) };
-  },
+  roleOf: (labels) => podRole(labels[label('task-spec')], labels[label('task-index')]),
   succeedsWith,
   roles,
 };
