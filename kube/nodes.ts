@@ -72,6 +72,16 @@ export interface NodeEdit {
   readonly annotations?: Readonly<Record<string, string | null>>;
 }
 
+/** Every annotation that kcover writes on a Node object. */
+export const annotationsOfNodes = [
+  annotations.quarantineIncident,
+  annotations.quarantineReason,
+  annotations.quarantineCordoned,
+  annotations.quarantinePreflight,
+  annotations.judged,
+  annotations.spareTaken,
+] as const;
+
 const tries = 10;
 
 /**

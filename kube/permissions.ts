@@ -3,6 +3,7 @@
 import type { V1ClusterRole, V1ClusterRoleBinding, V1PolicyRule, V1Role, V1RoleBinding } from '@kubernetes/client-node';
 import { annotations, labels, leaderLabel } from '../contract/ids.ts';
 import { type JobKindEntry, jobKinds } from './job-kinds/index.ts';
+import { annotationsOfNodes } from './nodes.ts';
 
 /** What a patch may change in an object. Everything else stays as it is: a right alone cannot be bound to fields, an admission policy can. */
 export interface Changes {
@@ -87,14 +88,7 @@ export const permissions = {
       verbs: ['get', 'list', 'patch'],
       why: 'taints, cordons and releases nodes; looks for room on them, and takes those that stand by',
       changes: {
-        annotations: [
-          annotations.quarantineIncident,
-          annotations.quarantineReason,
-          annotations.quarantineCordoned,
-          annotations.quarantinePreflight,
-          annotations.judged,
-          annotations.spareTaken,
-        ],
+        annotations: annotationsOfNodes,
         spec: ['unschedulable'],
         taints: true,
       },

@@ -7,7 +7,7 @@ import type { KernelPosition } from '../contract/faults.ts';
 import type { Quarantined } from '../contract/nodes.ts';
 import { oneLine } from '../contract/text.ts';
 import type { QuarantineTaint } from './job-kinds/index.ts';
-import { formatJudged, type NodeEdit, quarantineTaint } from './nodes.ts';
+import { annotationsOfNodes, formatJudged, type NodeEdit, quarantineTaint } from './nodes.ts';
 
 export interface QuarantineSettings {
   readonly taint: QuarantineTaint;
@@ -80,23 +80,14 @@ export function releaseEdit(
   };
 }
 
-const ofNodes = [
-  annotations.quarantineIncident,
-  annotations.quarantineReason,
-  annotations.quarantineCordoned,
-  annotations.quarantinePreflight,
-  annotations.judged,
-  annotations.spareTaken,
-] as const;
-
 /** Whether anything of ours stands on the node. */
-export const isMarked = ({ metadata }: V1Node): boolean => ofNodes.some((name) => metadata?.annotations?.[name] !== undefined);
+export const isMarked = ({ metadata }: V1Node): boolean => annotationsOfNodes.some((name) => metadata?.annotations?.[name] !== undefined);
 
 /** Takes everything of ours off, whichever incident put it there: for an uninstall. A taint without our annotation stays. */
 export function clearEdit(node: V1Node, quarantine: QuarantineSettings): NodeEdit | undefined {
   if (!isMarked(node)) return undefined;
   const incident = incidentOf(node);
   const release = incident === undefined ? undefined : releaseEdit(node, { incident }, quarantine).change;
-  const present = ofNodes.filter((name) => node.metadata?.annotations?.[name] !== undefined);
+  const present = annotationsOfNodes.filter((name) => node.metadata?.annotations?.[name] !== undefined);
   return { ...release, annotations: Object.fromEntries(present.map((name) => [name, null])) };
 }
