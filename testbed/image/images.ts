@@ -28,7 +28,7 @@ export async function obtainImages(onProgress: OnProgress): Promise<Images> {
   const key = `${versions.debian}-npm-${versions.npm}-${keyOfContext()}`;
   const directory = await cached(
     join(cache, `images-${key}`),
-    (target) => withProgress('building the images (again after a change: 1 to 2 minutes)', onProgress, (report) => build(target, onProgress, report)),
+    (target) => withProgress('building the images (some minutes, and again after a change)', onProgress, (report) => build(target, onProgress, report)),
     onProgress,
   );
   return { agent: join(directory, 'agent.tar'), kcover: join(directory, 'kcover.tar') };
