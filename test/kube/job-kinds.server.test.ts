@@ -1,110 +1,52 @@
 /** What the registry says of every kind whose controller runs here, held against the controllers themselves. */
 
-import { randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
+import { describe, expect, it } from '@jest/globals';
 import type { V1Pod } from '@kubernetes/client-node';
-import { labels } from '../../contract/ids.ts';
-import { jobKinds as every, type JobRef } from '../../contract/jobs.ts';
-import { connectKube, type Kube } from '../../kube/connection.ts';
-import { jobKinds, jobPath } from '../../kube/job-kinds/index.ts';
-import { readJob, resumeJob, suspendJob } from '../../kube/jobs.ts';
-import { deleteMatchingPods, listMatchingPods, podsOfJob, podsPath } from '../../kube/pods.ts';
-import { askKube, patchObject } from '../../kube/requests.ts';
-import { connect, type Api } from '../../testbed/api.ts';
+import { jobKinds as every } from '../../contract/jobs.ts';
+import { jobKinds } from '../../kube/job-kinds/index.ts';
+import { resumeJob } from '../../kube/jobs.ts';
+import { deleteMatchingPods, listMatchingPods, podsPath } from '../../kube/pods.ts';
+import { patchObject } from '../../kube/requests.ts';
 import { succeed } from '../../testbed/failures.ts';
-import {
-  batchJob,
-  kubeflowKinds,
-  type JobManifest,
-  type JobOptions,
-  kubeflowJob,
-  type KubeflowJobOptions,
-  type KubeflowKind,
-} from '../../testbed/job-manifests.ts';
-import { awaitRunning, createJob, type RunningJob } from '../../testbed/jobs.ts';
-import { eventually, testServers, type TestServers } from '../support/rig.ts';
+import { batchJob, kubeflowKinds, type JobManifest, kubeflowJob, type KubeflowJobOptions, type KubeflowKind } from '../../testbed/job-manifests.ts';
+import { awaitRunning } from '../../testbed/jobs.ts';
+import { incident, podOf, uidsOf, useKindsRig } from '../support/kinds-rig.ts';
+import { eventually } from '../support/rig.ts';
 
-const taint = { key: 'kcover.io/quarantine', effect: 'NoSchedule' } as const;
-const incident = 'recovery/default/x/1/2026-11-21T07:09:03.117Z';
+const rig = useKindsRig();
 
 type RunningKind = KubeflowKind | 'Job';
 const kinds = every.filter((kind): kind is RunningKind => kind === 'Job' || kubeflowKinds.includes(kind));
 
-let kube: Kube;
-let api: Api;
-const created: JobRef[] = [];
-
-beforeAll(() => {
-  const { kubeconfig } = testServers<TestServers & { readonly kubeconfig: string }>();
-  kube = connectKube({ kubeconfig });
-  api = connect(kubeconfig);
-});
-afterAll(async () => {
-  const query = { propagationPolicy: 'Background' };
-  await Promise.all(created.map((job) => askKube(kube, { method: 'DELETE', path: jobPath(job), query }, 'tidy up').catch(() => undefined)));
-  await kube.close();
-});
-
-type Options = Omit<JobOptions, 'name'> & Pick<KubeflowJobOptions, 'restartPolicy' | 'roles'>;
-
-function manifestOf(kind: RunningKind, { restartPolicy, roles, ...more }: Options = {}): JobManifest {
-  const common = { name: `kind-${randomUUID().slice(0, 8)}`, gpus: 0, labels: { [labels.cascadingRecovery]: 'true' }, ...more };
-  if (kind === 'Job') return batchJob({ ...common, pods: 2 });
-  return kubeflowJob(kind, { ...common, ...(roles && { roles }), ...(restartPolicy && { restartPolicy }) });
+function manifestOf(kind: RunningKind, { restartPolicy, ...options }: KubeflowJobOptions): JobManifest {
+  if (kind === 'Job') return batchJob({ ...options, pods: 2 });
+  return kubeflowJob(kind, { ...options, ...(restartPolicy && { restartPolicy }) });
 }
 
-async function runningJob(kind: RunningKind, options?: Options): Promise<{ job: RunningJob; ref: JobRef; first: V1Pod[] }> {
-  const job = await createJob(api, manifestOf(kind, options));
-  const ref = { kind, namespace: job.namespace, name: job.name, uid: job.uid };
-  created.push(ref);
-  return { job, ref, first: await awaitRunning(api, job) };
-}
-
-const uidsOf = (pods: readonly V1Pod[]): string[] => pods.map(({ metadata }) => metadata?.uid ?? '').toSorted();
-const seen = async (ref: JobRef) => {
-  const view = await readJob(kube, ref, taint);
-  if (!view) throw new Error(`${ref.name} is gone`);
-  return view;
-};
-
-async function suspend(ref: JobRef): Promise<void> {
-  await eventually(
-    async () =>
-      suspendJob(kube, { job: ref, incident, attempt: 1, resourceVersion: (await seen(ref)).resourceVersion }).then(
-        () => true,
-        () => false,
-      ),
-    (done) => done,
-  );
-}
+type Options = Pick<KubeflowJobOptions, 'restartPolicy' | 'exitOnTerm' | 'terminationSeconds'>;
+const started = (kind: RunningKind, options: Options = {}) => rig.started((usual) => manifestOf(kind, { ...usual, ...options }));
 
 describe.each(kinds)('%s', (kind) => {
   it('has the pods that its selector finds, is stopped by suspend and comes back whole, and succeeds with the pod that decides', async () => {
     const entry = jobKinds[kind];
-    const { job, ref, first } = await runningJob(kind, { terminationSeconds: 1, exitOnTerm: 143 });
-    expect(uidsOf(await listMatchingPods(kube, ref))).toEqual(uidsOf(first));
-    expect(await seen(ref)).toMatchObject({ optedIn: true, podsExpected: first.length, canStopBy: expect.arrayContaining(['suspend']) });
+    const { job, ref, first } = await started(kind);
+    expect(uidsOf(await listMatchingPods(rig.kube, ref))).toEqual(uidsOf(first));
+    expect(await rig.seen(ref)).toMatchObject({ optedIn: true, podsExpected: first.length, canStopBy: expect.arrayContaining(['suspend']) });
 
-    await suspend(ref);
-    await eventually(
-      () => podsOfJob(kube, ref),
-      ({ present, leaving }) => present.length + leaving.length === 0,
-    );
-    expect(await seen(ref)).toMatchObject({ suspension: { by: 'kcover', incident, attempt: 1 } });
-    expect(await resumeJob(kube, ref, incident)).toBe(true);
-    const next = await awaitRunning(api, job);
+    await rig.suspend(ref);
+    await rig.gone(ref);
+    expect(await rig.seen(ref)).toMatchObject({ suspension: { by: 'kcover', incident, attempt: 1 } });
+    expect(await resumeJob(rig.kube, ref, incident)).toBe(true);
+    const next = await awaitRunning(rig.api, job);
     expect(next).toHaveLength(first.length);
 
-    const { items } = await api.core.listNamespacedPod({ namespace: ref.namespace, labelSelector: entry.podsOfKind });
+    const { items } = await rig.api.core.listNamespacedPod({ namespace: ref.namespace, labelSelector: entry.podsOfKind });
     expect(uidsOf(items)).toEqual(expect.arrayContaining(uidsOf(next)));
-    const decides = entry.succeedsWith({ ...(manifestOf(kind) as object) });
+    const decides = entry.succeedsWith({ ...(manifestOf(kind, { name: job.name }) as object) });
     const deciding = next.filter((pod) => decides === undefined || entry.roleOf(pod.metadata?.labels ?? {})?.role === decides.role);
-    expect((await seen(ref)).finished).toBeUndefined();
-    for (const pod of deciding) await succeed(api, pod);
-    await eventually(
-      async () => (await seen(ref)).finished?.as,
-      (end) => end === 'succeeded',
-    );
+    expect((await rig.seen(ref)).finished).toBeUndefined();
+    for (const pod of deciding) await succeed(rig.api, pod);
+    await rig.ended(ref, 'succeeded');
   });
 });
 
@@ -112,7 +54,7 @@ describe.each(kinds)('%s', (kind) => {
 async function keep(pods: readonly V1Pod[]): Promise<{ letGo: () => Promise<void> }> {
   const patch = (finalizers: readonly string[] | null) =>
     Promise.all(
-      pods.map(({ metadata }) => patchObject(kube, `${podsPath(metadata?.namespace ?? '')}/${metadata?.name}`, { metadata: { finalizers } }, 'keep')),
+      pods.map(({ metadata }) => patchObject(rig.kube, `${podsPath(metadata?.namespace ?? '')}/${metadata?.name}`, { metadata: { finalizers } }, 'keep')),
     );
   await patch(['testbed.kcover.io/kept']);
   return { letGo: async () => void (await patch(null)) };
@@ -130,30 +72,26 @@ describe('a job whose pods are deleted', () => {
     ['batch Job', 'Job', {}, 'failed'],
   ])('%s', async (_sentence, kind, options, expected) => {
     const fails = expected === 'failed';
-    const { job, ref, first } = await runningJob(kind, { terminationSeconds: fails ? 3 : 1, exitOnTerm: 143, ...options });
-    expect((await seen(ref)).canStopBy.includes('delete-collection')).toBe(!fails);
+    const { job, ref, first } = await started(kind, { terminationSeconds: fails ? 3 : 1, ...options });
+    expect((await rig.seen(ref)).canStopBy.includes('delete-collection')).toBe(!fails);
     // The controller of batch Jobs keeps them itself.
     const lasting = await keep(fails && kind !== 'Job' ? first : []);
-    await deleteMatchingPods(kube, ref);
-    if (!fails) await awaitRunning(api, job, { except: new Set(uidsOf(first)) });
+    await deleteMatchingPods(rig.kube, ref);
+    if (!fails) await awaitRunning(rig.api, job, { except: new Set(uidsOf(first)) });
     await eventually(
-      async () => (await seen(ref)).finished?.as,
+      async () => (await rig.seen(ref)).finished?.as,
       (end) => end === (fails ? 'failed' : undefined),
     );
     await lasting.letGo();
   });
 
   it('has succeeded when the pod that decides is told to go and ends with 0: suspend knows no such end', async () => {
-    const { ref, first } = await runningJob('PyTorchJob', { terminationSeconds: 20 });
-    const master = first.find((pod) => jobKinds.PyTorchJob.roleOf(pod.metadata?.labels ?? {})?.role === 'master');
-    if (!master) throw new Error('no master');
+    const { ref, first } = await rig.started(({ name, gpus, labels }) => kubeflowJob('PyTorchJob', { name, gpus, labels, terminationSeconds: 20 }));
+    const master = podOf(first, ref, 'master');
     const lasting = await keep([master]);
-    await deleteMatchingPods(kube, ref);
-    await succeed(api, master);
-    await eventually(
-      async () => (await seen(ref)).finished?.as,
-      (end) => end === 'succeeded',
-    );
+    await deleteMatchingPods(rig.kube, ref);
+    await succeed(rig.api, master);
+    await rig.ended(ref, 'succeeded');
     await lasting.letGo();
   });
 });

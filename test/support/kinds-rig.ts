@@ -1,4 +1,4 @@
-/** Jobs of the kinds whose controllers `kinds-start.ts` has started, and what kcover sees of them and does to them. */
+/** Jobs of kinds whose controllers run, and what kcover sees of them and does to them. */
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll } from '@jest/globals';
@@ -25,11 +25,14 @@ export interface StartedJob {
   readonly first: V1Pod[];
 }
 
+/** What a job is made with unless its test says otherwise. */
+export type UsualOptions = Required<Pick<JobOptions, 'name' | 'gpus' | 'terminationSeconds' | 'exitOnTerm' | 'labels'>>;
+
 export interface KindsRig {
   readonly kube: Kube;
   readonly api: Api;
   /** Resolves when all its pods run. */
-  started(manifest: (options: JobOptions) => JobManifest | GroupManifest, name?: string): Promise<StartedJob>;
+  started(manifest: (usual: UsualOptions) => JobManifest | GroupManifest, name?: string): Promise<StartedJob>;
   seen(ref: JobRef): Promise<JobView>;
   /** Under the mark of the incident, however often its controller writes meanwhile. */
   suspend(ref: JobRef): Promise<void>;
