@@ -2,7 +2,8 @@
 
 import { Context } from '@temporalio/activity';
 import type { JobView } from '../contract/jobs.ts';
-import type { JobProgress, VerifyRequest, VerifyResult } from '../contract/progress.ts';
+import type { JobProgress } from '../contract/progress.ts';
+import type { VerifyRequest, VerifyResult } from '../contract/verification.ts';
 import { whyEnded } from '../kube/attempt-progress.ts';
 import { awaitJob, type Looked } from '../kube/job-wait.ts';
 import { observationClock, observedOf } from '../kube/observation-clock.ts';

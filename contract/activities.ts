@@ -12,7 +12,7 @@ import type { AttemptPod, JobRef, JobView, StopMethod } from './jobs.ts';
 import type { NodeRecord, NodeView, Quarantined } from './nodes.ts';
 import type { CollectionDecision, JudgementRequest, PreflightDecision, Workload } from './preflight.ts';
 import type { PreflightNote } from './preflight-runs.ts';
-import type { VerifyRequest, VerifyResult } from './progress.ts';
+import type { VerifyRequest, VerifyResult } from './verification.ts';
 import type {
   CapacityDecision,
   CapacityFacts,

@@ -2,7 +2,7 @@
 
 import type { CapacityChoice, RestartLevel } from './job-wishes.ts';
 import type { JobRef } from './jobs.ts';
-import type { Outcome } from './recovery.ts';
+import type { Outcome } from './outcomes.ts';
 
 /** How much of the training is left: it no longer runs, it runs and may end any moment, it runs and is slow. */
 export const severities = ['dead', 'degrading', 'slow'] as const;

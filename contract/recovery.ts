@@ -5,12 +5,9 @@ import type { Blame, Fault } from './faults.ts';
 import type { RestartLevel } from './job-wishes.ts';
 import type { AttemptPod, JobRef, JobView, StopMethod } from './jobs.ts';
 import type { NodeView } from './nodes.ts';
+import type { Outcome } from './outcomes.ts';
 import type { JobProgress } from './progress.ts';
 import type { Answer, CapacityDecision, CheckpointResult, Question, RecoveryPlan } from './recovery-plan.ts';
-
-/** How a recovery can end. `recovered` needs proof that training moved on; `restarted` means running again, not verified. */
-export const outcomes = ['recovered', 'restarted', 'refused', 'failed', 'cancelled', 'handed over'] as const;
-export type Outcome = (typeof outcomes)[number];
 
 /** Input of `recovery`. */
 export interface RecoveryInput {

@@ -4,7 +4,8 @@ import type { Blame, Fault } from './faults.ts';
 import type { JobWishes } from './job-wishes.ts';
 import type { JobRef } from './jobs.ts';
 import type { JobProgress } from './progress.ts';
-import type { Decided, Held, Outcome, RecoveryLimits } from './recovery.ts';
+import type { Outcome } from './outcomes.ts';
+import type { Decided, Held, RecoveryLimits } from './recovery.ts';
 
 /** Failures so long before the first run for a job are history, ms: time enough for a workflow that is started because of them. */
 export const historyMs = 10 * 60_000;

@@ -1,7 +1,8 @@
 /** Whether training moves on after a restart. */
 
 import { formatDuration } from '../contract/duration.ts';
-import type { JobProgress, VerifyRequest } from '../contract/progress.ts';
+import type { JobProgress } from '../contract/progress.ts';
+import type { VerifyRequest } from '../contract/verification.ts';
 import { isResting, median } from './pace.ts';
 
 /** What was seen of the new attempt. Times of ours are milliseconds since the epoch. */

@@ -1,7 +1,8 @@
 import type { Fault } from '../contract/faults.ts';
 import { wishAnnotations } from '../contract/job-wishes.ts';
 import type { JobView, StopMethod } from '../contract/jobs.ts';
-import { type AttemptFacts, type Outcome, podCount, type RecoveryDecision, type RecoveryFacts, successAfterStop } from '../contract/recovery.ts';
+import type { Outcome } from '../contract/outcomes.ts';
+import { type AttemptFacts, podCount, type RecoveryDecision, type RecoveryFacts, successAfterStop } from '../contract/recovery.ts';
 import type { WorkerSettings } from '../contract/settings.schema.ts';
 import { blameOf } from './blame.ts';
 import type { Undated } from './decision.ts';

@@ -1,6 +1,7 @@
 import { blames, type Fault } from '../contract/faults.ts';
 import type { JobRef } from '../contract/jobs.ts';
-import { type Held, outcomes, type RecoveryOutcome } from '../contract/recovery.ts';
+import { outcomes } from '../contract/outcomes.ts';
+import type { Held, RecoveryOutcome } from '../contract/recovery.ts';
 import {
   type Asked,
   type CarriedJob,

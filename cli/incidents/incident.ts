@@ -3,7 +3,8 @@
 import type { Fault } from '../../contract/faults.ts';
 import { jobTitle } from '../../contract/jobs.ts';
 import type { NodeOutcome, NodeQuarantine, NodeRecord } from '../../contract/nodes.ts';
-import type { IncidentRecord, Outcome, RecoveryInput } from '../../contract/recovery.ts';
+import type { Outcome } from '../../contract/outcomes.ts';
+import type { IncidentRecord, RecoveryInput } from '../../contract/recovery.ts';
 
 export interface Incident {
   readonly incident: string;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { annotations, labels } from '../../contract/ids.ts';
 import type { JobRef } from '../../contract/jobs.ts';
-import type { VerifyRequest, VerifyResult } from '../../contract/progress.ts';
+import type { VerifyRequest, VerifyResult } from '../../contract/verification.ts';
 import { jobPath } from '../../kube/job-kinds/index.ts';
 import { askKube, patchObject } from '../../kube/requests.ts';
 import { pytorchJob } from '../../testbed/job-manifests.ts';

@@ -11,7 +11,7 @@ import type { Fault } from '../../contract/faults.ts';
 import { jobWorkflowId } from '../../contract/ids.ts';
 import type { AttemptPod, JobRef, JobView } from '../../contract/jobs.ts';
 import type { NodeRecord, NodeView } from '../../contract/nodes.ts';
-import type { VerifyResult } from '../../contract/progress.ts';
+import type { VerifyResult } from '../../contract/verification.ts';
 import type { PreflightNote } from '../../contract/preflight-runs.ts';
 import type { CapacityFacts, CheckpointRequest, CheckpointResult, ReshapeRequest } from '../../contract/recovery-plan.ts';
 import type { AttemptFacts, IncidentRecord, RecoveryOutcome } from '../../contract/recovery.ts';
