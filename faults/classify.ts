@@ -1,7 +1,7 @@
 /** What a kernel line means and what its maker says to do about it. */
 
-import type { Action, Standing } from '../contract/faults.ts';
 import { lookUp } from './catalogue.ts';
+import type { Judgement } from './judgement.ts';
 import { parseKernelLine } from './kernel-line.ts';
 import { oneLine } from '../contract/text.ts';
 import { decideSxid } from './sxid-action.ts';
@@ -9,7 +9,7 @@ import { decideXid } from './xid-action.ts';
 import { type OtherLine, parseDriverLine } from './xid.ts';
 
 /** A line that means something; what the line does not say is null. */
-export interface Classified {
+export interface Classified extends Judgement {
   /** Number of an Xid or SXid; a name for other lines. */
   readonly code: number | string;
   readonly kind: 'xid' | 'sxid' | 'other';
@@ -18,18 +18,9 @@ export interface Classified {
   readonly pid: number | null;
   readonly process: string | null;
   readonly link: number | null;
-  /** Of the catalogue; `unknown` for numbers it does not know. */
-  readonly severity: string;
-  readonly action: Action;
-  readonly standing: Standing;
-  /** One sentence: the code, what it is, and who says what to do. */
-  readonly because: string;
   /** The driver's own words, or the catalogue's where it had none. At most 500 characters. */
   readonly message: string;
 }
-
-/** What is decided about a line. */
-export type Judgement = Pick<Classified, 'severity' | 'action' | 'standing' | 'because'>;
 
 const others: Readonly<Record<OtherLine['code'], Judgement>> = {
   'gpu-off-bus': {

@@ -1,7 +1,7 @@
 /** What to do about an SXid: the table knows numbers, the line itself says whether it was fatal. */
 
 import { lookUp } from './catalogue.ts';
-import type { Judgement } from './classify.ts';
+import type { Judgement } from './judgement.ts';
 import type { SxidLine } from './xid.ts';
 
 function decideByWord({ code, word }: SxidLine): Judgement {

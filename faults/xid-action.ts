@@ -2,7 +2,7 @@
 
 import type { Action } from '../contract/faults.ts';
 import { lookUp } from './catalogue.ts';
-import type { Judgement } from './classify.ts';
+import type { Judgement } from './judgement.ts';
 import type { XidLine } from './xid.ts';
 
 /** States that Xid 154 names, in lower case. Source: NVIDIA's Xid catalogue and seen lines. */
