@@ -3,7 +3,7 @@
 import type { ControllerSettings } from '../contract/settings.schema.ts';
 import type { Logger } from 'pino';
 import type { Kube } from '../kube/connection.ts';
-import type { QuarantineTaint } from '../kube/job-kinds/index.ts';
+import type { QuarantineTaint } from '../kube/nodes.ts';
 import { writeProgress } from '../kube/jobs.ts';
 import type { PreflightPod } from '../kube/preflight-pods.ts';
 import { type Hearing, whySilent } from '../policy/agent-silence.ts';

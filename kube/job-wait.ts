@@ -4,7 +4,8 @@ import type { KubernetesObject } from '@kubernetes/client-node';
 import type { JobView } from '../contract/jobs.ts';
 import { ringWhen, viewIn, type Wait, waitFor } from './attempts.ts';
 import { Bell } from './bell.ts';
-import { jobKinds, namespacePath, type QuarantineTaint } from './job-kinds/index.ts';
+import { jobKinds, namespacePath } from './job-kinds/index.ts';
+import type { QuarantineTaint } from './nodes.ts';
 import { watchResource } from './watch.ts';
 
 /** An answer, or when to look again although nothing changed (ms since the epoch, by the clock of the wait). */

@@ -7,8 +7,9 @@ import { type JobRef, jobTitle, type JobView } from '../contract/jobs.ts';
 import type { JobProgress } from '../contract/progress.ts';
 import type { Kube } from './connection.ts';
 import { isConflict, isInvalid, isNotFound } from './errors.ts';
-import { jobKinds, jobPath, type QuarantineTaint, suspensionMark } from './job-kinds/index.ts';
+import { jobKinds, jobPath, suspensionMark } from './job-kinds/index.ts';
 import { trainingNote } from './job-progress.ts';
+import type { QuarantineTaint } from './nodes.ts';
 import { patchObject, readObject } from './requests.ts';
 
 const tries = 10;

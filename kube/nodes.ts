@@ -9,13 +9,19 @@ import type { NodeView } from '../contract/nodes.ts';
 import type { Amounts } from '../contract/placement.ts';
 import type { Kube } from './connection.ts';
 import { isConflict, isNotFound } from './errors.ts';
-import type { QuarantineTaint } from './job-kinds/index.ts';
 import { amountsOf } from './pod-requests.ts';
 import { objectPath } from './request-url.ts';
 import { listObjects, patchObject, readObject } from './requests.ts';
 import { timeOrEpoch } from './time.ts';
 
 const path = (name: string): string => objectPath('/api/v1/nodes', name);
+
+/** The taint of a quarantine, as settings have it. */
+export interface QuarantineTaint {
+  readonly key: string;
+  readonly value?: string | undefined;
+  readonly effect: 'NoSchedule' | 'NoExecute' | 'PreferNoSchedule';
+}
 
 /** The taint of our key and effect, whoever put it there. */
 export const quarantineTaint = (node: V1Node, taint: QuarantineTaint): V1Taint | undefined =>

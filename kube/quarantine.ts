@@ -6,8 +6,7 @@ import { annotations } from '../contract/ids.ts';
 import type { KernelPosition } from '../contract/faults.ts';
 import type { Quarantined } from '../contract/nodes.ts';
 import { oneLine } from '../contract/text.ts';
-import type { QuarantineTaint } from './job-kinds/index.ts';
-import { annotationsOfNodes, formatJudged, type NodeEdit, quarantineTaint } from './nodes.ts';
+import { annotationsOfNodes, formatJudged, type NodeEdit, type QuarantineTaint, quarantineTaint } from './nodes.ts';
 
 export interface QuarantineSettings {
   readonly taint: QuarantineTaint;

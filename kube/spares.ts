@@ -2,8 +2,7 @@
 
 import type { V1Node } from '@kubernetes/client-node';
 import { annotations, recoveryWithoutUid } from '../contract/ids.ts';
-import type { QuarantineTaint } from './job-kinds/index.ts';
-import { type NodeEdit, quarantineTaint, readinessOf } from './nodes.ts';
+import { type NodeEdit, type QuarantineTaint, quarantineTaint, readinessOf } from './nodes.ts';
 
 export interface SpareWish {
   readonly incident: string;

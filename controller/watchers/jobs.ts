@@ -2,7 +2,8 @@
 
 import { labels } from '../../contract/ids.ts';
 import { jobTitle } from '../../contract/jobs.ts';
-import { type JobKindEntry, jobKinds, makerOf, type QuarantineTaint, watchPath } from '../../kube/job-kinds/index.ts';
+import { type JobKindEntry, jobKinds, makerOf, watchPath } from '../../kube/job-kinds/index.ts';
+import type { QuarantineTaint } from '../../kube/nodes.ts';
 import { findStrays, findUnsupervised, foldJob, type JobStep } from '../../policy/job-watch.ts';
 import { jobEndLetter, type Letter, optedInLetter, startLetter, wishLetter } from '../letters.ts';
 import type { Workflows } from '../temporal.ts';

@@ -3,8 +3,7 @@
 import type { Fault } from '../../contract/faults.ts';
 import type { Amounts } from '../../contract/placement.ts';
 import type { ControllerSettings } from '../../contract/settings.schema.ts';
-import type { QuarantineTaint } from '../../kube/job-kinds/index.ts';
-import { acceleratorsOf, nodeView, readinessOf, readNode } from '../../kube/nodes.ts';
+import { acceleratorsOf, nodeView, type QuarantineTaint, readinessOf, readNode } from '../../kube/nodes.ts';
 import { trimNode } from '../../kube/trim.ts';
 import { faultsOfReturned, foldNode, missedOf, type NodeMemory, type NodeSeen, seenOf } from '../../policy/node-watch.ts';
 import { faultLetter, nodeLetter } from '../letters.ts';

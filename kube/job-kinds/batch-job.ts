@@ -3,7 +3,8 @@
 import type { KubernetesObject, V1PodTemplateSpec } from '@kubernetes/client-node';
 import type { JobView, Reason } from '../../contract/jobs.ts';
 import type { JobSizes, Labels } from '../../contract/placement.ts';
-import type { JobKindEntry, JobRole, QuarantineTaint } from './entry.ts';
+import type { QuarantineTaint } from '../nodes.ts';
+import type { JobKindEntry, JobRole } from './entry.ts';
 import { unsafeBatchJob } from './own-failures.ts';
 import { asksForAccelerators } from './rank-containers.ts';
 import { specSuspend } from './suspend-field.ts';

@@ -3,14 +3,8 @@
 import type { KubernetesObject, V1Pod, V1PodTemplateSpec } from '@kubernetes/client-node';
 import type { JobKind, JobRef, JobView, PodRole, Reason, RestartPolicy, StopMethod } from '../../contract/jobs.ts';
 import type { JobSizes, Labels } from '../../contract/placement.ts';
+import type { QuarantineTaint } from '../nodes.ts';
 import type { IsRank } from './rank-containers.ts';
-
-/** The taint of a quarantine, as settings have it. */
-export interface QuarantineTaint {
-  readonly key: string;
-  readonly value?: string | undefined;
-  readonly effect: 'NoSchedule' | 'NoExecute' | 'PreferNoSchedule';
-}
 
 export interface JobKindEntry {
   readonly kind: JobKind;

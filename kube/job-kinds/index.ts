@@ -15,7 +15,7 @@ import { rayCluster, rayJob } from './ray.ts';
 import { trainJob } from './trainjob.ts';
 import { volcanoJob } from './volcano-job.ts';
 
-export type { JobKindEntry, QuarantineTaint } from './entry.ts';
+export type { JobKindEntry } from './entry.ts';
 export { canBe, controllerOf, isMade, isSameJob, jobKey, makerOf } from './makers.ts';
 export { suspensionMark } from './view.ts';
 

@@ -3,7 +3,8 @@
 import type { KubernetesObject, V1JobSpec, V1Pod } from '@kubernetes/client-node';
 import type { JobRef, JobView } from '../../contract/jobs.ts';
 import type { Labels } from '../../contract/placement.ts';
-import type { JobKindEntry, JobRole, QuarantineTaint } from './entry.ts';
+import type { QuarantineTaint } from '../nodes.ts';
+import type { JobKindEntry, JobRole } from './entry.ts';
 import { controllerOf } from './makers.ts';
 import { unsafeSet } from './own-failures.ts';
 import { podRole } from './pod-role.ts';

@@ -1,63 +1,17 @@
 /** Any kind of the Kubeflow training operator (1.7 or newer: older ones do not know `suspend`), made from what is particular to it. */
 
-import type { KubernetesObject, V1PodTemplateSpec } from '@kubernetes/client-node';
+import type { KubernetesObject } from '@kubernetes/client-node';
 import type { Labels } from '../../contract/placement.ts';
-import { type JobKind, jobKindNames, type JobView, type PodRole, type RestartPolicy } from '../../contract/jobs.ts';
+import { jobKindNames, type JobView, type PodRole } from '../../contract/jobs.ts';
+import type { QuarantineTaint } from '../nodes.ts';
+import type { JobKindEntry, JobRole } from './entry.ts';
+import { type KubeflowJob, type KubeflowKind, kubeflowLabel, type Role, type SuccessRule } from './kubeflow-job.ts';
 import { kubeflowReshaping, replicasOf, scalingRole, writesOfSize } from './kubeflow-size.ts';
-import type { JobKindEntry, JobRole, QuarantineTaint } from './entry.ts';
 import { podRole } from './pod-role.ts';
 import { isNamed } from './rank-containers.ts';
 import { runPolicySuspend } from './suspend-field.ts';
-import { type Condition, finishedBy, restartPolicyOf, suspendUnlessQueued, viewOf } from './view.ts';
+import { finishedBy, restartPolicyOf, suspendUnlessQueued, viewOf } from './view.ts';
 
-/** What is particular to one kind. */
-export interface KubeflowKind {
-  readonly kind: JobKind;
-  /** What it is not protected from. */
-  readonly unprotected: string;
-  /** The field of its spec that holds its roles. */
-  readonly roles: string;
-  /** The container whose exit code the operator reads. */
-  readonly container: string;
-  /** What the operator takes where a role says nothing; one replica unless told, by role. */
-  readonly fillsIn: { readonly restartPolicy: RestartPolicy; readonly replicas?: Readonly<Record<string, number>> };
-  /** With these, and no other, restart policies its controller creates deleted pods anew, whatever they exit with (but for 0). */
-  readonly recreatesWith: readonly RestartPolicy[];
-  /** The first rule that fits the job says whose success is the job's; where none does, all pods have to succeed. */
-  readonly succeedsWith: readonly SuccessRule[];
-}
-
-/** Holds for a job that has the role. */
-export interface SuccessRule {
-  readonly role: string;
-  readonly index?: number;
-  /** Only where the spec has this field. */
-  readonly given?: string;
-  /** Not where a field of the spec has this value. */
-  readonly unless?: Readonly<Record<string, string>>;
-}
-
-export interface Role {
-  readonly replicas?: number;
-  readonly restartPolicy?: string;
-  readonly template?: V1PodTemplateSpec;
-}
-
-/** What a gang scheduler waits for. */
-interface SchedulingPolicy {
-  readonly minAvailable?: number;
-  readonly minResources?: Readonly<Record<string, unknown>>;
-}
-
-export interface KubeflowJob extends KubernetesObject {
-  readonly spec?: Readonly<Record<string, unknown>> & {
-    readonly runPolicy?: { readonly backoffLimit?: number; readonly schedulingPolicy?: SchedulingPolicy };
-    readonly elasticPolicy?: { readonly minReplicas?: number; readonly maxReplicas?: number };
-  };
-  readonly status?: { readonly conditions?: readonly Condition[] };
-}
-
-export const kubeflowLabel = (name: string): string => `training.kubeflow.org/${name}`;
 const operatorOf = ({ kind }: KubeflowKind): string => `${jobKindNames[kind]}-controller`;
 
 export function kubeflowKind(data: KubeflowKind): JobKindEntry {

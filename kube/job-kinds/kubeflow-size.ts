@@ -3,7 +3,7 @@
 import type { KubernetesObject } from '@kubernetes/client-node';
 import type { JobSizes } from '../../contract/placement.ts';
 import type { Reshaping } from './entry.ts';
-import type { KubeflowJob, KubeflowKind, Role } from './kubeflow-kind.ts';
+import type { KubeflowJob, KubeflowKind, Role } from './kubeflow-job.ts';
 
 /** In lower case. */
 export const scalingRole = 'worker';

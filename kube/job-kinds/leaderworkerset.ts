@@ -6,7 +6,8 @@
 import type { KubernetesObject, V1Pod, V1PodTemplateSpec } from '@kubernetes/client-node';
 import type { JobRef, JobView, Reason } from '../../contract/jobs.ts';
 import { isObjectName } from '../../contract/object-names.ts';
-import type { JobKindEntry, JobRole, QuarantineTaint } from './entry.ts';
+import type { QuarantineTaint } from '../nodes.ts';
+import type { JobKindEntry, JobRole } from './entry.ts';
 import { controllerOf } from './makers.ts';
 import { asksForAccelerators } from './rank-containers.ts';
 import { suspendUnlessQueued, viewOf } from './view.ts';

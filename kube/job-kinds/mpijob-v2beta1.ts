@@ -5,8 +5,9 @@
 
 import type { KubernetesObject } from '@kubernetes/client-node';
 import type { JobView, Reason } from '../../contract/jobs.ts';
-import type { JobKindEntry, JobRole, QuarantineTaint } from './entry.ts';
-import { kubeflowLabel, type Role } from './kubeflow-kind.ts';
+import type { QuarantineTaint } from '../nodes.ts';
+import type { JobKindEntry, JobRole } from './entry.ts';
+import { kubeflowLabel, type Role } from './kubeflow-job.ts';
 import { controllerOf } from './makers.ts';
 import { unsafeLauncher } from './own-failures.ts';
 import { podRole } from './pod-role.ts';

@@ -2,7 +2,8 @@
 
 import type { KubernetesObject, V1Pod, V1PodTemplateSpec } from '@kubernetes/client-node';
 import type { JobRef, JobView, Reason } from '../../contract/jobs.ts';
-import type { JobKindEntry, JobRole, QuarantineTaint } from './entry.ts';
+import type { QuarantineTaint } from '../nodes.ts';
+import type { JobKindEntry, JobRole } from './entry.ts';
 import { controllerOf } from './makers.ts';
 import { podRole } from './pod-role.ts';
 import { asksForAccelerators } from './rank-containers.ts';

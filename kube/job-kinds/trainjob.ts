@@ -2,7 +2,8 @@
 
 import type { KubernetesObject, V1ObjectMeta, V1PodSpec, V1PodTemplateSpec, V1ResourceRequirements } from '@kubernetes/client-node';
 import type { JobView, Reason } from '../../contract/jobs.ts';
-import type { JobKindEntry, JobRole, QuarantineTaint } from './entry.ts';
+import type { QuarantineTaint } from '../nodes.ts';
+import type { JobKindEntry, JobRole } from './entry.ts';
 import { asksForAccelerators } from './rank-containers.ts';
 import { failsWhenDeleted, isOfSet, jobSet, labelsOfSet, podsOfSets, selectorOfSet } from './jobset.ts';
 import { specSuspend } from './suspend-field.ts';

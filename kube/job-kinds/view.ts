@@ -5,11 +5,11 @@ import { annotations, labels } from '../../contract/ids.ts';
 import { type JobKind, type JobRef, jobTitle, type JobView, type RestartPolicy, type StopMethod, type Suspension } from '../../contract/jobs.ts';
 import { foreignText } from '../../faults/foreign-text.ts';
 import { progressOf } from '../job-progress.ts';
-import { isAccelerator } from '../nodes.ts';
+import { isAccelerator, type QuarantineTaint } from '../nodes.ts';
 import { requestsOf } from '../pod-requests.ts';
 import { wishesOf } from '../job-wishes.ts';
 import { timeOf, timeOrEpoch } from '../time.ts';
-import type { JobRole, QuarantineTaint, ViewParts } from './entry.ts';
+import type { JobRole, ViewParts } from './entry.ts';
 import { makerOf } from './makers.ts';
 
 /** Kueue's queue of the job: where there is one, it owns `suspend`. */

@@ -7,7 +7,8 @@
 import type { KubernetesObject, V1PodTemplateSpec } from '@kubernetes/client-node';
 import type { JobView, PodRole, Reason } from '../../contract/jobs.ts';
 import { foreignText } from '../../faults/foreign-text.ts';
-import type { JobKindEntry, JobRole, QuarantineTaint } from './entry.ts';
+import type { QuarantineTaint } from '../nodes.ts';
+import type { JobKindEntry, JobRole } from './entry.ts';
 import { podRole } from './pod-role.ts';
 import { asksForAccelerators } from './rank-containers.ts';
 import { restartPolicyOf, viewOf } from './view.ts';
