@@ -4,7 +4,6 @@ import { mkdir, open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Activities } from '../contract/activities.ts';
 import { KcoverError } from '../contract/errors.ts';
-import type { Dependencies } from './dependencies.ts';
 
 /** Keeps documents by name; the same name again overwrites. Returns the address. */
 export interface RecordStore {
@@ -38,6 +37,6 @@ export function directoryRecords(directory: string): RecordStore {
   };
 }
 
-export function recordActivities({ records }: Pick<Dependencies, 'records'>): Pick<Activities, 'recordIncident'> {
+export function recordActivities({ records }: { readonly records: RecordStore }): Pick<Activities, 'recordIncident'> {
   return { recordIncident: async (record) => ({ address: await records.put(record.incident, record) }) };
 }
