@@ -7,9 +7,9 @@ import { jobTitle } from '../contract/jobs.ts';
 import { type ApprovalWish, type OperatorWish, updates } from '../contract/messages.ts';
 import type { Question } from '../contract/recovery-plan.ts';
 import { clockTime } from './clock.ts';
-import { type CommandEntry, sharedOptions, type Surroundings, type Typed } from './command.ts';
+import { type Answer, type CommandEntry, sharedOptions, type Surroundings, type Typed } from './command.ts';
 import { commandFor, notWatched } from './job-wish.ts';
-import { type Answer, properties } from './output.ts';
+import { properties } from './output.ts';
 
 /** Arguments, options and endings that both answers share. */
 export const approvalParts = {

@@ -2,7 +2,6 @@
 
 import type { exitCodes } from '../contract/errors.ts';
 import type { Environment } from './environment.ts';
-import type { Answer } from './output.ts';
 import type { Session } from './session.ts';
 
 export type ExitName = keyof typeof exitCodes;
@@ -39,6 +38,14 @@ export interface Surroundings {
   readonly session: Session;
   /** Milliseconds since the epoch. */
   readonly now: number;
+}
+
+/** What a command answers: the data, and how a person reads it. */
+export interface Answer {
+  readonly data: unknown;
+  readonly text: string;
+  /** How the command ends; ok unless told. */
+  readonly exit?: ExitName;
 }
 
 /** One command. It answers with what is printed, or with the code it ends with. */

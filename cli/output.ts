@@ -3,15 +3,7 @@
 import Table from 'cli-table3';
 import { stringify } from 'yaml';
 import { escapeUnseen, oneLine, printable } from '../contract/text.ts';
-import type { ExitName, OutputFormat } from './command.ts';
-
-/** What a command answers: the data, and how a person reads it. */
-export interface Answer {
-  readonly data: unknown;
-  readonly text: string;
-  /** How the command ends; ok unless told. */
-  readonly exit?: ExitName;
-}
+import type { Answer, OutputFormat } from './command.ts';
 
 export function print(answer: Answer, format: OutputFormat): string {
   switch (format) {

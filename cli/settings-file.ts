@@ -7,8 +7,8 @@ import type { z } from 'zod';
 import { KcoverError } from '../contract/errors.ts';
 import { agentSettings, controllerSettings, workerSettings } from '../contract/settings.schema.ts';
 import { Findings } from './exit.ts';
-import { type Place, pointAt } from './settings-place.ts';
-import { explainIssue, type Finding } from './settings-problem.ts';
+import { type Finding, type Place, pointAt } from './settings-place.ts';
+import { explainIssue } from './settings-problem.ts';
 import type { Schema } from './settings-fields.ts';
 
 export const roles = ['worker', 'controller', 'agent'] as const;

@@ -1,12 +1,18 @@
 /** Points at a place in a file: file, line and column, the line itself, and a caret under what is wrong. */
 
 import type { LineCounter } from 'yaml';
-import type { Finding } from './settings-problem.ts';
 
 /** Offsets in the text. */
 export interface Place {
   readonly start: number;
   readonly end: number;
+}
+
+/** What is wrong at a place, and what to write there. */
+export interface Finding {
+  readonly what: string;
+  readonly place: Place;
+  readonly try: string;
 }
 
 export interface Source {

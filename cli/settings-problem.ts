@@ -3,13 +3,7 @@
 import type { z } from 'zod';
 import { nearest } from './nearest.ts';
 import { type Schema, peel, shapeOf, typeOf, written } from './settings-fields.ts';
-import type { Place } from './settings-place.ts';
-
-export interface Finding {
-  readonly what: string;
-  readonly place: Place;
-  readonly try: string;
-}
+import type { Finding, Place } from './settings-place.ts';
 
 export type Locate = (path: readonly PropertyKey[], at: 'key' | 'value') => Place;
 

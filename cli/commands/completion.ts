@@ -1,18 +1,18 @@
 import type { CommandEntry } from '../command.ts';
-import { completionsOf } from '../completion/places.ts';
+import type { Completions } from '../completion/places.ts';
 import { completionScripts, shells } from '../completion/scripts.ts';
 
-export const completion: CommandEntry = {
+/** `completions`: of every command, this one included. */
+export const completion = (completions: () => Completions): CommandEntry => ({
   summary: 'Print a script that completes commands and options in a shell.',
   arguments: [{ name: '<shell>', describe: 'Shell that the script is for', choices: shells }],
   options: [],
   examples: ['source <(kcover completion bash)', 'kcover completion fish > ~/.config/fish/completions/kcover.fish'],
   exits: [],
-  async run(typed) {
-    const { commands, groups } = await import('./index.ts');
+  run: async (typed) => {
     const shell = shells.find((each) => each === typed.argument('shell'));
     if (shell === undefined) return 'usage';
-    const completions = completionsOf(commands, groups);
-    return { data: completions, text: completionScripts[shell](completions).trimEnd() };
+    const data = completions();
+    return { data, text: completionScripts[shell](data).trimEnd() };
   },
-};
+});

@@ -1,6 +1,7 @@
 /** Every command, in the order of the help. A new one is one file and one line here. */
 
 import type { CommandEntry } from '../command.ts';
+import { completionsOf } from '../completion/places.ts';
 import { agent } from './agent.ts';
 import { approve } from './approve.ts';
 import { classify } from './classify.ts';
@@ -82,7 +83,7 @@ export const commands: Readonly<Record<CommandName, CommandEntry>> = {
   redact,
   'config check': configCheck,
   doctor,
-  completion,
+  completion: completion(() => completionsOf(commands, groups)),
   worker,
   controller,
   agent,

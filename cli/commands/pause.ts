@@ -4,9 +4,8 @@ import { clusterWorkflowId, jobWorkflowId } from '../../contract/ids.ts';
 import { type JobRef, jobTitle } from '../../contract/jobs.ts';
 import { type OperatorWish, updates } from '../../contract/messages.ts';
 import type { Held } from '../../contract/recovery.ts';
-import { type CommandEntry, sharedOptions } from '../command.ts';
+import { type Answer, type CommandEntry, sharedOptions } from '../command.ts';
 import { commandFor, wishOfJob } from '../job-wish.ts';
-import type { Answer } from '../output.ts';
 import type { Session } from '../session.ts';
 
 export const pause: CommandEntry = {

@@ -1,7 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { KcoverError } from '../../contract/errors.ts';
-import { type CommandEntry, sharedOptions, type Surroundings, type Typed } from '../command.ts';
-import type { Answer } from '../output.ts';
+import { type Answer, type CommandEntry, sharedOptions, type Surroundings, type Typed } from '../command.ts';
 import type { PlanFacts } from '../plan/facts.ts';
 import { readSettings, type Settings } from '../settings-file.ts';
 

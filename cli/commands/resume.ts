@@ -2,9 +2,8 @@ import type { Client } from '@temporalio/client';
 import { clusterWorkflowId, jobWorkflowId } from '../../contract/ids.ts';
 import { type JobRef, jobTitle } from '../../contract/jobs.ts';
 import { type OperatorWish, updates } from '../../contract/messages.ts';
-import { type CommandEntry, sharedOptions } from '../command.ts';
+import { type Answer, type CommandEntry, sharedOptions } from '../command.ts';
 import { wishOfJob } from '../job-wish.ts';
-import type { Answer } from '../output.ts';
 import type { Session } from '../session.ts';
 
 export const resume: CommandEntry = {

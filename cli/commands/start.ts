@@ -2,8 +2,7 @@ import { labels } from '../../contract/ids.ts';
 import { jobTitle, type JobView } from '../../contract/jobs.ts';
 import { jobStart } from '../../contract/starts.ts';
 import { whyNeverRecoverable } from '../../policy/recoverable.ts';
-import { type CommandEntry, sharedOptions } from '../command.ts';
-import type { Answer } from '../output.ts';
+import { type Answer, type CommandEntry, sharedOptions } from '../command.ts';
 
 export const start: CommandEntry = {
   summary: 'Look after a job: sets its opt-in label and starts its workflow.',

@@ -1,30 +1,12 @@
 /** Looks at everything that kcover needs and says of each what is wrong, why, and what to try. Changes nothing unless told to. */
 
 import { KcoverError } from '../../contract/errors.ts';
-import type { Environment } from '../environment.ts';
 import { Findings } from '../exit.ts';
-import type { Session } from '../session.ts';
-import { readSettings, type Role, type Settings } from '../settings-file.ts';
+import { readSettings, type Settings } from '../settings-file.ts';
 import { examineAgent } from './agent.ts';
 import { certificateFinding } from './certificate.ts';
+import type { AnySettings, Exam } from './exam.ts';
 import { failed, type Finding, ok } from './finding.ts';
-
-export interface Exam {
-  readonly environment: Environment;
-  readonly session: Session;
-  readonly role: Role | undefined;
-  /** Settings file of that role. */
-  readonly config: string | undefined;
-  /** Where kcover itself runs, if it was said. */
-  readonly namespace: string | undefined;
-  /** What the names of its objects begin with. */
-  readonly name: string;
-  readonly taskQueue: string;
-  readonly hostRoot: string;
-  readonly fix: boolean;
-}
-
-export type AnySettings = { readonly [R in Role]?: Settings<R> };
 
 export async function examine(exam: Exam): Promise<readonly Finding[]> {
   const { settings, finding } = await settingsOf(exam);

@@ -5,8 +5,8 @@ import { KcoverError } from '../../contract/errors.ts';
 import { annotations } from '../../contract/ids.ts';
 import type { OperatorWish } from '../../contract/messages.ts';
 import type { QuarantineSettings } from '../../kube/quarantine.ts';
+import type { Answer } from '../command.ts';
 import { table } from '../output.ts';
-import type { Answer } from '../output.ts';
 import type { Session } from '../session.ts';
 import { releaseByWorkflow } from './by-workflow.ts';
 

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { readEnvironment } from '../../cli/environment.ts';
-import type { Answer } from '../../cli/output.ts';
+import type { Answer } from '../../cli/command.ts';
 import { buildProgram } from '../../cli/program.ts';
 import { openSession } from '../../cli/session.ts';
 import { describe as describeStatus } from '../../cli/commands/preflight-status.ts';
