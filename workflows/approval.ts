@@ -5,9 +5,7 @@ import { type ApprovalWish, updates } from '../contract/messages.ts';
 import type { Answer, Approval, Question } from '../contract/recovery-plan.ts';
 import { formatDuration } from '../contract/duration.ts';
 import { iso } from './attributes.ts';
-import type { End } from './next-attempt.ts';
-import type { Prepared, Preparing, Step } from './preparing.ts';
-import { announce, short } from './proxies.ts';
+import { short } from './proxies.ts';
 import { requireWish } from './wishes.ts';
 
 /** Answer of the updates `approve` and `deny`; `question`: what was answered. */
@@ -28,7 +26,7 @@ interface Asked {
 }
 
 /** `at`: when that was decided, ms; from history, because a replay must come to the same id. */
-type Asking = Approval & { readonly at: number };
+export type Asking = Approval & { readonly at: number };
 
 /** The questions of one recovery, each by its name; the same question asked again goes on with its first deadline. */
 export class Approvals {
@@ -128,44 +126,4 @@ export class Approvals {
     const { id: now, approval } = this.open;
     throw new Error(`${id} is not asked: what is asked now is ${now}, because ${approval.because}; to answer that one, name it as the question`);
   }
-}
-
-/** People hear of a no wherever it is met. */
-export function refusedBy({ story, event }: Pick<Preparing, 'story' | 'event'>, { by, reason }: Answer): End {
-  const said = `${by}: ${reason}`;
-  story.happened('denied', said);
-  void announce(event('Warning', 'approvalGiven', `denied by ${said}`));
-  return { outcome: 'refused', because: `denied by ${said}` };
-}
-
-export const approve: Step = async (preparing, { approval }) => {
-  const { approvals, decision } = preparing;
-  // Whoever said no is heard, whatever has come meanwhile.
-  const denied = approvals.denied();
-  if (denied) return refusedBy(preparing, denied);
-  if (approval) return askPerson(preparing, 'stop', { ...approval, at: decision.at });
-  approvals.drop('stop');
-  return 'ready';
-};
-
-/** Asks once for each `name`; a refusal ends the incident. */
-export async function askPerson({ input, memory, approvals, story, event, isNews }: Preparing, name: string, approval: Asking): Promise<Prepared> {
-  if (approvals.answerOf(name)?.approved) return 'ready';
-  const { because, otherwise } = approval;
-  const { id, until, isFirst } = approvals.ask(name, approval);
-  const waitingFor = `kcover approve ${input.incident} --question ${id} --reason "...", or kcover deny; silence means ${otherwise}`;
-  if (isFirst) {
-    story.happened('approval asked', because);
-    void announce(event('Warning', 'approvalAsked', `${because}; ${waitingFor}`));
-  }
-  story.now('waiting for approval', { because, waitingFor, until });
-  const begun = Date.now();
-  const answer = await approvals.wait(name, approval, isNews);
-  memory.room.putOff(Date.now() - begun);
-  if (!answer) return 'look again';
-  if (!answer.approved) return refusedBy({ story, event }, answer);
-  const said = `${answer.by}: ${answer.reason}`;
-  story.happened('approved', said);
-  void announce(event('Normal', 'approvalGiven', `approved by ${said}`));
-  return 'look again';
 }

@@ -1,7 +1,7 @@
 /** What comes before a stop, in this order. A new step is one function and one line in the list; each has a deadline, and a branch for when it passes. */
 
 import type { RecoveryPlan } from '../contract/recovery-plan.ts';
-import { approve } from './approval.ts';
+import { approve } from './ask-person.ts';
 import { saveFirst } from './checkpoint.ts';
 import { captureEvidence, keepEvidence } from './evidence.ts';
 import type { Prepared, Preparing, Step } from './preparing.ts';

@@ -17,7 +17,8 @@ import type { IncidentRecord, RecoveryDecision, RecoveryInput, RecoveryOutcome, 
 import { attributeWriter, iso } from './attributes.ts';
 import { type HoldKind, Holds } from './holds.ts';
 import { IncidentMemory, notProvenDead, sentence } from './incident-memory.ts';
-import { Approvals, refusedBy } from './approval.ts';
+import { Approvals } from './approval.ts';
+import { refusedBy } from './ask-person.ts';
 import { tryInProcess } from './in-process.ts';
 import { allAnnounced, announce, decideRecovery, perform, short } from './proxies.ts';
 import { type End, followAttempt, type Following } from './next-attempt.ts';

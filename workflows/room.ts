@@ -3,7 +3,7 @@
 import { condition } from '@temporalio/workflow';
 import type { CapacityChoice } from '../contract/job-wishes.ts';
 import type { CapacityDecision, RecoveryPlan, Severity } from '../contract/recovery-plan.ts';
-import { askPerson } from './approval.ts';
+import { askPerson } from './ask-person.ts';
 import type { Prepared, Preparing, Step } from './preparing.ts';
 import { announce, decideCapacity, perform, short, tolerate } from './proxies.ts';
 
