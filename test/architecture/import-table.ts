@@ -10,7 +10,7 @@ interface Allowed {
   readonly types: readonly string[];
 }
 
-const product = ['contract', 'faults', 'policy', 'workflows', 'activities', 'controller', 'kube', 'agent', 'cli'];
+export const product = ['contract', 'faults', 'policy', 'workflows', 'activities', 'controller', 'kube', 'agent', 'cli'];
 
 const anything = { rooms: [...product, 'testbed', 'test', 'scripts', 'bench'], packages: ['*'], types: [] } as const;
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { badImports, importTable } from './import-table.ts';
+import { circles } from './circles.ts';
+import { badImports, importTable, product } from './import-table.ts';
 import { codeOf, importsOf, roomOf, sources, textOf } from './sources.ts';
 
 describe('the table of imports', () => {
@@ -22,6 +23,25 @@ describe('the table of imports', () => {
     const scanned = sources.filter((file) => roomOf(file) in importTable || file.includes('/'));
     expect(scanned.length).toBeGreaterThan(100);
     expect(scanned.flatMap((file) => badImports(file, textOf(file)))).toEqual([]);
+  });
+});
+
+describe('circles of imports', () => {
+  it('are found, where it is for types only too, each once', () => {
+    const texts = new Map([
+      ['kube/a.ts', "import type { B } from './b.ts';"],
+      ['kube/b.ts', "import { d } from './d.ts';\nexport type { C } from './c.ts';"],
+      ['kube/c.ts', "export const a = await import('./a.ts');"],
+      ['kube/d.ts', "import { e } from './e.ts';"],
+      ['kube/e.ts', ''],
+    ]);
+    expect(circles(texts)).toEqual([['kube/a.ts', 'kube/b.ts', 'kube/c.ts']]);
+  });
+
+  it('are not in the product', () => {
+    const texts = new Map(sources.filter((file) => product.includes(roomOf(file))).map((file) => [file, textOf(file)]));
+    expect(texts.size).toBeGreaterThan(300);
+    expect(circles(texts)).toEqual([]);
   });
 });
 
