@@ -9,27 +9,27 @@ const mostPods = 200;
 
 interface Whole {
   readonly pods: readonly AttemptPod[];
-  readonly leaving: readonly AttemptPod[];
+  readonly terminating: readonly AttemptPod[];
 }
 
 /** What a decision is about: blamed nodes, and UIDs of pods that faults name. */
-interface About {
+interface AttemptFilter {
   readonly nodes: readonly string[];
   readonly pods?: readonly string[];
 }
 
 /** All pods of a small attempt. Of a large one those that are meant and the first, which leads the others. */
-export function attemptInShort({ pods, leaving }: Whole, about: About): Pick<AttemptFacts, 'pods' | 'leaving' | 'more'> {
-  const all = pods.length + leaving.length;
-  if (all <= mostPods) return { pods, ...(leaving.length > 0 && { leaving }) };
+export function attemptInShort({ pods, terminating }: Whole, about: AttemptFilter): Pick<AttemptFacts, 'pods' | 'terminating' | 'more'> {
+  const all = pods.length + terminating.length;
+  if (all <= mostPods) return { pods, ...(terminating.length > 0 && { terminating }) };
   const [nodes, uids] = [new Set(about.nodes), new Set(about.pods)];
   const isMeant = (pod: AttemptPod) => uids.has(pod.uid) || (pod.node !== undefined && nodes.has(pod.node));
   const present = pods.filter((pod, index) => index === 0 || isMeant(pod));
-  const going = leaving.filter(isMeant);
+  const going = terminating.filter(isMeant);
   return {
     pods: present,
-    ...(going.length > 0 && { leaving: going }),
-    more: { pods: pods.length - present.length, leaving: leaving.length - going.length, digest: digestOf(pods) },
+    ...(going.length > 0 && { terminating: going }),
+    more: { pods: pods.length - present.length, terminating: terminating.length - going.length, digest: digestOf(pods) },
   };
 }
 

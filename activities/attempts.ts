@@ -16,7 +16,7 @@ import { awaitAttempt } from './await-attempt.ts';
 import type { Dependencies } from './dependencies.ts';
 import { captureEvidence } from './evidence.ts';
 import { pauseOfCluster } from './pause.ts';
-import { withSight } from './sight.ts';
+import { observeOrElse } from './reachability.ts';
 import { stopAttempt } from './stop-attempt.ts';
 import { verifyProgress } from './verify-progress.ts';
 
@@ -41,7 +41,7 @@ export function attemptActivities(dependencies: Dependencies): Attempts {
 
   async function observeAttempt({ job: ref, nodes: names, pods: uids = [] }: Parameters<Attempts['observeAttempt']>[0]): Promise<AttemptFacts> {
     const at = dependencies.now();
-    const [job, { present, leaving, oldestAt, succeeded }, nodes, paused] = await Promise.all([
+    const [job, { present, terminating, oldestAt, succeeded }, nodes, paused] = await Promise.all([
       readJob(kube, ref, taint),
       podsOfJob(kube, ref),
       inParallel(names, (name) => readNode(kube, name)),
@@ -56,7 +56,7 @@ export function attemptActivities(dependencies: Dependencies): Attempts {
     return {
       ...(job && { job }),
       ...(decided && { succeeded: decided.name }),
-      ...attemptInShort({ pods: present, leaving }, { nodes: names, pods: uids }),
+      ...attemptInShort({ pods: present, terminating }, { nodes: names, pods: uids }),
       ...(oldestAt !== undefined && { oldestPodAt: oldestAt }),
       nodes: views,
       undecided: open.flatMap((one) => one ?? []),
@@ -67,17 +67,17 @@ export function attemptActivities(dependencies: Dependencies): Attempts {
 
   return {
     observeAttempt: (request) =>
-      withSight(
+      observeOrElse(
         () => observeAttempt(request),
-        (because) => ({ pods: [], nodes: [], undecided: [], blind: because }),
+        (because) => ({ pods: [], nodes: [], undecided: [], unobservable: because }),
       ),
     listPods: ({ job }) =>
-      withSight(
+      observeOrElse(
         async () => {
-          const { present: pods, leaving } = await podsOfJob(kube, job);
-          return { pods, leaving, digest: digestOf(pods) };
+          const { present: pods, terminating } = await podsOfJob(kube, job);
+          return { pods, terminating, digest: digestOf(pods) };
         },
-        (because) => ({ pods: [], leaving: [], digest: '', blind: because }),
+        (because) => ({ pods: [], terminating: [], digest: '', unobservable: because }),
       ),
     stopAttempt: (request) => stopAttempt(dependencies, request),
     awaitAttempt: (request) => awaitAttempt(dependencies, request),

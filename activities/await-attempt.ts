@@ -13,7 +13,7 @@ import { inParallel } from '../kube/parallel.ts';
 import { observationClock, observedOf } from '../kube/observation-clock.ts';
 import { belongsTo, deletePod } from '../kube/pods.ts';
 import type { Dependencies } from './dependencies.ts';
-import { tellInHeartbeats } from './heartbeats.ts';
+import { reportInHeartbeats } from './heartbeats.ts';
 import { misplacedPods } from './misplaced-pods.ts';
 
 /** So many are named in history. */
@@ -38,7 +38,7 @@ export async function awaitAttempt(dependencies: Dependencies, request: AwaitReq
   });
   const clock = observationClock(now, info.scheduledTimestampMs, observedOf(info.heartbeatDetails));
   const nodes = new KnownNodes(dependencies);
-  const [old, staying] = [new Set(request.old), new Set(request.staying)];
+  const [old, remaining] = [new Set(request.old), new Set(request.remaining)];
   const stopped = request.stoppedBy && { stoppedBy: request.stoppedBy };
   let because = 'nothing was seen of the job';
 
@@ -46,7 +46,7 @@ export async function awaitAttempt(dependencies: Dependencies, request: AwaitReq
     const end = whyEnded(job, request.stoppedBy);
     if (end) return end;
     await nodes.learn(pods.filter((pod) => job && belongsTo(job.ref, pod) && !old.has(pod.metadata?.uid ?? '')).flatMap((pod) => pod.spec?.nodeName ?? []));
-    const seen = attemptProgress({ job, pods, old, ...stopped, staying, quarantined: nodes.quarantined });
+    const seen = attemptProgress({ job, pods, old, ...stopped, remaining, quarantined: nodes.quarantined });
     if (seen.kind === 'ended') return seen;
     if (seen.kind === 'waiting') {
       because = seen.because;
@@ -69,7 +69,7 @@ export async function awaitAttempt(dependencies: Dependencies, request: AwaitReq
   };
 
   // A later try must know which were moved.
-  tellInHeartbeats(() => ({ moved: [...misplaced.moved], clock: clock.observed() }));
+  reportInHeartbeats(() => ({ moved: [...misplaced.moved], clock: clock.observed() }));
   const deadline = info.scheduledTimestampMs + request.deadlineMs;
   const lookAgain = async (error: unknown) => {
     if (!(error instanceof KcoverError) || !error.transient) throw error;

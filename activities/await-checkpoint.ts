@@ -9,9 +9,9 @@ import { whyEnded } from '../kube/attempt-progress.ts';
 import { awaitJob, type Looked } from '../kube/job-wait.ts';
 import { annotateJob } from '../kube/jobs.ts';
 import { observationClock, observedOf } from '../kube/observation-clock.ts';
-import { judgeCheckpoint, type NewsSeen, seeNews } from '../policy/checkpoint.ts';
+import { judgeCheckpoint, type LatestProgress, latestOf } from '../policy/checkpoint.ts';
 import type { Dependencies } from './dependencies.ts';
-import { tellInHeartbeats } from './heartbeats.ts';
+import { reportInHeartbeats } from './heartbeats.ts';
 
 export const checkpointActivities = (dependencies: Dependencies): Pick<Activities, 'awaitCheckpoint' | 'askProcesses'> => ({
   awaitCheckpoint: (request) => awaitCheckpoint(dependencies, request),
@@ -23,26 +23,26 @@ async function awaitCheckpoint({ kube, settings, now }: Dependencies, request: C
   // From the schedule, so that a later try does not begin anew.
   const startedAt = info.scheduledTimestampMs;
   const clock = observationClock(now, startedAt, observedOf(info.heartbeatDetails));
-  let news = newsBefore(info.heartbeatDetails);
+  let latest = latestBefore(info.heartbeatDetails);
 
   const judge = (): Looked<CheckpointResult> => {
-    const decision = judgeCheckpoint({ request, news, startedAt, lateFrom: clock.lateFrom }, clock.time());
+    const decision = judgeCheckpoint({ request, latest, startedAt, lateFrom: clock.lateFrom }, clock.time());
     return decision.kind === 'wait' ? decision : { answer: { ...decision, waitedMs: Math.max(0, now() - startedAt) } };
   };
   const look = (job: JobView | undefined): Looked<CheckpointResult> => {
     const end = whyEnded(job);
     // Nothing has been restarted yet.
     if (end) return { answer: { ...end, outcome: end.outcome === 'restarted' ? 'cancelled' : end.outcome } };
-    news = seeNews(news, job?.progress, clock.time());
+    latest = latestOf(latest, job?.progress, clock.time());
     return judge();
   };
 
-  tellInHeartbeats(() => ({ news, clock: clock.observed() }));
+  reportInHeartbeats(() => ({ latest, clock: clock.observed() }));
   return awaitJob({ kube, job: request.job, clock, signal }, settings.quarantine.taint, look, judge);
 }
 
 /** Heartbeat details of an earlier try. */
-function newsBefore(details: unknown): NewsSeen | undefined {
-  const { news } = (typeof details === 'object' && details !== null ? details : {}) as { readonly news?: NewsSeen };
-  return typeof news?.at === 'number' && typeof news.progress?.step === 'number' ? news : undefined;
+function latestBefore(details: unknown): LatestProgress | undefined {
+  const { latest } = (typeof details === 'object' && details !== null ? details : {}) as { readonly latest?: LatestProgress };
+  return typeof latest?.at === 'number' && typeof latest.progress?.step === 'number' ? latest : undefined;
 }

@@ -5,33 +5,33 @@ import { KcoverError } from '../contract/errors.ts';
 import { jobTitle } from '../contract/jobs.ts';
 import type { CapacityFacts } from '../contract/recovery-plan.ts';
 import { readWanted } from '../kube/capacity.ts';
-import { reshapeJob } from '../kube/job-size.ts';
+import { resizeJob } from '../kube/job-size.ts';
 import { readJob } from '../kube/jobs.ts';
 import { editNode, readNode } from '../kube/nodes.ts';
 import { inParallel } from '../kube/parallel.ts';
-import { spareEdit } from '../kube/spares.ts';
+import { standbyEdit } from '../kube/standby-nodes.ts';
 import type { Dependencies } from './dependencies.ts';
-import { lookForRoom, sharedRoom } from './room.ts';
+import { findCapacity, sharedCapacitySource } from './find-capacity.ts';
 
-type Capacity = Pick<Activities, 'observeCapacity' | 'takeSpares' | 'reshapeJob'>;
+type Capacity = Pick<Activities, 'observeCapacity' | 'takeStandbyNodes' | 'resizeJob'>;
 
 export function capacityActivities({ kube, settings }: Pick<Dependencies, 'kube' | 'settings'>): Capacity {
-  const { spare } = settings.recovery.capacity;
-  const source = sharedRoom(kube);
+  const { standbyTaint } = settings.recovery.capacity;
+  const source = sharedCapacitySource(kube);
 
   async function observeCapacity({ job, pods }: Parameters<Capacity['observeCapacity']>[0]): Promise<CapacityFacts> {
     const wanted = await readWanted(kube, job, pods);
     if (!wanted) throw new KcoverError('job.gone', `${jobTitle(job)} in ${job.namespace} is gone`);
-    return lookForRoom(source, wanted, spare);
+    return findCapacity(source, wanted, standbyTaint);
   }
 
-  async function takeSpare(name: string, incident: string): Promise<boolean> {
+  async function takeStandbyNode(name: string, incident: string): Promise<boolean> {
     const uid = (await readNode(kube, name))?.metadata?.uid;
     if (uid === undefined) return false;
     let taken = false;
     try {
       await editNode(kube, name, uid, (node) => {
-        const edit = spareEdit(node, { incident, spare, quarantine: settings.quarantine.taint });
+        const edit = standbyEdit(node, { incident, standbyTaint, quarantine: settings.quarantine.taint });
         ({ taken } = edit);
         return edit.change;
       });
@@ -44,14 +44,14 @@ export function capacityActivities({ kube, settings }: Pick<Dependencies, 'kube'
 
   return {
     observeCapacity,
-    takeSpares: async ({ incident, nodes }) => {
-      const answers = await inParallel(nodes, (node) => takeSpare(node, incident));
+    takeStandbyNodes: async ({ incident, nodes }) => {
+      const answers = await inParallel(nodes, (node) => takeStandbyNode(node, incident));
       return { taken: nodes.filter((_, index) => answers[index]) };
     },
-    reshapeJob: async (request) => {
+    resizeJob: async (request) => {
       // Opted out while it was stopped: it is resumed as its owner made it.
       const job = await readJob(kube, request.job, settings.quarantine.taint);
-      return job?.optedIn === false ? { kind: 'refused', because: 'the job was opted out' } : reshapeJob(kube, request);
+      return job?.optedIn === false ? { kind: 'refused', because: 'the job was opted out' } : resizeJob(kube, request);
     },
   };
 }

@@ -13,12 +13,12 @@ import type { Dependencies } from './dependencies.ts';
 /** Which settings decided: twelve hex digits of a SHA-256 over all of them. */
 export const settingsDigest = (settings: object): string => createHash('sha256').update(JSON.stringify(settings)).digest('hex').slice(0, 12);
 
-type Decisions = Pick<
+type DecisionActivities = Pick<
   Activities,
   'decideNode' | 'decideIncident' | 'decideRecovery' | 'decideOptIn' | 'decideCapacity' | 'decideCollection' | 'decidePreflight'
 >;
 
-export function decisionActivities({ settings, now }: Pick<Dependencies, 'settings' | 'now'>): Decisions {
+export function decisionActivities({ settings, now }: Pick<Dependencies, 'settings' | 'now'>): DecisionActivities {
   const digest = settingsDigest(settings);
   const date = () => ({ settings: digest, at: now() });
   return {

@@ -6,7 +6,7 @@ import { redactLines } from '../faults/redaction/log.ts';
 import type { RedactionPattern } from '../faults/redaction/pattern.ts';
 import type { EvidenceDraft } from './evidence-store.ts';
 
-type Kept = Pick<EvidenceFile, 'file' | 'what' | 'pod' | 'container'>;
+type KeptFile = Pick<EvidenceFile, 'file' | 'what' | 'pod' | 'container'>;
 
 /** Files that are written at the same moment: each may have so large a part of what is left. */
 export const atOnce = 16;
@@ -17,7 +17,7 @@ const leastBytes = 512;
 /** In history: the reasons, not a list of everything. */
 const becauseLength = 500;
 
-export class Collector {
+export class EvidenceCollector {
   readonly #draft: EvidenceDraft;
   readonly #patterns: readonly RedactionPattern[];
   readonly #most: number;
@@ -43,7 +43,7 @@ export class Collector {
   }
 
   /** An object. Texts in it may quote anything. */
-  document(kept: Kept, object: unknown): Promise<void> {
+  document(kept: KeptFile, object: unknown): Promise<void> {
     let redacted = 0;
     const blackOut = (_: string, value: unknown): unknown => {
       if (typeof value !== 'string') return value;
@@ -52,16 +52,16 @@ export class Collector {
       return found.lines.join('\n');
     };
     const text = `${JSON.stringify(object, blackOut, 2)}\n`;
-    if (Buffer.byteLength(text) > this.#room()) return Promise.resolve(this.miss(kept.what, kept.file, noRoom));
+    if (Buffer.byteLength(text) > this.#spaceLeft()) return Promise.resolve(this.miss(kept.what, kept.file, noSpaceLeft));
     return this.#write({ ...kept, ...(redacted > 0 && { redacted }) }, text);
   }
 
   /** The end of a log, as much of it as there is room for. `cut`: something was cut off before. */
-  log(kept: Kept, text: string, cut: boolean): Promise<void> {
-    const room = Math.min(evidenceLimits.logBytes, this.#room());
-    if (room < leastBytes) return Promise.resolve(this.miss(kept.what, kept.pod ?? kept.file, noRoom));
+  log(kept: KeptFile, text: string, cut: boolean): Promise<void> {
+    const spaceLeft = Math.min(evidenceLimits.logBytes, this.#spaceLeft());
+    if (spaceLeft < leastBytes) return Promise.resolve(this.miss(kept.what, kept.pod ?? kept.file, noSpaceLeft));
     const found = redactLines(text.split('\n').slice(-evidenceLimits.logLines - 1), this.#patterns);
-    const end = lastBytes(found.lines.join('\n'), room);
+    const end = lastBytes(found.lines.join('\n'), spaceLeft);
     return this.#write({ ...kept, ...((cut || found.cut || end.cut) && { cut: true }), ...(found.redacted > 0 && { redacted: found.redacted }) }, end.text);
   }
 
@@ -83,7 +83,7 @@ export class Collector {
   }
 
   /** The nearer the end, the less for each: nobody who comes later finds nothing, and nobody has to know how many come. */
-  #room(): number {
+  #spaceLeft(): number {
     return Math.floor((this.#most - this.#used) / atOnce);
   }
 
@@ -104,7 +104,7 @@ export class Collector {
   }
 }
 
-const noRoom = new Error('no room was left');
+const noSpaceLeft = new Error('no room was left');
 
 /** Why something is missing, in words that are the same for all that lack it for this reason. */
 export class Missed extends Error {}

@@ -8,14 +8,14 @@ import { evidenceLimits, type EvidenceRequest } from '../contract/evidence.ts';
 import { jobTitle } from '../contract/jobs.ts';
 import type { ObjectEvent } from '../kube/object-events.ts';
 import { inParallel } from '../kube/parallel.ts';
-import { atOnce, type Collector, Missed, type Missing } from './evidence-collector.ts';
+import { atOnce, type EvidenceCollector, Missed, type Missing } from './evidence-collector.ts';
 import type { EvidenceSource, FoundEvents } from './evidence-source.ts';
 import { jobSummary, type LogOf, logsOf, nodeSummary, podSummary } from './evidence-summary.ts';
 
 export interface Gathering {
   readonly request: EvidenceRequest;
   readonly source: EvidenceSource;
-  readonly into: Collector;
+  readonly into: EvidenceCollector;
   /** The time is over. */
   readonly signal: AbortSignal;
   /** How long one log may take, ms: a kubelet that is dead answers nothing. */
@@ -92,11 +92,11 @@ async function gatherRanks(gathering: Gathering): Promise<void> {
   const each = (what: 'pod' | 'events', keep: (rank: Rank) => Promise<void>) =>
     inParallel(ranks, (rank) => unlessMissing(gathering, [what, rank.name], () => keep(rank)), atOnce);
   await each('pod', ({ name, stem, pod }) => into.document({ file: `${stem}.json`, what: 'pod', pod: name }, podSummary(pod)));
-  const keepTold = async () => {
-    const told = await events;
-    await each('events', ({ name, stem, pod }) => keepEvents(gathering, `${stem}_events.json`, told?.of.get(pod.metadata?.uid ?? ''), { pod: name }));
+  const keepPodEvents = async () => {
+    const byPod = await events;
+    await each('events', ({ name, stem, pod }) => keepEvents(gathering, `${stem}_events.json`, byPod?.of.get(pod.metadata?.uid ?? ''), { pod: name }));
   };
-  await Promise.all([keepTold(), gatherLogs(gathering, ranks)]);
+  await Promise.all([keepPodEvents(), gatherLogs(gathering, ranks)]);
 }
 
 interface RankLog extends LogOf {
@@ -119,7 +119,7 @@ async function gatherLog(gathering: Gathering, log: RankLog, kubelets: Kubelets)
       if (error instanceof TooSlow) kubelets.silent(node, error.message);
       throw error;
     });
-    kubelets.answered();
+    kubelets.markAnswered();
     // What was there when the pods were listed may have been cleaned up, or have gone with its pod.
     if (found === undefined) throw new Missed('there are none');
     const name = `${rank.stem}_${plainOr(container, 0)}${previous ? '_previous' : ''}.log`;
@@ -149,11 +149,11 @@ class TooSlow extends Error {}
 /** Kubelets that did not answer are not asked again, and none is when nothing but silence was heard from as many as are asked at once. */
 class Kubelets {
   readonly #silent = new Set<string>();
-  #heard = false;
+  #anyAnswered = false;
   words = '';
 
   isSilent(node: string): boolean {
-    return this.#silent.has(node) || (!this.#heard && this.#silent.size >= atOnce);
+    return this.#silent.has(node) || (!this.#anyAnswered && this.#silent.size >= atOnce);
   }
 
   silent(node: string, words: string): void {
@@ -161,8 +161,8 @@ class Kubelets {
     this.#silent.add(node);
   }
 
-  answered(): void {
-    this.#heard = true;
+  markAnswered(): void {
+    this.#anyAnswered = true;
   }
 }
 

@@ -41,7 +41,7 @@ export const nodeSummary = ({ metadata, spec, status }: V1Node): object => ({
   nodeInfo: status?.nodeInfo,
 });
 
-const told = [annotations.step, annotations.checkpointStep, annotations.progressAt, annotations.training];
+const progressKeys = [annotations.step, annotations.checkpointStep, annotations.progressAt, annotations.training];
 
 export const jobSummary = ({ apiVersion, kind, metadata, ...rest }: KubernetesObject): object => ({
   apiVersion,
@@ -51,7 +51,7 @@ export const jobSummary = ({ apiVersion, kind, metadata, ...rest }: KubernetesOb
   uid: metadata?.uid,
   createdAt: metadata?.creationTimestamp,
   generation: metadata?.generation,
-  annotations: Object.fromEntries(told.flatMap((key) => (metadata?.annotations?.[key] === undefined ? [] : [[key, metadata.annotations[key]]]))),
+  annotations: Object.fromEntries(progressKeys.flatMap((key) => (metadata?.annotations?.[key] === undefined ? [] : [[key, metadata.annotations[key]]]))),
   status: 'status' in rest ? rest.status : undefined,
 });
 

@@ -29,7 +29,7 @@ const swept = { looked: 50, removed: 5 } as const;
 /** What was added to so lately may be written at this moment, ms. */
 const busyMs = 120_000;
 
-interface Incident {
+interface StoredIncident {
   readonly name: string;
   readonly namespace: string;
   readonly at: string;
@@ -44,7 +44,7 @@ export function evidenceSweep(directory: string, { keepMs, most, share }: Eviden
     sizes.delete(name);
   }
 
-  async function removeOld(incidents: readonly Incident[], { now, signal }: Sweep): Promise<number> {
+  async function removeOld(incidents: readonly StoredIncident[], { now, signal }: Sweep): Promise<number> {
     const before = now - keepMs;
     const oldest = new Date(before).toISOString().replaceAll(':', '');
     let removed = 0;
@@ -58,7 +58,7 @@ export function evidenceSweep(directory: string, { keepMs, most, share }: Eviden
     return removed;
   }
 
-  async function measure({ name }: Incident, keep: boolean): Promise<number> {
+  async function measure({ name }: StoredIncident, keep: boolean): Promise<number> {
     const { mtimeMs } = await stat(join(directory, name));
     const known = sizes.get(name);
     if (known?.mtimeMs === mtimeMs && !keep) return known.bytes;
@@ -67,7 +67,7 @@ export function evidenceSweep(directory: string, { keepMs, most, share }: Eviden
     return bytes;
   }
 
-  async function removeExcess(incidents: readonly Incident[], { keep, now, signal }: Sweep): Promise<number> {
+  async function removeExcess(incidents: readonly StoredIncident[], { keep, now, signal }: Sweep): Promise<number> {
     const all = { bytes: 0 };
     const byNamespace = new Map<string, number>();
     const count = (namespace: string, bytes: number): void => {
@@ -101,8 +101,8 @@ export function evidenceSweep(directory: string, { keepMs, most, share }: Eviden
 }
 
 /** The oldest first. */
-async function incidentsOf(directory: string): Promise<readonly Incident[]> {
-  const found = (await readdir(directory)).flatMap((name): Incident[] => {
+async function incidentsOf(directory: string): Promise<readonly StoredIncident[]> {
+  const found = (await readdir(directory)).flatMap((name): StoredIncident[] => {
     const { namespace = '', at } = ours.exec(name)?.groups ?? {};
     return at === undefined ? [] : [{ name, namespace, at }];
   });

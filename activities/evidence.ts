@@ -10,18 +10,24 @@ import type { RedactionPattern } from '../faults/redaction/pattern.ts';
 import type { Kube } from '../kube/connection.ts';
 import { podsOfJob } from '../kube/pods.ts';
 import type { Dependencies } from './dependencies.ts';
-import { Collector } from './evidence-collector.ts';
+import { EvidenceCollector } from './evidence-collector.ts';
 import { gatherEvidence } from './evidence-gathering.ts';
 import { clusterSource, type EvidenceSource } from './evidence-source.ts';
 import type { EvidenceStore } from './evidence-store.ts';
-import { tellInHeartbeats } from './heartbeats.ts';
+import { reportInHeartbeats } from './heartbeats.ts';
 
 export async function captureEvidence({ kube, settings, evidence: store, log }: Dependencies, request: EvidenceRequest): Promise<Evidence> {
   const { cancellationSignal } = Context.current();
   const patterns = redactionPatterns(settings.recovery.evidence.redact);
-  let kept: Collector | undefined;
-  const capture = { source: clusterSource(kube, request.job), store, patterns, cancelled: cancellationSignal, began: (into: Collector) => void (kept = into) };
-  tellInHeartbeats(() => ({ files: kept?.files.length ?? 0 }));
+  let kept: EvidenceCollector | undefined;
+  const capture = {
+    source: clusterSource(kube, request.job),
+    store,
+    patterns,
+    cancelled: cancellationSignal,
+    began: (into: EvidenceCollector) => void (kept = into),
+  };
+  reportInHeartbeats(() => ({ files: kept?.files.length ?? 0 }));
   const pods = request.others ? await withOthers(kube, request).catch(() => request.pods) : request.pods;
   const done = await inTime(capturing(capture, { ...request, pods }), request.deadlineMs + lateMs);
   await store
@@ -32,8 +38,8 @@ export async function captureEvidence({ kube, settings, evidence: store, log }: 
 
 /** Those that faults name first, then every other of the attempt. Where they cannot be listed, the first are kept. */
 async function withOthers(kube: Kube, { job, pods }: EvidenceRequest): Promise<AttemptPod[]> {
-  const { present, leaving } = await podsOfJob(kube, job);
-  return [...new Map([...pods, ...leaving, ...present].map((pod) => [pod.uid, pod])).values()];
+  const { present, terminating } = await podsOfJob(kube, job);
+  return [...new Map([...pods, ...terminating, ...present].map((pod) => [pod.uid, pod])).values()];
 }
 
 /** A store that does not answer must not hold up a stop for longer, ms. */
@@ -59,7 +65,7 @@ export interface Capture {
   readonly patterns: readonly RedactionPattern[];
   readonly cancelled: AbortSignal;
   /** Told who collects. */
-  readonly began?: (into: Collector) => void;
+  readonly began?: (into: EvidenceCollector) => void;
 }
 
 /** For the index and for what is being written, ms; of a short deadline a fifth. */
@@ -74,7 +80,7 @@ export async function capturing({ source, store, patterns, cancelled, began }: C
   const signal = AbortSignal.any([cancelled, AbortSignal.timeout(forLooking)]);
   const draft = await store.open(request.incident, request.attempt);
   try {
-    const into = new Collector(draft, patterns);
+    const into = new EvidenceCollector(draft, patterns);
     began?.(into);
     await gatherEvidence({ request, source, into, signal, logMs: Math.min(logMs, Math.ceil(forLooking / 4)) });
     const because = await into.end();

@@ -12,7 +12,7 @@ export function toFailure(error: unknown): unknown {
     message: `${error.message}: ${error.because}`,
     type: error.code,
     nonRetryable: !error.transient,
-    details: [{ because: error.because, try: error.advice }],
+    details: [{ because: error.because, remedy: error.advice }],
     ...(error.retryAfterMs !== undefined && { nextRetryDelay: error.retryAfterMs }),
   });
 }

@@ -5,17 +5,17 @@ import { type Fault, faultLimits } from '../contract/faults.ts';
 import { type FaultsObserved, signals } from '../contract/messages.ts';
 import { searchAttributePairs } from '../contract/search-attributes.ts';
 import { howManyFit } from '../contract/signal-size.ts';
-import type { Start } from '../contract/starts.ts';
+import type { WorkflowStart } from '../contract/starts.ts';
 
 /** Temporal's time for one call, ms: an activity that tells many must hear of the one that hangs before its own time is over. */
 const callMs = 10_000;
 
 /** Tells a workflow, which is started where none runs. Throws what Temporal's client throws. */
-export async function tellFaults(client: Client, { workflowType, attributes, ...start }: Start<unknown>, faults: readonly Fault[]): Promise<void> {
+export async function signalFaults(client: Client, { workflowType, attributes, ...start }: WorkflowStart<unknown>, faults: readonly Fault[]): Promise<void> {
   for (let left = faults; left.length > 0;) {
-    const together = howManyFit(left, faultLimits.perSignal);
-    const batch: FaultsObserved = { faults: left.slice(0, together) };
-    left = left.slice(together);
+    const count = howManyFit(left, faultLimits.perSignal);
+    const batch: FaultsObserved = { faults: left.slice(0, count) };
+    left = left.slice(count);
     await client.withDeadline(Date.now() + callMs, () =>
       client.workflow.signalWithStart(workflowType, {
         ...start,

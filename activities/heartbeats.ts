@@ -10,10 +10,10 @@ const everyMs = 2000;
 const details = new WeakMap<Context, () => unknown>();
 
 /** What `tell` returns goes at once, and from now on with every heartbeat of this activity. */
-export function tellInHeartbeats(tell: () => unknown): void {
+export function reportInHeartbeats(current: () => unknown): void {
   const context = Context.current();
-  details.set(context, tell);
-  context.heartbeat(tell());
+  details.set(context, current);
+  context.heartbeat(current());
 }
 
 /** What the activity tells in heartbeats has changed, and a later try must know before what comes next. */

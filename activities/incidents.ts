@@ -8,7 +8,7 @@ import { recoveryIdPrefix, searchAttributes, workflowTypes } from '../contract/i
 import { signals } from '../contract/messages.ts';
 import type { Outcome } from '../contract/outcomes.ts';
 import type { RecoveryOutcome } from '../contract/recovery.ts';
-import type { Spent } from '../contract/training-job.ts';
+import type { BudgetEntry } from '../contract/training-job.ts';
 import { quoted } from '../contract/visibility.ts';
 import { inParallel } from '../kube/parallel.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -21,7 +21,7 @@ const mostTaskAttempts = 5;
 /** One that hangs must not cost the others their time. */
 const signalMs = 5000;
 
-type Incidents = Pick<Activities, 'findRecoveries' | 'lookAtRecovery' | 'tellWaiting'>;
+type Incidents = Pick<Activities, 'findRecoveries' | 'lookAtRecovery' | 'notifyWaiting'>;
 
 export function incidentActivities({ settings, temporal, now, log }: Pick<Dependencies, 'settings' | 'temporal' | 'now' | 'log'>): Incidents {
   return {
@@ -29,13 +29,13 @@ export function incidentActivities({ settings, temporal, now, log }: Pick<Depend
       const found: WorkflowExecutionInfo[] = [];
       for await (const execution of temporal().workflow.list({ query: recoveriesQuery(job, now() - settings.recovery.budget.window) })) found.push(execution);
       const open = found.find((each) => each.status.name === 'RUNNING');
-      return { spent: found.filter((each) => outcomeOf(each) !== 'refused').map(spentOf), ...(open && { open: open.workflowId }) };
+      return { usage: found.filter((each) => outcomeOf(each) !== 'refused').map(budgetEntryOf), ...(open && { open: open.workflowId }) };
     },
     lookAtRecovery: ({ incident }) => lookAtRecovery(temporal(), incident),
-    tellWaiting: async ({ workflowIds }) => {
+    notifyWaiting: async ({ workflowIds }) => {
       await inParallel(workflowIds, async (workflowId) => {
         try {
-          await temporal().withDeadline(now() + signalMs, () => temporal().workflow.getHandle(workflowId).signal(signals.permissionChanged));
+          await temporal().withDeadline(now() + signalMs, () => temporal().workflow.getHandle(workflowId).signal(signals.recheck));
         } catch (error) {
           // Whoever is gone needs no news; whoever cannot be told asks again by itself.
           if (!(error instanceof WorkflowNotFoundError)) log.warn({ workflowId, error }, 'could not tell that permission may have changed');
@@ -56,7 +56,7 @@ const recoveriesQuery = (job: JobRef, since: number): string =>
 /** One that was refused has begun no stop. */
 const outcomeOf = ({ typedSearchAttributes }: WorkflowExecutionInfo): string | undefined => typedSearchAttributes.get(outcomeKey);
 
-const spentOf = ({ workflowId, startTime, closeTime }: WorkflowExecutionInfo): Spent => ({
+const budgetEntryOf = ({ workflowId, startTime, closeTime }: WorkflowExecutionInfo): BudgetEntry => ({
   incident: workflowId,
   startedAt: startTime.getTime(),
   ...(closeTime && { endedAt: closeTime.getTime() }),

@@ -7,14 +7,14 @@ import { type JobRef } from '../contract/jobs.ts';
 import { jobStart } from '../contract/starts.ts';
 import type { Kube } from '../kube/connection.ts';
 import { jobKey, jobsOfPods } from '../kube/job-kinds/index.ts';
-import { readJob, removeWish, resumeJob } from '../kube/jobs.ts';
-import { topJob } from '../kube/made-jobs.ts';
+import { readJob, removeRecoveryLabel, resumeJob } from '../kube/jobs.ts';
+import { topJob } from '../kube/child-jobs.ts';
 import { inParallel } from '../kube/parallel.ts';
 import { podsOnNode } from '../kube/pods.ts';
 import type { Dependencies } from './dependencies.ts';
-import { tellFaults } from './fault-signal.ts';
+import { signalFaults } from './fault-signal.ts';
 
-type Jobs = Pick<Activities, 'observeJob' | 'resumeJob' | 'acknowledgeWish' | 'tellJobs'>;
+type Jobs = Pick<Activities, 'observeJob' | 'resumeJob' | 'removeRecoveryLabel' | 'notifyJobs'>;
 
 export function jobActivities({ kube, settings, temporal }: Dependencies): Jobs {
   const { taint } = settings.quarantine;
@@ -27,18 +27,18 @@ export function jobActivities({ kube, settings, temporal }: Dependencies): Jobs 
   return {
     observeJob: async ({ job }) => (await readJob(kube, job, taint)) ?? null,
     resumeJob: async ({ job, incident }) => ({ resumed: await resumeJob(kube, job, incident).catch(tryAgain) }),
-    acknowledgeWish: ({ job }) => removeWish(kube, job),
-    tellJobs: async ({ node, faults }) => {
+    removeRecoveryLabel: ({ job }) => removeRecoveryLabel(kube, job),
+    notifyJobs: async ({ node, faults }) => {
       // On a node that died, pods that were asked to go stay: their job cannot go on without them.
-      const leaving = faults.some((fault) => fault.code === nodeNotReady);
-      const jobs = await topJobs(kube, jobsOfPods(await podsOnNode(kube, node, { leaving })));
-      const told = await inParallel(jobs, async ({ job, made }) => {
-        const concerned = faults.filter((fault) => fault.job === undefined || fault.job === job.uid || made.includes(fault.job));
+      const terminating = faults.some((fault) => fault.code === nodeNotReady);
+      const jobs = await topJobs(kube, jobsOfPods(await podsOnNode(kube, node, { terminating })));
+      const notified = await inParallel(jobs, async ({ job, childUids }) => {
+        const concerned = faults.filter((fault) => fault.job === undefined || fault.job === job.uid || childUids.includes(fault.job));
         if (concerned.length === 0 || !(await isWatched(job))) return [];
-        await tellFaults(temporal(), jobStart(job, settings.temporal.taskQueue), concerned);
+        await signalFaults(temporal(), jobStart(job, settings.temporal.taskQueue), concerned);
         return [job];
       });
-      return told.flat();
+      return notified.flat();
     },
   };
 }
@@ -49,8 +49,8 @@ function tryAgain(error: unknown): never {
 }
 
 /** The jobs that can be stopped, each once, with the UIDs of those that they made. */
-async function topJobs(kube: Kube, jobs: readonly JobRef[]): Promise<{ readonly job: JobRef; readonly made: readonly string[] }[]> {
-  const found = await inParallel(jobs, async (made) => ({ job: await topJob(kube, made), made: made.uid }));
+async function topJobs(kube: Kube, jobs: readonly JobRef[]): Promise<{ readonly job: JobRef; readonly childUids: readonly string[] }[]> {
+  const found = await inParallel(jobs, async (child) => ({ job: await topJob(kube, child), childUid: child.uid }));
   const byTop = Map.groupBy(found, ({ job }) => jobKey(job));
-  return [...byTop.values()].flatMap((some) => (some[0] ? [{ job: some[0].job, made: some.map(({ made }) => made) }] : []));
+  return [...byTop.values()].flatMap((some) => (some[0] ? [{ job: some[0].job, childUids: some.map(({ childUid }) => childUid) }] : []));
 }

@@ -15,9 +15,9 @@ const everyMs = 2000;
 /** So many nodes may be out together, however few a job has. */
 const always = 2;
 
-type Waited = Pick<StopRequest, 'job' | 'pods' | 'leaving'>;
+type Waited = Pick<StopRequest, 'job' | 'pods' | 'terminating'>;
 
-const wantedOf = ({ pods, leaving = [] }: Waited): Set<string> => new Set([...pods, ...leaving].map(({ uid }) => uid));
+const wantedOf = ({ pods, terminating = [] }: Waited): Set<string> => new Set([...pods, ...terminating].map(({ uid }) => uid));
 
 /**
  * Resolves with pods that have outlived their grace period on nodes that were not ready all the while; never, if there are none.
@@ -27,7 +27,7 @@ const wantedOf = ({ pods, leaving = [] }: Waited): Set<string> => new Set([...po
 export async function findLostPods({ kube, settings, log }: Dependencies, request: Waited, signal: AbortSignal): Promise<readonly AttemptPod[]> {
   const { force, after, grace } = settings.recovery.deadNode;
   const wanted = wantedOf(request);
-  const nodes = [...new Set([...request.pods, ...(request.leaving ?? [])].flatMap(({ node }) => node ?? []))];
+  const nodes = [...new Set([...request.pods, ...(request.terminating ?? [])].flatMap(({ node }) => node ?? []))];
   let goingSince = new Map<string, number>();
   let outSince = new Map<string, number>();
 
@@ -35,13 +35,13 @@ export async function findLostPods({ kube, settings, log }: Dependencies, reques
     const now = performance.now();
     const going = (await listMatchingPods(kube, request.job)).filter((pod) => wanted.has(pod.metadata?.uid ?? '') && isTerminating(pod));
     goingSince = keptOf(goingSince, going.map(uidOf), now);
-    const pastGrace = (pod: V1Pod, early = 0) => now >= (goingSince.get(uidOf(pod)) ?? now) + Math.min(graceOf(pod), grace) - early;
+    const gracePeriodExceeded = (pod: V1Pod, early = 0) => now >= (goingSince.get(uidOf(pod)) ?? now) + Math.min(graceOf(pod), grace) - early;
     // Nodes are asked for only when it may soon matter.
-    if (!going.some((pod) => pastGrace(pod, after))) return [];
+    if (!going.some((pod) => gracePeriodExceeded(pod, after))) return [];
     const out = (await inParallel(nodes, async (name) => ((await isOut({ kube }, name)) ? [name] : []))).flat();
     outSince = keptOf(outSince, out, now);
     if (out.length > always && out.length * 2 > nodes.length) return [];
-    return going.filter((pod) => pastGrace(pod) && now >= (outSince.get(pod.spec?.nodeName ?? '') ?? Infinity) + after).map(attemptPod);
+    return going.filter((pod) => gracePeriodExceeded(pod) && now >= (outSince.get(pod.spec?.nodeName ?? '') ?? Infinity) + after).map(attemptPod);
   }
 
   while (force && !signal.aborted) {
@@ -62,19 +62,19 @@ export async function findLostPods({ kube, settings, log }: Dependencies, reques
  * outside the request is touched, and a UID that was already deleted by force, by an earlier try of this activity, is not asked again. A lost
  * one whose node is ready again is left to its kubelet.
  */
-export async function forcePods(dependencies: Dependencies, request: StopRequest, wished: readonly AttemptPod[]): Promise<AttemptPod[]> {
+export async function forcePods(dependencies: Dependencies, request: StopRequest, requested: readonly AttemptPod[]): Promise<AttemptPod[]> {
   const { kube, settings } = dependencies;
-  const { job, noGrace = false, overtime = false } = request;
+  const { job, immediate = false, overdue = false } = request;
   // The settings may have changed since it was decided.
-  if (!noGrace && !settings.recovery.deadNode.force) return [];
+  if (!immediate && !settings.recovery.deadNode.force) return [];
   const known = wantedOf(request);
   const present = new Map((await listMatchingPods(kube, job)).map((pod) => [uidOf(pod), pod]));
   const mayForce = async (pod: AttemptPod, seen: V1Pod): Promise<boolean> => {
-    if (!noGrace) return isOnDeadNode(dependencies, pod);
+    if (!immediate) return isOnDeadNode(dependencies, pod);
     // Where nobody asked for that, each is left its own time to end.
-    return !overtime && mayGoAtOnce(request, seen);
+    return !overdue && mayGoAtOnce(request, seen);
   };
-  const own = wished.filter(({ uid }) => known.has(uid));
+  const own = requested.filter(({ uid }) => known.has(uid));
   const forced = await inParallel(own, async (pod) => {
     const seen = present.get(pod.uid);
     // Gone meanwhile: by whom cannot be known, so it stays in doubt.
@@ -89,9 +89,9 @@ export async function forcePods(dependencies: Dependencies, request: StopRequest
 /** Without grace: ends by force whom `forced` does not name yet, among those that were asked to go since the first look, and adds them there. */
 export async function forceMore(dependencies: Dependencies, request: StopRequest, present: readonly V1Pod[], forced: AttemptPod[]): Promise<void> {
   const known = wantedOf(request);
-  const wished = new Set(request.force?.flatMap(({ uid }) => (known.has(uid) ? uid : [])));
-  for (const { uid } of forced) wished.delete(uid);
-  const going = present.filter((pod) => wished.has(uidOf(pod)) && mayGoAtOnce(request, pod)).map(attemptPod);
+  const requested = new Set(request.force?.flatMap(({ uid }) => (known.has(uid) ? uid : [])));
+  for (const { uid } of forced) requested.delete(uid);
+  const going = present.filter((pod) => requested.has(uidOf(pod)) && mayGoAtOnce(request, pod)).map(attemptPod);
   // Named before they are asked: what becomes of a request that fails is in doubt.
   forced.push(...going);
   await inParallel(going, (pod) => forcePod(dependencies, request, pod));

@@ -7,7 +7,7 @@ import type { Activities } from '../contract/activities.ts';
 import { mapActivities } from './map-activities.ts';
 
 type Name = keyof Activities;
-type Answer<N extends Name> = Awaited<ReturnType<Activities[N]>>;
+type ActivityResult<N extends Name> = Awaited<ReturnType<Activities[N]>>;
 
 /** Port: where it is counted. */
 export interface Meter {
@@ -21,7 +21,7 @@ export interface Meter {
   failed(activity: string, code: string): void;
 }
 
-type Observers = { readonly [N in Name]?: (answer: Answer<N>, request: Parameters<Activities[N]>[0]) => void };
+type Observers = { readonly [N in Name]?: (answer: ActivityResult<N>, request: Parameters<Activities[N]>[0]) => void };
 
 const observers = (meter: Meter): Observers => ({
   decideNode: ({ kind }) => meter.decided('node', kind),
@@ -51,7 +51,7 @@ export function metered(activities: Activities, meter: Meter, log: Logger): Acti
   const seen = observers(meter) as Readonly<Record<string, ((answer: unknown, request: unknown) => void) | undefined>>;
   return mapActivities(activities, (activity, name) => async (...args) => {
     const [request] = args;
-    const about = { ...storyOf(request), activity: name };
+    const about = { ...subjectOf(request), activity: name };
     const began = performance.now();
     try {
       const answer = await activity(...args);
@@ -70,7 +70,7 @@ export function metered(activities: Activities, meter: Meter, log: Logger): Acti
 }
 
 /** The workflow that asks, and the incident that it is about: a recovery is its own. */
-function storyOf(request: unknown): { readonly workflow: string; readonly incident?: string } {
+function subjectOf(request: unknown): { readonly workflow: string; readonly incident?: string } {
   const workflow = activityInfo().workflowExecution?.workflowId ?? '';
   const named = typeof request === 'object' && request !== null && 'incident' in request && typeof request.incident === 'string' ? request.incident : undefined;
   const incident = named ?? (workflow.startsWith('recovery/') ? workflow : undefined);

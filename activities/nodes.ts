@@ -40,17 +40,17 @@ export function nodeActivities({ kube, settings, now }: Dependencies): Nodes {
       if (error instanceof KcoverError && error.code === 'node.gone') return { kind: 'gone' };
       throw error;
     }
-    if (!released) return { kind: 'not-ours', ...whatStays(node) };
+    if (!released) return { kind: 'not-ours', ...remainingTaintOf(node) };
     return { kind: 'released' };
   }
 
   /** A taint of our key that we may not take off, in words. */
-  function whatStays(node: V1Node): Pick<ReleaseResult, 'stays'> {
+  function remainingTaintOf(node: V1Node): Pick<ReleaseResult, 'remainingTaint'> {
     const taint = quarantineTaint(node, quarantine.taint);
     if (!taint) return {};
     const whose = quarantineFound(node, quarantine)?.taint === 'ours' ? 'belongs to another incident' : 'has no annotation that says that it is of kcover';
     return {
-      stays: `the taint ${taint.key}=${taint.value ?? ''}:${taint.effect} stays, as it ${whose}: kubectl taint node ${node.metadata?.name} ${taint.key}-`,
+      remainingTaint: `the taint ${taint.key}=${taint.value ?? ''}:${taint.effect} stays, as it ${whose}: kubectl taint node ${node.metadata?.name} ${taint.key}-`,
     };
   }
 

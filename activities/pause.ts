@@ -5,8 +5,7 @@ import type { ClusterStatus } from '../contract/cluster.ts';
 import { KcoverError } from '../contract/errors.ts';
 import { clusterWorkflowId, jobWorkflowId, searchAttributes } from '../contract/ids.ts';
 import type { JobRef } from '../contract/jobs.ts';
-import { statusQuery } from '../contract/messages.ts';
-import type { Held } from '../contract/recovery.ts';
+import { type OperatorRequest, statusQuery } from '../contract/messages.ts';
 import type { JobStatus } from '../contract/training-job.ts';
 import { readPause } from '../kube/kept-pause.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -14,16 +13,20 @@ import type { Dependencies } from './dependencies.ts';
 const phaseKey = defineSearchAttributeKey('KcoverPhase', searchAttributes.KcoverPhase);
 
 /** Throws when nobody can say; never believes that silence means no. */
-export async function pauseOfCluster({ kube, namespace, temporal }: Pick<Dependencies, 'kube' | 'namespace' | 'temporal'>): Promise<Held | undefined> {
-  const told = await askWorkflow(temporal);
-  if (told !== 'unknown') return told;
+export async function pauseOfCluster({
+  kube,
+  namespace,
+  temporal,
+}: Pick<Dependencies, 'kube' | 'namespace' | 'temporal'>): Promise<OperatorRequest | undefined> {
+  const answer = await askWorkflow(temporal);
+  if (answer !== 'unknown') return answer;
   // No workflow holds it now, or one that has not read it yet.
   const kept = await readPause(kube, namespace);
   return kept?.state === 'paused' ? { by: kept.by, reason: kept.reason } : undefined;
 }
 
 /** The server itself knows the phase: a query waits for a worker, and is asked only for the words of a pause. */
-async function askWorkflow(temporal: Dependencies['temporal']): Promise<Held | 'unknown' | undefined> {
+async function askWorkflow(temporal: Dependencies['temporal']): Promise<OperatorRequest | 'unknown' | undefined> {
   try {
     const cluster = temporal().workflow.getHandle(clusterWorkflowId);
     const { status, typedSearchAttributes } = await cluster.describe();
@@ -42,7 +45,7 @@ async function askWorkflow(temporal: Dependencies['temporal']): Promise<Held | '
 const jobAnswerMs = 5000;
 
 /** Its workflow alone keeps it, and tells the recovery too: where it is gone, or does not answer in time, the job counts as not paused. */
-export async function pauseOfJob({ temporal, now }: Pick<Dependencies, 'temporal' | 'now'>, job: JobRef): Promise<Held | undefined> {
+export async function pauseOfJob({ temporal, now }: Pick<Dependencies, 'temporal' | 'now'>, job: JobRef): Promise<OperatorRequest | undefined> {
   const handle = temporal().workflow.getHandle(jobWorkflowId(job));
   try {
     return await temporal().withDeadline(now() + jobAnswerMs, async () => {

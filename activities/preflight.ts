@@ -6,17 +6,17 @@ import { annotations } from '../contract/ids.ts';
 import type { Workload } from '../contract/preflight.ts';
 import { nodeStart } from '../contract/starts.ts';
 import { annotateJob, readJob } from '../kube/jobs.ts';
-import { topJob } from '../kube/made-jobs.ts';
+import { topJob } from '../kube/child-jobs.ts';
 import { hasPreflightPods } from '../kube/preflight-pods.ts';
 import type { Dependencies } from './dependencies.ts';
-import { tellFaults } from './fault-signal.ts';
+import { signalFaults } from './fault-signal.ts';
 
-type Preflight = Pick<Activities, 'tellNodes' | 'observeWorkload' | 'noteVerdict'>;
+type PreflightActivities = Pick<Activities, 'notifyNodes' | 'observeWorkload' | 'noteVerdict'>;
 
-export function preflightActivities({ kube, settings, temporal, log }: Pick<Dependencies, 'kube' | 'settings' | 'temporal' | 'log'>): Preflight {
-  const tell = async (fault: Fault) => tellFaults(temporal(), nodeStart(fault.node ?? '', settings.temporal.taskQueue), [fault]);
+export function preflightActivities({ kube, settings, temporal, log }: Pick<Dependencies, 'kube' | 'settings' | 'temporal' | 'log'>): PreflightActivities {
+  const notify = async (fault: Fault) => signalFaults(temporal(), nodeStart(fault.node ?? '', settings.temporal.taskQueue), [fault]);
 
-  async function observe(workload: Workload): ReturnType<Preflight['observeWorkload']> {
+  async function observe(workload: Workload): ReturnType<PreflightActivities['observeWorkload']> {
     if (workload.job === undefined) {
       // Of what has no job object that we know, the pods are all there is to see.
       const there = await hasPreflightPods(kube, workload);
@@ -29,10 +29,10 @@ export function preflightActivities({ kube, settings, temporal, log }: Pick<Depe
 
   return {
     // All at the same moment, whoever is slow to answer: the job of several of these nodes should hear of all of them before it is stopped for one.
-    tellNodes: async ({ faults }) => {
+    notifyNodes: async ({ faults }) => {
       const refused = await Promise.all(
         faults.map((fault) =>
-          tell(fault).then(
+          notify(fault).then(
             () => [],
             (error: unknown) => {
               log.warn({ err: error, node: fault.node, fault: fault.id }, 'a node could not be told');
@@ -42,7 +42,7 @@ export function preflightActivities({ kube, settings, temporal, log }: Pick<Depe
         ),
       );
       const [first, ...others] = refused.flat();
-      return first ? { untold: [first, ...others].map(({ id }) => id), because: first.because } : { untold: [] };
+      return first ? { unnotified: [first, ...others].map(({ id }) => id), because: first.because } : { unnotified: [] };
     },
     observeWorkload: ({ workload }) => observe(workload),
     // Who only observes writes nothing.

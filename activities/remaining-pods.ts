@@ -7,7 +7,7 @@ import { attemptPod, isTerminating } from '../kube/pods.ts';
 export interface RemainingPods {
   /** Wanted pods that are there and not going yet. */
   readonly left: readonly AttemptPod[];
-  readonly hasBegun: boolean;
+  readonly hasStarted: boolean;
 }
 
 /**
@@ -21,5 +21,5 @@ export function remainingPods(wanted: readonly AttemptPod[], seen: readonly V1Po
   const left = there.filter((pod) => !isTerminating(pod)).map(attemptPod);
   const isGoing = left.length < there.length;
   const isAbsent = there.length < uids.size;
-  return { left, hasBegun: requests !== undefined && (isGoing || (requests > 0 && isAbsent)) };
+  return { left, hasStarted: requests !== undefined && (isGoing || (requests > 0 && isAbsent)) };
 }

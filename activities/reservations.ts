@@ -12,9 +12,9 @@ import { clusterUid } from '../kube/connection.ts';
 import { acceleratorCounter, nodeView, readNode } from '../kube/nodes.ts';
 import { inParallel } from '../kube/parallel.ts';
 import type { Dependencies } from './dependencies.ts';
-import { oneAtATime } from './lane.ts';
+import { createBatcher } from './batcher.ts';
 
-type Wanted = ReserveRequest['wanted'][number];
+type WantedReservation = ReserveRequest['wanted'][number];
 
 /** How long the cluster's workflow may take to answer. */
 const answerMs = 10_000;
@@ -44,7 +44,7 @@ export function reservationActivities({ kube, settings, temporal, now }: Depende
   }
 
   /** Started where it does not run: Temporal or a person may have terminated it. */
-  async function ask(wanted: readonly Wanted[], most: ReserveLimit): Promise<readonly ReserveAnswer[]> {
+  async function ask(wanted: readonly WantedReservation[], most: ReserveLimit): Promise<readonly ReserveAnswer[]> {
     const request: ReserveRequest = { limit: most, wanted };
     uid ??= await clusterUid(kube);
     const { workflowType, attributes, ...start } = clusterStart(uid, settings.temporal.taskQueue);
@@ -89,7 +89,7 @@ export function reservationActivities({ kube, settings, temporal, now }: Depende
     return true;
   }
 
-  async function reserve(wanted: readonly Wanted[]): Promise<readonly ReserveAnswer[]> {
+  async function reserve(wanted: readonly WantedReservation[]): Promise<readonly ReserveAnswer[]> {
     const most = await limit();
     const answers = await ask(wanted, most);
     const refused = wanted.filter((each) => answerFor(each, answers)?.granted !== true);
@@ -97,11 +97,12 @@ export function reservationActivities({ kube, settings, temporal, now }: Depende
     return inOrder(wanted, [...(await ask(refused, most)), ...answers]);
   }
 
-  const reserveOne = oneAtATime(reserve);
+  const reserveOne = createBatcher(reserve);
   return { reserveQuarantine: (request) => reserveOne(request) };
 }
 
-const answerFor = ({ nodeUid }: Wanted, answers: readonly ReserveAnswer[]): ReserveAnswer | undefined => answers.find((answer) => answer.nodeUid === nodeUid);
+const answerFor = ({ nodeUid }: WantedReservation, answers: readonly ReserveAnswer[]): ReserveAnswer | undefined =>
+  answers.find((answer) => answer.nodeUid === nodeUid);
 
-const inOrder = (wanted: readonly Wanted[], answers: readonly ReserveAnswer[]): ReserveAnswer[] =>
+const inOrder = (wanted: readonly WantedReservation[], answers: readonly ReserveAnswer[]): ReserveAnswer[] =>
   wanted.map((each) => answerFor(each, answers) ?? { granted: false, nodeUid: each.nodeUid, because: 'the cluster gave no answer' });

@@ -18,7 +18,7 @@ import { pauseOfCluster, pauseOfJob } from './pause.ts';
 import { remainingPods } from './remaining-pods.ts';
 
 /** What a later try of the activity must know. */
-export interface Progress {
+export interface StopHeartbeat {
   /** Write requests sent, those of earlier tries included as far as their heartbeats arrived. */
   requests: number;
 }
@@ -42,7 +42,7 @@ const mostConflicts = 10;
 interface Sending {
   readonly dependencies: Dependencies;
   readonly request: StopRequest;
-  readonly progress: Progress;
+  readonly progress: StopHeartbeat;
   /** Stands still while the cluster cannot be observed. */
   readonly clock: ObservationClock;
   /** No request of this stop was sent before, by this try of the activity or an earlier one. */
@@ -55,7 +55,12 @@ interface Sending {
  * Tries until it is sent, or its decision is too old; undefined: it was sent, now or before. Where nobody can say whether an earlier
  * request took effect, it goes on looking until the deadline of the stop, which does not pass while the cluster cannot be observed.
  */
-export async function sendStop(dependencies: Dependencies, request: StopRequest, progress: Progress, clock: ObservationClock): Promise<NotSent | undefined> {
+export async function sendStop(
+  dependencies: Dependencies,
+  request: StopRequest,
+  progress: StopHeartbeat,
+  clock: ObservationClock,
+): Promise<NotSent | undefined> {
   const { info, cancellationSignal: signal } = Context.current();
   let why = 'no worker took it up';
   for (let tries = 1; ; tries++) {
@@ -189,11 +194,11 @@ const sameSet = (pods: readonly { readonly uid: string }[], others: readonly { r
 async function deleteLeft({ dependencies, request, progress, clock, isFirst, whyNot }: Sending): Promise<NotSent | undefined> {
   const { kube } = dependencies;
   const matching = await observed(clock, listMatchingPods(kube, request.job));
-  const { left, hasBegun } = remainingPods(request.pods, matching, isFirst ? undefined : progress.requests);
+  const { left, hasStarted } = remainingPods(request.pods, matching, isFirst ? undefined : progress.requests);
   if (left.length === 0) return undefined;
   // A stop that has begun to take effect is brought to its end, within its deadline.
-  if (hasBegun && isOver(clock, request)) return overdue(request, left);
-  const why = hasBegun ? undefined : (whyChanged(request, matching) ?? (await whyNot()));
+  if (hasStarted && isOver(clock, request)) return overdue(request, left);
+  const why = hasStarted ? undefined : (whyChanged(request, matching) ?? (await whyNot()));
   if (why) return why;
   // Told before the first is sent: a later try must know that some may have been.
   progress.requests += left.length;

@@ -5,13 +5,13 @@ import { formatDuration } from '../contract/duration.ts';
 import { KcoverError } from '../contract/errors.ts';
 import type { AttemptPod } from '../contract/jobs.ts';
 import type { StopRequest, StopResult } from '../contract/recovery.ts';
-import { awaitGone, awaitLeaving } from '../kube/attempts.ts';
+import { awaitGone, awaitTerminating } from '../kube/attempts.ts';
 import { type ObservationClock, observationClock, observedOf } from '../kube/observation-clock.ts';
 import type { Dependencies } from './dependencies.ts';
-import { tellInHeartbeats } from './heartbeats.ts';
+import { reportInHeartbeats } from './heartbeats.ts';
 import { findLostPods, forceMore, forcePods } from './lost-pods.ts';
-import { forceAsTimeEnds, longestTimeLeft } from './overtime.ts';
-import { type Progress, sendStop } from './send-stop.ts';
+import { forceAsTimeEnds, longestTimeLeft } from './overdue-pods.ts';
+import { type StopHeartbeat, sendStop } from './send-stop.ts';
 
 /** A transient error is tried again by Temporal, but not beyond the deadline of the stop: then somebody else must decide. */
 export async function stopAttempt(dependencies: Dependencies, request: StopRequest): Promise<StopResult> {
@@ -22,7 +22,7 @@ export async function stopAttempt(dependencies: Dependencies, request: StopReque
     const isLate = dependencies.now() >= info.scheduledTimestampMs + request.deadlineMs;
     if (!isLate || signal.aborted || !(error instanceof KcoverError) || !error.transient) throw error;
     const because = `whether all are gone could not be seen within ${formatDuration(request.deadlineMs)}: ${error.because}`;
-    const left = [...request.pods, ...(request.leaving ?? [])].map(({ name }) => name);
+    const left = [...request.pods, ...(request.terminating ?? [])].map(({ name }) => name);
     // Which of these deletions by force arrived cannot be known.
     return { kind: 'timed-out', because, left, ...(request.force && { forced: request.force }) };
   }
@@ -31,22 +31,22 @@ export async function stopAttempt(dependencies: Dependencies, request: StopReque
 async function sendAndWait(dependencies: Dependencies, request: StopRequest): Promise<StopResult> {
   const { info, cancellationSignal: signal } = Context.current();
   const { kube, now } = dependencies;
-  const progress: Progress = { requests: requestsOf(info.heartbeatDetails) };
+  const progress: StopHeartbeat = { requests: requestsOf(info.heartbeatDetails) };
   const clock = observationClock(now, info.scheduledTimestampMs, observedOf(info.heartbeatDetails));
-  tellInHeartbeats(() => ({ ...progress, clock: clock.observed() }));
+  reportInHeartbeats(() => ({ ...progress, clock: clock.observed() }));
   const forced = request.force ? await forcePods(dependencies, request, request.force) : ((await sendStop(dependencies, request, progress, clock)) ?? []);
   if (!Array.isArray(forced)) return forced;
   const deadline = Math.max(
     info.scheduledTimestampMs + request.deadlineMs,
-    request.overtime ? clock.time() + (await longestTimeLeft(dependencies, request)) + forcingMs : 0,
+    request.overdue ? clock.time() + (await longestTimeLeft(dependencies, request)) + forcingMs : 0,
   );
-  const pods = [...request.pods, ...(request.leaving ?? [])];
-  if (request.noGrace && !request.force) {
-    const left = await awaitLeaving({ kube, job: request.job, clock, deadline: clock.time() + leavingMs, signal }, pods);
+  const pods = [...request.pods, ...(request.terminating ?? [])];
+  if (request.immediate && !request.force) {
+    const left = await awaitTerminating({ kube, job: request.job, clock, deadline: clock.time() + terminatingMs, signal }, pods);
     if (left.length > 0) return { kind: 'lost', because: 'mode is force', pods: left };
   }
-  const waiting: Waiting = { request, pods, forced, clock, deadline, signal };
-  const seen = await (request.noGrace && !request.overtime ? goneByForce : goneOrLost)(dependencies, waiting);
+  const waiting: StopWait = { request, pods, forced, clock, deadline, signal };
+  const seen = await (request.immediate && !request.overdue ? goneByForce : goneOrLost)(dependencies, waiting);
   const doubt = forced.length > 0 ? { forced } : {};
   if ('lost' in seen) return { kind: 'lost', because: becauseLost(seen.lost), pods: seen.lost, ...doubt };
   const { left } = seen;
@@ -64,9 +64,9 @@ async function sendAndWait(dependencies: Dependencies, request: StopRequest): Pr
 const forcingMs = 60_000;
 
 /** Its controller sees a suspend at once; whom it has not asked to go by then is left out of what is deleted by force, ms. */
-const leavingMs = 5000;
+const terminatingMs = 5000;
 
-interface Waiting {
+interface StopWait {
   readonly request: StopRequest;
   readonly pods: readonly AttemptPod[];
   /** Grows while none is given grace. */
@@ -78,7 +78,7 @@ interface Waiting {
 }
 
 /** Waits until all are gone or the deadline has passed; a controller of a large job takes its time to ask them to go, and each is forced when it has. */
-async function goneByForce(dependencies: Dependencies, { request, pods, forced, clock, deadline, signal }: Waiting): Promise<{ left: readonly string[] }> {
+async function goneByForce(dependencies: Dependencies, { request, pods, forced, clock, deadline, signal }: StopWait): Promise<{ left: readonly string[] }> {
   const { kube } = dependencies;
   const left = await awaitGone({ kube, job: request.job, clock, deadline, signal }, pods, (present) => forceMore(dependencies, request, present, forced));
   return { left };
@@ -87,17 +87,19 @@ async function goneByForce(dependencies: Dependencies, { request, pods, forced, 
 /** Waits until all are gone or the deadline has passed, or until some are found whom nobody ends any more and who were not asked by force yet. */
 async function goneOrLost(
   dependencies: Dependencies,
-  { request, pods, forced, clock, deadline, signal }: Waiting,
+  { request, pods, forced, clock, deadline, signal }: StopWait,
 ): Promise<{ left: readonly string[] } | { lost: readonly AttemptPod[] }> {
   const over = new AbortController();
   const both = AbortSignal.any([signal, over.signal]);
   const known = new Set(forced.map(({ uid }) => uid));
   const others = (some: readonly AttemptPod[]) => some.filter(({ uid }) => !known.has(uid));
   const gone = awaitGone({ kube: dependencies.kube, job: request.job, clock, deadline, signal: both }, pods).then((left) => ({ left }));
-  const lost = findLostPods(dependencies, { job: request.job, pods: others(request.pods), leaving: others(request.leaving ?? []) }, both).then((some) => ({
-    lost: some,
-  }));
-  const forcing = request.overtime ? [forceAsTimeEnds(dependencies, request, forced, both)] : [];
+  const lost = findLostPods(dependencies, { job: request.job, pods: others(request.pods), terminating: others(request.terminating ?? []) }, both).then(
+    (some) => ({
+      lost: some,
+    }),
+  );
+  const forcing = request.overdue ? [forceAsTimeEnds(dependencies, request, forced, both)] : [];
   try {
     return await Promise.race([gone, lost, ...forcing]);
   } finally {

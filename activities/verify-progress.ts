@@ -9,7 +9,7 @@ import { awaitJob, type Looked } from '../kube/job-wait.ts';
 import { observationClock, observedOf } from '../kube/observation-clock.ts';
 import { judgeProgress, type ProgressSeen, seeProgress } from '../policy/progress.ts';
 import type { Dependencies } from './dependencies.ts';
-import { tellInHeartbeats } from './heartbeats.ts';
+import { reportInHeartbeats } from './heartbeats.ts';
 
 export async function verifyProgress({ kube, settings, now }: Dependencies, request: VerifyRequest): Promise<VerifyResult> {
   const { info, cancellationSignal: signal } = Context.current();
@@ -33,7 +33,7 @@ export async function verifyProgress({ kube, settings, now }: Dependencies, requ
     return judge(job?.progress);
   };
 
-  tellInHeartbeats(() => ({ seen, clock: clock.observed() }));
+  reportInHeartbeats(() => ({ seen, clock: clock.observed() }));
   return awaitJob({ kube, job: request.job, clock, signal }, settings.quarantine.taint, look, judge);
 }
 

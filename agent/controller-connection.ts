@@ -10,7 +10,7 @@ import { oneLine } from '../contract/text.ts';
 import { reasonOf } from './system-error.ts';
 
 /** `unreachable`: no answer at all. `unknown`: not an answer of a controller. */
-export type Reason = Rejection | 'unreachable' | 'unknown';
+export type FailureReason = Rejection | 'unreachable' | 'unknown';
 
 /** Why a request was not taken. `because` holds no secret. */
 export interface Failure {
@@ -19,25 +19,25 @@ export interface Failure {
    * `unavailable`: try again; not leading, no Temporal, no network, too many requests.
    */
   readonly kind: 'rejected' | 'denied' | 'unavailable';
-  readonly reason: Reason;
+  readonly reason: FailureReason;
   readonly because: string;
   /** How long the controller asks to be left alone. */
   readonly retryAfterMs?: number;
 }
 
 /** What became of a request. */
-export type Answer = { readonly kind: 'accepted'; readonly accepted: number } | Failure;
+export type BatchAnswer = { readonly kind: 'accepted'; readonly accepted: number } | Failure;
 
 /** One answer for each file, in their order. */
 export type FilesAnswer = { readonly kind: 'answered'; readonly files: readonly PreflightFileAnswer[] } | Failure;
 
 /** Which of the files counted, in their order. */
-export type ProgressTaken = ({ readonly kind: 'taken' } & ProgressAnswer) | Failure;
+export type ProgressAccepted = ({ readonly kind: 'accepted' } & ProgressAnswer) | Failure;
 
 export interface ControllerConnection {
-  post(batch: ReportBatch, signal: AbortSignal): Promise<Answer>;
+  post(batch: ReportBatch, signal: AbortSignal): Promise<BatchAnswer>;
   postPreflight(files: PreflightFiles, signal: AbortSignal): Promise<FilesAnswer>;
-  postProgress(files: ProgressFiles, signal: AbortSignal): Promise<ProgressTaken>;
+  postProgress(files: ProgressFiles, signal: AbortSignal): Promise<ProgressAccepted>;
   /** Connections that were opened so far: behind another one there may be another controller. */
   opened(): number;
   close(): Promise<void>;
@@ -62,14 +62,14 @@ const isRejection = (value: unknown): value is Rejection => typeof value === 'st
 
 const isCount = (value: unknown): value is number => typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
 
-const acceptedOf = ({ accepted }: Body): Answer | undefined => (isCount(accepted) ? { kind: 'accepted', accepted } : undefined);
+const acceptedOf = ({ accepted }: Body): BatchAnswer | undefined => (isCount(accepted) ? { kind: 'accepted', accepted } : undefined);
 
-function countedOf({ counted }: Body, count: number): ProgressTaken | undefined {
+function countedOf({ counted }: Body, count: number): ProgressAccepted | undefined {
   if (!Array.isArray(counted) || counted.length !== count) return undefined;
-  return { kind: 'taken', counted: counted.map((one: unknown) => one === true) };
+  return { kind: 'accepted', counted: counted.map((one: unknown) => one === true) };
 }
 
-const answers = ['taken', 'wait', 'refused'] as const satisfies readonly PreflightFileAnswer['answer'][];
+const answers = ['accepted', 'wait', 'refused'] as const satisfies readonly PreflightFileAnswer['answer'][];
 
 function fileAnswer(value: unknown): PreflightFileAnswer | undefined {
   if (typeof value !== 'object' || value === null || !('answer' in value)) return undefined;
@@ -127,7 +127,7 @@ export function connectController({ url, caFile, tokenFile }: AgentSettings['con
     await agent?.destroy();
   }
 
-  async function send<Taken>(path: string, body: unknown, signal: AbortSignal, takenOf: (answer: Body) => Taken | undefined): Promise<Taken | Failure> {
+  async function send<Accepted>(path: string, body: unknown, signal: AbortSignal, parse: (answer: Body) => Accepted | undefined): Promise<Accepted | Failure> {
     try {
       const [ca, token] = await Promise.all([readFile(caFile, 'utf8'), readFile(tokenFile, 'utf8')]);
       const response = await fetch(new URL(path, url), {
@@ -139,8 +139,8 @@ export function connectController({ url, caFile, tokenFile }: AgentSettings['con
         dispatcher: agentFor(ca),
       });
       const text = await response.text();
-      const taken = response.ok ? takenOf(parsed(text)) : undefined;
-      if (taken !== undefined) return taken;
+      const accepted = response.ok ? parse(parsed(text)) : undefined;
+      if (accepted !== undefined) return accepted;
       const failure = failureOf(response.status, text, response.headers.get('retry-after'));
       // A kept connection leads to the same pod for ever; the next one is placed by the Service, which knows the new leader.
       // Who asks for patience is the leader, and another handshake would only cost it more.

@@ -28,7 +28,7 @@ function asError(error: unknown, path: string): KcoverError {
   if (error instanceof KcoverError) return error;
   const code = systemErrorCode(error) ?? 'unknown error';
   if (code === 'ENOENT')
-    return new KcoverError('not-found', path, { what: 'the node has no such file', try: 'check hostRoot and what is mounted there', cause: error });
+    return new KcoverError('not-found', path, { what: 'the node has no such file', remedy: 'check hostRoot and what is mounted there', cause: error });
   const because: Record<string, string> = {
     ELOOP: 'a component is a link',
     ENOTDIR: 'a component is a link or not a directory',
@@ -41,7 +41,7 @@ function asError(error: unknown, path: string): KcoverError {
 const refused = (path: string, because: string, cause?: unknown): KcoverError =>
   new KcoverError('refused', `${path}: ${because}`, {
     what: 'the file of the node cannot be used',
-    try: 'check permissions and what stands at this path',
+    remedy: 'check permissions and what stands at this path',
     cause,
   });
 
@@ -125,9 +125,9 @@ export interface HostListing {
   readonly others: number;
 }
 
-type Wanted = (name: string) => boolean;
+type NameFilter = (name: string) => boolean;
 
-async function listEntries(directory: FileHandle, most: number, wanted: Wanted): Promise<HostListing> {
+async function listEntries(directory: FileHandle, most: number, wanted: NameFilter): Promise<HostListing> {
   const entries: { name: string; stats: Stats }[] = [];
   let seen = 0;
   let others = 0;
@@ -145,7 +145,7 @@ async function listEntries(directory: FileHandle, most: number, wanted: Wanted):
 }
 
 /** At most `most` entries with wanted names of a directory below `hostRoot`; the others are only counted. Throws `not-found` or `refused`. */
-export async function listHostDirectory(hostRoot: string, path: string, most: number, wanted: Wanted = () => true): Promise<HostListing> {
+export async function listHostDirectory(hostRoot: string, path: string, most: number, wanted: NameFilter = () => true): Promise<HostListing> {
   const names = namesOf(path);
   try {
     return await inDirectory(hostRoot, names, (directory) => listEntries(directory, most, wanted));

@@ -6,9 +6,9 @@ import { connectController } from './controller-connection.ts';
 import type { Detector, DetectorStatus } from './detectors/detector.ts';
 import { detectors } from './detectors/index.ts';
 import { readBootId } from './kernel-log/boot-id.ts';
-import { type CourierStatus, startCourier } from './preflight/courier.ts';
+import { type PreflightUploaderStatus, startPreflightUploader } from './preflight/uploader.ts';
 import { reportFiles } from './preflight/files.ts';
-import { type ProgressStatus, startProgressCourier } from './progress/courier.ts';
+import { type ProgressUploaderStatus, startProgressUploader } from './progress/uploader.ts';
 import { trainerFiles } from './progress/files.ts';
 import { type ReporterStatus, startReporter } from './reporter.ts';
 import { openSpool, type SpoolStatus } from './spool.ts';
@@ -27,8 +27,8 @@ export interface AgentStatus {
   readonly detectors: Readonly<Record<string, DetectorStatus>>;
   readonly reporter: ReporterStatus;
   readonly spool: SpoolStatus;
-  readonly preflight: CourierStatus;
-  readonly progress: ProgressStatus;
+  readonly preflight: PreflightUploaderStatus;
+  readonly progress: ProgressUploaderStatus;
 }
 
 export interface RunningAgent {
@@ -50,7 +50,7 @@ export async function startAgent({ settings, node, hostRoot, version, log }: Age
     heartbeatMs: settings.heartbeat,
     log,
   });
-  changed = reporter.wake;
+  changed = reporter.flush;
 
   const start = (name: string, detector: Detector) =>
     detector.start({
@@ -64,20 +64,20 @@ export async function startAgent({ settings, node, hostRoot, version, log }: Age
       settled: () => spool.settled(),
     });
   const running = Object.entries(detectors).map(([name, detector]) => ({ name, detector: start(name, detector) }));
-  const courier = startCourier({
+  const uploader = startPreflightUploader({
     files: reportFiles(hostRoot),
     connection,
     node,
     stateDirectory: directory,
     everyMs: settings.preflight.every,
-    log: log.child({ courier: 'preflight' }),
+    log: log.child({ uploader: 'preflight' }),
   });
-  const progress = startProgressCourier({
+  const progress = startProgressUploader({
     files: trainerFiles(hostRoot),
     connection,
     node,
     everyMs: settings.progress.every,
-    log: log.child({ courier: 'progress' }),
+    log: log.child({ uploader: 'progress' }),
   });
   log.info({ node, hostRoot, version }, 'the agent runs');
 
@@ -87,12 +87,12 @@ export async function startAgent({ settings, node, hostRoot, version, log }: Age
       detectors: Object.fromEntries(running.map(({ name, detector }) => [name, detector.status()])),
       reporter: reporter.status(),
       spool: spool.status(),
-      preflight: courier.status(),
+      preflight: uploader.status(),
       progress: progress.status(),
     }),
     async stop() {
       await Promise.all(running.map(({ detector }) => detector.stop()));
-      await Promise.all([courier.stop(), progress.stop()]);
+      await Promise.all([uploader.stop(), progress.stop()]);
       await reporter.stop(); // closes the connection
       await spool.close();
     },

@@ -71,7 +71,7 @@ async function nothingYet(hostRoot: string, directory: string): Promise<HostList
   await listHostDirectory(hostRoot, above, 0).catch((error: unknown) => {
     const advice = `mount ${above} of the node at ${join(hostRoot, above)}`;
     if (!(error instanceof KcoverError) || error.code !== 'not-found') throw error;
-    throw new KcoverError('refused', `${join(hostRoot, above)} is not there: ${advice}`, { try: advice, cause: error });
+    throw new KcoverError('refused', `${join(hostRoot, above)} is not there: ${advice}`, { remedy: advice, cause: error });
   });
   return { entries: [], more: false, others: 0 };
 }

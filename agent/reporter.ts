@@ -4,9 +4,9 @@ import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
 import { reportBodyLimit, type ReportBatch } from '../contract/reports.ts';
 import { waitAfter } from './back-off.ts';
-import type { Answer, ControllerConnection, Failure, Reason } from './controller-connection.ts';
+import type { BatchAnswer, ControllerConnection, Failure, FailureReason } from './controller-connection.ts';
 import type { Pending, Spool } from './spool.ts';
-import { createWake } from './wake.ts';
+import { createAsyncEvent } from './async-event.ts';
 
 export interface ReporterStatus {
   /** RFC 3339; absent before the first success. */
@@ -18,12 +18,12 @@ export interface ReporterStatus {
   /** Reports that were accepted. */
   readonly sent: number;
   /** Requests that were not taken, by reason. */
-  readonly refused: ReadonlyMap<Reason, number>;
+  readonly refused: ReadonlyMap<FailureReason, number>;
 }
 
-export interface Reporter {
+export interface FaultReporter {
   /** There is something new in the spool. */
-  readonly wake: () => void;
+  readonly flush: () => void;
   stop(): Promise<void>;
   status(): ReporterStatus;
 }
@@ -45,12 +45,12 @@ const limit = { reports: 500, bytes: reportBodyLimit - 64 * 1024 } as const;
 /** While it goes on failing, the log says so this often. */
 const remindMs = 60_000;
 
-type Part = Omit<Pending, 'stream'>;
+type BatchPart = Omit<Pending, 'stream'>;
 
-const nothing: Part = { reports: [], gaps: [] };
+const nothing: BatchPart = { reports: [], gaps: [] };
 
 /** The parts of a batch that was rejected; one part when it cannot be divided. Gaps come after all reports, each kind in its order. */
-function divide({ reports, gaps }: Part): readonly Part[] {
+function divide({ reports, gaps }: BatchPart): readonly BatchPart[] {
   if (reports.length > 0 && gaps.length > 0)
     return [
       { reports, gaps: [] },
@@ -65,18 +65,18 @@ function halves<T>(all: readonly T[]): readonly (readonly T[])[] {
   return [all.slice(0, half), all.slice(half)].filter((some) => some.length > 0);
 }
 
-const lastGapOf = ({ gaps }: Part): number => gaps.at(-1)?.number ?? 0;
+const lastGapOf = ({ gaps }: BatchPart): number => gaps.at(-1)?.number ?? 0;
 
-export function startReporter(options: ReporterOptions): Reporter {
+export function startReporter(options: ReporterOptions): FaultReporter {
   const { spool, connection, node, log, heartbeatMs, chance = Math.random } = options;
-  const wake = createWake();
+  const changed = createAsyncEvent();
   const stopping = new AbortController();
-  const refused = new Map<Reason, number>();
+  const refused = new Map<FailureReason, number>();
   let status: Pick<ReporterStatus, 'lastAcceptedAt' | 'failures' | 'because'> = { failures: 0 };
   let sent = 0;
   let remindedAt = 0;
 
-  async function post(part: Part, stream: string): Promise<Answer> {
+  async function post(part: BatchPart, stream: string): Promise<BatchAnswer> {
     const bootId = await options.bootId().catch(() => '');
     const batch: ReportBatch = { schema: 1, node, bootId, stream, reports: part.reports, gaps: part.gaps.map(({ gap }) => gap) };
     const answer = await connection.post(batch, stopping.signal);
@@ -84,7 +84,7 @@ export function startReporter(options: ReporterOptions): Reporter {
     return answer;
   }
 
-  async function discard(part: Part, because: string): Promise<void> {
+  async function discard(part: BatchPart, because: string): Promise<void> {
     const [report] = part.reports;
     log.error(
       { fault: report?.fault.id, code: report?.fault.code, gap: part.gaps[0]?.gap, because },
@@ -96,7 +96,7 @@ export function startReporter(options: ReporterOptions): Reporter {
   }
 
   /** Undefined when all of the part has been taken, or dropped as poisonous. */
-  async function deliver(part: Part, stream: string): Promise<Failure | undefined> {
+  async function sendPart(part: BatchPart, stream: string): Promise<Failure | undefined> {
     const answer = await post(part, stream);
     if (answer.kind === 'accepted') return take(part, answer.accepted);
     if (answer.kind !== 'rejected' || part.reports.length + part.gaps.length === 0) return answer;
@@ -104,7 +104,7 @@ export function startReporter(options: ReporterOptions): Reporter {
     const parts = divide(part);
     if (parts.length > 1) {
       for (const one of parts) {
-        const failure = await deliver(one, stream);
+        const failure = await sendPart(one, stream);
         if (failure) return failure;
       }
       return undefined;
@@ -116,7 +116,7 @@ export function startReporter(options: ReporterOptions): Reporter {
     return undefined;
   }
 
-  async function take(part: Part, accepted: number): Promise<Failure | undefined> {
+  async function take(part: BatchPart, accepted: number): Promise<Failure | undefined> {
     const { reports } = part;
     const last = reports.at(-1)?.seq ?? 0;
     const seq = Math.min(accepted, last);
@@ -148,7 +148,7 @@ export function startReporter(options: ReporterOptions): Reporter {
   async function run(): Promise<void> {
     while (!stopping.signal.aborted) {
       const { stream, ...part } = spool.pending(limit);
-      const failure = await deliver(part, stream);
+      const failure = await sendPart(part, stream);
       if (stopping.signal.aborted) return;
       if (failure) {
         failed(failure);
@@ -160,17 +160,17 @@ export function startReporter(options: ReporterOptions): Reporter {
       }
       succeeded();
       const left = spool.pending(limit);
-      if (left.reports.length + left.gaps.length === 0) await wake.sleep(heartbeatMs);
+      if (left.reports.length + left.gaps.length === 0) await changed.wait(heartbeatMs);
     }
   }
 
   const running = run();
   return {
-    wake: wake.wake,
+    flush: changed.notify,
     status: () => ({ ...status, sent, refused }),
     async stop() {
       stopping.abort();
-      wake.wake();
+      changed.notify();
       await running;
       await connection.close();
     },

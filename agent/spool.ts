@@ -10,8 +10,8 @@ import type { Logger } from 'pino';
 import type { Fault } from '../contract/faults.ts';
 import type { Gap, Report } from '../contract/reports.ts';
 import { openDisk } from './spool/disk.ts';
-import { encode, type Entry, readJournal } from './spool/journal.ts';
-import { emptyWaiting, type KeptGap, restore, type Waiting } from './spool/waiting.ts';
+import { encode, type JournalEntry, readJournal } from './spool/journal.ts';
+import { emptyWaiting, type KeptGap, restore, type PendingReports } from './spool/waiting.ts';
 
 /** The next things to send. */
 export interface Pending {
@@ -62,7 +62,7 @@ export async function openSpool({ directory, maxBytes, log, changed }: SpoolOpti
     log.error({ err: error, directory }, 'the spool cannot be read');
     return 'unreadable' as const;
   });
-  const waiting: Waiting = typeof found === 'object' ? restore(found.entries) : emptyWaiting();
+  const waiting: PendingReports = typeof found === 'object' ? restore(found.entries) : emptyWaiting();
   const disk = openDisk(directory, typeof found === 'object' ? found.bytes : 0, log);
   let stream = waiting.stream ?? randomUUID();
   let last: Promise<void> = Promise.resolve();
@@ -81,7 +81,7 @@ export async function openSpool({ directory, maxBytes, log, changed }: SpoolOpti
   }
 
   /** Called after memory has changed. */
-  async function write(entries: readonly Entry[]): Promise<void> {
+  async function write(entries: readonly JournalEntry[]): Promise<void> {
     const text = encode(entries);
     if (!disk.works) {
       if (disk.due(Date.now())) await disk.replace(snapshot());
@@ -92,7 +92,7 @@ export async function openSpool({ directory, maxBytes, log, changed }: SpoolOpti
     if (!(await (rewrite ? disk.replace(snapshot()) : disk.append(text)))) leaveDisk();
   }
 
-  function makeRoom(): Entry[] {
+  function makeSpace(): JournalEntry[] {
     const { count, seq } = waiting.dropOldest(maxBytes / 2);
     if (count === 0) return [];
     const gap = waiting.addGap({ seenAt: new Date().toISOString(), what: 'spool-full', lost: count });
@@ -103,7 +103,7 @@ export async function openSpool({ directory, maxBytes, log, changed }: SpoolOpti
     const broken = typeof found === 'object' ? found.broken : 0;
     const headless = typeof found === 'object' && waiting.stream === undefined;
     if (broken > 0 || headless) waiting.addGap({ seenAt: new Date().toISOString(), what: 'state-lost', lost: headless ? 'unknown' : broken });
-    makeRoom();
+    makeSpace();
     // A sound file is rewritten too: it shows now whether the disk can be written, and what was forgotten goes.
     if (!(await disk.replace(snapshot()))) leaveDisk();
     // What could not be read has just been replaced: whatever waited there is gone.
@@ -115,7 +115,7 @@ export async function openSpool({ directory, maxBytes, log, changed }: SpoolOpti
     append: (fault) =>
       inTurn(async () => {
         const report = waiting.take(fault);
-        await write([{ report }, ...makeRoom()]);
+        await write([{ report }, ...makeSpace()]);
         waiting.show(report.seq);
         changed();
       }),

@@ -54,7 +54,7 @@ export class BareHands {
     return { began, tainted: await tainted, stopBegan, firstDeleted: await seen.firstDeleted, newRunning: await seen.newRunning };
   }
 
-  async giveBack(witness: Witness, node: string): Promise<void> {
+  async untaint(witness: Witness, node: string): Promise<void> {
     await this.#patch(`/api/v1/nodes/${node}`, { spec: { taints: null } });
     await witness.tainted(node, bareTaint.key, false);
   }

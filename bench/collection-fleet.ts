@@ -6,14 +6,14 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pino } from 'pino';
 import { type ControllerConnection, connectController } from '../agent/controller-connection.ts';
-import { type Courier, startCourier } from '../agent/preflight/courier.ts';
+import { type PreflightUploader, startPreflightUploader } from '../agent/preflight/uploader.ts';
 import { reportFiles } from '../agent/preflight/files.ts';
 import { inParallel } from '../kube/parallel.ts';
 import { agentAccount, agentAudience, agentNamespace } from '../testbed/agents.ts';
 import type { Kcover } from '../testbed/roles.ts';
 import { podToken } from '../testbed/tokens.ts';
-import { type Look, until } from '../testbed/until.ts';
-import type { World } from '../testbed/world.ts';
+import { type WaitResult, until } from '../testbed/until.ts';
+import type { TestCluster } from '../testbed/test-cluster.ts';
 
 export interface FleetNode {
   readonly name: string;
@@ -26,14 +26,14 @@ export const atOnce = 48;
 /** Each courier looks when it starts; a look every second by thousands of them would be most of the load. Failures are tried again sooner. */
 const everyMs = 5000;
 
-export class Fleet {
-  readonly #world: World;
+export class NodeFleet {
+  readonly #cluster: TestCluster;
   readonly #kcover: Kcover;
   readonly #nodes: FleetNode[] = [];
   readonly #connections = new Map<string, ControllerConnection>();
 
-  constructor(world: World, kcover: Kcover) {
-    this.#world = world;
+  constructor(cluster: TestCluster, kcover: Kcover) {
+    this.#cluster = cluster;
     this.#kcover = kcover;
   }
 
@@ -54,18 +54,18 @@ export class Fleet {
   }
 
   /** Starts a courier on each of the nodes, evenly over so many ms. */
-  async send(nodes: readonly FleetNode[], overMs: number): Promise<Couriers> {
-    const couriers = new Couriers();
+  async send(nodes: readonly FleetNode[], overMs: number): Promise<PreflightUploaders> {
+    const uploaders = new PreflightUploaders();
     const slices = overMs === 0 ? 1 : Math.ceil(overMs / 100);
     for (let slice = 0; slice < slices; slice++) {
       const from = Math.floor((slice * nodes.length) / slices);
-      for (const node of nodes.slice(from, Math.floor(((slice + 1) * nodes.length) / slices))) couriers.add(this.#courier(node));
+      for (const node of nodes.slice(from, Math.floor(((slice + 1) * nodes.length) / slices))) uploaders.add(this.#uploader(node));
       if (overMs > 0) await sleep(100);
     }
-    return couriers;
+    return uploaders;
   }
 
-  async #beat(node: FleetNode): Promise<Look<true>> {
+  async #beat(node: FleetNode): Promise<WaitResult<true>> {
     const batch = { schema: 1, node: node.name, bootId: randomUUID(), stream: randomUUID(), reports: [], gaps: [] } as const;
     const answer = await this.#connectionOf(node).post(batch, AbortSignal.timeout(10_000));
     return answer.kind === 'accepted' ? { found: true } : { missing: answer.because };
@@ -78,14 +78,14 @@ export class Fleet {
     return connection;
   }
 
-  #courier(node: FleetNode): Courier {
+  #uploader(node: FleetNode): PreflightUploader {
     const log = pino({ level: 'silent' });
     const stateDirectory = join(node.hostRoot, 'state');
-    return startCourier({ files: reportFiles(node.hostRoot), connection: this.#connectionOf(node), node: node.name, stateDirectory, everyMs, log });
+    return startPreflightUploader({ files: reportFiles(node.hostRoot), connection: this.#connectionOf(node), node: node.name, stateDirectory, everyMs, log });
   }
 
   async #create(index: number): Promise<FleetNode> {
-    const { api, directory } = this.#world;
+    const { api, directory } = this.#cluster;
     const name = `fleet-${index}`;
     const hostRoot = join(directory, 'fleet', name);
     mkdirSync(join(hostRoot, 'state'), { recursive: true });
@@ -112,23 +112,23 @@ export class Fleet {
 const tokenFileOf = ({ hostRoot }: Pick<FleetNode, 'hostRoot'>): string => join(hostRoot, 'token');
 
 /** All that bring the reports of one round. */
-export class Couriers {
-  readonly #all: Courier[] = [];
+export class PreflightUploaders {
+  readonly #all: PreflightUploader[] = [];
 
-  add(courier: Courier): void {
-    this.#all.push(courier);
+  add(uploader: PreflightUploader): void {
+    this.#all.push(uploader);
   }
 
   /** Files whose agent was told that Temporal has them, and those that were refused. */
-  get taken(): number {
-    return this.#all.reduce((sum, courier) => sum + courier.status().taken, 0);
+  get accepted(): number {
+    return this.#all.reduce((sum, uploader) => sum + uploader.status().accepted, 0);
   }
 
   get refused(): number {
-    return this.#all.reduce((sum, courier) => sum + [...courier.status().refused.values()].reduce((count, each) => count + each, 0), 0);
+    return this.#all.reduce((sum, uploader) => sum + [...uploader.status().refused.values()].reduce((count, each) => count + each, 0), 0);
   }
 
   async stop(): Promise<void> {
-    await Promise.all(this.#all.map((courier) => courier.stop()));
+    await Promise.all(this.#all.map((uploader) => uploader.stop()));
   }
 }

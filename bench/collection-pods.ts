@@ -8,14 +8,14 @@ import { batchJob } from '../testbed/job-manifests.ts';
 import { createJob, type RunningJob } from '../testbed/jobs.ts';
 import { measure } from '../testbed/preflight-measures.ts';
 import { writeReport } from '../testbed/preflight.ts';
-import type { World } from '../testbed/world.ts';
+import type { TestCluster } from '../testbed/test-cluster.ts';
 import { atOnce, type FleetNode } from './collection-fleet.ts';
 
 /**
  * An Indexed job that no controller looks after (`managedBy`), with a pod bound to each node: the real job controller and the scheduler would be most of
  * what is waited for, and no kubelet plays thousands of pods here. All objects are real.
  */
-export async function testedWorkload({ api }: World, name: string, nodes: readonly FleetNode[], slow: readonly string[]): Promise<RunningJob> {
+export async function testedWorkload({ api }: TestCluster, name: string, nodes: readonly FleetNode[], slow: readonly string[]): Promise<RunningJob> {
   const manifest = batchJob({ name, namespace: 'default', pods: nodes.length });
   const job = await createJob(api, { ...manifest, spec: { ...manifest.spec, managedBy: 'bench.kcover.io/nobody', template: manifest.spec?.template ?? {} } });
   const startedAt = new Date();
@@ -32,7 +32,7 @@ export async function testedWorkload({ api }: World, name: string, nodes: readon
 
 const podOf = ({ name }: RunningJob, rank: number): string => `${name}-${rank}`;
 
-async function createPod(api: World['api'], job: RunningJob, rank: number, node: FleetNode): Promise<void> {
+async function createPod(api: TestCluster['api'], job: RunningJob, rank: number, node: FleetNode): Promise<void> {
   const body = {
     metadata: {
       name: podOf(job, rank),
@@ -52,7 +52,7 @@ async function createPod(api: World['api'], job: RunningJob, rank: number, node:
   await api.core.createNamespacedPod({ namespace: job.namespace, body });
 }
 
-async function endTest(api: World['api'], job: RunningJob, rank: number, startedAt: Date): Promise<void> {
+async function endTest(api: TestCluster['api'], job: RunningJob, rank: number, startedAt: Date): Promise<void> {
   const terminated = { exitCode: 0, reason: 'Completed', startedAt, finishedAt: new Date() };
   const container = { name: preflightContainer, image: 'kcover:testbed', imageID: '', ready: true, restartCount: 0, state: { terminated } };
   const body = { status: { initContainerStatuses: [container] } };

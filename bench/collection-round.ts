@@ -7,9 +7,9 @@ import { statusQuery } from '../contract/messages.ts';
 import type { PreflightStatus } from '../contract/preflight-runs.ts';
 import type { Kcover } from '../testbed/roles.ts';
 import { until } from '../testbed/until.ts';
-import type { World } from '../testbed/world.ts';
+import type { TestCluster } from '../testbed/test-cluster.ts';
 import { now } from './clock.ts';
-import type { Couriers, Fleet } from './collection-fleet.ts';
+import type { PreflightUploaders, NodeFleet } from './collection-fleet.ts';
 import { testedWorkload } from './collection-pods.ts';
 import { historyLength } from './histories.ts';
 
@@ -23,9 +23,9 @@ export interface CollectionPlan {
 }
 
 /** Times in ms after the first report was sent. */
-export interface Collected extends CollectionPlan {
+export interface CollectionResult extends CollectionPlan {
   /** Until every agent was told that Temporal has its report. */
-  readonly takenMs: number;
+  readonly acceptedMs: number;
   /** Until the run was judged. */
   readonly verdictMs: number;
   /** Reports that were not in the run that was judged. */
@@ -40,41 +40,41 @@ export interface Collected extends CollectionPlan {
 }
 
 export interface CollectionStage {
-  readonly world: World;
+  readonly cluster: TestCluster;
   readonly kcover: Kcover;
   readonly client: Client;
-  readonly fleet: Fleet;
+  readonly fleet: NodeFleet;
 }
 
 const deadlineMs = 600_000;
 
-export async function collect({ world, kcover, client, fleet }: CollectionStage, plan: CollectionPlan, number: number): Promise<Collected> {
+export async function collect({ cluster, kcover, client, fleet }: CollectionStage, plan: CollectionPlan, number: number): Promise<CollectionResult> {
   const nodes = await fleet.nodes(plan.reports);
   // Other nodes in each round: one that is out stays so.
   const slow = [nodes[(2 * number) % nodes.length], nodes[(2 * number + 1) % nodes.length]].flatMap((node) => node?.name ?? []);
-  const job = await testedWorkload(world, `collection-${number}`, nodes, slow);
+  const job = await testedWorkload(cluster, `collection-${number}`, nodes, slow);
   // Files rest a second before an agent believes that they are whole.
   await Promise.all([sleep(1500), fleet.greet(nodes)]);
   const workflowId = preflightWorkflowId(job);
   const sentAt = now();
-  const couriers = await fleet.send(nodes, plan.overMs);
-  const taken = allTaken(couriers, plan.reports).then(() => now() - sentAt);
-  const killed = kill(kcover, plan, couriers);
+  const uploaders = await fleet.send(nodes, plan.overMs);
+  const accepted = allAccepted(uploaders, plan.reports).then(() => now() - sentAt);
+  const killed = kill(kcover, plan, uploaders);
   const look = async () => {
     const { last, phase, because } = await statusOf(client, workflowId);
-    return last === undefined ? { missing: `${phase}: ${because}; ${couriers.taken} taken` } : { found: now() - sentAt };
+    return last === undefined ? { missing: `${phase}: ${because}; ${uploaders.accepted} taken` } : { found: now() - sentAt };
   };
   const verdictMs = await until(`verdict on ${plan.reports} reports`, deadlineMs, look, 50);
   await killed;
-  const takenMs = await taken;
+  const acceptedMs = await accepted;
   const status = await statusOf(client, workflowId);
-  const quarantined = await isOut(world, slow);
-  const { refused } = couriers;
-  await couriers.stop();
+  const quarantined = await isOut(cluster, slow);
+  const { refused } = uploaders;
+  await uploaders.stop();
   const found = status.last?.verdict?.slow.map(({ node }) => node) ?? [];
   return {
     ...plan,
-    takenMs,
+    acceptedMs,
     verdictMs,
     lost: plan.reports - (status.last?.received ?? 0),
     refused,
@@ -89,23 +89,23 @@ export async function collect({ world, kcover, client, fleet }: CollectionStage,
 const statusOf = (client: Client, workflowId: string): Promise<PreflightStatus> =>
   client.withDeadline(Date.now() + 5000, () => client.workflow.getHandle(workflowId).query<PreflightStatus>(statusQuery));
 
-const allTaken = (couriers: Couriers, reports: number): Promise<true> =>
+const allAccepted = (uploaders: PreflightUploaders, reports: number): Promise<true> =>
   until('every agent answered', deadlineMs, async () =>
-    couriers.taken + couriers.refused >= reports ? { found: true } : { missing: `${couriers.taken} taken` },
+    uploaders.accepted + uploaders.refused >= reports ? { found: true } : { missing: `${uploaders.accepted} taken` },
   );
 
 /** When a quarter of the reports is in Temporal. */
-async function kill({ controller, workers }: Kcover, { kill: victim, reports }: CollectionPlan, couriers: Couriers): Promise<void> {
-  const process = victim === 'controller' ? controller : victim === 'worker' ? workers[0] : undefined;
+async function kill({ controller, workers }: Kcover, { kill: target, reports }: CollectionPlan, uploaders: PreflightUploaders): Promise<void> {
+  const process = target === 'controller' ? controller : target === 'worker' ? workers[0] : undefined;
   if (process === undefined) return;
-  while (couriers.taken < reports / 4) await sleep(2);
+  while (uploaders.accepted < reports / 4) await sleep(2);
   await process.kill('SIGKILL');
   await sleep(500);
   await process.start();
 }
 
 /** How many of them carry the taint, as soon as all do or it is clear that they will not. */
-async function isOut({ api }: World, slow: readonly string[]): Promise<number> {
+async function isOut({ api }: TestCluster, slow: readonly string[]): Promise<number> {
   const out = async (): Promise<number> => {
     const nodes = await Promise.all(slow.map((name) => api.core.readNode({ name })));
     return nodes.filter(({ spec }) => spec?.taints?.some(({ key }) => key === quarantineTaintKey)).length;

@@ -2,11 +2,11 @@ import { Client, Connection } from '@temporalio/client';
 import { Command, Option } from 'commander';
 import { table } from '../cli/output.ts';
 import { startKcover } from '../testbed/roles.ts';
-import { startWorld, stopOnSignals } from '../testbed/world.ts';
-import { Fleet } from './collection-fleet.ts';
-import { type Collected, collect, type CollectionPlan, type CollectionStage, killable } from './collection-round.ts';
+import { startTestCluster, stopOnSignals } from '../testbed/test-cluster.ts';
+import { NodeFleet } from './collection-fleet.ts';
+import { type CollectionResult, collect, type CollectionPlan, type CollectionStage, killable } from './collection-round.ts';
 import { count } from './count.ts';
-import { type Machine, thisMachine } from './machine.ts';
+import { type BenchMachine, thisMachine } from './machine.ts';
 
 interface Options {
   readonly reports?: number;
@@ -35,16 +35,16 @@ export const collectionCommand = (): Command =>
     .action(measure);
 
 async function measure({ reports, over, kill, output }: Options): Promise<void> {
-  const tell = (line: string): void => void process.stderr.write(`${line}\n`);
+  const print = (line: string): void => void process.stderr.write(`${line}\n`);
   const plans = reports === undefined ? usual : kill.map((each) => ({ reports, overMs: over * 1000, kill: each }));
-  const stage = await setStage(Math.max(...plans.map((plan) => plan.reports)), tell);
+  const stage = await setStage(Math.max(...plans.map((plan) => plan.reports)), print);
   try {
     // What is slow only once is not what is asked.
     await collect(stage, { reports: 4, overMs: 0, kill: 'nobody' }, 0);
-    const rounds: Collected[] = [];
+    const rounds: CollectionResult[] = [];
     for (const plan of plans) {
       rounds.push(await collect(stage, plan, rounds.length + 1));
-      tell(describe(rounds.slice(-1)));
+      print(describe(rounds.slice(-1)));
     }
     const report = { rounds, machine: thisMachine() };
     process.stdout.write(output === 'json' ? `${JSON.stringify(report, null, 2)}\n` : page(report));
@@ -54,38 +54,38 @@ async function measure({ reports, over, kill, output }: Options): Promise<void> 
   }
 }
 
-async function setStage(nodes: number, tell: (line: string) => void): Promise<CollectionStage & { end(): Promise<void> }> {
+async function setStage(nodes: number, print: (line: string) => void): Promise<CollectionStage & { end(): Promise<void> }> {
   // Nobody renews the leases of thousands of nodes: they stay ready all the same.
-  const world = await startWorld({ nodes: 1, patientWithNodes: true, onProgress: tell });
-  stopOnSignals(world);
+  const cluster = await startTestCluster({ nodes: 1, patientWithNodes: true, onProgress: print });
+  stopOnSignals(cluster);
   try {
-    const kcover = await startKcover(world, { mode: 'act', workerSettings: { quarantine: { limit: { atLeast: nodes } } }, agentsOn: [] });
-    const connection = await Connection.connect({ address: world.temporal.address });
-    const client = new Client({ connection, namespace: world.temporal.namespace });
-    const fleet = new Fleet(world, kcover);
+    const kcover = await startKcover(cluster, { mode: 'act', workerSettings: { quarantine: { limit: { atLeast: nodes } } }, agentsOn: [] });
+    const connection = await Connection.connect({ address: cluster.temporal.address });
+    const client = new Client({ connection, namespace: cluster.temporal.namespace });
+    const fleet = new NodeFleet(cluster, kcover);
     const end = async (): Promise<void> => {
       await Promise.all([fleet.close(), connection.close()]);
       await kcover.stop();
-      await world.stop();
+      await cluster.stop();
     };
-    return { world, kcover, client, fleet, end };
+    return { cluster, kcover, client, fleet, end };
   } catch (error) {
-    await world.stop();
+    await cluster.stop();
     throw error;
   }
 }
 
-const page = ({ rounds, machine }: { readonly rounds: readonly Collected[]; readonly machine: Machine }): string =>
+const page = ({ rounds, machine }: { readonly rounds: readonly CollectionResult[]; readonly machine: BenchMachine }): string =>
   `Milliseconds after the first report is sent. ${machine.cores} cores, ${machine.memoryGiB} GiB, Node ${machine.node}, load ${machine.load}.\n\n${describe(rounds)}\n`;
 
-function describe(rounds: readonly Collected[]): string {
+function describe(rounds: readonly CollectionResult[]): string {
   return table(
     ['reports', 'over', 'killed', 'all taken', 'verdict', 'lost', 'refused', 'verdicts', 'slow found', 'quarantined', 'history events'],
     rounds.map((one) => [
       String(one.reports),
       `${one.overMs / 1000} s`,
       one.kill,
-      one.takenMs.toFixed(0),
+      one.acceptedMs.toFixed(0),
       one.verdictMs.toFixed(0),
       ...[one.lost, one.refused, one.verdicts].map(String),
       `${one.slowFound} of ${one.slowThere}`,

@@ -5,7 +5,7 @@ import { breakGpu } from '../testbed/failures.ts';
 import { type Kcover, startKcover } from '../testbed/roles.ts';
 import type { Server } from '../testbed/servers/server.ts';
 import { until } from '../testbed/until.ts';
-import { startWorld, stopOnSignals, type World } from '../testbed/world.ts';
+import { startTestCluster, stopOnSignals, type TestCluster } from '../testbed/test-cluster.ts';
 import { median, summarise } from './statistics.ts';
 
 interface Options {
@@ -28,28 +28,28 @@ export const failoverCommand = (): Command =>
     .action((options: Options) => measure(options));
 
 async function measure({ rounds, ...leaderElection }: Options): Promise<void> {
-  const world = await startWorld({ nodes: 2, onProgress: (line) => console.error(line) });
-  stopOnSignals(world);
+  const cluster = await startTestCluster({ nodes: 2, onProgress: (line) => console.error(line) });
+  stopOnSignals(cluster);
   try {
-    const kcover = await startKcover(world, { mode: 'observe', controllers: 3, controllerSettings: { leaderElection } });
+    const kcover = await startKcover(cluster, { mode: 'observe', controllers: 3, controllerSettings: { leaderElection } });
     for (const signal of ['SIGKILL', 'SIGTERM'] as const) {
       const gaps: number[] = [];
-      for (let round = 0; round < Number(rounds); round++) gaps.push(await gapAfter(world, kcover, signal));
+      for (let round = 0; round < Number(rounds); round++) gaps.push(await gapAfter(cluster, kcover, signal));
       const { n, max } = summarise(gaps);
       console.log(`${signal}: ${n} rounds, gap p50 ${Math.round(median(gaps))} ms, max ${Math.round(max)} ms; lease ${leaderElection.lease}`);
     }
     await kcover.stop();
   } finally {
-    await world.stop();
+    await cluster.stop();
   }
 }
 
 /** From the signal to the moment at which an agent knows that its report, written just after, is with Temporal. */
-async function gapAfter(world: World, kcover: Kcover, signal: 'SIGKILL' | 'SIGTERM'): Promise<number> {
-  const [node] = world.nodes;
+async function gapAfter(cluster: TestCluster, kcover: Kcover, signal: 'SIGKILL' | 'SIGTERM'): Promise<number> {
+  const [node] = cluster.nodes;
   const agent = kcover.agents.get(node?.name ?? '');
   if (!node || !agent) throw new Error('no node');
-  const leader = await leads(world, kcover);
+  const leader = await leads(cluster, kcover);
   // Anywhere between two renewals.
   await sleep(Math.random() * 1000);
   const before = await sample(kcover, agent, 'kcover_agent_reports_sent_total');
@@ -66,9 +66,9 @@ async function gapAfter(world: World, kcover: Kcover, signal: 'SIGKILL' | 'SIGTE
   return gap;
 }
 
-function leads(world: World, { controllers, service }: Kcover): Promise<Server> {
+function leads(cluster: TestCluster, { controllers, service }: Kcover): Promise<Server> {
   return until('a leader behind the Service', 60_000, async () => {
-    const { spec } = await world.api.coordination.readNamespacedLease({ namespace: ownNamespace, name: 'kcover' });
+    const { spec } = await cluster.api.coordination.readNamespacedLease({ namespace: ownNamespace, name: 'kcover' });
     const [pod, ...others] = service?.endpoints() ?? [];
     const index = Number(/-(\d+)$/.exec(pod ?? '')?.[1]);
     const found = controllers[index];

@@ -6,7 +6,7 @@ type History = Awaited<ReturnType<WorkflowHandle['fetchHistory']>>;
 type HistoryEvent = NonNullable<History['events']>[number];
 
 /** One step of a workflow: how long it waited to be taken up, and how long it then took. ms */
-export interface Step {
+export interface HistoryStep {
   readonly what: string;
   readonly waited: number;
   readonly took: number;
@@ -18,7 +18,7 @@ export interface HistoryRead {
   readonly firstSignal: number | undefined;
   /** When the workflow was started. */
   readonly started: number;
-  readonly steps: readonly Step[];
+  readonly steps: readonly HistoryStep[];
 }
 
 export async function readHistory(client: Client, workflowId: string): Promise<HistoryRead> {
@@ -38,7 +38,7 @@ export async function historyLength(client: Client, workflowId: string): Promise
 const timeOf = ({ eventTime }: HistoryEvent): number => Number(eventTime?.seconds ?? 0) * 1000 + (eventTime?.nanos ?? 0) / 1e6;
 
 /** Workflow tasks and activities in the order in which they were scheduled. */
-function stepsOf(events: readonly HistoryEvent[]): Step[] {
+function stepsOf(events: readonly HistoryEvent[]): HistoryStep[] {
   const byId = new Map(events.map((event) => [Number(event.eventId), event]));
   const tasks = new Map<string, number>();
   const numbered = (what: string): string => {

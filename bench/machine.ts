@@ -1,7 +1,7 @@
 import { cpus, loadavg, totalmem } from 'node:os';
 
 /** What the figures were taken on. */
-export interface Machine {
+export interface BenchMachine {
   readonly cores: number;
   readonly memoryGiB: number;
   readonly node: string;
@@ -9,7 +9,7 @@ export interface Machine {
   readonly load: number;
 }
 
-export const thisMachine = (): Machine => ({
+export const thisMachine = (): BenchMachine => ({
   cores: cpus().length,
   memoryGiB: Math.round(totalmem() / 2 ** 30),
   node: process.version,

@@ -1,10 +1,10 @@
 /** The report as a person reads it. */
 
 import { table } from '../cli/output.ts';
-import type { Report, VariantReport } from './recovery-report.ts';
+import type { BenchReport, VariantReport } from './recovery-report.ts';
 import type { Summary } from './statistics.ts';
 
-export function describeReport(report: Report): string {
+export function describeReport(report: BenchReport): string {
   const { machine, pods, trials } = report;
   const { eventsAfterStart, eventsOfTheOneLeftAlone, minutes } = report.healthyJob;
   return [

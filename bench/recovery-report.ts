@@ -1,8 +1,8 @@
 /** From trials to figures. Pure. */
 
 import type { Write } from '../testbed/audit.ts';
-import type { Step } from './histories.ts';
-import type { Machine } from './machine.ts';
+import type { HistoryStep } from './histories.ts';
+import type { BenchMachine } from './machine.ts';
 import { median, type Summary, summarise } from './statistics.ts';
 import type { Trial } from './trial.ts';
 import type { Variant } from './variants.ts';
@@ -13,7 +13,7 @@ export interface ReportInput {
   readonly variants: readonly Variant[];
   readonly writes: readonly Write[];
   readonly healthy: { readonly events: number; readonly minutes: number };
-  readonly machine: Machine;
+  readonly machine: BenchMachine;
   readonly pods: number;
 }
 
@@ -35,7 +35,7 @@ export interface VariantReport {
   readonly steps: readonly { readonly workflow: string; readonly what: string; readonly waited: number; readonly took: number }[];
 }
 
-export interface Report extends Pick<ReportInput, 'machine' | 'pods'> {
+export interface BenchReport extends Pick<ReportInput, 'machine' | 'pods'> {
   readonly trials: number;
   readonly variants: readonly VariantReport[];
   /** Medians by way of stopping, without kcover: what the second write and the operator cost. */
@@ -43,7 +43,7 @@ export interface Report extends Pick<ReportInput, 'machine' | 'pods'> {
   readonly healthyJob: { readonly eventsAfterStart: Summary; readonly eventsOfTheOneLeftAlone: number; readonly minutes: number };
 }
 
-export function reportOf(input: ReportInput): Report {
+export function reportOf(input: ReportInput): BenchReport {
   const { trials, variants, healthy, machine, pods } = input;
   const of = (name: string): readonly Trial[] => trials.filter(({ variant }) => variant === name);
   const floors = variants.filter(({ fault }) => fault === 'none');
@@ -146,7 +146,7 @@ function stepsOf(trials: readonly Trial[]): VariantReport['steps'] {
     const all = trials.flatMap(({ steps }) => (steps ? [steps[workflow]] : []));
     const names = [...new Set(all.flat().map(({ what }) => what))];
     return names.flatMap((what) => {
-      const found = all.flatMap((steps): readonly Step[] => steps.filter((step) => step.what === what));
+      const found = all.flatMap((steps): readonly HistoryStep[] => steps.filter((step) => step.what === what));
       if (found.length * 2 < all.length) return [];
       return [{ workflow, what, waited: median(found.map(({ waited }) => waited)), took: median(found.map(({ took }) => took)) }];
     });

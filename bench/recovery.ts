@@ -32,12 +32,12 @@ export const recoveryCommand = (): Command =>
     .action((options: Options) => measure(options));
 
 async function measure({ trials, pods, method, variant: names, output }: Options): Promise<void> {
-  const tell = (line: string): void => void process.stderr.write(`${line}\n`);
+  const print = (line: string): void => void process.stderr.write(`${line}\n`);
   const variants = variantsFor(pods, method, names);
   // One node is out, and one carries the healthy job.
-  const stage = await setStage({ nodes: nodesFor(pods) + 2, agents: pods <= 16 ? 'processes' : 'together', limit: 'all', tell });
+  const stage = await setStage({ nodes: nodesFor(pods) + 2, agents: pods <= 16 ? 'processes' : 'in-process', limit: 'all', print });
   try {
-    await stage.watch(stage.world.nodes);
+    await stage.watch(stage.cluster.nodes);
     const healthy = await startHealthyJob(stage);
     const trialOf = (variant: Variant, number: number): Promise<Trial> => runTrial(stage, healthy, variant, number, pods);
     // What is slow only once (imports, connections, the first look at a kind) is not what is asked.
@@ -47,10 +47,10 @@ async function measure({ trials, pods, method, variant: names, output }: Options
       // Another one goes first in every trial, so that none has the quieter machine.
       const order = [...variants.slice(trial % variants.length), ...variants.slice(0, trial % variants.length)];
       for (const variant of order) done.push(await trialOf(variant, trial));
-      tell(`trial ${trial} of ${trials}`);
+      print(`trial ${trial} of ${trials}`);
     }
     const leftAlone = { events: await historyLength(stage.client, jobWorkflowId(healthy.job)), minutes: (Date.now() - healthy.since) / 60_000 };
-    const writes = await readWrites(stage.world.kubernetes.auditLog);
+    const writes = await readWrites(stage.cluster.kubernetes.auditLog);
     const report = reportOf({ trials: done, variants, writes, healthy: leftAlone, machine: thisMachine(), pods });
     process.stdout.write(output === 'json' ? `${JSON.stringify(report, null, 2)}\n` : describeReport(report));
   } finally {

@@ -3,7 +3,7 @@
 import { randomFrom } from '../policy/preflight-pairing.ts';
 import { judgeStatistical } from '../policy/preflight-statistical.ts';
 import { judgeStrict } from '../policy/preflight-strict.ts';
-import { type Fleet, nominal, type Noise, rack, reportsOf, scattered, testRounds } from './slow-nodes-fleet.ts';
+import { type SimulatedFleet, nominal, type Noise, rack, reportsOf, scattered, testRounds } from './slow-nodes-fleet.ts';
 import { counted, type Figures, figuresOf, foundAtOneInAThousand, nothing, type Share } from './slow-nodes-score.ts';
 
 /** `flips`: probability of a false slow and a false healthy pair. */
@@ -46,7 +46,7 @@ export function runCell(cell: Cell, jobs: number, adaptive: boolean): CellFigure
   return { ...cell, strict: figuresOf(strict), statistical: figuresOf(statistical), ...(adaptive && { adaptive: figuresOf(needed) }) };
 }
 
-function fleetOf({ size, slow, where, flips, says }: Cell, seed: string): Fleet {
+function fleetOf({ size, slow, where, flips, says }: Cell, seed: string): SimulatedFleet {
   const random = randomFrom(`truth ${seed}`);
   const noise = { falseSlow: flips, falseHealthy: flips, sigma: 0.02, slowTo, says };
   return { size, noise, slow: where === 'rack' ? rack(size, slow, random) : scattered(size, slow, random) };

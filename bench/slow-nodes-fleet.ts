@@ -18,13 +18,13 @@ export interface Noise {
   readonly says: 'bits' | 'bandwidths';
 }
 
-export interface Fleet {
+export interface SimulatedFleet {
   readonly size: number;
   readonly slow: ReadonlySet<number>;
   readonly noise: Noise;
 }
 
-export type Rounds = Parameters<typeof planRound>[1];
+export type RoundSettings = Parameters<typeof planRound>[1];
 
 /** GiB/s between two healthy nodes. */
 export const nominal = 100;
@@ -45,7 +45,7 @@ export function rack(size: number, slow: number, random: Random): ReadonlySet<nu
 }
 
 /** What all ranks have measured when the planner says that it is enough. */
-export function testRounds({ size, slow, noise }: Fleet, rounds: Rounds, seed: string): PlannedRank[] {
+export function testRounds({ size, slow, noise }: SimulatedFleet, rounds: RoundSettings, seed: string): PlannedRank[] {
   const random = randomFrom(`noise ${seed}`);
   const results = Array.from({ length: size }, (): RoundResult[] => []);
   const ranks = results.map((results, rank): PlannedRank => ({ rank, node: `gpu-${rank}`, results }));

@@ -85,13 +85,13 @@ export interface SlowNodesReport {
 /** Jobs of a cell: `trials` up to 64 nodes, fewer of larger ones, so that every cell tests about as many nodes. */
 const jobsOf = (size: number, trials: number): number => Math.max(20, Math.round(Math.min(1, 64 / size) * trials));
 
-export function reportSlowNodes(trials: number, tell: (line: string) => void): SlowNodesReport {
+export function reportSlowNodes(trials: number, print: (line: string) => void): SlowNodesReport {
   const run = (name: keyof typeof cells): CellFigures[] => {
-    tell(name);
+    print(name);
     return cells[name].map((cell) => runCell(cell, jobsOf(cell.size, trials), name === 'adaptive'));
   };
   const [fixed, adaptive, racks, dense] = [run('fixed'), run('adaptive'), run('racks'), run('dense')];
-  tell('slowdowns');
+  print('slowdowns');
   return {
     trials,
     fixed,

@@ -1,9 +1,9 @@
 /** From verdicts and the truth to figures. Pure. */
 
-import type { Judgement } from '../contract/preflight.ts';
+import type { PreflightJudgement } from '../contract/preflight.ts';
 
 /** What verdicts were worth, summed over jobs. */
-export interface Tally {
+export interface DetectionTally {
   readonly jobs: number;
   /** Slow nodes that there were; an undetermined one counts as missed. */
   readonly slow: number;
@@ -17,10 +17,10 @@ export interface Tally {
   readonly rounds: number;
 }
 
-export const nothing: Tally = { jobs: 0, slow: 0, found: 0, blamed: 0, undetermined: 0, right: 0, blameless: 0, rounds: 0 };
+export const nothing: DetectionTally = { jobs: 0, slow: 0, found: 0, blamed: 0, undetermined: 0, right: 0, blameless: 0, rounds: 0 };
 
 /** The tally with one more job. */
-export function counted(tally: Tally, { nodes }: Pick<Judgement, 'nodes'>, slow: ReadonlySet<number>, rounds: number): Tally {
+export function counted(tally: DetectionTally, { nodes }: Pick<PreflightJudgement, 'nodes'>, slow: ReadonlySet<number>, rounds: number): DetectionTally {
   const called = nodes.filter(({ verdict }) => verdict === 'slow').map(({ rank }) => rank);
   const found = called.filter((rank) => slow.has(rank)).length;
   const blamed = called.length - found;
@@ -61,7 +61,7 @@ export interface Figures {
   readonly rounds: number;
 }
 
-export const figuresOf = (tally: Tally): Figures => ({
+export const figuresOf = (tally: DetectionTally): Figures => ({
   jobs: tally.jobs,
   recall: share(tally.found, tally.slow),
   precision: share(tally.found, tally.found + tally.blamed),

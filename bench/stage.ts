@@ -1,31 +1,31 @@
-/** Where it is measured: a world with kcover in it, a witness outside, and bare hands. */
+/** Where it is measured: a test cluster with kcover in it, a witness outside, and bare hands. */
 
 import { Client, Connection } from '@temporalio/client';
 import { jobWorkflowId } from '../contract/ids.ts';
 import { statusQuery } from '../contract/messages.ts';
 import type { JobStatus } from '../contract/training-job.ts';
 import { connectKube } from '../kube/connection.ts';
-import { Agents } from '../testbed/agents-together.ts';
+import { InProcessAgents } from '../testbed/in-process-agents.ts';
 import { awaitRunning, createJob, podsOf, type RunningJob } from '../testbed/jobs.ts';
 import { pytorchJob } from '../testbed/job-manifests.ts';
 import { type Kcover, startKcover } from '../testbed/roles.ts';
 import { until } from '../testbed/until.ts';
-import { startWorld, stopOnSignals, type World } from '../testbed/world.ts';
-import { type Chronicle, openChronicle } from '../test/support/chronicle.ts';
+import { startTestCluster, stopOnSignals, type TestCluster } from '../testbed/test-cluster.ts';
+import { type ClusterRecorder, startClusterRecorder } from '../test/support/cluster-recorder.ts';
 import { BareHands } from './bare.ts';
 import { namespace } from './variants.ts';
 import { Witness } from './witness.ts';
 
-export interface Stage {
-  readonly world: World;
+export interface BenchStage {
+  readonly cluster: TestCluster;
   readonly kcover: Kcover;
   readonly client: Client;
   readonly witness: Witness;
   readonly hands: BareHands;
   /** What happened to every pod and node, in the order of etcd. */
-  readonly chronicle: Chronicle;
+  readonly recorder: ClusterRecorder;
   /** Where the agents are no processes of their own: starts those of these nodes. */
-  watch(nodes: World['nodes']): Promise<void>;
+  watch(nodes: TestCluster['nodes']): Promise<void>;
   end(): Promise<void>;
 }
 
@@ -39,53 +39,53 @@ export interface Healthy {
 export interface StageOptions {
   readonly nodes: number;
   /** `processes`: one for each node, as in an installation. `together`: all in this process, and only those that are asked for. */
-  readonly agents: 'processes' | 'together';
+  readonly agents: 'processes' | 'in-process';
   /** How many nodes may be out: as by default, or all of them. */
   readonly limit: 'default' | 'all';
-  readonly tell: (line: string) => void;
+  readonly print: (line: string) => void;
 }
 
-export async function setStage({ nodes, agents, limit, tell }: StageOptions): Promise<Stage> {
-  const world = await startWorld({ nodes, fastControllers: true, onProgress: tell });
-  stopOnSignals(world);
+export async function setStage({ nodes, agents, limit, print }: StageOptions): Promise<BenchStage> {
+  const cluster = await startTestCluster({ nodes, fastControllers: true, onProgress: print });
+  stopOnSignals(cluster);
   try {
-    tell(`${nodes} nodes; starting kcover`);
+    print(`${nodes} nodes; starting kcover`);
     const workerSettings = {
       ...(limit === 'all' && { quarantine: { limit: { atLeast: nodes } } }),
       // The window is shown apart: a constant that somebody chose is not a measurement.
       recovery: { correlation: '0ms' },
     };
-    const kcover = await startKcover(world, { mode: 'act', workerSettings, ...(agents === 'together' && { agentsOn: [] }) });
-    const together = agents === 'together' ? new Agents(world, kcover) : undefined;
-    await world.api.core.createNamespace({ body: { metadata: { name: namespace } } });
-    const kube = connectKube({ kubeconfig: world.kubernetes.kubeconfig });
+    const kcover = await startKcover(cluster, { mode: 'act', workerSettings, ...(agents === 'in-process' && { agentsOn: [] }) });
+    const inProcess = agents === 'in-process' ? new InProcessAgents(cluster, kcover) : undefined;
+    await cluster.api.core.createNamespace({ body: { metadata: { name: namespace } } });
+    const kube = connectKube({ kubeconfig: cluster.kubernetes.kubeconfig });
     const over = new AbortController();
     const witness = new Witness(kube, namespace, over.signal);
     await witness.ready;
-    const chronicle = await openChronicle(world.kubernetes.kubeconfig);
-    const connection = await Connection.connect({ address: world.temporal.address });
-    const client = new Client({ connection, namespace: world.temporal.namespace });
-    const hands = new BareHands(world.kubernetes.kubeconfig);
+    const recorder = await startClusterRecorder(cluster.kubernetes.kubeconfig);
+    const connection = await Connection.connect({ address: cluster.temporal.address });
+    const client = new Client({ connection, namespace: cluster.temporal.namespace });
+    const hands = new BareHands(cluster.kubernetes.kubeconfig);
     const end = async (): Promise<void> => {
       over.abort();
-      await together?.stop();
-      await Promise.allSettled([kube.close(), chronicle.close(), hands.close(), connection.close()]);
+      await inProcess?.stop();
+      await Promise.allSettled([kube.close(), recorder.close(), hands.close(), connection.close()]);
       await kcover.stop();
-      await world.stop();
+      await cluster.stop();
     };
-    const watch = async (some: World['nodes']): Promise<void> => together?.watch(some);
-    return { world, kcover, client, witness, hands, chronicle, watch, end };
+    const watch = async (some: TestCluster['nodes']): Promise<void> => inProcess?.watch(some);
+    return { cluster, kcover, client, witness, hands, recorder, watch, end };
   } catch (error) {
-    await world.stop();
+    await cluster.stop();
     throw error;
   }
 }
 
-export async function startHealthyJob({ world, client }: Stage): Promise<Healthy> {
-  const job = await createJob(world.api, pytorchJob({ name: 'healthy', namespace, workers: 0, gpus: 0, labels: { 'kcover.io/cascading-recovery': 'true' } }));
-  await awaitRunning(world.api, job);
+export async function startHealthyJob({ cluster, client }: BenchStage): Promise<Healthy> {
+  const job = await createJob(cluster.api, pytorchJob({ name: 'healthy', namespace, workers: 0, gpus: 0, labels: { 'kcover.io/cascading-recovery': 'true' } }));
+  await awaitRunning(cluster.api, job);
   await isWatched(client, job);
-  const [pod] = await podsOf(world.api, job);
+  const [pod] = await podsOf(cluster.api, job);
   return { job, node: pod?.spec?.nodeName ?? '', since: Date.now() };
 }
 

@@ -6,11 +6,11 @@ import type { RecoveryStatus } from '../contract/recovery.ts';
 import type { JobStatus } from '../contract/training-job.ts';
 import { until } from '../testbed/until.ts';
 import { historyLength } from './histories.ts';
-import type { Stage } from './stage.ts';
+import type { BenchStage } from './stage.ts';
 import type { StormPlan } from './storm-plan.ts';
-import { type Victim, workflowIdsOf } from './storm-victim.ts';
+import { type AffectedJob, workflowIdsOf } from './storm-jobs.ts';
 
-export interface Ending {
+export interface StormEnding {
   /** `held`: nothing was done to it, and it says why. `lost`: none of what may become of it. */
   readonly job: 'restarted' | 'held' | 'lost';
   readonly node?: NodeStatus['phase'];
@@ -22,14 +22,14 @@ export interface Ending {
 /** By now everything has happened; a workflow may still be writing its record. */
 const settleMs = 60_000;
 
-type Words = Pick<Ending, 'job' | 'node' | 'because'>;
+type Words = Pick<StormEnding, 'job' | 'node' | 'because'>;
 
-export async function endingOf({ client }: Stage, { hits, limit }: StormPlan, victim: Victim): Promise<Ending> {
-  const ids = workflowIdsOf(victim);
+export async function endingOf({ client }: BenchStage, { hits, limit }: StormPlan, affectedJob: AffectedJob): Promise<StormEnding> {
+  const ids = workflowIdsOf(affectedJob);
   const ask = <Status>(workflowId: string): Promise<Status> => client.workflow.getHandle(workflowId).query<Status>(statusQuery);
   let incident: string | undefined;
 
-  const words = await until(`the end of ${victim.job.name}`, settleMs, async (): Promise<{ found: Words } | { missing: string }> => {
+  const words = await until(`the end of ${affectedJob.job.name}`, settleMs, async (): Promise<{ found: Words } | { missing: string }> => {
     const job = await ask<JobStatus>(ids.job);
     const node = hits === 'nodes' ? await ask<NodeStatus>(ids.node) : undefined;
     incident = job.last?.incident ?? job.incident;
@@ -46,7 +46,7 @@ export async function endingOf({ client }: Stage, { hits, limit }: StormPlan, vi
   const length = (workflowId: string | undefined): Promise<number> =>
     workflowId === undefined ? Promise.resolve(0) : historyLength(client, workflowId).catch(() => 0);
   const events = {
-    job: (await length(ids.job)) - victim.eventsBefore,
+    job: (await length(ids.job)) - affectedJob.eventsBefore,
     recovery: await length(incident),
     node: hits === 'nodes' ? await length(ids.node) : 0,
   };

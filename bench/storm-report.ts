@@ -2,9 +2,9 @@
 
 import type { Write } from '../testbed/audit.ts';
 import type { CpuTimes } from './cpu.ts';
-import type { Machine } from './machine.ts';
+import type { BenchMachine } from './machine.ts';
 import { type Summary, summarise } from './statistics.ts';
-import type { Ending } from './storm-ending.ts';
+import type { StormEnding } from './storm-ending.ts';
 import type { StormPlan } from './storm-plan.ts';
 import type { StormRound } from './storm-round.ts';
 import type { Safety } from './storm-safety.ts';
@@ -15,7 +15,7 @@ export interface StormInput {
   readonly nodes: number;
   readonly rounds: readonly StormRound[];
   readonly writes: readonly Write[];
-  readonly machine: Machine;
+  readonly machine: BenchMachine;
 }
 
 /** One storm. Times are ms after the first fault; `max` is the last of them. */
@@ -90,7 +90,7 @@ function figuresOf(round: StormRound, all: readonly Write[]): StormFigures {
 }
 
 /** Every node names its own fault after the reason that it shares with the others. */
-function reasons(cases: readonly Ending[]): Record<string, number> {
+function reasons(cases: readonly StormEnding[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { job, because = '' } of cases) {
     if (job !== 'held') continue;

@@ -8,17 +8,17 @@ import type { Server } from '../testbed/servers/server.ts';
 import { now } from './clock.ts';
 import { cpuBetween, type CpuTimes, cpuTimes } from './cpu.ts';
 import { historyLength } from './histories.ts';
-import type { Stage } from './stage.ts';
-import { type Ending, endingOf } from './storm-ending.ts';
+import type { BenchStage } from './stage.ts';
+import { type StormEnding, endingOf } from './storm-ending.ts';
 import { judgeSafety, type Safety } from './storm-safety.ts';
 import type { StormPlan } from './storm-plan.ts';
-import { prepareVictims, type Victim } from './storm-victim.ts';
+import { prepareJobs, type AffectedJob } from './storm-jobs.ts';
 import { kernelLine, release, removeJob } from './trial.ts';
 import type { RestartSeen } from './witness.ts';
 import type { Window } from './writes.ts';
 
 /** What the witness saw of one job; times in ms since the epoch. */
-export interface Seen {
+export interface StormTimes {
   readonly tainted?: number;
   readonly firstDeleted?: number;
   readonly newRunning?: number;
@@ -27,7 +27,7 @@ export interface Seen {
 export interface StormRound {
   readonly firstFault: number;
   readonly lastFault: number;
-  readonly cases: readonly (Seen & Ending)[];
+  readonly cases: readonly (StormTimes & StormEnding)[];
   readonly clusterEvents: number;
   readonly safety: Safety;
   /** From the first fault until all that may run again did. */
@@ -40,13 +40,13 @@ export interface StormRound {
 const atOnce = 64;
 const deadlineMs = 240_000;
 
-export async function runStorm(stage: Stage, plan: StormPlan, number: number): Promise<StormRound> {
+export async function runStorm(stage: BenchStage, plan: StormPlan, number: number): Promise<StormRound> {
   const since = new Date();
-  const victims = await prepareVictims(stage, plan, number);
+  const affectedJobs = await prepareJobs(stage, plan, number);
   const clusterBefore = await clusterEvents(stage);
-  const seen = victims.map((victim) => watch(stage, plan, victim));
+  const seen = affectedJobs.map((affectedJob) => watch(stage, plan, affectedJob));
   const before = cpuTimes(serversOf(stage));
-  const { firstFault, lastFault } = await strike(stage, plan, victims);
+  const { firstFault, lastFault } = await strike(stage, plan, affectedJobs);
 
   // By watches alone: asking every workflow how it does would be a storm of its own.
   await enough(
@@ -54,18 +54,18 @@ export async function runStorm(stage: Stage, plan: StormPlan, number: number): P
     seen.map((each) => each.newRunning),
   );
   const cpu = cpuBetween(before, cpuTimes(serversOf(stage)));
-  const endings = await inParallel(victims, (victim) => endingOf(stage, plan, victim), 8);
+  const endings = await inParallel(affectedJobs, (affectedJob) => endingOf(stage, plan, affectedJob), 8);
   const window = { from: firstFault, to: now() };
   const cases = await Promise.all(endings.map(async (ending, index) => ({ ...ending, ...(await soFar(seen[index])) })));
-  const safety = await judgeSafety(stage, plan, victims, endings, since);
+  const safety = await judgeSafety(stage, plan, affectedJobs, endings, since);
   const events = (await clusterEvents(stage)) - clusterBefore;
-  await tidy(stage, plan, victims, endings);
+  await tidy(stage, plan, affectedJobs, endings);
   return { firstFault, lastFault, cases, clusterEvents: events, safety, cpu, window };
 }
 
-type Watched = RestartSeen & { readonly tainted?: Promise<number> };
+type WatchedJob = RestartSeen & { readonly tainted?: Promise<number> };
 
-function watch({ witness }: Stage, { hits }: StormPlan, { job, old, node }: Victim): Watched {
+function watch({ witness }: BenchStage, { hits }: StormPlan, { job, old, node }: AffectedJob): WatchedJob {
   const seen = witness.restartOf(job, old);
   if (hits === 'jobs') return seen;
   const tainted = witness.tainted(node.name, quarantineTaintKey);
@@ -73,11 +73,15 @@ function watch({ witness }: Stage, { hits }: StormPlan, { job, old, node }: Vict
   return { ...seen, tainted };
 }
 
-async function strike({ world }: Stage, { hits }: StormPlan, victims: readonly Victim[]): Promise<Pick<StormRound, 'firstFault' | 'lastFault'>> {
+async function strike(
+  { cluster }: BenchStage,
+  { hits }: StormPlan,
+  affectedJobs: readonly AffectedJob[],
+): Promise<Pick<StormRound, 'firstFault' | 'lastFault'>> {
   const firstFault = now();
   await inParallel(
-    victims,
-    ({ node, pod }) => (hits === 'nodes' ? breakGpu(node, kernelLine) : failContainer(world.api, pod, { exitCode: 1, restart: true })),
+    affectedJobs,
+    ({ node, pod }) => (hits === 'nodes' ? breakGpu(node, kernelLine) : failContainer(cluster.api, pod, { exitCode: 1, restart: true })),
     atOnce,
   );
   return { firstFault, lastFault: now() };
@@ -101,7 +105,7 @@ async function enough(wanted: number, promises: readonly Promise<unknown>[]): Pr
 }
 
 /** What has happened by now. */
-async function soFar(watched: Watched | undefined): Promise<Seen> {
+async function soFar(watched: WatchedJob | undefined): Promise<StormTimes> {
   const settled = (promise: Promise<number> | undefined): Promise<number | undefined> =>
     Promise.race([(promise ?? Promise.resolve(undefined)).catch(() => undefined), sleep(0, undefined)]);
   const [tainted, firstDeleted, newRunning] = await Promise.all([watched?.tainted, watched?.firstDeleted, watched?.newRunning].map(settled));
@@ -112,16 +116,16 @@ async function soFar(watched: Watched | undefined): Promise<Seen> {
   };
 }
 
-const serversOf = ({ world, kcover }: Stage): Server[] => [...Object.values(world.servers), ...kcover.workers, ...kcover.controllers];
+const serversOf = ({ cluster, kcover }: BenchStage): Server[] => [...Object.values(cluster.servers), ...kcover.workers, ...kcover.controllers];
 
-const clusterEvents = ({ client }: Stage): Promise<number> => historyLength(client, clusterWorkflowId).catch(() => 0);
+const clusterEvents = ({ client }: BenchStage): Promise<number> => historyLength(client, clusterWorkflowId).catch(() => 0);
 
 /** Jobs first, so that a node that is given back restarts nothing; nodes that wait before those that are out, so that none takes its place. */
-async function tidy(stage: Stage, { hits }: StormPlan, victims: readonly Victim[], endings: readonly Ending[]): Promise<void> {
-  await inParallel(victims, ({ job }) => removeJob(stage, job), 8);
+async function tidy(stage: BenchStage, { hits }: StormPlan, affectedJobs: readonly AffectedJob[], endings: readonly StormEnding[]): Promise<void> {
+  await inParallel(affectedJobs, ({ job }) => removeJob(stage, job), 8);
   if (hits === 'jobs') return;
   for (const quarantined of [false, true]) {
-    const nodes = victims.filter((_, index) => (endings[index]?.node === 'quarantined') === quarantined);
+    const nodes = affectedJobs.filter((_, index) => (endings[index]?.node === 'quarantined') === quarantined);
     await inParallel(nodes, ({ node }) => release(stage, node.name), 8);
   }
 }

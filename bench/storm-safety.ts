@@ -8,12 +8,12 @@ import type { IncidentRecord } from '../contract/recovery.ts';
 import { readWrites, type Write } from '../testbed/audit.ts';
 import type { RunningJob } from '../testbed/jobs.ts';
 import { until } from '../testbed/until.ts';
-import type { Chronicle } from '../test/support/chronicle.ts';
-import { ourWrites, takenByKubelet, violations } from '../test/support/invariants.ts';
-import type { Stage } from './stage.ts';
-import type { Ending } from './storm-ending.ts';
+import type { ClusterRecorder } from '../test/support/cluster-recorder.ts';
+import { ourWrites, deletedByKubelet, violations } from '../test/support/invariants.ts';
+import type { BenchStage } from './stage.ts';
+import type { StormEnding } from './storm-ending.ts';
 import type { StormPlan } from './storm-plan.ts';
-import type { Victim } from './storm-victim.ts';
+import type { AffectedJob } from './storm-jobs.ts';
 
 /** Every number must be 0 and every list empty. */
 export interface Safety {
@@ -27,15 +27,21 @@ export interface Safety {
   readonly violations: readonly string[];
 }
 
-export async function judgeSafety(stage: Stage, plan: StormPlan, victims: readonly Victim[], endings: readonly Ending[], since: Date): Promise<Safety> {
-  const { chronicle } = stage;
-  const restarted = victims.filter((_, index) => endings[index]?.job === 'restarted');
+export async function judgeSafety(
+  stage: BenchStage,
+  plan: StormPlan,
+  affectedJobs: readonly AffectedJob[],
+  endings: readonly StormEnding[],
+  since: Date,
+): Promise<Safety> {
+  const { recorder } = stage;
+  const restarted = affectedJobs.filter((_, index) => endings[index]?.job === 'restarted');
   const records = await recordsOf(stage, restarted);
-  const all = await readWrites(stage.world.kubernetes.auditLog, since);
-  const live = victims.flatMap(({ job }) => chronicle.podsOf(job)).filter(({ gone }) => gone === undefined);
-  const held = new Set(victims.filter((_, index) => endings[index]?.job === 'held').map(({ job }) => job.uid));
-  const misplaced = live.filter(({ owner, node }) => node !== undefined && !held.has(owner) && chronicle.isQuarantined(node));
-  const broken = await Promise.all(restarted.map((victim) => violationsOf(stage, victim, all, records)));
+  const all = await readWrites(stage.cluster.kubernetes.auditLog, since);
+  const live = affectedJobs.flatMap(({ job }) => recorder.podsOf(job)).filter(({ gone }) => gone === undefined);
+  const held = new Set(affectedJobs.filter((_, index) => endings[index]?.job === 'held').map(({ job }) => job.uid));
+  const misplaced = live.filter(({ owner, node }) => node !== undefined && !held.has(owner) && recorder.isQuarantined(node));
+  const broken = await Promise.all(restarted.map((affectedJob) => violationsOf(stage, affectedJob, all, records)));
   const stops = restarted.map(({ job }) => ownOf(records, job).reduce((sum, record) => sum + record.stops.length, 0));
   return {
     lost: endings.filter(({ job }) => job === 'lost').length,
@@ -43,38 +49,43 @@ export async function judgeSafety(stage: Stage, plan: StormPlan, victims: readon
     misplaced: misplaced.length,
     violations: [
       ...broken.flat(),
-      ...victims.filter(({ job }) => held.has(job.uid)).flatMap((victim) => touched(victim, chronicle)),
-      ...wrongNodes(plan, victims, chronicle),
+      ...affectedJobs.filter(({ job }) => held.has(job.uid)).flatMap((affectedJob) => touched(affectedJob, recorder)),
+      ...wrongNodes(plan, affectedJobs, recorder),
     ],
   };
 }
 
-async function violationsOf({ client, chronicle }: Stage, { job }: Victim, all: readonly Write[], records: readonly IncidentRecord[]): Promise<string[]> {
+async function violationsOf(
+  { client, recorder }: BenchStage,
+  { job }: AffectedJob,
+  all: readonly Write[],
+  records: readonly IncidentRecord[],
+): Promise<string[]> {
   const { events } = await client.workflow.getHandle(jobWorkflowId(job)).fetchHistory();
   const recoveries = (events ?? []).flatMap((event) => event.childWorkflowExecutionStartedEventAttributes?.workflowExecution?.workflowId ?? []);
   const found = violations({
     job,
-    pods: chronicle.podsOf(job),
-    quarantines: chronicle.quarantines(),
+    pods: recorder.podsOf(job),
+    quarantines: recorder.quarantines(),
     writes: ourWrites(all),
-    takenByKubelet: takenByKubelet(all),
+    deletedByKubelet: deletedByKubelet(all),
     records: ownOf(records, job),
     recoveries,
-    suspended: chronicle.isSuspended(job),
+    suspended: recorder.isSuspended(job),
   });
   return found.map((sentence) => `${job.name}: ${sentence}`);
 }
 
 /** A job that is held keeps the pods that it had. */
-function touched({ job, old }: Victim, chronicle: Chronicle): string[] {
-  const gone = chronicle.podsOf(job).filter((pod) => old.has(pod.uid) && pod.gone !== undefined);
+function touched({ job, old }: AffectedJob, recorder: ClusterRecorder): string[] {
+  const gone = recorder.podsOf(job).filter((pod) => old.has(pod.uid) && pod.gone !== undefined);
   return gone.map(({ name }) => `${job.name} is held, and its pod ${name} is gone`);
 }
 
 /** Out are nodes that broke, and as many as may be. */
-function wrongNodes({ hits, allowed }: StormPlan, victims: readonly Victim[], chronicle: Chronicle): string[] {
-  const out = chronicle.quarantines().filter(({ to }) => to === undefined);
-  const broken = new Set(hits === 'nodes' ? victims.map(({ node }) => node.name) : []);
+function wrongNodes({ hits, allowed }: StormPlan, affectedJobs: readonly AffectedJob[], recorder: ClusterRecorder): string[] {
+  const out = recorder.quarantines().filter(({ to }) => to === undefined);
+  const broken = new Set(hits === 'nodes' ? affectedJobs.map(({ node }) => node.name) : []);
   const expected = hits === 'nodes' ? allowed : 0;
   return [
     ...out.filter(({ node }) => !broken.has(node)).map(({ node }) => `${node} is quarantined and has no fault`),
@@ -83,15 +94,15 @@ function wrongNodes({ hits, allowed }: StormPlan, victims: readonly Victim[], ch
 }
 
 /** A recovery reports to its job before it writes its record. */
-function recordsOf({ kcover }: Stage, victims: readonly Victim[]): Promise<IncidentRecord[]> {
+function recordsOf({ kcover }: BenchStage, affectedJobs: readonly AffectedJob[]): Promise<IncidentRecord[]> {
   const read = (): IncidentRecord[] =>
     readdirSync(kcover.records)
       .filter((name) => name.endsWith('.json'))
       .map((name) => JSON.parse(readFileSync(join(kcover.records, name), 'utf8')) as IncidentRecord | NodeRecord)
       .filter((record): record is IncidentRecord => 'job' in record);
   return until('a record of every recovery', 60_000, () => {
-    const records = victims.length === 0 ? [] : read();
-    const missing = victims.filter(({ job }) => ownOf(records, job).length === 0);
+    const records = affectedJobs.length === 0 ? [] : read();
+    const missing = affectedJobs.filter(({ job }) => ownOf(records, job).length === 0);
     return Promise.resolve(missing.length === 0 ? { found: records } : { missing: `${missing.length} are missing` });
   });
 }

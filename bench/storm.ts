@@ -30,20 +30,20 @@ export const stormCommand = (): Command =>
     });
 
 async function measure({ jobs, nodes, rounds, limit, kind, output }: Options): Promise<void> {
-  const tell = (line: string): void => void process.stderr.write(`${line}\n`);
+  const print = (line: string): void => void process.stderr.write(`${line}\n`);
   const [hits, hit] = nodes === undefined ? (['jobs', jobs ?? 0] as const) : (['nodes', nodes] as const);
   const plan = planOf({ hits, count: hit, limit, kind });
-  const stage = await setStage({ nodes: nodesOf(hits, hit), agents: 'together', limit, tell });
+  const stage = await setStage({ nodes: nodesOf(hits, hit), agents: 'in-process', limit, print });
   try {
     // What is slow only once is not what is asked.
     await runStorm(stage, { ...plan, count: 1, allowed: 1 }, 0);
     const done: StormRound[] = [];
     for (let round = 1; round <= rounds; round++) {
       done.push(await runStorm(stage, plan, round));
-      tell(`storm ${round} of ${rounds}`);
+      print(`storm ${round} of ${rounds}`);
     }
-    const writes = await readWrites(stage.world.kubernetes.auditLog);
-    const report = reportOfStorms({ plan, nodes: stage.world.nodes.length, rounds: done, writes, machine: thisMachine() });
+    const writes = await readWrites(stage.cluster.kubernetes.auditLog);
+    const report = reportOfStorms({ plan, nodes: stage.cluster.nodes.length, rounds: done, writes, machine: thisMachine() });
     process.stdout.write(output === 'json' ? `${JSON.stringify(report, null, 2)}\n` : describeStorms(report));
     if (report.lost + report.doubled + report.misplaced + report.violations.length > 0) process.exitCode = 1;
   } finally {

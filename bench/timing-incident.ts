@@ -5,7 +5,7 @@ import type { Severity } from '../contract/recovery-plan.ts';
 import type { Random } from '../policy/preflight-pairing.ts';
 
 /** Times are milliseconds after the fault unless they say otherwise. */
-export interface Incident {
+export interface TimedIncident {
   readonly severity: Severity;
   readonly gpus: number;
   /** On sound nodes. */
@@ -28,13 +28,13 @@ export interface Incident {
   readonly intervalMs: number;
   /** From a checkpoint to the stop that it was waited for. */
   readonly lagMs: number;
-  readonly tells: { readonly ageMs: number; readonly phase: boolean; readonly msPerStep?: number; readonly stepsPerCheckpoint?: number };
+  readonly reports: { readonly ageMs: number; readonly phase: boolean; readonly msPerStep?: number; readonly stepsPerCheckpoint?: number };
 }
 
 const [second, minute, hour] = [1000, 60_000, 3_600_000];
 
 /** One of the mix. What it assumes stands in `docs/benchmarks.md`. */
-export function drawIncident(random: Random): Incident {
+export function drawIncident(random: Random): TimedIncident {
   const severity = severityAt(random());
   const intervalMs = between(minute, 120 * minute, random);
   const msPerStep = Math.min(between(0.2 * second, 30 * second, random), intervalMs);
@@ -63,7 +63,7 @@ export function drawIncident(random: Random): Incident {
     ...(severity === 'degrading' && { mtbfMs }),
     intervalMs,
     lagMs: 15 * second * random(),
-    tells: {
+    reports: {
       ageMs: 15 * second * random(),
       phase: random() < 0.5,
       ...(random() < 0.99 && { msPerStep: (msPerStep / paced) * spread(0.1, random) }),
@@ -76,23 +76,23 @@ export function drawIncident(random: Random): Incident {
 const severityAt = (share: number): Severity => (share < 0.3 ? 'dead' : share < 0.7 ? 'degrading' : 'slow');
 
 /** When the next checkpoint is there, if the job lives so long. */
-export const savedMs = (incident: Incident): number => trainsMs(incident) + incident.writeMs - incident.writtenMs;
+export const savedMs = (incident: TimedIncident): number => trainsMs(incident) + incident.writeMs - incident.writtenMs;
 
 /** How long it still makes steps before it writes. */
-export const trainsMs = ({ interval, done, msPerStep, speed }: Incident): number => ((interval - done) * msPerStep) / speed;
+export const trainsMs = ({ interval, done, msPerStep, speed }: TimedIncident): number => ((interval - done) * msPerStep) / speed;
 
 /** What the annotations of the job say at that time: a report that is some seconds old. */
-export function progressAt(incident: Incident, ms: number, epoch: number): JobProgress {
-  const { interval, done, msPerStep, speed, writtenMs, tells } = incident;
-  const then = ms - tells.ageMs;
+export function progressAt(incident: TimedIncident, ms: number, epoch: number): JobProgress {
+  const { interval, done, msPerStep, speed, writtenMs, reports } = incident;
+  const then = ms - reports.ageMs;
   const steps = Math.max(0, Math.min(interval, done + ((then + writtenMs) * speed) / msPerStep));
   return {
     step: Math.floor(steps),
     checkpointStep: 0,
     at: new Date(epoch + then).toISOString(),
-    ...(tells.phase && { phase: steps === interval ? 'checkpointing' : 'training' }),
-    ...(tells.msPerStep !== undefined && {
-      pace: { msPerStep: tells.msPerStep, ...(tells.stepsPerCheckpoint !== undefined && { stepsPerCheckpoint: tells.stepsPerCheckpoint }) },
+    ...(reports.phase && { phase: steps === interval ? 'checkpointing' : 'training' }),
+    ...(reports.msPerStep !== undefined && {
+      pace: { msPerStep: reports.msPerStep, ...(reports.stepsPerCheckpoint !== undefined && { stepsPerCheckpoint: reports.stepsPerCheckpoint }) },
     }),
   };
 }

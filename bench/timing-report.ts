@@ -2,7 +2,7 @@
 
 import type { WorkerSettings } from '../contract/settings.schema.ts';
 import { randomFrom } from '../policy/preflight-pairing.ts';
-import { drawIncident, type Incident } from './timing-incident.ts';
+import { drawIncident, type TimedIncident } from './timing-incident.ts';
 import { type Costs, costsOf, type Strategy, strategies } from './timing-strategies.ts';
 
 /** A mean of independent jobs, with its standard error. */
@@ -24,19 +24,19 @@ export interface TimingReport {
   readonly parts: readonly TimingFigures[];
 }
 
-type Part = readonly [name: string, has: (incident: Incident) => boolean];
+type ReportPart = readonly [name: string, has: (incident: TimedIncident) => boolean];
 
 const [minute, hour] = [60_000, 3_600_000];
 const lives =
   (least: number, most: number) =>
-  ({ mtbfMs }: Incident): boolean =>
+  ({ mtbfMs }: TimedIncident): boolean =>
     mtbfMs !== undefined && mtbfMs >= least && mtbfMs < most;
 const apart =
   (least: number, most: number) =>
-  ({ severity, intervalMs }: Incident): boolean =>
+  ({ severity, intervalMs }: TimedIncident): boolean =>
     severity !== 'dead' && intervalMs >= least && intervalMs < most;
 
-const parts: readonly Part[] = [
+const parts: readonly ReportPart[] = [
   ['all', () => true],
   ['all but dead', ({ severity }) => severity !== 'dead'],
   ['dead', ({ severity }) => severity === 'dead'],

@@ -2,25 +2,25 @@
 
 import type { WorkerSettings } from '../contract/settings.schema.ts';
 import { chooseTiming } from '../policy/timing.ts';
-import { type Incident, progressAt, savedMs, trainsMs } from './timing-incident.ts';
+import { type TimedIncident, progressAt, savedMs, trainsMs } from './timing-incident.ts';
 
 export const strategies = ['now', 'after', 'policy', 'bound'] as const;
 export type Strategy = (typeof strategies)[number];
 export type Costs = Readonly<Record<Strategy, number>>;
 
 /** What a stop before the checkpoint loses: all work since the last one, and all time since the fault. */
-const stopped = ({ done, msPerStep, writtenMs }: Incident, ms: number): number => done * msPerStep + writtenMs + ms;
+const stopped = ({ done, msPerStep, writtenMs }: TimedIncident, ms: number): number => done * msPerStep + writtenMs + ms;
 
 /** What a stop after it loses: what the slow node wasted, and the work since. */
-const saved = (incident: Incident): number => trainsMs(incident) * (1 - incident.speed) + incident.lagMs;
+const saved = (incident: TimedIncident): number => trainsMs(incident) * (1 - incident.speed) + incident.lagMs;
 
-const lives = (incident: Incident): boolean => savedMs(incident) <= incident.endsMs;
+const lives = (incident: TimedIncident): boolean => savedMs(incident) <= incident.endsMs;
 
 /** A job that ends is seen to end at once when its pods fail, and by its steps when it stands still. */
-const seenMs = ({ endsMs, hangs }: Incident, stallMs: number): number => endsMs + (hangs && endsMs > 0 ? stallMs : 0);
+const seenMs = ({ endsMs, hangs }: TimedIncident, stallMs: number): number => endsMs + (hangs && endsMs > 0 ? stallMs : 0);
 
 /** All four of the same job. `bound` knows the future. */
-export function costsOf(incident: Incident, settings: WorkerSettings['recovery']['checkpoint']): Costs {
+export function costsOf(incident: TimedIncident, settings: WorkerSettings['recovery']['checkpoint']): Costs {
   const hours = (ms: number): number => (ms * incident.gpus) / 3_600_000;
   const now = stopped(incident, 0);
   const stallMs = Math.max(5 * 60_000, 10 * incident.msPerStep);
@@ -35,7 +35,7 @@ export function costsOf(incident: Incident, settings: WorkerSettings['recovery']
 const epoch = Date.UTC(2026, 10, 21);
 
 /** Decided as a worker decides, and anew when the node gets worse. */
-function byPolicy(incident: Incident, settings: WorkerSettings['recovery']['checkpoint']): number {
+function byPolicy(incident: TimedIncident, settings: WorkerSettings['recovery']['checkpoint']): number {
   const { gpus, worsensMs } = incident;
   let { severity } = incident;
   let until = Infinity;

@@ -8,8 +8,8 @@ import { breakGpu, failContainer } from '../testbed/failures.ts';
 import { awaitRunning, createJob, placeOf, type RunningJob } from '../testbed/jobs.ts';
 import { until } from '../testbed/until.ts';
 import { now } from './clock.ts';
-import { historyLength, readHistory, type Step } from './histories.ts';
-import { type Healthy, isWatched, type Stage } from './stage.ts';
+import { historyLength, readHistory, type HistoryStep } from './histories.ts';
+import { type Healthy, isWatched, type BenchStage } from './stage.ts';
 import { manifestOf, type Variant } from './variants.ts';
 
 /** Times in ms since the epoch, as seen by the witness unless said otherwise. */
@@ -26,7 +26,7 @@ export interface Trial {
   readonly newRunning: number;
   /** Only with kcover. */
   readonly histories?: { readonly atStart: number; readonly job: number; readonly recovery: number; readonly node: number; readonly cluster: number };
-  readonly steps?: { readonly node: readonly Step[]; readonly job: readonly Step[]; readonly recovery: readonly Step[] };
+  readonly steps?: { readonly node: readonly HistoryStep[]; readonly job: readonly HistoryStep[]; readonly recovery: readonly HistoryStep[] };
   /** Between these the audit log is counted. */
   readonly window?: { readonly from: number; readonly to: number };
   /** Node's signal to the start of the recovery, ms. */
@@ -41,33 +41,33 @@ export const restMs = 2000;
 
 export const kernelLine = 'NVRM: Xid (PCI:0000:5d:00): 79, pid=4242, name=python, GPU has fallen off the bus.';
 
-export async function runTrial(stage: Stage, healthy: Healthy, variant: Variant, number: number, pods: number): Promise<Trial> {
-  const { world } = stage;
-  const job = await createJob(world.api, manifestOf(variant, `${variant.name}-${number}`, pods));
-  const running = await awaitRunning(world.api, job, { withinMs: 180_000 });
-  const victim = running.findLast((pod) => pod.spec?.nodeName !== healthy.node);
-  const node = world.nodes.find(({ name }) => name === victim?.spec?.nodeName);
-  if (victim === undefined || node === undefined) throw new Error(`${job.name} has no pod on a node that may break`);
+export async function runTrial(stage: BenchStage, healthy: Healthy, variant: Variant, number: number, pods: number): Promise<Trial> {
+  const { cluster } = stage;
+  const job = await createJob(cluster.api, manifestOf(variant, `${variant.name}-${number}`, pods));
+  const running = await awaitRunning(cluster.api, job, { withinMs: 180_000 });
+  const failingPod = running.findLast((pod) => pod.spec?.nodeName !== healthy.node);
+  const node = cluster.nodes.find(({ name }) => name === failingPod?.spec?.nodeName);
+  if (failingPod === undefined || node === undefined) throw new Error(`${job.name} has no pod on a node that may break`);
   await sleep(restMs);
-  const trial = variant.fault === 'none' ? await byHand(stage, variant, job, node.name) : await byKcover(stage, variant, job, victim, node);
+  const trial = variant.fault === 'none' ? await byHand(stage, variant, job, node.name) : await byKcover(stage, variant, job, failingPod, node);
   await removeJob(stage, job);
   return trial;
 }
 
-async function byHand(stage: Stage, variant: Variant, job: RunningJob, node: string): Promise<Trial> {
+async function byHand(stage: BenchStage, variant: Variant, job: RunningJob, node: string): Promise<Trial> {
   const { began, tainted, stopBegan, firstDeleted, newRunning } = await stage.hands.restart(stage.witness, job, node, variant);
-  await stage.hands.giveBack(stage.witness, node);
+  await stage.hands.untaint(stage.witness, node);
   return { variant: variant.name, fault: began, stopBegan, tainted, firstDeleted, newRunning };
 }
 
 async function byKcover(
-  stage: Stage,
+  stage: BenchStage,
   variant: Variant,
   job: RunningJob,
-  victim: Parameters<typeof failContainer>[1],
-  node: Stage['world']['nodes'][number],
+  failingPod: Parameters<typeof failContainer>[1],
+  node: BenchStage['cluster']['nodes'][number],
 ): Promise<Trial> {
-  const { witness, client, world } = stage;
+  const { witness, client, cluster } = stage;
   await isWatched(client, job);
   const [atStart, clusterBefore] = [await historyLength(client, jobWorkflowId(job)), await historyLength(client, clusterWorkflowId)];
   const isKernel = variant.fault === 'kernel';
@@ -75,7 +75,7 @@ async function byKcover(
   const seenTainted = isKernel ? witness.tainted(node.name, quarantineTaintKey) : Promise.resolve(undefined);
 
   const fault = now();
-  await (isKernel ? breakGpu(node, kernelLine) : failContainer(world.api, victim, { exitCode: 1, restart: true }));
+  await (isKernel ? breakGpu(node, kernelLine) : failContainer(cluster.api, failingPod, { exitCode: 1, restart: true }));
   const [tainted, firstDeleted, newRunning] = await Promise.all([seenTainted, seen.firstDeleted, seen.newRunning]);
 
   const { last } = await isWatched(client, job, true);
@@ -84,7 +84,7 @@ async function byKcover(
   const recovery = await readHistory(client, last.incident);
   const ofJob = await readHistory(client, jobWorkflowId(job));
   const ofNode = isKernel ? await readHistory(client, nodeWorkflowId(node.name)) : undefined;
-  const cluster = (await historyLength(client, clusterWorkflowId)) - clusterBefore;
+  const clusterEvents = (await historyLength(client, clusterWorkflowId)) - clusterBefore;
   if (isKernel) await release(stage, node.name);
   const accepted = (ofNode ?? ofJob).firstSignal;
   return {
@@ -92,7 +92,7 @@ async function byKcover(
     fault,
     firstDeleted,
     newRunning,
-    histories: { atStart, job: ofJob.events - atStart, recovery: recovery.events, node: ofNode?.events ?? 0, cluster },
+    histories: { atStart, job: ofJob.events - atStart, recovery: recovery.events, node: ofNode?.events ?? 0, cluster: clusterEvents },
     steps: { node: ofNode?.steps ?? [], job: ofJob.steps, recovery: recovery.steps },
     window: { from: fault, to },
     ...(tainted !== undefined && { tainted }),
@@ -101,15 +101,15 @@ async function byKcover(
 }
 
 /** So that the next trial has all nodes, and the node's workflow starts anew. */
-export async function release({ client, witness }: Stage, node: string): Promise<void> {
+export async function release({ client, witness }: BenchStage, node: string): Promise<void> {
   const handle = client.workflow.getHandle(nodeWorkflowId(node));
   await handle.executeUpdate(updates.release, { args: [{ by: 'bench', reason: 'next trial' }] });
   await witness.tainted(node, quarantineTaintKey, false);
   await closed(client, nodeWorkflowId(node));
 }
 
-export async function removeJob({ world, client, witness }: Stage, job: RunningJob): Promise<void> {
-  await world.api.custom.deleteNamespacedCustomObject({ ...placeOf(job), propagationPolicy: 'Background' });
+export async function removeJob({ cluster, client, witness }: BenchStage, job: RunningJob): Promise<void> {
+  await cluster.api.custom.deleteNamespacedCustomObject({ ...placeOf(job), propagationPolicy: 'Background' });
   await until(`${job.name} gone`, 120_000, () => {
     const left = witness.podsOf(job).length;
     return Promise.resolve(left === 0 ? { found: true } : { missing: `${left} pods are left` });

@@ -4,11 +4,11 @@ import type { Client } from '@temporalio/client';
 import { KcoverError } from '../contract/errors.ts';
 import { jobWorkflowId } from '../contract/ids.ts';
 import { jobTitle } from '../contract/jobs.ts';
-import { type ApprovalWish, type OperatorWish, updates } from '../contract/messages.ts';
+import { type ApprovalRequest, type OperatorRequest, updates } from '../contract/messages.ts';
 import type { Question } from '../contract/recovery-plan.ts';
 import { clockTime } from './clock.ts';
-import { type Answer, type CommandEntry, sharedOptions, type Surroundings, type Typed } from './command.ts';
-import { commandFor, notWatched } from './job-wish.ts';
+import { type CommandOutput, type CommandEntry, sharedOptions, type Surroundings, type Typed } from './command.ts';
+import { commandFor, notWatched } from './job-update.ts';
 import { properties } from './output.ts';
 
 /** Arguments, options and endings that both answers share. */
@@ -32,24 +32,24 @@ export interface ApprovalAnswer {
 }
 
 /** Throws `refused` when the recovery asks nothing, or something else than what is answered; `not-found` when none is open. */
-export async function answerRecovery(typed: Typed, surroundings: Surroundings, update: 'approve' | 'deny'): Promise<Answer> {
-  const { wish } = await import('./workflows.ts');
+export async function answerRecovery(typed: Typed, surroundings: Surroundings, update: 'approve' | 'deny'): Promise<CommandOutput> {
+  const { sendUpdate } = await import('./workflows.ts');
   const { environment, session, now } = surroundings;
   const incident = await incidentTyped(typed, surroundings);
   const client = await session.temporal();
-  const said = { by: environment.user, reason: typed.value('reason') };
+  const request = { by: environment.user, reason: typed.value('reason') };
   try {
     const question = typed.option('question') ?? (await questionOf(client, incident));
-    const wished: ApprovalWish = { ...said, question };
-    const answer = await wish<ApprovalAnswer>(client, incident, updates[update], wished);
-    return { data: { ...answer, ...said }, text: describeAnswer(answer, said, now) };
+    const approval: ApprovalRequest = { ...request, question };
+    const answer = await sendUpdate<ApprovalAnswer>(client, incident, updates[update], approval);
+    return { data: { ...answer, ...request }, text: describeAnswer(answer, request, now) };
   } catch (error) {
     throw explained(error, incident);
   }
 }
 
 /** What was asked, and what was said to it. */
-export function describeAnswer({ incident, approved, question }: ApprovalAnswer, { by, reason }: OperatorWish, now: number): string {
+export function describeAnswer({ incident, approved, question }: ApprovalAnswer, { by, reason }: OperatorRequest, now: number): string {
   return [
     incident,
     properties([
@@ -83,14 +83,14 @@ async function incidentTyped(typed: Typed, surroundings: Surroundings): Promise<
   if (incident !== undefined) return incident;
   throw new KcoverError('not-found', `no recovery of ${jobTitle(ref)} in ${ref.namespace} is open`, {
     what: 'there is nothing to answer',
-    try: commandFor('status', ref),
+    remedy: commandFor('status', ref),
   });
 }
 
 function explained(error: unknown, incident: string): unknown {
   if (!(error instanceof KcoverError)) return error;
-  if (error.code === 'refused') return new KcoverError('refused', error.because, { what: 'nobody waits for this answer', try: 'kcover status of its job' });
+  if (error.code === 'refused') return new KcoverError('refused', error.because, { what: 'nobody waits for this answer', remedy: 'kcover status of its job' });
   if (error.code === 'not-found')
-    return new KcoverError('not-found', `no recovery ${incident} is open`, { what: 'there is nothing to answer', try: 'kcover incidents' });
+    return new KcoverError('not-found', `no recovery ${incident} is open`, { what: 'there is nothing to answer', remedy: 'kcover incidents' });
   return error;
 }

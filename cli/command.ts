@@ -1,7 +1,7 @@
 /** What a command is: data from which the command line, its help and its reference page are made. */
 
 import type { exitCodes } from '../contract/errors.ts';
-import type { Environment } from './environment.ts';
+import type { CliEnvironment } from './environment.ts';
 import type { Session } from './session.ts';
 
 export type ExitName = keyof typeof exitCodes;
@@ -34,14 +34,14 @@ export interface Typed {
 }
 
 export interface Surroundings {
-  readonly environment: Environment;
+  readonly environment: CliEnvironment;
   readonly session: Session;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
 /** What a command answers: the data, and how a person reads it. */
-export interface Answer {
+export interface CommandOutput {
   readonly data: unknown;
   readonly text: string;
   /** How the command ends; ok unless told. */
@@ -57,7 +57,7 @@ export interface CommandEntry {
   readonly examples: readonly [string, string];
   /** How it can end, beyond ok, failed, usage and bug. */
   readonly exits: readonly ExitName[];
-  run(typed: Typed, surroundings: Surroundings): Promise<Answer | ExitName>;
+  run(typed: Typed, surroundings: Surroundings): Promise<CommandOutput | ExitName>;
 }
 
 export const outputFormats = ['table', 'json', 'yaml'] as const;

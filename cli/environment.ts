@@ -6,7 +6,7 @@ import { basename } from 'node:path';
 import { text } from 'node:stream/consumers';
 
 /** Everything that a command may know of the process it runs in. */
-export interface Environment {
+export interface CliEnvironment {
   /** What was typed after the name of the program. */
   readonly argv: readonly string[];
   /** How the program was called: `kcover`, or `kubectl kcover`. */
@@ -35,7 +35,7 @@ interface Output {
   write(text: string): unknown;
 }
 
-export function readEnvironment(process: NodeJS.Process): Environment {
+export function readEnvironment(process: NodeJS.Process): CliEnvironment {
   const variables = Object.fromEntries(Object.entries(process.env).filter((entry): entry is [string, string] => entry[1] !== undefined));
   return {
     argv: process.argv.slice(2),
@@ -55,7 +55,7 @@ export function readEnvironment(process: NodeJS.Process): Environment {
   };
 }
 
-function podOf({ POD_NAME: name, POD_NAMESPACE: namespace }: Readonly<Record<string, string>>): Environment['pod'] {
+function podOf({ POD_NAME: name, POD_NAMESPACE: namespace }: Readonly<Record<string, string>>): CliEnvironment['pod'] {
   return name && namespace ? { name, namespace } : undefined;
 }
 

@@ -47,13 +47,13 @@ export class Findings extends KcoverError {
   }
 }
 
-export interface Ending {
+export interface ExitInfo {
   readonly code: number;
   /** For stderr; empty when everything was said. */
   readonly message: string;
 }
 
-export function endingOf(error: unknown): Ending {
+export function endingOf(error: unknown): ExitInfo {
   if (error instanceof Findings) return { code: exitCodes[exitOf[error.code]], message: error.report };
   if (error instanceof KcoverError) return { code: exitCodes[exitOf[error.code]], message: explainError(error) };
   if (error instanceof CommanderError) return endingOfCommander(error);
@@ -70,11 +70,11 @@ const isNotInstalled = (error: unknown): error is Error => error instanceof Erro
 const notInstalled = ({ message }: Error): KcoverError =>
   new KcoverError('usage', message.replaceAll('\n', ' '), {
     what: 'this installation does not have all of kcover',
-    try: 'use the image of the controllers and workers: that of the agents has only agent, classify, config check, doctor --role agent and redact',
+    remedy: 'use the image of the controllers and workers: that of the agents has only agent, classify, config check, doctor --role agent and redact',
   });
 
 /** Help and version are no errors; whatever else it throws is a wrong command line. */
-function endingOfCommander(error: CommanderError): Ending {
+function endingOfCommander(error: CommanderError): ExitInfo {
   if (error.exitCode === 0) return { code: exitCodes.ok, message: '' };
   return { code: exitCodes.usage, message: explainError(new KcoverError('usage', error.message.replace(/^error: /, '').replaceAll('\n', ' '))) };
 }

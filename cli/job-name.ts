@@ -27,4 +27,4 @@ export function parseJobName(text: string): JobName {
 }
 
 const unusable = (text: string, why: string): KcoverError =>
-  new KcoverError('usage', `${JSON.stringify(text)}: ${why}`, { try: `one of ${kinds.map((kind) => `${jobKindNames[kind]}/NAME`).join(', ')}` });
+  new KcoverError('usage', `${JSON.stringify(text)}: ${why}`, { remedy: `one of ${kinds.map((kind) => `${jobKindNames[kind]}/NAME`).join(', ')}` });

@@ -28,6 +28,6 @@ async function readNamed(kube: Kube, namespace: string, { kind, name }: JobName)
   }
   throw new KcoverError('not-found', `there is no ${kind} ${name} in namespace ${namespace}`, {
     what: 'there is no such job',
-    try: `kubectl get ${entry.plural}.${entry.group} -n ${namespace}`,
+    remedy: `kubectl get ${entry.plural}.${entry.group} -n ${namespace}`,
   });
 }

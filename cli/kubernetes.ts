@@ -3,21 +3,21 @@
 import { KcoverError } from '../contract/errors.ts';
 import { connectKube, type Kube } from '../kube/connection.ts';
 
-export interface KubeWish {
+export interface KubeSource {
   readonly kubeconfig: string | undefined;
   /** In a pod the service account wins over a stray kubeconfig in the image. */
   readonly inCluster: boolean;
 }
 
 /** Throws `usage` for a kubeconfig that cannot be read. */
-export function openKube({ kubeconfig, inCluster }: KubeWish): Kube {
+export function openKube({ kubeconfig, inCluster }: KubeSource): Kube {
   try {
     if (kubeconfig !== undefined) return connectKube({ kubeconfig });
     return connectKube({ inCluster });
   } catch (error) {
     if (error instanceof KcoverError) throw error;
     const because = error instanceof Error ? error.message : String(error);
-    throw new KcoverError('usage', `the kubeconfig cannot be read: ${because}`, { try: 'name another file with --kubeconfig or KUBECONFIG' });
+    throw new KcoverError('usage', `the kubeconfig cannot be read: ${because}`, { remedy: 'name another file with --kubeconfig or KUBECONFIG' });
   }
 }
 

@@ -3,14 +3,14 @@
 import { exitCodes } from '../contract/errors.ts';
 import { printable } from '../contract/text.ts';
 import type { CommandEntry, OutputFormat, Typed } from './command.ts';
-import { type Environment, readEnvironment } from './environment.ts';
+import { type CliEnvironment, readEnvironment } from './environment.ts';
 import { endingOf } from './exit.ts';
 import { print } from './output.ts';
 import { buildProgram } from './program.ts';
 import { speakAs } from './program-name.ts';
 import { openSession } from './session.ts';
 
-async function main(environment: Environment): Promise<number> {
+async function main(environment: CliEnvironment): Promise<number> {
   let code: number = exitCodes.ok;
   const speak = (text: string): string => speakAs(environment.programName, text);
 

@@ -3,9 +3,9 @@
 import Table from 'cli-table3';
 import { stringify } from 'yaml';
 import { escapeUnseen, oneLine, printable } from '../contract/text.ts';
-import type { Answer, OutputFormat } from './command.ts';
+import type { CommandOutput, OutputFormat } from './command.ts';
 
-export function print(answer: Answer, format: OutputFormat): string {
+export function print(answer: CommandOutput, format: OutputFormat): string {
   switch (format) {
     case 'json':
       return `${escapeUnseen(JSON.stringify(answer.data, undefined, 2))}\n`;

@@ -4,7 +4,7 @@ import { Argument as CommanderArgument, Command, Option as CommanderOption } fro
 import { exitCodes, KcoverError } from '../contract/errors.ts';
 import type { CommandEntry, ExitName, Option, Typed } from './command.ts';
 import { commands, groups } from './commands/index.ts';
-import type { Environment } from './environment.ts';
+import type { CliEnvironment } from './environment.ts';
 import { exitMeanings } from './exit.ts';
 import { speakAs } from './program-name.ts';
 
@@ -13,7 +13,7 @@ export type Perform = (entry: CommandEntry, typed: Typed) => Promise<void>;
 
 const everyExit: readonly ExitName[] = ['ok', 'failed', 'usage', 'refused', 'notFound', 'unreachable', 'bug'];
 
-export function buildProgram({ version, programName, stdout }: Pick<Environment, 'version' | 'programName' | 'stdout'>, perform: Perform): Command {
+export function buildProgram({ version, programName, stdout }: Pick<CliEnvironment, 'version' | 'programName' | 'stdout'>, perform: Perform): Command {
   const program = strict(new Command(programName))
     .configureOutput({ writeOut: (text) => void stdout.write(speakAs(programName, text)) })
     .description('Keeps AI training jobs on Kubernetes running when GPU nodes break.')
@@ -36,7 +36,7 @@ function groupOf(name: string, program: Command, parents: Map<string, Command>):
     .helpCommand(false);
   group.action(() => {
     const members = group.commands.map((command) => `kcover ${name} ${command.name()}`);
-    throw new KcoverError('usage', `kcover ${name} needs one more word`, { try: `one of ${members.join(', ')}` });
+    throw new KcoverError('usage', `kcover ${name} needs one more word`, { remedy: `one of ${members.join(', ')}` });
   });
   parents.set(name, group);
   return group;

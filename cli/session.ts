@@ -2,7 +2,7 @@
 
 import type { Client } from '@temporalio/client';
 import type { Kube } from '../kube/connection.ts';
-import type { Environment } from './environment.ts';
+import type { CliEnvironment } from './environment.ts';
 import type { TemporalConnection, TemporalTarget } from './temporal.ts';
 
 export interface Session {
@@ -12,7 +12,7 @@ export interface Session {
   close(): Promise<void>;
 }
 
-export function openSession(environment: Environment, kubeconfig: string | undefined): Session {
+export function openSession(environment: CliEnvironment, kubeconfig: string | undefined): Session {
   let kube: Promise<Kube> | undefined;
   let temporal: Promise<TemporalConnection> | undefined;
   const target = async () => (await import('./temporal.ts')).temporalTarget(environment.variables);

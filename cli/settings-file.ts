@@ -7,18 +7,18 @@ import type { z } from 'zod';
 import { KcoverError } from '../contract/errors.ts';
 import { agentSettings, controllerSettings, workerSettings } from '../contract/settings.schema.ts';
 import { Findings } from './exit.ts';
-import { type Finding, type Place, pointAt } from './settings-place.ts';
+import { type SettingsProblem, type TextRange, pointAt } from './settings-place.ts';
 import { explainIssue } from './settings-problem.ts';
 import type { Schema } from './settings-fields.ts';
 
 export const roles = ['worker', 'controller', 'agent'] as const;
-export type Role = (typeof roles)[number];
-export const isRole = (text: string): text is Role => roles.some((role) => role === text);
+export type RoleName = (typeof roles)[number];
+export const isRole = (text: string): text is RoleName => roles.some((role) => role === text);
 
-export const settingsSchemas = { worker: workerSettings, controller: controllerSettings, agent: agentSettings } as const satisfies Record<Role, Schema>;
-export type Settings<R extends Role> = z.output<(typeof settingsSchemas)[R]>;
+export const settingsSchemas = { worker: workerSettings, controller: controllerSettings, agent: agentSettings } as const satisfies Record<RoleName, Schema>;
+export type Settings<R extends RoleName> = z.output<(typeof settingsSchemas)[R]>;
 
-export interface ReadSettings<R extends Role> {
+export interface ReadSettings<R extends RoleName> {
   readonly settings: Settings<R>;
   readonly schema: Schema;
   /** As it stands in the file. */
@@ -28,7 +28,7 @@ export interface ReadSettings<R extends Role> {
 const mostBytes = 1_000_000;
 
 /** The settings in `file`; all defaults without one. Throws `settings.invalid` with everything that is wrong. */
-export async function readSettings<R extends Role>(role: R, file: string | undefined): Promise<ReadSettings<R>> {
+export async function readSettings<R extends RoleName>(role: R, file: string | undefined): Promise<ReadSettings<R>> {
   return parseSettings(role, file ?? '', file === undefined ? '' : await textOf(file));
 }
 
@@ -39,18 +39,18 @@ async function textOf(file: string): Promise<string> {
   } catch (error) {
     const why =
       error instanceof Error && 'code' in error && error.code === 'ENOENT' ? 'there is no such file' : String(error instanceof Error ? error.message : error);
-    throw new KcoverError('settings.invalid', `${file}: ${why}`, { what: 'the settings file cannot be read', try: 'name another file with --config' });
+    throw new KcoverError('settings.invalid', `${file}: ${why}`, { what: 'the settings file cannot be read', remedy: 'name another file with --config' });
   }
   throw new KcoverError('settings.invalid', `${file} is larger than ${mostBytes} bytes`, {
     what: 'the settings file cannot be read',
-    try: 'name another file with --config',
+    remedy: 'name another file with --config',
   });
 }
 
-export function parseSettings<R extends Role>(role: R, file: string, text: string): ReadSettings<R> {
+export function parseSettings<R extends RoleName>(role: R, file: string, text: string): ReadSettings<R> {
   const lines = new LineCounter();
   const document = parseDocument(text, { lineCounter: lines, prettyErrors: false });
-  const show = (finding: Finding) => pointAt({ file, text, lines }, finding);
+  const show = (finding: SettingsProblem) => pointAt({ file, text, lines }, finding);
   const flaws = [...document.errors, ...document.warnings];
   if (flaws.length > 0)
     throw new Findings(
@@ -66,18 +66,18 @@ export function parseSettings<R extends Role>(role: R, file: string, text: strin
   throw new Findings('settings.invalid', findings.toSorted((a, b) => a.place.start - b.place.start).map(show));
 }
 
-function contentOf(document: Document, show: (finding: Finding) => string): unknown {
+function contentOf(document: Document, show: (finding: SettingsProblem) => string): unknown {
   try {
     return document.toJS();
   } catch (error) {
     // An alias without its anchor, or a bomb of aliases.
     const because = error instanceof Error ? error.message : String(error);
-    throw new Findings('settings.invalid', [show({ what: because, place: firstAlias(document), try: 'write the value out' })]);
+    throw new Findings('settings.invalid', [show({ what: because, place: firstAlias(document), remedy: 'write the value out' })]);
   }
 }
 
-function firstAlias(document: Document): Place {
-  let place: Place = { start: 0, end: 1 };
+function firstAlias(document: Document): TextRange {
+  let place: TextRange = { start: 0, end: 1 };
   visit(document, {
     Alias: (_, alias) => {
       place = rangeOf(alias);
@@ -87,17 +87,17 @@ function firstAlias(document: Document): Place {
   return place;
 }
 
-function explainFlaw({ code, message, pos: [start, end] }: YAMLError, text: string): Finding {
+function explainFlaw({ code, message, pos: [start, end] }: YAMLError, text: string): SettingsProblem {
   const place = { start, end: Math.max(end, start + 1) };
   if (code === 'DUPLICATE_KEY') {
     const key = /^[^\s:,}]*/.exec(text.slice(start, start + 200))?.[0] ?? '';
-    return { what: 'this key stands here twice', place: { start, end: start + Math.max(1, key.length) }, try: 'keep one of them' };
+    return { what: 'this key stands here twice', place: { start, end: start + Math.max(1, key.length) }, remedy: 'keep one of them' };
   }
-  return { what: `this is not YAML: ${message}`, place, try: 'quote text that holds : # or brackets, and indent with spaces' };
+  return { what: `this is not YAML: ${message}`, place, remedy: 'quote text that holds : # or brackets, and indent with spaces' };
 }
 
 /** Where the key or the value of a path stands; of what is missing, where its parent does. */
-function placeOf(document: Document, path: readonly PropertyKey[], at: 'key' | 'value'): Place {
+function placeOf(document: Document, path: readonly PropertyKey[], at: 'key' | 'value'): TextRange {
   let node: unknown = document.contents;
   let pair: Pair | undefined;
   for (const segment of path) {
@@ -113,7 +113,7 @@ const keyText = (key: unknown): string => (isScalar(key) ? String(key.value) : S
 
 const hasRange = (node: unknown): node is Node => isNode(node) && node.range !== undefined && node.range !== null && node.range[1] > node.range[0];
 
-function rangeOf(node: unknown): Place {
+function rangeOf(node: unknown): TextRange {
   const target = isPair(node) ? node.key : node;
   return hasRange(target) && target.range ? { start: target.range[0], end: target.range[1] } : { start: 0, end: 1 };
 }

@@ -3,16 +3,16 @@
 import type { LineCounter } from 'yaml';
 
 /** Offsets in the text. */
-export interface Place {
+export interface TextRange {
   readonly start: number;
   readonly end: number;
 }
 
 /** What is wrong at a place, and what to write there. */
-export interface Finding {
+export interface SettingsProblem {
   readonly what: string;
-  readonly place: Place;
-  readonly try: string;
+  readonly place: TextRange;
+  readonly remedy: string;
 }
 
 export interface Source {
@@ -21,7 +21,7 @@ export interface Source {
   readonly lines: LineCounter;
 }
 
-export function pointAt({ file, text, lines }: Source, { what, place, try: advice }: Finding): string {
+export function pointAt({ file, text, lines }: Source, { what, place, remedy: advice }: SettingsProblem): string {
   const { line, col } = lines.linePos(Math.min(place.start, text.length));
   const content = (text.split('\n')[Math.max(line, 1) - 1] ?? '').replace(/\r$/, '');
   const column = Math.max(col, 1);

@@ -3,11 +3,11 @@
 import type { z } from 'zod';
 import { nearest } from './nearest.ts';
 import { type Schema, peel, shapeOf, typeOf, written } from './settings-fields.ts';
-import type { Finding, Place } from './settings-place.ts';
+import type { SettingsProblem, TextRange } from './settings-place.ts';
 
-export type Locate = (path: readonly PropertyKey[], at: 'key' | 'value') => Place;
+export type Locate = (path: readonly PropertyKey[], at: 'key' | 'value') => TextRange;
 
-export function explainIssue(schema: Schema, issue: z.core.$ZodIssue, locate: Locate): readonly Finding[] {
+export function explainIssue(schema: Schema, issue: z.core.$ZodIssue, locate: Locate): readonly SettingsProblem[] {
   const { path } = issue;
   const name = path.map(String).join('.');
   const expected = schemaAt(schema, path);
@@ -15,20 +15,23 @@ export function explainIssue(schema: Schema, issue: z.core.$ZodIssue, locate: Lo
     case 'unrecognized_keys':
       return issue.keys.map((key) => unknownKey([...path, key], Object.keys((expected && shapeOf(expected)) ?? {}), locate));
     case 'invalid_key':
-      return [{ what: `${name} is no key that can stand here`, place: locate(path, 'key'), try: messageOf(issue.issues[0]?.message ?? issue.message) }];
+      return [{ what: `${name} is no key that can stand here`, place: locate(path, 'key'), remedy: messageOf(issue.issues[0]?.message ?? issue.message) }];
     default:
-      if (issue.input === undefined) return [{ what: `${name} is missing`, place: locate(path, 'key'), try: `${String(path.at(-1))}: ${example(expected)}` }];
-      return [{ what: `${name === '' ? 'the file' : name} ${demandOf(issue, expected)}`, place: locate(path, 'value'), try: adviceFor(issue, expected, path) }];
+      if (issue.input === undefined)
+        return [{ what: `${name} is missing`, place: locate(path, 'key'), remedy: `${String(path.at(-1))}: ${example(expected)}` }];
+      return [
+        { what: `${name === '' ? 'the file' : name} ${demandOf(issue, expected)}`, place: locate(path, 'value'), remedy: adviceFor(issue, expected, path) },
+      ];
   }
 }
 
-function unknownKey(path: readonly PropertyKey[], known: readonly string[], locate: Locate): Finding {
+function unknownKey(path: readonly PropertyKey[], known: readonly string[], locate: Locate): SettingsProblem {
   const key = String(path.at(-1));
   const close = nearest(key, known);
   return {
     what: `${path.map(String).join('.')} is not a setting`,
     place: locate(path, 'key'),
-    try: close === undefined ? `one of ${known.join(', ')}` : close,
+    remedy: close === undefined ? `one of ${known.join(', ')}` : close,
   };
 }
 
@@ -39,7 +42,7 @@ function demandOf(issue: z.core.$ZodIssue, expected: Schema | undefined): string
 }
 
 function adviceFor(issue: z.core.$ZodIssue, expected: Schema | undefined, path: readonly PropertyKey[]): string {
-  if (issue.code === 'custom' && typeof issue.params?.['try'] === 'string') return issue.params['try'];
+  if (issue.code === 'custom' && typeof issue.params?.['remedy'] === 'string') return issue.params['remedy'];
   if (issue.code === 'invalid_value' && typeof issue.input === 'string') {
     const close = nearest(issue.input, issue.values.map(String));
     if (close !== undefined) return close;

@@ -1,12 +1,12 @@
 import type { Client } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
-import type { OperatorWish } from '../contract/messages.ts';
+import type { OperatorRequest } from '../contract/messages.ts';
 import { searchAttributePairs } from '../contract/search-attributes.ts';
-import type { Start } from '../contract/starts.ts';
+import type { WorkflowStart } from '../contract/starts.ts';
 import { askTemporal } from './temporal.ts';
 
 /** Starts the workflow, or finds it running; returns its id. */
-export async function startWorkflow<Input>(client: Client, start: Start<Input>): Promise<string> {
+export async function startWorkflow<Input>(client: Client, start: WorkflowStart<Input>): Promise<string> {
   const { workflowType, workflowId } = start;
   await askTemporal(client, `start ${workflowId}`, () =>
     client.workflow.start(workflowType, { ...optionsOf(start), workflowIdConflictPolicy: 'USE_EXISTING' }),
@@ -15,14 +15,14 @@ export async function startWorkflow<Input>(client: Client, start: Start<Input>):
 }
 
 /** The same, with an operator's wish that it must hear. */
-export async function signalWithStart<Input>(client: Client, start: Start<Input>, signal: string, wish: OperatorWish): Promise<string> {
+export async function signalWithStart<Input>(client: Client, start: WorkflowStart<Input>, signal: string, request: OperatorRequest): Promise<string> {
   const { workflowType, workflowId } = start;
-  await askTemporal(client, `tell ${workflowId}`, () => client.workflow.signalWithStart(workflowType, { ...optionsOf(start), signal, signalArgs: [wish] }));
+  await askTemporal(client, `tell ${workflowId}`, () => client.workflow.signalWithStart(workflowType, { ...optionsOf(start), signal, signalArgs: [request] }));
   return workflowId;
 }
 
 /** What the SDK takes for a start. */
-export function optionsOf<Input>({ workflowId, taskQueue, args, workflowIdReusePolicy, staticSummary, attributes }: Start<Input>) {
+export function optionsOf<Input>({ workflowId, taskQueue, args, workflowIdReusePolicy, staticSummary, attributes }: WorkflowStart<Input>) {
   return {
     workflowId,
     taskQueue,

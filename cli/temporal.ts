@@ -24,7 +24,7 @@ export function temporalTarget(variables: Readonly<Record<string, string>>): Tem
     return { address, namespace: namespace ?? 'default', options: { ...connectionOptions, address } };
   } catch (error) {
     throw new KcoverError('settings.invalid', `Temporal's client configuration: ${wordsOf(error)}`, {
-      try: 'look at TEMPORAL_CONFIG_FILE, TEMPORAL_PROFILE and the other TEMPORAL_ variables',
+      remedy: 'look at TEMPORAL_CONFIG_FILE, TEMPORAL_PROFILE and the other TEMPORAL_ variables',
     });
   }
 }
@@ -78,7 +78,7 @@ export function temporalError(error: unknown, doing: string): KcoverError {
   const late = /deadline|timeout|timed out|cancel/i.test(`${words} ${error instanceof Error ? error.name : ''}`);
   return late
     ? new KcoverError('temporal.unreachable', `${doing}: no answer in ${callTimeoutMs / 1000} s`, {
-        try: 'look whether Temporal and a kcover worker are running',
+        remedy: 'look whether Temporal and a kcover worker are running',
         cause: error,
       })
     : new KcoverError('temporal.unreachable', `${doing}: ${words}`.slice(0, 300), { cause: error });

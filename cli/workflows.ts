@@ -6,11 +6,11 @@ import { defineSearchAttributeKey, type Workflow } from '@temporalio/common';
 import type { ClusterStatus } from '../contract/cluster.ts';
 import { type SearchAttribute, searchAttributes } from '../contract/ids.ts';
 import { KcoverError } from '../contract/errors.ts';
-import { notCounted, notReady, type OperatorWish, statusQuery } from '../contract/messages.ts';
+import { notCounted, notReady, type OperatorRequest, statusQuery } from '../contract/messages.ts';
 import type { NodeStatus } from '../contract/nodes.ts';
 import type { PreflightStatus } from '../contract/preflight-runs.ts';
 import type { RecoveryStatus } from '../contract/recovery.ts';
-import type { Start } from '../contract/starts.ts';
+import type { WorkflowStart } from '../contract/starts.ts';
 import type { JobStatus } from '../contract/training-job.ts';
 import { optionsOf } from './start-workflow.ts';
 import { askTemporal } from './temporal.ts';
@@ -28,14 +28,14 @@ export const statusOf = <Type extends keyof Statuses>(client: Client, _type: Typ
   askTemporal(client, `ask ${workflowId} for its status`, () => client.workflow.getHandle(workflowId).query<Statuses[Type]>(statusQuery));
 
 /** An update, answered at once; a rejection is thrown as `refused`. One that comes in the first moment of a workflow is asked again. */
-export const wish = <Result>(client: Client, workflowId: string, update: string, said: OperatorWish): Promise<Result> =>
-  unlessTooEarly(client, workflowId, () => client.workflow.getHandle(workflowId).executeUpdate<Result, [OperatorWish]>(update, { args: [said] }));
+export const sendUpdate = <Result>(client: Client, workflowId: string, update: string, request: OperatorRequest): Promise<Result> =>
+  unlessTooEarly(client, workflowId, () => client.workflow.getHandle(workflowId).executeUpdate<Result, [OperatorRequest]>(update, { args: [request] }));
 
 /** The same to a workflow that is started where it does not run. */
-export const wishWithStart = <Result>(client: Client, start: Start<unknown>, update: string, said: OperatorWish): Promise<Result> =>
+export const sendUpdateWithStart = <Result>(client: Client, start: WorkflowStart<unknown>, update: string, request: OperatorRequest): Promise<Result> =>
   unlessTooEarly(client, start.workflowId, () =>
-    client.workflow.executeUpdateWithStart<Workflow, Result, [OperatorWish]>(update, {
-      args: [said],
+    client.workflow.executeUpdateWithStart<Workflow, Result, [OperatorRequest]>(update, {
+      args: [request],
       startWorkflowOperation: new WithStartWorkflowOperation<Workflow>(start.workflowType, { ...optionsOf(start), workflowIdConflictPolicy: 'USE_EXISTING' }),
     }),
   );

@@ -19,8 +19,8 @@ import type {
   CapacityPlan,
   CheckpointRequest,
   CheckpointResult,
-  ReshapeRequest,
-  ReshapeResult,
+  ResizeRequest,
+  ResizeResult,
   Severity,
 } from './recovery-plan.ts';
 import type {
@@ -36,7 +36,7 @@ import type {
   StopRequest,
   StopResult,
 } from './recovery.ts';
-import type { IncidentDecision, IncidentFacts, Spent } from './training-job.ts';
+import type { IncidentDecision, IncidentFacts, BudgetEntry } from './training-job.ts';
 
 /** What `decideNode` looks at. */
 export interface NodeFacts {
@@ -58,7 +58,7 @@ export type NodeDecision = Decided & {
   readonly faults: readonly Fault[];
   /** Set for a quarantine for which nothing but a preflight asks. */
   readonly preflight?: PreflightScope;
-  readonly try?: string;
+  readonly remedy?: string;
   /** How long the workflow stays after faults that did not quarantine, ms. */
   readonly quietMs: number;
   /** How long a refused quarantine waits before it asks again by itself, ms. */
@@ -88,7 +88,7 @@ export interface ReleaseResult {
   /** `not-ours`: there was nothing of ours to take off. */
   readonly kind: 'released' | 'not-ours' | 'gone';
   /** A taint of our key that stays on the node, because nothing says that it is ours or of this incident. */
-  readonly stays?: string;
+  readonly remainingTaint?: string;
 }
 
 /** A Kubernetes Event. Written once for the same incident, reason and object, however often it is asked for. */
@@ -113,7 +113,7 @@ export interface CapacityRequest {
   /** Only a job that we suspend can be given another size. */
   readonly by: StopMethod | 'pods';
   /** Stand-by nodes were taken, or a person has agreed: neither is asked for again. */
-  readonly sparesTaken?: true;
+  readonly standbyTaken?: true;
   readonly approved?: true;
 }
 
@@ -148,7 +148,7 @@ export interface Activities {
   /** Takes off what is ours, and nothing else. */
   releaseNode(request: ReleaseRequest): Promise<ReleaseResult>;
   /** Finds the opted-in jobs with pods on the node and signals each; returns whom it told. */
-  tellJobs(request: { readonly node: string; readonly faults: readonly Fault[] }): Promise<readonly JobRef[]>;
+  notifyJobs(request: { readonly node: string; readonly faults: readonly Fault[] }): Promise<readonly JobRef[]>;
 
   /** The job object; null when it, or this UID of it, is gone. */
   observeJob(request: { readonly job: JobRef }): Promise<JobView | null>;
@@ -160,9 +160,9 @@ export interface Activities {
    */
   listPods(request: { readonly job: JobRef }): Promise<{
     readonly pods: readonly AttemptPod[];
-    readonly leaving: readonly AttemptPod[];
+    readonly terminating: readonly AttemptPod[];
     readonly digest: string;
-    readonly blind?: string;
+    readonly unobservable?: string;
   }>;
   /** Stops the attempt and waits until its pods are observed gone. After a retry it looks before it repeats. */
   stopAttempt(request: StopRequest): Promise<StopResult>;
@@ -177,18 +177,18 @@ export interface Activities {
   /** Looks for room: `pods` (UIDs) are those that are to be stopped, or all of the job. */
   observeCapacity(request: { readonly job: JobRef; readonly pods?: readonly string[] }): Promise<CapacityFacts>;
   /** Makes stand-by nodes take pods; who is no longer a stand-by node is left out. */
-  takeSpares(request: { readonly incident: string; readonly nodes: readonly string[] }): Promise<{ readonly taken: readonly string[] }>;
+  takeStandbyNodes(request: { readonly incident: string; readonly nodes: readonly string[] }): Promise<{ readonly taken: readonly string[] }>;
   /** Changes the size or the priority of a job that this incident has suspended. */
-  reshapeJob(request: ReshapeRequest): Promise<ReshapeResult>;
+  resizeJob(request: ResizeRequest): Promise<ResizeResult>;
   /** Asks the processes of a job, by an annotation, to start training anew by themselves. */
   askProcesses(request: { readonly incident: string; readonly job: JobRef; readonly attempt: number }): Promise<void>;
   /** Keeps what can be had of an attempt before it is stopped. */
   captureEvidence(request: EvidenceRequest): Promise<Evidence>;
   /** Removes the need-recovery label. */
-  acknowledgeWish(request: { readonly job: JobRef }): Promise<void>;
+  removeRecoveryLabel(request: { readonly job: JobRef }): Promise<void>;
 
   /** Tells each fault to the workflow of its node, which is started where none runs; returns the ids of those that Temporal did not take, and why the first was not. */
-  tellNodes(request: { readonly faults: readonly Fault[] }): Promise<{ readonly untold: readonly string[]; readonly because?: string }>;
+  notifyNodes(request: { readonly faults: readonly Fault[] }): Promise<{ readonly unnotified: readonly string[]; readonly because?: string }>;
   /** Whether the workload is still there to be tested, and is restarted when its nodes are quarantined. */
   observeWorkload(request: { readonly workload: Workload }): Promise<WorkloadSeen>;
   /** Leaves the verdict on the job; nothing to do when the job is gone. */
@@ -199,11 +199,11 @@ export interface Activities {
   recordIncident(record: IncidentRecord | NodeRecord): Promise<{ readonly address: string }>;
 
   /** Recoveries of this job in the last hour, and one that is still open: for a job workflow that starts anew. */
-  findRecoveries(request: { readonly job: JobRef }): Promise<{ readonly spent: readonly Spent[]; readonly open?: string }>;
+  findRecoveries(request: { readonly job: JobRef }): Promise<{ readonly usage: readonly BudgetEntry[]; readonly open?: string }>;
   /** Whether a recovery still runs; with its outcome when it closed. `stuck`: why it does not get on, when its workflow task fails again and again. */
   lookAtRecovery(request: {
     readonly incident: string;
   }): Promise<{ readonly kind: 'running'; readonly stuck?: string } | { readonly kind: 'closed'; readonly report: RecoveryOutcome }>;
   /** Tells those who wait that a refusal may no longer hold; who is gone is skipped. */
-  tellWaiting(request: { readonly workflowIds: readonly string[] }): Promise<void>;
+  notifyWaiting(request: { readonly workflowIds: readonly string[] }): Promise<void>;
 }

@@ -4,7 +4,7 @@
 export interface ClusterInput {
   /** UID of the namespace `kube-system`: one Temporal namespace serves one Kubernetes cluster. */
   readonly clusterUid: string;
-  readonly carried?: CarriedCluster;
+  readonly continued?: ContinuedCluster;
 }
 
 /** A node that may be kept out of service. Times are milliseconds since the epoch. */
@@ -23,7 +23,7 @@ export interface PreflightScope {
 }
 
 /** What survives continue-as-new. */
-export interface CarriedCluster {
+export interface ContinuedCluster {
   readonly reservations: readonly Reservation[];
   readonly paused?: Paused;
   /** A pause, or its end, that is not yet kept outside of Temporal. */
@@ -72,7 +72,7 @@ export type ReserveAnswer =
   | { readonly granted: false; readonly nodeUid: string; readonly because: string };
 
 /** Signal `waiting`: tell this workflow when a refusal may no longer hold. */
-export interface Waiting {
+export interface WaitingWorkflow {
   readonly workflowId: string;
 }
 

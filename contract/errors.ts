@@ -7,35 +7,47 @@ export const errorCatalogue = {
   'kube.unreachable': {
     kind: 'transient',
     what: 'the Kubernetes API did not answer',
-    try: 'kcover waits and tries again; look at the API server and the network',
+    remedy: 'kcover waits and tries again; look at the API server and the network',
   },
-  'kube.throttled': { kind: 'transient', what: 'the Kubernetes API asked to slow down', try: 'kcover waits as long as it was told' },
-  'kube.conflict': { kind: 'transient', what: 'the object changed while it was being written', try: 'kcover reads it again' },
-  'kube.forbidden': { kind: 'transient', what: 'kcover may not do this', try: 'kcover doctor names the rights that are missing' },
+  'kube.throttled': { kind: 'transient', what: 'the Kubernetes API asked to slow down', remedy: 'kcover waits as long as it was told' },
+  'kube.conflict': { kind: 'transient', what: 'the object changed while it was being written', remedy: 'kcover reads it again' },
+  'kube.forbidden': { kind: 'transient', what: 'kcover may not do this', remedy: 'kcover doctor names the rights that are missing' },
   'kube.invalid': {
     kind: 'permanent',
     what: 'the Kubernetes API rejected the request',
-    try: 'this is a defect or a version that kcover does not know; report it',
+    remedy: 'this is a defect or a version that kcover does not know; report it',
   },
   'name.invalid': {
     kind: 'permanent',
     what: 'this cannot be part of the name of a Kubernetes object',
-    try: 'kcover asks nobody for it; correct it, or look at who wrote the object that it comes from',
+    remedy: 'kcover asks nobody for it; correct it, or look at who wrote the object that it comes from',
   },
-  'node.gone': { kind: 'permanent', what: 'the node is gone or was replaced', try: 'nothing: the quarantine ends' },
-  'job.gone': { kind: 'permanent', what: 'the job is gone or was replaced', try: 'nothing: the recovery ends' },
-  'temporal.unreachable': { kind: 'transient', what: 'Temporal did not answer', try: 'check TEMPORAL_ADDRESS and the server' },
-  'temporal.refused': { kind: 'transient', what: 'Temporal refuses this', try: 'check TEMPORAL_NAMESPACE and the credentials; kcover doctor tells more' },
-  'cluster.other': { kind: 'permanent', what: 'this Temporal namespace serves another Kubernetes cluster', try: 'use one Temporal namespace for each cluster' },
-  'temporal.attributes': { kind: 'permanent', what: 'a search attribute is not registered', try: 'kcover doctor --fix, or the command that the message names' },
-  'settings.invalid': { kind: 'permanent', what: 'the settings cannot be used', try: 'correct the line that the message shows' },
-  'address.taken': { kind: 'permanent', what: 'kcover cannot listen on this address', try: 'end what listens there, or set another host:port' },
-  'file.unreadable': { kind: 'permanent', what: 'a file that is needed cannot be read', try: 'mount it, or give the user of the process the right to read it' },
-  'records.unwritable': { kind: 'transient', what: 'the record store cannot be written', try: 'free space or permissions of the directory' },
-  usage: { kind: 'permanent', what: 'the command line cannot be used', try: 'kcover help' },
-  refused: { kind: 'permanent', what: 'policy refuses this', try: 'read why; some refusals name a command' },
-  'not-found': { kind: 'permanent', what: 'there is no such thing', try: 'kcover list' },
-} as const satisfies Record<string, { kind: 'transient' | 'permanent'; what: string; try: string }>;
+  'node.gone': { kind: 'permanent', what: 'the node is gone or was replaced', remedy: 'nothing: the quarantine ends' },
+  'job.gone': { kind: 'permanent', what: 'the job is gone or was replaced', remedy: 'nothing: the recovery ends' },
+  'temporal.unreachable': { kind: 'transient', what: 'Temporal did not answer', remedy: 'check TEMPORAL_ADDRESS and the server' },
+  'temporal.refused': { kind: 'transient', what: 'Temporal refuses this', remedy: 'check TEMPORAL_NAMESPACE and the credentials; kcover doctor tells more' },
+  'cluster.other': {
+    kind: 'permanent',
+    what: 'this Temporal namespace serves another Kubernetes cluster',
+    remedy: 'use one Temporal namespace for each cluster',
+  },
+  'temporal.attributes': {
+    kind: 'permanent',
+    what: 'a search attribute is not registered',
+    remedy: 'kcover doctor --fix, or the command that the message names',
+  },
+  'settings.invalid': { kind: 'permanent', what: 'the settings cannot be used', remedy: 'correct the line that the message shows' },
+  'address.taken': { kind: 'permanent', what: 'kcover cannot listen on this address', remedy: 'end what listens there, or set another host:port' },
+  'file.unreadable': {
+    kind: 'permanent',
+    what: 'a file that is needed cannot be read',
+    remedy: 'mount it, or give the user of the process the right to read it',
+  },
+  'records.unwritable': { kind: 'transient', what: 'the record store cannot be written', remedy: 'free space or permissions of the directory' },
+  usage: { kind: 'permanent', what: 'the command line cannot be used', remedy: 'kcover help' },
+  refused: { kind: 'permanent', what: 'policy refuses this', remedy: 'read why; some refusals name a command' },
+  'not-found': { kind: 'permanent', what: 'there is no such thing', remedy: 'kcover list' },
+} as const satisfies Record<string, { kind: 'transient' | 'permanent'; what: string; remedy: string }>;
 
 export type ErrorCode = keyof typeof errorCatalogue;
 
@@ -48,11 +60,11 @@ export class KcoverError extends Error {
   /** Asked to wait this long before the next try, ms. */
   readonly retryAfterMs: number | undefined;
 
-  constructor(code: ErrorCode, because: string, more: { what?: string; try?: string; retryAfterMs?: number; cause?: unknown } = {}) {
+  constructor(code: ErrorCode, because: string, more: { what?: string; remedy?: string; retryAfterMs?: number; cause?: unknown } = {}) {
     super(more.what ?? errorCatalogue[code].what, more.cause === undefined ? undefined : { cause: more.cause });
     this.code = code;
     this.because = because;
-    this.advice = more.try ?? errorCatalogue[code].try;
+    this.advice = more.remedy ?? errorCatalogue[code].remedy;
     this.retryAfterMs = more.retryAfterMs;
   }
 

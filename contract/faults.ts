@@ -29,7 +29,7 @@ export interface FaultyPod {
  * What became of the node that a fault blames, told by the node's workflow: kept free of new pods, refused so far,
  * left alone because the mode is `observe`, given back, or out by itself: not ready, so that Kubernetes keeps it free.
  */
-export interface NodeHold {
+export interface QuarantineStatus {
   readonly state: 'quarantined' | 'held' | 'observed' | 'released' | 'not-ready';
   readonly because: string;
 }
@@ -52,13 +52,13 @@ export interface Fault {
   readonly standing?: Standing;
   readonly kernel?: KernelPosition;
   readonly pod?: FaultyPod;
-  readonly hold?: NodeHold;
+  readonly quarantine?: QuarantineStatus;
   /** UID of the only job that it concerns; without it, every job on the node. */
   readonly job?: string;
   /** Of a preflight: the namespace of the pods that tested. */
   readonly namespace?: string;
   /** Of a pod's failure: why its node could not have said what it died of. Told again without it once the node is seen. */
-  readonly blind?: string;
+  readonly unobservable?: string;
   /** Lines around it; at most 5 of 500 characters. */
   readonly evidence?: readonly string[];
 }

@@ -52,7 +52,7 @@ export const annotations = {
   /** On a job that kcover made smaller: how many pods it had. */
   podsBefore: 'kcover.io/pods-before',
   /** On a stand-by node that a recovery took: `<namespace>/<name>/<time of its first fault>`. */
-  spareTaken: 'kcover.io/spare-taken',
+  standbyNodeTaken: 'kcover.io/spare-taken',
   /** On a job: the last verdict of its preflight, `PreflightNote` as JSON. */
   preflight: 'kcover.io/preflight',
 } as const;
@@ -98,7 +98,7 @@ export const eventReasons = {
   approvalGiven: 'ApprovalAnswered',
   checkpointAwaited: 'CheckpointAwaited',
   jobResized: 'JobResized',
-  spareTaken: 'SpareTaken',
+  standbyNodeTaken: 'StandbyNodeTaken',
   trainingHangs: 'TrainingHangs',
   jobPaused: 'JobPaused',
   recoveryHeld: 'RecoveryHeld',
@@ -107,7 +107,7 @@ export const eventReasons = {
   recoveryStuck: 'RecoveryStuck',
   budgetUnknown: 'BudgetUnknown',
   notRecoverable: 'NotRecoverable',
-  takenForHistory: 'TakenForHistory',
+  failureBeforeOptIn: 'FailureBeforeOptIn',
   preflightPassed: 'PreflightPassed',
   preflightFailed: 'PreflightFailed',
   preflightUndetermined: 'PreflightUndetermined',

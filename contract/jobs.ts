@@ -1,6 +1,6 @@
 /** What kcover knows of a training job, whatever its kind. */
 
-import type { JobWishes } from './job-wishes.ts';
+import type { JobOverrides } from './job-overrides.ts';
 import type { JobProgress } from './progress.ts';
 
 /** Kinds of job that kcover can stop and see restarted, each with the word people type (`pytorchjob/llm`); `kube/job-kinds/` says the rest of each. */
@@ -45,7 +45,7 @@ export type Suspension = { readonly by: 'owner' } | { readonly by: 'kcover'; rea
 /** Why something cannot be done, or may go wrong, and what to change. */
 export interface Reason {
   readonly because: string;
-  readonly try: string;
+  readonly remedy: string;
 }
 
 /** The job object, read once. Pods are read apart (`AttemptPod`). */
@@ -77,7 +77,7 @@ export interface JobView {
   /** Accelerators that all its pods ask for; missing where they ask for none. */
   readonly gpus?: number;
   /** What it asks for its own recovery. */
-  readonly wishes?: JobWishes;
+  readonly overrides?: JobOverrides;
   /** How far training is, where anybody tells. */
   readonly progress?: JobProgress;
   readonly resourceVersion: string;

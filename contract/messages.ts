@@ -19,7 +19,7 @@ export const signals = {
   /** From a recovery to its job: `RecoveryOutcome`. */
   recoveryEnded: 'recoveryEnded',
   /** From the cluster to whoever waits: no payload; ask again. */
-  permissionChanged: 'permissionChanged',
+  recheck: 'recheck',
   /** From a job to its recovery: `JobPause`. */
   jobPaused: 'jobPaused',
   /** To a preflight: `ReportsArrived`. */
@@ -83,17 +83,17 @@ export interface Recover {
 
 /** Signal `jobPaused`: without `paused` it goes on. */
 export interface JobPause {
-  readonly paused?: { readonly by: string; readonly reason: string };
+  readonly paused?: OperatorRequest;
 }
 
 /** Update `recoverNow`, `release`, `pause`, `resume`; signal `quarantine`. */
-export interface OperatorWish {
+export interface OperatorRequest {
   readonly by: string;
   readonly reason: string;
 }
 
 /** Update `approve`, `deny`. */
-export interface ApprovalWish extends OperatorWish {
+export interface ApprovalRequest extends OperatorRequest {
   /** Id of the question that is answered; refused where another is asked by then. Without it, whatever is asked is answered. */
   readonly question?: string;
 }

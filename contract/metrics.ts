@@ -16,8 +16,8 @@ export const metricTable = {
   },
   controller: {
     leading: { name: 'kcover_leading', help: '1 while this controller leads', labelNames: [] },
-    lettersWaiting: { name: 'kcover_letters_waiting', help: 'Facts that Temporal has not taken yet', labelNames: [] },
-    agentsHeard: { name: 'kcover_agents_heard', help: 'Agents heard within agents.silent, a setting of the controller', labelNames: [] },
+    messagesWaiting: { name: 'kcover_messages_waiting', help: 'Facts that Temporal has not taken yet', labelNames: [] },
+    agentsLive: { name: 'kcover_agents_live', help: 'Agents heard within agents.silent, a setting of the controller', labelNames: [] },
     agentsSilent: {
       name: 'kcover_agent_silent',
       help: '1 for each node with accelerators whose agent this leader has not heard for agents.silent; none before it has led for so long',
@@ -58,7 +58,7 @@ export const metricTable = {
     signalsSent: { name: 'kcover_signals_sent_total', help: 'Calls that Temporal took', labelNames: ['signal'] },
     signalFailures: { name: 'kcover_signal_failures_total', help: 'Calls that Temporal did not take, each try counted', labelNames: ['signal'] },
     podFaults: { name: 'kcover_pod_faults_total', help: 'Pod failures told to workflows', labelNames: ['code'] },
-    wishesIgnored: { name: 'kcover_recovery_labels_ignored_total', help: 'need-recovery labels on jobs that are not supervised', labelNames: [] },
+    recoveryLabelsIgnored: { name: 'kcover_recovery_labels_ignored_total', help: 'need-recovery labels on jobs that are not supervised', labelNames: [] },
     watchBreaks: { name: 'kcover_watch_breaks_total', help: 'Outages of watches', labelNames: ['what'] },
   },
   worker: {
@@ -90,16 +90,16 @@ export const metricTable = {
       help: 'When the controller last took a report or a heartbeat; 0 before the first',
       labelNames: [],
     },
-    blind: { name: 'kcover_agent_detector_blind', help: '1 while a detector cannot see', labelNames: ['detector'] },
+    detectorUnavailable: { name: 'kcover_agent_detector_unavailable', help: '1 while a detector cannot see', labelNames: ['detector'] },
     preflightWaiting: { name: 'kcover_agent_preflight_waiting', help: 'Report files of preflight that have no answer yet', labelNames: [] },
-    preflightTaken: { name: 'kcover_agent_preflight_taken_total', help: 'Report files of preflight that Temporal took', labelNames: [] },
+    preflightAccepted: { name: 'kcover_agent_preflight_accepted_total', help: 'Report files of preflight that Temporal took', labelNames: [] },
     preflightRefused: {
       name: 'kcover_agent_preflight_refused_total',
       help: 'Report files of preflight that count for nothing, by the field that cannot be used or the reason',
       labelNames: ['reason'],
     },
     preflightIgnored: { name: 'kcover_agent_preflight_ignored', help: 'What stands among the report files and is none, or is one too many', labelNames: [] },
-    preflightBlind: { name: 'kcover_agent_preflight_blind', help: '1 while the report files cannot be looked at', labelNames: [] },
+    preflightUnavailable: { name: 'kcover_agent_preflight_unavailable', help: '1 while the report files cannot be looked at', labelNames: [] },
     preflightFailing: { name: 'kcover_agent_preflight_failures', help: 'Failed tries to send report files, in a row', labelNames: [] },
     progressSent: {
       name: 'kcover_agent_progress_sent_total',
@@ -108,7 +108,7 @@ export const metricTable = {
     },
     progressUnusable: { name: 'kcover_agent_progress_unusable_total', help: 'Progress files that cannot be used, each version counted', labelNames: [] },
     progressIgnored: { name: 'kcover_agent_progress_ignored', help: 'What stands among the progress files and is none, or is one too many', labelNames: [] },
-    progressBlind: { name: 'kcover_agent_progress_blind', help: '1 while the progress files cannot be looked at', labelNames: [] },
+    progressUnavailable: { name: 'kcover_agent_progress_unavailable', help: '1 while the progress files cannot be looked at', labelNames: [] },
     progressFailing: { name: 'kcover_agent_progress_failures', help: 'Failed tries to send progress files, in a row', labelNames: [] },
     read: { name: 'kcover_agent_detector_lines_total', help: 'Lines that a detector has read', labelNames: ['detector'] },
   },

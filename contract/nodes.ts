@@ -2,7 +2,7 @@
 
 import type { PreflightScope } from './cluster.ts';
 import type { Fault, KernelPosition } from './faults.ts';
-import type { OperatorWish } from './messages.ts';
+import type { OperatorRequest } from './messages.ts';
 
 /** The Node object, read once. */
 export interface NodeView {
@@ -31,11 +31,11 @@ export interface Quarantined {
 /** Input of `nodeQuarantine`. */
 export interface NodeInput {
   readonly node: string;
-  readonly carried?: CarriedNode;
+  readonly continued?: ContinuedNode;
 }
 
 /** What survives continue-as-new. Times are milliseconds since the epoch. */
-export interface CarriedNode {
+export interface ContinuedNode {
   readonly uid?: string;
   readonly systemUuid?: string;
   readonly quarantine?: NodeQuarantine;
@@ -49,8 +49,8 @@ export interface CarriedNode {
   readonly askAgainMs: number;
   readonly because: string;
   readonly dropped: number;
-  readonly asked?: OperatorWish;
-  readonly release?: OperatorWish;
+  readonly asked?: OperatorRequest;
+  readonly release?: OperatorRequest;
   /** When a release that failed is tried again. */
   readonly releaseAt?: number;
 }
@@ -66,7 +66,7 @@ export interface HeldQuarantine {
   /** The cluster has granted it, and it may have been written. */
   readonly reserved?: boolean;
   /** The refusal that jobs and people were told of. */
-  readonly told?: string;
+  readonly reported?: string;
 }
 
 /** A quarantine in force. */

@@ -26,7 +26,7 @@ export interface Requirement {
   readonly values?: readonly string[];
 }
 
-export interface NodeRoom {
+export interface NodeCapacity {
   readonly name: string;
   readonly ready: boolean;
   readonly unschedulable: boolean;
@@ -60,9 +60,9 @@ export interface JobSizes {
 }
 
 /** Facts about the room for one attempt. */
-export interface Room {
+export interface PlacementFacts {
   /** With all that stays on them. */
-  readonly nodes: readonly NodeRoom[];
+  readonly nodes: readonly NodeCapacity[];
   /** Pods that need room. */
   readonly shapes: readonly PodShape[];
   /** Missing where the job cannot be given another size. */

@@ -31,7 +31,7 @@ export type PreflightRefusal = (typeof preflightRefusals)[number];
  * `refused`: it is told of, counts for nothing, and need not be sent again until it changes.
  */
 export interface PreflightFileAnswer {
-  readonly answer: 'taken' | 'wait' | 'refused';
+  readonly answer: 'accepted' | 'wait' | 'refused';
   readonly because?: string;
 }
 

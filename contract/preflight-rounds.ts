@@ -52,7 +52,7 @@ export interface PlannedRank {
 }
 
 /** What `planRound` decides from. Same facts, same plan: whoever leads. */
-export interface PlanFacts {
+export interface RoundFacts {
   readonly size: number;
   /** Ranks that take part. */
   readonly ranks: readonly PlannedRank[];

@@ -20,11 +20,11 @@ export interface PodsTesting {
 /** Input of `preflight`. */
 export interface PreflightInput {
   readonly workload: Workload;
-  readonly carried?: CarriedPreflight;
+  readonly continued?: ContinuedPreflight;
 }
 
 /** What survives continue-as-new, which waits until no run is open. */
-export interface CarriedPreflight {
+export interface ContinuedPreflight {
   readonly run: number;
   readonly last?: PreflightRun;
   /** What counted in the last run: what its pods still send, and what is older, belongs to no other. */
@@ -47,7 +47,7 @@ export interface PreflightRun {
   readonly because: string;
   readonly verdict?: Pick<PreflightDecision, 'rule' | 'failed' | 'slow' | 'undetermined' | 'counts' | 'confidence' | 'missing'>;
   /** Nodes that are abnormal and whose workflows could not be told: nothing follows for them. At most 50; `because` says why. */
-  readonly untold?: readonly string[];
+  readonly unnotified?: readonly string[];
 }
 
 /** Answer of the `status` query. */

@@ -145,7 +145,7 @@ export interface NodeJudgement {
 }
 
 /** A verdict on all nodes that were tested, in the order of ranks. */
-export interface Judgement {
+export interface PreflightJudgement {
   readonly rule: PreflightRule;
   readonly nodes: readonly NodeJudgement[];
   readonly because: string;
@@ -162,7 +162,7 @@ export interface JudgementRequest {
   /** `part`: some of the reports, because one of them cannot wait; only `failed` nodes are told. `expired`: all that came in time. */
   readonly evidence: 'complete' | 'part' | 'expired';
   /** Nodes that were told before in this run. */
-  readonly told: readonly string[];
+  readonly notified: readonly string[];
 }
 
 /** Verdict of one run, bounded: the healthy are only counted. */

@@ -1,6 +1,6 @@
 /** What comes before and after a stop, decided with it: who is asked, what is saved, whether there is room, and what is restarted. */
 
-import type { CapacityChoice, RestartLevel } from './job-wishes.ts';
+import type { CapacityChoice, RestartLevel } from './job-overrides.ts';
 import type { JobRef } from './jobs.ts';
 import type { Outcome } from './outcomes.ts';
 
@@ -11,7 +11,7 @@ export type Severity = (typeof severities)[number];
 /** Every part says why. All of it is recorded, also where the mode is `observe` and nothing of it is done. */
 export interface RecoveryPlan {
   readonly severity: Severity;
-  readonly level: Level;
+  readonly level: RecoveryLevel;
   /** Pods get no time to end. */
   readonly force?: true;
   /** A person is asked first. */
@@ -26,7 +26,7 @@ export interface RecoveryPlan {
 }
 
 /** `pods`: UIDs of the broken ones. `withinMs`: for all pods to run again, or training to go on, before the next level is tried. */
-export type Level =
+export type RecoveryLevel =
   | { readonly name: Extract<RestartLevel, 'job'>; readonly because: string }
   | { readonly name: Extract<RestartLevel, 'pod'>; readonly pods: readonly string[]; readonly withinMs: number; readonly because: string };
 
@@ -48,7 +48,7 @@ export interface Question {
 }
 
 export type CheckpointPlan =
-  | { readonly strategy: 'none'; readonly because: string; readonly timing?: Timing }
+  | { readonly strategy: 'none'; readonly because: string; readonly timing?: StopTiming }
   /** The job goes on until a checkpoint of a later step than `beyond` is there, for `withinMs` at most. `stallMs`: without a step for so long it no longer runs. */
   | {
       readonly strategy: 'fresh';
@@ -56,13 +56,13 @@ export type CheckpointPlan =
       readonly withinMs: number;
       readonly stallMs: number;
       readonly because: string;
-      readonly timing: Timing;
+      readonly timing: StopTiming;
     }
   /** Awaited between the stop and the next attempt: a checkpoint of `atLeast`, the step at which the stop began. */
-  | { readonly strategy: 'dying-gasp'; readonly atLeast: number; readonly withinMs: number; readonly because: string; readonly timing?: Timing };
+  | { readonly strategy: 'on-termination'; readonly atLeast: number; readonly withinMs: number; readonly because: string; readonly timing?: StopTiming };
 
 /** What either choice is expected to lose, GPU-hours. */
-export interface Timing {
+export interface StopTiming {
   readonly now: number;
   readonly afterCheckpoint: number;
   /** Until the next checkpoint, as the last ones were apart, ms. */
@@ -74,7 +74,7 @@ export interface CapacityPlan {
   /** Pods that a smaller attempt must have at least. */
   readonly least: number;
   /** Sizes that are allowed, the largest first; missing: all; empty: none but the present one. */
-  readonly shapes?: readonly number[];
+  readonly allowedSizes?: readonly number[];
 }
 
 /** Request to wait for a checkpoint. */
@@ -100,8 +100,8 @@ export interface CapacityFacts {
   /** Of those, how many find it on nodes that take new pods. */
   readonly fit: number;
   /** The same with stand-by nodes, and which of them it takes. */
-  readonly fitWithSpares: number;
-  readonly spares: readonly string[];
+  readonly fitWithStandby: number;
+  readonly standbyNodes: readonly string[];
   /** What keeps pods off the other nodes, the commonest first: `3 nodes: taint maintenance=true`. */
   readonly because: string;
   /** Sizes of the whole job that its kind could be given; missing where it cannot be resized. */
@@ -111,28 +111,28 @@ export interface CapacityFacts {
 /** What is done about it. */
 export type CapacityDecision = { readonly because: string; readonly settings: string; readonly at: number } & (
   | { readonly kind: 'go' }
-  | { readonly kind: 'spare'; readonly nodes: readonly string[] }
+  | { readonly kind: 'standby'; readonly nodes: readonly string[] }
   /** Pods of the whole job after the restart. */
   | { readonly kind: 'shrink'; readonly pods: number }
-  | { readonly kind: 'hold'; readonly try: string; readonly lookAgainMs: number }
+  | { readonly kind: 'hold'; readonly remedy: string; readonly lookAgainMs: number }
   | ({ readonly kind: 'ask' } & Approval)
 );
 
 /** What the job is to be like in its next attempt; while it is suspended by us only. */
-export interface ReshapeRequest {
+export interface ResizeRequest {
   readonly incident: string;
   readonly job: JobRef;
   /** Pods of the whole job. */
   readonly pods?: number;
   readonly priorityClass?: string;
 }
-export type ReshapeResult =
+export type ResizeResult =
   /** `ignored`: why it was given another size only, and not the priority that was asked for. */
-  | { readonly kind: 'reshaped'; readonly before: number; readonly after: number; readonly ignored?: string }
+  | { readonly kind: 'resized'; readonly before: number; readonly after: number; readonly ignored?: string }
   | { readonly kind: 'refused'; readonly because: string };
 
 /** A person's answer, or what silence means. */
-export interface Answer {
+export interface OperatorAnswer {
   /** Id of what was answered. Missing in incidents of versions whose questions had none. */
   readonly question?: string;
   readonly approved: boolean;

@@ -1,7 +1,7 @@
 /** Settings of recoveries, a part of the worker's. */
 
 import { z } from 'zod';
-import { capacityChoices, checkpointStrategies, hangResponses, recoveryModes, restartLevels } from './job-wishes.ts';
+import { capacityChoices, checkpointStrategies, hangResponses, recoveryModes, restartLevels } from './job-overrides.ts';
 import { type JobKind, jobKinds, stopMethods } from './jobs.ts';
 import { duration, longestAgeMs, pattern } from './settings-values.schema.ts';
 
@@ -9,23 +9,23 @@ const stop = z.enum(stopMethods).default('suspend');
 
 const unsafe = z.enum(['refuse', 'stop']).default('refuse');
 
-const ledger = z.int().min(1).max(50);
+const categoryLimit = z.int().min(1).max(50);
 
 const budget = z
   .strictObject({
-    recoveries: ledger
+    recoveries: categoryLimit
       .default(5)
       .describe('Recoveries of one job in a sliding window: those that blame its own code, and apart from them those that blame nobody'),
-    hardware: ledger.default(20).describe('The same for those that blame a GPU, a link or a switch; they use up nothing else'),
-    platform: ledger.default(20).describe('The same for those that blame the cluster: nodes that are not ready, evictions, preemption'),
-    user: ledger.optional().describe("For the job's own code, where it is not to be `recoveries`"),
-    unknown: ledger.optional().describe('For those that blame nobody, where it is not to be `recoveries`'),
-    crashLoop: ledger
+    hardware: categoryLimit.default(20).describe('The same for those that blame a GPU, a link or a switch; they use up nothing else'),
+    platform: categoryLimit.default(20).describe('The same for those that blame the cluster: nodes that are not ready, evictions, preemption'),
+    user: categoryLimit.optional().describe("For the job's own code, where it is not to be `recoveries`"),
+    unknown: categoryLimit.optional().describe('For those that blame nobody, where it is not to be `recoveries`'),
+    crashLoop: categoryLimit
       .default(3)
       .describe(
         "So many recoveries in a row that blame the job's own code, without a newer checkpoint, and the next is refused until a person asks for it, or a newer checkpoint is there",
       ),
-    label: ledger.default(5).describe('The same for those that the need-recovery label asks for; kcover recover has no limit'),
+    label: categoryLimit.default(5).describe('The same for those that the need-recovery label asks for; kcover recover has no limit'),
     window: duration('1h'),
     backoff: z
       .strictObject({ first: duration('30s'), most: duration('10m') })
@@ -54,7 +54,7 @@ const checkpoint = z
       .enum(checkpointStrategies)
       .default('fresh')
       .describe(
-        'none: stop at once; fresh: after the next checkpoint, where that is expected to cost less; dying-gasp: the trainer saves when it is told to end',
+        'none: stop at once; fresh: after the next checkpoint, where that is expected to cost less; on-termination: the trainer saves when it is told to end',
       ),
     most: duration('2h').describe('The longest wait for a fresh one'),
     acknowledged: duration('1m').describe('How long after the stop a dying gasp may still be told'),
@@ -70,7 +70,7 @@ const capacity = z
     check: z.boolean().default(true).describe('Whether anybody looks for room before a stop'),
     short: choice.default('hold').describe('Where there is none and the job still runs'),
     dead: choice.default('restart').describe('The same for a job that no longer runs; restart: its pods wait for the scheduler, and an autoscaler sees them'),
-    spare: z.string().min(1).default('kcover.io/spare').describe('Key of the taint of stand-by nodes'),
+    standbyTaint: z.string().min(1).default('kcover.io/spare').describe('Key of the taint of stand-by nodes'),
     priorityClass: z
       .string()
       .min(1)
@@ -112,11 +112,13 @@ const jobMay = z
 export const recoverySettings = z
   .strictObject({
     correlation: duration('500ms').describe('How long a pod failure waits for a fault of its node, and a slow node for others of the same verdict'),
-    blind: duration('2m').describe('How long a pod failure waits for the agent of its node, when that is silent: the node may be bad, and nobody can say so'),
+    silentAgent: duration('2m').describe(
+      'How long a pod failure waits for the agent of its node, when that is silent: the node may be bad, and nobody can say so',
+    ),
     attempts: z.int().min(1).max(10).default(3).describe('Stops in one incident; after the last it is handed over'),
     budget,
     mode: z.enum(['grace', 'force']).default('grace').describe('force: pods are deleted at once, without time to save anything'),
-    overtime: z.enum(['force', 'person']).default('force').describe('Pods that are still there after deadlines.stop are deleted by force, or left to a person'),
+    overdue: z.enum(['force', 'person']).default('force').describe('Pods that are still there after deadlines.stop are deleted by force, or left to a person'),
     approval,
     checkpoint,
     capacity,

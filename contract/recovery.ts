@@ -2,12 +2,13 @@
 
 import type { Evidence } from './evidence.ts';
 import type { Blame, Fault } from './faults.ts';
-import type { RestartLevel } from './job-wishes.ts';
+import type { RestartLevel } from './job-overrides.ts';
 import type { AttemptPod, JobRef, JobView, StopMethod } from './jobs.ts';
 import type { NodeView } from './nodes.ts';
 import type { Outcome } from './outcomes.ts';
+import type { OperatorRequest } from './messages.ts';
 import type { JobProgress } from './progress.ts';
-import type { Answer, CapacityDecision, CheckpointResult, Question, RecoveryPlan } from './recovery-plan.ts';
+import type { OperatorAnswer, CapacityDecision, CheckpointResult, Question, RecoveryPlan } from './recovery-plan.ts';
 
 /** Input of `recovery`. */
 export interface RecoveryInput {
@@ -15,16 +16,10 @@ export interface RecoveryInput {
   readonly job: JobRef;
   readonly faults: readonly Fault[];
   /** Set when a person (or their label) asked: acts in `observe` mode and beyond the budget. */
-  readonly askedBy?: { readonly by: string; readonly reason: string };
+  readonly askedBy?: OperatorRequest;
   readonly limits: RecoveryLimits;
   /** A person has paused this job. */
-  readonly paused?: Held;
-}
-
-/** Who paused, and why. */
-export interface Held {
-  readonly by: string;
-  readonly reason: string;
+  readonly paused?: OperatorRequest;
 }
 
 /** Deadlines of one recovery in milliseconds, taken from the worker's settings when it starts. */
@@ -35,7 +30,7 @@ export interface RecoveryLimits {
   readonly restartMs: number;
   readonly placementMs: number;
   /** Pods that outlive a stop are deleted by force. Missing in incidents of versions that left them to a person. */
-  readonly overtime?: 'force' | 'person';
+  readonly overdue?: 'force' | 'person';
   /** Missing in incidents of versions that captured nothing. */
   readonly evidenceMs?: number;
   /** Missing in incidents of versions that verified nothing. */
@@ -53,17 +48,17 @@ export interface AttemptFacts {
   /** RFC 3339, the API server's clock: when the oldest of these pods was created. Absent where there are none. */
   readonly oldestPodAt?: string;
   /** Pods of the job that somebody has already asked to go. */
-  readonly leaving?: readonly AttemptPod[];
+  readonly terminating?: readonly AttemptPod[];
   /** Of a large attempt, `pods` and `leaving` hold only the pods that a decision is about; so many more there are, and this is the digest of the UIDs of all present. */
-  readonly more?: { readonly pods: number; readonly leaving: number; readonly digest: string };
+  readonly more?: { readonly pods: number; readonly terminating: number; readonly digest: string };
   /** Nodes that the faults blame; a node that is gone is missing. */
   readonly nodes: readonly NodeView[];
   /** Blamed nodes whose own workflow has not yet said, or may not yet say, that they are quarantined. */
   readonly undecided: readonly { readonly node: string; readonly because: string }[];
   /** Present when a person has paused kcover. */
-  readonly paused?: Held;
+  readonly paused?: OperatorRequest;
   /** Set when the cluster could not be seen, and why: all other facts are missing then, and say nothing. */
-  readonly blind?: string;
+  readonly unobservable?: string;
   /** When it was looked at, ms by the clock of the worker. */
   readonly at?: number;
 }
@@ -77,7 +72,7 @@ export interface RecoveryFacts {
   /** Faults that no stop has answered yet. */
   readonly fresh: readonly Fault[];
   /** Faults that an earlier stop of this incident answered. */
-  readonly answered: readonly Fault[];
+  readonly handled: readonly Fault[];
   readonly stops: number;
   /** How the last of them was done. */
   readonly stoppedBy?: StopMethod | 'pods';
@@ -89,7 +84,7 @@ export interface RecoveryFacts {
   /** Milliseconds since the epoch. */
   readonly now?: number;
   /** Levels that were tried in this incident and did not bring training back, each with the reason. `noRoom`: it was passed over, because only a smaller job finds room. */
-  readonly tried?: readonly { readonly level: Exclude<RestartLevel, 'job'>; readonly because: string; readonly noRoom?: true }[];
+  readonly tried?: readonly { readonly level: Exclude<RestartLevel, 'job'>; readonly because: string; readonly noCapacity?: true }[];
 }
 
 /** The next step, with the reason that reaches the UI, the Event and the record. */
@@ -101,22 +96,22 @@ export type RecoveryDecision = Decided & {
     /** Nothing is deleted; the facts are judged anew when something changes. */
     | {
         readonly kind: 'hold';
-        readonly try: string;
+        readonly remedy: string;
         /** Set where nobody may tell of the change: look again by itself. */
         readonly lookAgainMs?: number;
         /** Nothing can be seen: another deadline counts, and nothing was learned. */
-        readonly blind?: true;
+        readonly unobservable?: true;
         /** Its processes are asked to start training anew by themselves, and have so long for it. */
         readonly inProcess?: { readonly beyond: number; readonly withinMs: number };
       }
     /** What arrived since the last stop changes nothing: go on waiting for the new attempt. */
     | { readonly kind: 'go-on' }
     /** `plan`: what would have come before the stop, if the mode were `act`. */
-    | { readonly kind: 'end'; readonly outcome: Outcome; readonly try?: string; readonly plan?: RecoveryPlan }
+    | { readonly kind: 'end'; readonly outcome: Outcome; readonly remedy?: string; readonly plan?: RecoveryPlan }
   );
 
 /** Whether a job can be recovered, judged when it opts in. */
-export type OptInDecision = Decided & ({ readonly kind: 'watch' } | { readonly kind: 'warn'; readonly try: string });
+export type OptInDecision = Decided & ({ readonly kind: 'watch' } | { readonly kind: 'warn'; readonly remedy: string });
 
 /** What every decision carries. */
 export interface Decided {
@@ -137,15 +132,15 @@ export interface StopRequest {
   readonly resourceVersion: string;
   readonly pods: readonly AttemptPod[];
   /** Pods that were asked to go before; their names are free only when they are gone too. */
-  readonly leaving?: readonly AttemptPod[];
+  readonly terminating?: readonly AttemptPod[];
   /** The stop was sent before; these pods are to be deleted by force, each UID once. */
   readonly force?: readonly AttemptPod[];
   /** Everything is deleted by force, whether or not somebody would end it: `force` above holds all that is left. */
-  readonly noGrace?: true;
+  readonly immediate?: true;
   /** A person asked for this stop: it is sent in mode observe too. */
   readonly asked?: true;
   /** Without grace because its time is over, which nobody asked for: pods of dead nodes keep what `deadNode` of the settings grants them. */
-  readonly overtime?: true;
+  readonly overdue?: true;
   readonly because: string;
   readonly deadlineMs: number;
 }
@@ -174,7 +169,7 @@ export interface AwaitRequest {
   /** How it was stopped. */
   readonly stoppedBy?: StopMethod | 'pods';
   /** UIDs of pods that the stop left alone. One on a node that is quarantined since is waited for like any other, but only a stop moves it. */
-  readonly staying?: readonly string[];
+  readonly remaining?: readonly string[];
   readonly deadlineMs: number;
 }
 
@@ -202,10 +197,10 @@ export type AwaitResult =
 export const successAfterStop = (
   because: string,
   stoppedBy: StopMethod | 'pods' | undefined,
-): { readonly outcome: 'restarted' | 'handed over'; readonly because: string } =>
+): { readonly outcome: 'restarted' | 'escalated'; readonly because: string } =>
   stoppedBy === undefined || stoppedBy === 'suspend'
     ? { outcome: 'restarted', because: `the job succeeded: ${because}` }
-    : { outcome: 'handed over', because: `the job counts as succeeded since its pods were told to stop, and nobody saw it run again: ${because}` };
+    : { outcome: 'escalated', because: `the job counts as succeeded since its pods were told to stop, and nobody saw it run again: ${because}` };
 
 /** Result of `recovery`, shown in the Temporal UI and sent to the parent. */
 export interface RecoveryOutcome {
@@ -214,7 +209,7 @@ export interface RecoveryOutcome {
   readonly because: string;
   readonly stops: number;
   /** Stops that were begun, whatever became of them: what the budget counts. Missing when nobody knows. */
-  readonly begun?: number;
+  readonly stopsStarted?: number;
   /** Whom its faults blame, when all of them are known: the last word over what it was charged to at its start. */
   readonly blame?: Blame;
   /** How far training was before the first stop, where the job told. */
@@ -226,7 +221,7 @@ export interface RecoveryOutcome {
 }
 
 /** One line of an incident's story. */
-export interface Moment {
+export interface TimelineEntry {
   readonly at: string;
   readonly what: string;
   readonly because?: string;
@@ -265,7 +260,7 @@ export interface IncidentRecord {
   /** The last step before the first stop, and what was seen after the last. */
   readonly progress?: { readonly before?: JobProgress; readonly after?: JobProgress };
   /** Whoever was asked, and what they or their silence said. */
-  readonly approvals?: readonly Answer[];
+  readonly approvals?: readonly OperatorAnswer[];
   /** Checkpoints that were awaited. */
   readonly checkpoints?: readonly (CheckpointResult & { readonly attempt: number })[];
   /** What was decided about room for the next attempt. */
@@ -276,7 +271,7 @@ export interface IncidentRecord {
   readonly runningPods: readonly AttemptPod[];
   /** How many there were, where that is more. */
   readonly runningOf?: number;
-  readonly timeline: readonly Moment[];
+  readonly timeline: readonly TimelineEntry[];
 }
 
 /** Phases of a recovery, as the UI and the `status` query name them. */
@@ -305,6 +300,6 @@ export interface RecoveryStatus {
   readonly until?: string;
   /** May be open in any phase: the recovery may be held for something else meanwhile. */
   readonly question?: Question;
-  readonly faults: readonly Pick<Fault, 'id' | 'code' | 'message' | 'node' | 'hold'>[];
-  readonly timeline: readonly Moment[];
+  readonly faults: readonly Pick<Fault, 'id' | 'code' | 'message' | 'node' | 'quarantine'>[];
+  readonly timeline: readonly TimelineEntry[];
 }

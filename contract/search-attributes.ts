@@ -5,7 +5,7 @@ import { type SearchAttribute, searchAttributes } from './ids.ts';
 /** Values by name; those left out are not set. */
 export type AttributeValues = Readonly<Partial<Record<SearchAttribute, string | readonly string[]>>>;
 
-type Pair =
+type AttributePair =
   | { readonly key: { readonly name: string; readonly type: 'KEYWORD' }; readonly value: string }
   | { readonly key: { readonly name: string; readonly type: 'KEYWORD_LIST' }; readonly value: string[] };
 
@@ -16,8 +16,8 @@ type Pair =
 const most = { characters: 200, bytes: 1500 } as const;
 
 /** For `typedSearchAttributes` and upserts, each value cut to what Temporal takes. A list that is not one becomes one; what does not fit its type is left out. */
-export const searchAttributePairs = (values: AttributeValues): Pair[] =>
-  Object.entries(values).flatMap(([name, value]): Pair[] => {
+export const searchAttributePairs = (values: AttributeValues): AttributePair[] =>
+  Object.entries(values).flatMap(([name, value]): AttributePair[] => {
     const type = searchAttributes[name as SearchAttribute];
     if (type === 'KEYWORD_LIST') return [{ key: { name, type }, value: cutList(typeof value === 'string' ? [value] : value) }];
     return typeof value === 'string' ? [{ key: { name, type }, value: cutText(value) }] : [];

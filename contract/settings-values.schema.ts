@@ -17,7 +17,7 @@ export const duration = (byDefault: string, most = longestWaitMs) =>
     .string()
     .refine((text) => parseDuration(text) !== undefined, { error: 'must be a duration such as 500ms, 30s, 10m or 1h' })
     .transform((text) => parseDuration(text) ?? 0)
-    .refine((ms) => ms <= most, { error: `must be at most ${formatDuration(most)}`, params: { try: formatDuration(most) } })
+    .refine((ms) => ms <= most, { error: `must be at most ${formatDuration(most)}`, params: { remedy: formatDuration(most) } })
     .prefault(byDefault);
 
 /** A regular expression that matches something: one that matches nothing at all would match everywhere. */

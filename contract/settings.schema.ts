@@ -130,7 +130,7 @@ export const controllerSettings = z.strictObject({
   nodes: z
     .strictObject({
       notReady: duration('30s').describe('How long a node with accelerators must stay not ready before that is a fault'),
-      blindAt: z
+      unobservableAbove: z
         .number()
         .min(1)
         .max(100)
@@ -218,7 +218,7 @@ export const controllerSettings = z.strictObject({
     .superRefine(({ lease, renew, retry }, found) => {
       const shorter = (key: string, ms: number, than: string, most: number) => {
         const message = `must be shorter than ${than}: ${formatDuration(ms)} is not below ${formatDuration(most)}`;
-        if (ms >= most) found.addIssue({ code: 'custom', path: [key], message, params: { try: 'retry < renew < lease' } });
+        if (ms >= most) found.addIssue({ code: 'custom', path: [key], message, params: { remedy: 'retry < renew < lease' } });
       };
       shorter('renew', renew, 'lease', lease);
       shorter('retry', retry, 'renew', renew);

@@ -10,7 +10,7 @@ import type { AttributeValues } from './search-attributes.ts';
 import type { JobInput } from './training-job.ts';
 
 /** Options of a start or signal-with-start, but for the signal. */
-export interface Start<Input> {
+export interface WorkflowStart<Input> {
   readonly workflowType: string;
   readonly workflowId: string;
   readonly taskQueue: string;
@@ -23,7 +23,7 @@ export interface Start<Input> {
 }
 
 /** The workflow that looks after one job. */
-export const jobStart = (job: JobRef, taskQueue: string): Start<JobInput> => ({
+export const jobStart = (job: JobRef, taskQueue: string): WorkflowStart<JobInput> => ({
   workflowType: workflowTypes.trainingJob,
   workflowId: jobWorkflowId(job),
   taskQueue,
@@ -34,7 +34,7 @@ export const jobStart = (job: JobRef, taskQueue: string): Start<JobInput> => ({
 });
 
 /** The workflow that quarantines and looks after one node. */
-export const nodeStart = (node: string, taskQueue: string): Start<NodeInput> => ({
+export const nodeStart = (node: string, taskQueue: string): WorkflowStart<NodeInput> => ({
   workflowType: workflowTypes.nodeQuarantine,
   workflowId: nodeWorkflowId(node),
   taskQueue,
@@ -45,7 +45,7 @@ export const nodeStart = (node: string, taskQueue: string): Start<NodeInput> => 
 });
 
 /** The workflow that collects the preflight reports of one workload. */
-export const preflightStart = (workload: Workload, taskQueue: string): Start<PreflightInput> => ({
+export const preflightStart = (workload: Workload, taskQueue: string): WorkflowStart<PreflightInput> => ({
   workflowType: workflowTypes.preflight,
   workflowId: preflightWorkflowId(workload),
   taskQueue,
@@ -56,7 +56,7 @@ export const preflightStart = (workload: Workload, taskQueue: string): Start<Pre
 });
 
 /** The workflow that holds what a whole cluster shares; whoever needs it starts it where it does not run. */
-export const clusterStart = (clusterUid: string, taskQueue: string): Start<ClusterInput> => ({
+export const clusterStart = (clusterUid: string, taskQueue: string): WorkflowStart<ClusterInput> => ({
   workflowType: workflowTypes.cluster,
   workflowId: clusterWorkflowId,
   taskQueue,

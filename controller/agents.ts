@@ -13,17 +13,17 @@ const streamsPerNode = 8;
 /** Nodes that are not heard of for so long are forgotten. */
 const forgetMs = 24 * 3600_000;
 
-export interface Agents {
+export interface AgentRegistry {
   /** A batch was authenticated: its sender lives. */
-  heard(batch: ReportBatch): void;
+  markSeen(batch: ReportBatch): void;
   acknowledged(batch: ReportBatch): number;
   acknowledge(batch: ReportBatch, seq: number): void;
   /** Nodes whose agent was heard within the time. */
-  heardWithin(ms: number): number;
+  seenWithin(ms: number): number;
   get(node: string): AgentSeen | undefined;
 }
 
-export function rememberAgents(now: () => number): Agents {
+export function rememberAgents(now: () => number): AgentRegistry {
   const seen = new Map<string, AgentSeen>();
   const streams = new Map<string, Map<string, number>>();
   const keyOf = ({ bootId, stream }: ReportBatch) => `${bootId} ${stream}`;
@@ -38,7 +38,7 @@ export function rememberAgents(now: () => number): Agents {
   }
 
   return {
-    heard({ node, bootId }) {
+    markSeen({ node, bootId }) {
       seen.delete(node);
       seen.set(node, { at: now(), bootId });
       forgetOld();
@@ -55,7 +55,7 @@ export function rememberAgents(now: () => number): Agents {
         ofNode.delete(oldest);
       }
     },
-    heardWithin: (ms) => [...seen.values()].filter(({ at }) => now() - at <= ms).length,
+    seenWithin: (ms) => [...seen.values()].filter(({ at }) => now() - at <= ms).length,
     get: (node) => seen.get(node),
   };
 }

@@ -7,9 +7,9 @@ import { createHash } from 'node:crypto';
 import { KcoverError } from '../contract/errors.ts';
 import type { LivePod, ReviewedToken } from '../kube/tokens.ts';
 import { openRecent } from './recent.ts';
-import { decideClaim, decideReporter, type Refusal, refused, type Reporter } from './reporter.ts';
+import { decideClaim, decideReporter, type Refusal, refused, type ReporterIdentity } from './reporter.ts';
 import { type Asker, openReviewPlaces } from './review-places.ts';
-import { readClaim, type Wanted } from './unverified-token.ts';
+import { readClaim, type ExpectedToken } from './unverified-token.ts';
 
 /** Ports to the API server. Both throw `KcoverError` when it does not answer. */
 export interface TokenSource {
@@ -17,7 +17,7 @@ export interface TokenSource {
   pod(namespace: string, name: string): Promise<LivePod | undefined>;
 }
 
-export interface AuthenticateOptions extends Wanted {
+export interface AuthenticateOptions extends ExpectedToken {
   readonly source: TokenSource;
   /** Monotonic, ms. */
   readonly now: () => number;
@@ -26,7 +26,7 @@ export interface AuthenticateOptions extends Wanted {
 }
 
 /** `from`: the address of the connection. */
-export type Authenticate = (authorization: string | undefined, from: string) => Promise<Reporter | Refusal>;
+export type Authenticate = (authorization: string | undefined, from: string) => Promise<ReporterIdentity | Refusal>;
 
 /** Longer than any service-account token. */
 const longestToken = 8192;
@@ -39,18 +39,18 @@ export function authenticator(options: AuthenticateOptions): Authenticate {
   const { source, account, now, believeMs = 60_000, capacity = 10_000 } = options;
   const places = openReviewPlaces(capacity);
   /** Tokens that were found good, by hash. */
-  const believed = openRecent<{ readonly reporter: Reporter; readonly until: number }>(capacity);
+  const believed = openRecent<{ readonly reporter: ReporterIdentity; readonly until: number }>(capacity);
   const refusals = openRecent<{ readonly refusal: Refusal; readonly until: number }>(capacity);
   /** By the hash of their token. */
-  const underWay = new Map<string, Promise<Reporter | Refusal>>();
+  const underWay = new Map<string, Promise<ReporterIdentity | Refusal>>();
 
-  async function ask(token: string): Promise<Reporter | Refusal> {
+  async function ask(token: string): Promise<ReporterIdentity | Refusal> {
     const claimed = decideClaim(await source.review(token), account);
     if (claimed.kind === 'refused') return claimed;
     return decideReporter(claimed, await source.pod(claimed.namespace, claimed.pod.name));
   }
 
-  async function review(token: string, key: string, asker: Asker): Promise<Reporter | Refusal> {
+  async function review(token: string, key: string, asker: Asker): Promise<ReporterIdentity | Refusal> {
     const since = now();
     try {
       const answer = await ask(token);

@@ -10,7 +10,7 @@ export interface KeyPair {
   readonly key: string;
 }
 
-export interface Certificate {
+export interface ServingCertificate {
   /** As last read. */
   read(): KeyPair;
   onChange(use: (pair: KeyPair) => void): void;
@@ -24,7 +24,7 @@ const dayMs = 24 * 3600_000;
 const warnMs = 30 * dayMs;
 
 /** Throws `settings.invalid` when a file cannot be read. */
-export function openCertificate(files: { readonly certFile: string; readonly keyFile: string }, signal: AbortSignal, log: Logger): Certificate {
+export function openCertificate(files: { readonly certFile: string; readonly keyFile: string }, signal: AbortSignal, log: Logger): ServingCertificate {
   let pair = readPair(files);
   const users: ((pair: KeyPair) => void)[] = [];
   let warnedAt = -Infinity;

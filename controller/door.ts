@@ -3,7 +3,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Authenticate } from './authenticate.ts';
 import type { Reject } from './refusals.ts';
-import { notLeading, refused, type Reporter } from './reporter.ts';
+import { notLeading, refused, type ReporterIdentity } from './reporter.ts';
 import type { Buckets } from './token-bucket.ts';
 
 export interface DoorOptions {
@@ -16,8 +16,11 @@ export interface DoorOptions {
 }
 
 /** Answers with a look at who was let in. */
-export function openDoor(server: FastifyInstance, { authenticate, leading, requests, reject }: DoorOptions): (request: FastifyRequest) => Reporter | undefined {
-  const known = new WeakMap<FastifyRequest, Reporter>();
+export function openDoor(
+  server: FastifyInstance,
+  { authenticate, leading, requests, reject }: DoorOptions,
+): (request: FastifyRequest) => ReporterIdentity | undefined {
+  const known = new WeakMap<FastifyRequest, ReporterIdentity>();
   server.addHook('onRequest', async (request, reply) => {
     const authenticated = authenticate[request.routeOptions.url ?? ''];
     if (!authenticated) return reject(reply, refused('no-such-path', 'there is nothing here'));

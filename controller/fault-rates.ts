@@ -14,7 +14,7 @@ export interface FaultLimits {
   readonly repeats: number;
 }
 
-export interface Admission {
+export interface RateDecision {
   /** Reports from the front that were dealt with; the others may come later. */
   readonly through: readonly Report[];
   readonly send: readonly Fault[];
@@ -26,7 +26,7 @@ export interface Admission {
 
 export interface FaultRates {
   /** Reports in the order of their numbers. */
-  admit(node: string, reports: readonly Report[]): Admission;
+  admit(node: string, reports: readonly Report[]): RateDecision;
 }
 
 /** `now`: monotonic, ms. */
@@ -38,7 +38,7 @@ export function limitFaults({ perMinute, repeats }: FaultLimits, now: () => numb
   return {
     admit(node, reports) {
       const send: Fault[] = [];
-      let dealt = 0;
+      let processed = 0;
       for (const { fault } of reports) {
         const key = keyOf(node, fault);
         if (ofCodes.waitMs(key) === 0) {
@@ -46,10 +46,10 @@ export function limitFaults({ perMinute, repeats }: FaultLimits, now: () => numb
           ofCodes.take(key);
           send.push(fault);
         }
-        dealt += 1;
+        processed += 1;
       }
       return {
-        through: reports.slice(0, dealt),
+        through: reports.slice(0, processed),
         send,
         waitMs: ofNodes.waitMs(node),
         undo() {

@@ -11,7 +11,7 @@ import type { Kube } from '../kube/connection.ts';
 import { leaderLabels } from '../kube/leader-label.ts';
 import { leaseStore } from '../kube/leases.ts';
 import { readLivePod, reviewToken } from '../kube/tokens.ts';
-import { silentNodes } from '../policy/agent-silence.ts';
+import { silentNodes } from '../policy/agent-liveness.ts';
 import { rememberAgents } from './agents.ts';
 import { authenticator, type TokenSource } from './authenticate.ts';
 import { openCertificate } from './certificate.ts';
@@ -19,7 +19,7 @@ import { openIntake } from './intake.ts';
 import { openLeaderLabel, type LeaderLabel } from './leader-label.ts';
 import { type Clock, leadAlone, type Leadership, standForElection } from './leadership.ts';
 import { certificateMetric, controllerMetrics } from './metrics.ts';
-import { beginReign, type Reign } from './reign.ts';
+import { startLeaderTerm, type LeaderTerm } from './leader-term.ts';
 import { temporalSender, temporalWorkflows } from './temporal.ts';
 import { pause } from './watchers/persist.ts';
 
@@ -53,17 +53,17 @@ export async function startController(options: ControllerOptions): Promise<Contr
   const { settings, kube, temporal, log } = options;
   const ending = new AbortController();
   const now = () => performance.now();
-  let reign: Reign | undefined;
+  let term: LeaderTerm | undefined;
   let leadership: Leadership | undefined;
-  const leading = () => reign !== undefined && leadership?.leading() === true;
+  const leading = () => term !== undefined && leadership?.leading() === true;
 
   const agents = rememberAgents(now);
   const certificate = openCertificate(settings.intake.tls, ending.signal, log);
   const metrics = controllerMetrics(options.metrics, {
     leading,
-    lettersWaiting: () => reign?.delivery.waiting() ?? 0,
-    agentsHeard: () => agents.heardWithin(settings.agents.silent),
-    agentsSilent: () => (reign ? silentNodes(reign.hearing(), now()) : []),
+    messagesWaiting: () => term?.outbox.waiting() ?? 0,
+    agentsLive: () => agents.seenWithin(settings.agents.silent),
+    agentsSilent: () => (term ? silentNodes(term.liveness(), now()) : []),
   });
   certificateMetric(options.metrics, certificate.expires);
   const { intake: door, preflight } = settings;
@@ -74,9 +74,9 @@ export async function startController(options: ControllerOptions): Promise<Contr
       preflights: authenticator({ source: tokensFor(kube, preflight.audience), audience: preflight.audience, now }),
     },
     limits: door.limits,
-    collector: () => (leading() ? reign : undefined),
+    collector: () => (leading() ? term : undefined),
     agents,
-    onNodeFault: (node) => reign?.nodes.follow(node),
+    onNodeFault: (node) => term?.nodes.follow(node),
     metrics,
     log,
   });
@@ -91,7 +91,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
     if (await claimed.elected) {
       log.info('leading');
       const { taskQueue } = settings.temporal;
-      reign = beginReign({
+      term = startLeaderTerm({
         kube,
         taint: settings.taint,
         readiness: settings.nodes,
@@ -100,7 +100,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
         progress: settings.progress,
         sender: temporalSender({ client: temporal, taskQueue }),
         workflows: temporalWorkflows({ client: temporal, taskQueue }),
-        heardAt: (node) => agents.get(node)?.at,
+        lastSeenAt: (node) => agents.get(node)?.at,
         silentMs: settings.agents.silent,
         metrics,
         log,
@@ -109,8 +109,8 @@ export async function startController(options: ControllerOptions): Promise<Contr
     }
     const reason = await claimed.ended;
     log[reason === 'stopped' ? 'info' : 'error']({ reason }, 'no longer leading');
-    reign?.end();
-    reign = undefined;
+    term?.end();
+    term = undefined;
     ending.abort();
     await Promise.race([intake.close(), sleep(closeMs, undefined, { ref: false })]);
     return reason;
@@ -122,8 +122,8 @@ export async function startController(options: ControllerOptions): Promise<Contr
     leading,
     async stop() {
       // Nothing of ours may be under way when the next one leads.
-      reign?.end();
-      reign = undefined;
+      term?.end();
+      term = undefined;
       await Promise.all([claimed.stop(), label && Promise.race([label.drop(), sleep(closeMs, undefined, { ref: false })])]);
       await stopped;
     },

@@ -10,37 +10,37 @@ import { preflightPath } from '../contract/preflight-files.ts';
 import { roundsPath } from '../contract/preflight-rounds.ts';
 import { progressPath } from '../contract/progress.ts';
 import type { ControllerSettings } from '../contract/settings.schema.ts';
-import type { Agents } from './agents.ts';
+import type { AgentRegistry } from './agents.ts';
 import type { Authenticate } from './authenticate.ts';
-import type { Certificate } from './certificate.ts';
+import type { ServingCertificate } from './certificate.ts';
 import { limitConnections, patience } from './connections.ts';
-import type { Delivery } from './delivery.ts';
+import type { Outbox } from './outbox.ts';
 import { openDoor } from './door.ts';
 import { type FaultRates, limitFaults } from './fault-rates.ts';
-import { faultLetter } from './letters.ts';
+import { faultMessage } from './messages.ts';
 import type { ControllerMetrics } from './metrics.ts';
-import { type Collector as PreflightCollector, takePreflightFiles } from './preflight-intake.ts';
+import { type PreflightCollector, takePreflightFiles } from './preflight-intake.ts';
 import { type ProgressTaker, takeProgress } from './progress/endpoint.ts';
 import { openRefusals } from './refusals.ts';
-import { acknowledgedBy, firstIssue, newReports, notLeading, objection, type Refusal, refused, type Reporter } from './reporter.ts';
+import { acknowledgedBy, firstIssue, newReports, notLeading, objection, type Refusal, refused, type ReporterIdentity } from './reporter.ts';
 import { openRounds } from './rounds/endpoint.ts';
 import type { Rounds } from './rounds/polls.ts';
 import { openBuckets } from './token-bucket.ts';
 
 /** What only a leader has. */
-export interface Collector extends PreflightCollector {
+export interface IntakeCollector extends PreflightCollector {
   readonly progress: ProgressTaker;
   readonly rounds: Rounds;
 }
 
 export interface IntakeOptions {
-  readonly certificate: Pick<Certificate, 'read' | 'onChange'>;
+  readonly certificate: Pick<ServingCertificate, 'read' | 'onChange'>;
   /** Tokens of agents, and those of preflight pods: each for an audience of its own. */
   readonly authenticate: { readonly agents: Authenticate; readonly preflights: Authenticate };
   readonly limits: ControllerSettings['intake']['limits'];
   /** Undefined while we do not lead. */
-  readonly collector: () => Collector | undefined;
-  readonly agents: Agents;
+  readonly collector: () => IntakeCollector | undefined;
+  readonly agents: AgentRegistry;
   /** A node workflow may run from now on. */
   readonly onNodeFault: (node: string) => void;
   readonly metrics: Pick<
@@ -109,11 +109,16 @@ export function openIntake(options: IntakeOptions): FastifyInstance {
   return server;
 }
 
-async function take(batch: ReportBatch, reporter: Reporter, rates: FaultRates, options: IntakeOptions): Promise<{ kind: 'taken'; accepted: number } | Refusal> {
+async function take(
+  batch: ReportBatch,
+  reporter: ReporterIdentity,
+  rates: FaultRates,
+  options: IntakeOptions,
+): Promise<{ kind: 'accepted'; accepted: number } | Refusal> {
   const { agents, metrics, log } = options;
-  const delivery = options.collector()?.delivery;
-  if (!delivery) return notLeading();
-  agents.heard(batch);
+  const outbox = options.collector()?.outbox;
+  if (!outbox) return notLeading();
+  agents.markSeen(batch);
   const before = agents.acknowledged(batch);
   const reports = newReports(batch, reporter, before);
   const { send, through, waitMs, undo } = rates.admit(reporter.node, reports);
@@ -121,7 +126,7 @@ async function take(batch: ReportBatch, reporter: Reporter, rates: FaultRates, o
   metrics.reportsRepeated.inc(batch.reports.length - reports.length);
   if (send.length > 0) {
     options.onNodeFault(reporter.node);
-    const failure = await sendAll(delivery, reporter.node, send).catch((error: unknown) => {
+    const failure = await sendAll(outbox, reporter.node, send).catch((error: unknown) => {
       undo();
       throw error;
     });
@@ -132,22 +137,22 @@ async function take(batch: ReportBatch, reporter: Reporter, rates: FaultRates, o
   }
   metrics.reportsAccepted.inc(through.length);
   metrics.faultsSuppressed.inc(through.length - send.length);
-  tellGaps(batch, options);
+  reportGaps(batch, options);
   const accepted = acknowledgedBy(through, before);
   if (accepted > before) agents.acknowledge(batch, accepted);
-  return { kind: 'taken', accepted };
+  return { kind: 'accepted', accepted };
 }
 
 /** All of them, or the first reason why not. */
-async function sendAll(delivery: Delivery, node: string, faults: readonly Fault[]): Promise<KcoverError | undefined> {
-  const sent = await Promise.allSettled(faults.map((fault) => delivery.send(faultLetter({ kind: 'node', node }, fault), takeWithinMs)));
+async function sendAll(outbox: Outbox, node: string, faults: readonly Fault[]): Promise<KcoverError | undefined> {
+  const sent = await Promise.allSettled(faults.map((fault) => outbox.send(faultMessage({ kind: 'node', node }, fault), takeWithinMs)));
   const failed = sent.find((result) => result.status === 'rejected');
   if (!failed) return undefined;
   if (failed.reason instanceof KcoverError) return failed.reason;
   throw failed.reason;
 }
 
-function tellGaps({ node, gaps }: ReportBatch, { metrics, log }: IntakeOptions): void {
+function reportGaps({ node, gaps }: ReportBatch, { metrics, log }: IntakeOptions): void {
   if (gaps.length === 0) return;
   for (const gap of gaps) metrics.gaps.inc({ what: gap.what });
   log.warn({ node, gaps: gaps.slice(0, 10), count: gaps.length }, 'an agent missed something');

@@ -32,25 +32,25 @@ export interface LeaderLabel {
 /** Takes it off ourselves first: an earlier process of this pod may have left it. */
 export function openLeaderLabel({ store, pod, leading, signal, pause, onTrouble, lookAgainMs, retryMs }: LeaderLabelOptions): LeaderLabel {
   let wears = false;
-  let marked = false;
-  let told: string | undefined;
+  let isLabelled = false;
+  let reported: string | undefined;
   const cleared = takeOff();
 
   async function attempt(act: () => Promise<unknown>): Promise<boolean> {
     try {
       await act();
-      told = undefined;
+      reported = undefined;
       return true;
     } catch (error) {
-      tell(sentenceOf(error));
+      report(sentenceOf(error));
       return false;
     }
   }
 
   /** What goes on is said once. */
-  function tell(because: string): void {
-    if (because !== told) onTrouble(because);
-    told = because;
+  function report(because: string): void {
+    if (because !== reported) onTrouble(because);
+    reported = because;
   }
 
   async function takeOff(): Promise<void> {
@@ -59,16 +59,16 @@ export function openLeaderLabel({ store, pod, leading, signal, pause, onTrouble,
 
   /** Ours first: agents wait for one that answers, and the others say no. */
   async function correct(): Promise<void> {
-    if (leading() && !marked && !(await store.mark(pod))) throw new KcoverError('not-found', `there is no pod ${pod}`);
+    if (leading() && !isLabelled && !(await store.label(pod))) throw new KcoverError('not-found', `there is no pod ${pod}`);
     const labelled = await store.labelled();
-    marked = labelled.includes(pod);
+    isLabelled = labelled.includes(pod);
     for (const other of labelled) if (other !== pod && leading()) await store.clear(other);
   }
 
   async function keep(): Promise<void> {
     // A late answer to the first request must not take off what we put on.
     await cleared;
-    while (!signal.aborted) await pause((await attempt(correct)) && marked ? lookAgainMs : retryMs, signal);
+    while (!signal.aborted) await pause((await attempt(correct)) && isLabelled ? lookAgainMs : retryMs, signal);
   }
 
   return {

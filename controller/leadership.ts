@@ -16,7 +16,7 @@ export interface Clock {
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
-export interface Timing {
+export interface LeaseTiming {
   /** How long the others wait after the last renewal. */
   readonly lease: number;
   /** How long we go on without one; less than `lease`. */
@@ -29,7 +29,7 @@ export interface LeadershipOptions {
   readonly store: LeaseStore;
   /** Unlike that of any other process. */
   readonly identity: string;
-  readonly timing: Timing;
+  readonly timing: LeaseTiming;
   readonly clock: Clock;
   readonly onTrouble?: (error: KcoverError) => void;
 }
@@ -45,21 +45,24 @@ export interface Leadership {
 }
 
 /** A foreign Lease, and since when it has been seen as it is. */
-export interface Sighting {
+export interface LeaseObservation {
   readonly lease: HeldLease;
   readonly since: number;
 }
 
 /** What to do about a Lease as it was read. */
-export type Claim = { readonly kind: 'create' } | { readonly kind: 'take'; readonly over: HeldLease } | { readonly kind: 'wait'; readonly sighting: Sighting };
+export type LeaseClaim =
+  | { readonly kind: 'create' }
+  | { readonly kind: 'take'; readonly over: HeldLease }
+  | { readonly kind: 'wait'; readonly observation: LeaseObservation };
 
 /** Pure: `before` is the last sighting, `now` our monotonic clock. */
-export function decideClaim(read: HeldLease | undefined, before: Sighting | undefined, identity: string, now: number): Claim {
+export function decideClaim(read: HeldLease | undefined, before: LeaseObservation | undefined, identity: string, now: number): LeaseClaim {
   if (!read) return { kind: 'create' };
   if (read.holder === '' || read.holder === identity) return { kind: 'take', over: read };
   const unchanged = before !== undefined && before.lease.holder === read.holder && before.lease.renewedAt === read.renewedAt;
-  const sighting = unchanged ? { lease: read, since: before.since } : { lease: read, since: now };
-  return now - sighting.since >= Math.max(read.durationMs, 1000) ? { kind: 'take', over: read } : { kind: 'wait', sighting };
+  const observation = unchanged ? { lease: read, since: before.since } : { lease: read, since: now };
+  return now - observation.since >= Math.max(read.durationMs, 1000) ? { kind: 'take', over: read } : { kind: 'wait', observation };
 }
 
 /** Leads at once and for ever: for a single replica. */
@@ -105,14 +108,14 @@ export function standForElection(options: LeadershipOptions): Leadership {
   }
 
   async function claim(): Promise<void> {
-    let sighting: Sighting | undefined;
+    let observation: LeaseObservation | undefined;
     while (!held && !stopping.signal.aborted) {
       try {
-        const decision = decideClaim(await inTime(store.read(), timing.retry * 2, clock), sighting, identity, clock.now());
-        if (decision.kind === 'wait') sighting = decision.sighting;
+        const decision = decideClaim(await inTime(store.read(), timing.retry * 2, clock), observation, identity, clock.now());
+        if (decision.kind === 'wait') observation = decision.observation;
         else await write(decision.kind === 'take' ? decision.over : undefined);
       } catch (error) {
-        tell(error);
+        report(error);
       }
       if (!held) await clock.sleep(timing.retry * (0.8 + Math.random() * 0.4), stopping.signal);
     }
@@ -125,7 +128,7 @@ export function standForElection(options: LeadershipOptions): Leadership {
       try {
         await write(held.lease);
       } catch (error) {
-        tell(error);
+        report(error);
         if (await foreign(error)) return;
       }
     }
@@ -140,7 +143,7 @@ export function standForElection(options: LeadershipOptions): Leadership {
       held = { lease: read, until: held.until };
       return false;
     } catch (problem) {
-      tell(problem);
+      report(problem);
       return false;
     }
   }
@@ -152,22 +155,22 @@ export function standForElection(options: LeadershipOptions): Leadership {
     if (won) await renew();
     const stopped = stopping.signal.aborted;
     if (!stopped) held = undefined;
-    await giveBack();
+    await releaseLease();
     return stopped ? 'stopped' : 'lost-lease';
   }
 
-  async function giveBack(): Promise<void> {
+  async function releaseLease(): Promise<void> {
     const last = held;
     held = undefined;
     if (!last) return;
     try {
       await inTime(store.replace({ ...last.lease, holder: '', durationMs: 1000, renewedAt: clock.wall() }), timing.retry * 2, clock);
     } catch (error) {
-      tell(error);
+      report(error);
     }
   }
 
-  function tell(error: unknown): void {
+  function report(error: unknown): void {
     const known = error instanceof KcoverError ? error : new KcoverError('kube.unreachable', error instanceof Error ? error.message : 'unknown failure');
     // Losing a race for the Lease is how elections work.
     if (known.code !== 'kube.conflict') options.onTrouble?.(known);

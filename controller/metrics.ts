@@ -18,15 +18,15 @@ export interface ControllerMetrics {
   readonly signalsSent: Counter<'signal'>;
   readonly signalFailures: Counter<'signal'>;
   readonly podFaults: Counter<'code'>;
-  readonly wishesIgnored: Counter;
+  readonly recoveryLabelsIgnored: Counter;
   readonly watchBreaks: Counter<'what'>;
 }
 
 /** Values that are read when somebody looks. */
 export interface Readings {
   readonly leading: () => boolean;
-  readonly lettersWaiting: () => number;
-  readonly agentsHeard: () => number;
+  readonly messagesWaiting: () => number;
+  readonly agentsLive: () => number;
   /** Names of nodes. */
   readonly agentsSilent: () => readonly string[];
 }
@@ -56,8 +56,8 @@ export function controllerMetrics(registry: Registry, readings: Readings): Contr
       },
     });
   gauge(table.leading, () => (readings.leading() ? 1 : 0));
-  gauge(table.lettersWaiting, readings.lettersWaiting);
-  gauge(table.agentsHeard, readings.agentsHeard);
+  gauge(table.messagesWaiting, readings.messagesWaiting);
+  gauge(table.agentsLive, readings.agentsLive);
   new Gauge({
     ...table.agentsSilent,
     registers,
@@ -82,7 +82,7 @@ export function controllerMetrics(registry: Registry, readings: Readings): Contr
     signalsSent: new Counter({ ...table.signalsSent, registers }),
     signalFailures: new Counter({ ...table.signalFailures, registers }),
     podFaults: new Counter({ ...table.podFaults, registers }),
-    wishesIgnored: new Counter({ ...table.wishesIgnored, registers }),
+    recoveryLabelsIgnored: new Counter({ ...table.recoveryLabelsIgnored, registers }),
     watchBreaks: new Counter({ ...table.watchBreaks, registers }),
   };
 }

@@ -12,27 +12,27 @@ import {
   type RefusedReport,
 } from '../contract/preflight-files.ts';
 import { preflightFiles } from '../contract/preflight-files.schema.ts';
-import type { Delivery } from './delivery.ts';
-import { type Arrival, arrivalLetter } from './letters.ts';
+import type { Outbox } from './outbox.ts';
+import { type PreflightArrival, arrivalMessage } from './messages.ts';
 import type { ControllerMetrics } from './metrics.ts';
 import { decideFile, type FileDecision } from './preflight/decide-file.ts';
-import { mostTold, openToldMemory, type ToldMemory } from './preflight/told-memory.ts';
+import { admissionLimits, openReportAdmission, type ReportAdmission } from './preflight/report-admission.ts';
 import type { Reject } from './refusals.ts';
-import { firstIssue, notLeading, refused, type Reporter } from './reporter.ts';
+import { firstIssue, notLeading, refused, type ReporterIdentity } from './reporter.ts';
 import type { PreflightPod } from '../kube/preflight-pods.ts';
 import type { PreflightsWatch } from './watchers/preflights.ts';
 
 /** What only a leader has. */
-export interface Collector {
-  readonly delivery: Delivery;
-  readonly preflights: Pick<PreflightsWatch, 'pods' | 'listensTo' | 'sees' | 'fresh' | 'share' | 'isAnnounced' | 'told'>;
+export interface PreflightCollector {
+  readonly outbox: Outbox;
+  readonly preflights: Pick<PreflightsWatch, 'pods' | 'listensTo' | 'sees' | 'fresh' | 'share' | 'isAnnounced' | 'notified'>;
 }
 
 export interface PreflightIntakeOptions {
   /** Undefined while we do not lead. */
-  readonly collector: () => Collector | undefined;
+  readonly collector: () => PreflightCollector | undefined;
   /** Who was let in. */
-  readonly reporterOf: (request: FastifyRequest) => Reporter | undefined;
+  readonly reporterOf: (request: FastifyRequest) => ReporterIdentity | undefined;
   readonly reject: Reject;
   readonly metrics: Pick<ControllerMetrics, 'preflightReports' | 'preflightRefused'>;
   readonly log: Logger;
@@ -42,13 +42,13 @@ export interface PreflightIntakeOptions {
 const takeWithinMs = 5000;
 
 /** What an answer is made with. */
-interface Desk extends Collector, Pick<PreflightIntakeOptions, 'metrics' | 'log'> {
-  readonly memory: ToldMemory;
+interface PreflightContext extends PreflightCollector, Pick<PreflightIntakeOptions, 'metrics' | 'log'> {
+  readonly admission: ReportAdmission;
 }
 
 export function takePreflightFiles(server: FastifyInstance, options: PreflightIntakeOptions): void {
   const { collector, reporterOf, reject, metrics, log } = options;
-  const memory = openToldMemory(() => performance.now());
+  const admission = openReportAdmission(() => performance.now());
   server.post(preflightPath, async (request, reply) => {
     const reporter = reporterOf(request);
     if (!reporter) return reject(reply, refused('unauthenticated', 'a bearer token is needed'));
@@ -58,8 +58,8 @@ export function takePreflightFiles(server: FastifyInstance, options: PreflightIn
     if (node !== reporter.node) return reject(reply, refused('other-node', `the files are of ${node}, their sender runs on ${reporter.node}`));
     const leader = collector();
     if (!leader) return reject(reply, notLeading());
-    const desk = { ...leader, memory, metrics, log };
-    const answers = await Promise.all(files.map((file) => answerFile(file, parsed.data, desk)));
+    const context = { ...leader, admission, metrics, log };
+    const answers = await Promise.all(files.map((file) => answerFile(file, parsed.data, context)));
     // Losing the Lease ends the delivery: the agent must look for the new leader.
     if (!collector()) return reject(reply, notLeading());
     for (const { answer } of answers) metrics.preflightReports.inc({ answer });
@@ -67,18 +67,22 @@ export function takePreflightFiles(server: FastifyInstance, options: PreflightIn
   });
 }
 
-async function answerFile(file: PreflightFile, { node, sentAt }: Pick<PreflightFiles, 'node' | 'sentAt'>, desk: Desk): Promise<PreflightFileAnswer> {
-  const { preflights } = desk;
-  if (!preflights.listensTo(file.namespace)) return refuse({ refused: elsewhere(file, node) }, file, desk);
+async function answerFile(
+  file: PreflightFile,
+  { node, sentAt }: Pick<PreflightFiles, 'node' | 'sentAt'>,
+  context: PreflightContext,
+): Promise<PreflightFileAnswer> {
+  const { preflights } = context;
+  if (!preflights.listensTo(file.namespace)) return refuse({ refused: elsewhere(file, node) }, file, context);
   const facts = { pods: preflights.pods.at({ ...file, node }), sees: preflights.sees(file), fresh: preflights.fresh(), share: preflights.share, sentAt };
   const decision = decideFile(file, node, facts);
   switch (decision.answer) {
     case 'wait':
       return decision;
-    case 'taken':
-      return takeReport(decision, file, desk);
+    case 'accepted':
+      return takeReport(decision, file, context);
     case 'refused':
-      return refuse(decision, file, desk);
+      return refuse(decision, file, context);
   }
 }
 
@@ -90,50 +94,58 @@ const elsewhere = ({ namespace, rank, writtenAt }: PreflightFile, node: string):
   at: writtenAt,
 });
 
-async function takeReport({ pod, report }: Extract<FileDecision, { answer: 'taken' }>, file: PreflightFile, desk: Desk): Promise<PreflightFileAnswer> {
-  if (!desk.preflights.isAnnounced(pod)) return { answer: 'wait', because: 'its set of pods was not announced yet' };
-  switch (desk.memory.report(pod.uid, report)) {
+async function takeReport(
+  { pod, report }: Extract<FileDecision, { answer: 'accepted' }>,
+  file: PreflightFile,
+  context: PreflightContext,
+): Promise<PreflightFileAnswer> {
+  if (!context.preflights.isAnnounced(pod)) return { answer: 'wait', because: 'its set of pods was not announced yet' };
+  switch (context.admission.report(pod.uid, report)) {
     case 'known':
-      return { answer: 'taken' };
+      return { answer: 'accepted' };
     case 'soon':
       return { answer: 'wait', because: 'another report of its pod came a moment ago' };
     case 'many': {
       const { rank, node } = report.report;
-      const because = `${pod.name} has written ${mostTold.reports} reports already`;
-      return refuse({ pod, refused: { rank, node, what: 'stale', because, at: report.writtenAt } }, file, desk);
+      const because = `${pod.name} has written ${admissionLimits.reports} reports already`;
+      return refuse({ pod, refused: { rank, node, what: 'stale', because, at: report.writtenAt } }, file, context);
     }
-    case 'tell':
-      return (await tell(pod, { report }, desk)) ?? { answer: 'taken' };
+    case 'send':
+      return (await notify(pod, { report }, context)) ?? { answer: 'accepted' };
   }
 }
 
 /** The workflow of the workload hears of it, where a pod says which that is, and of so many of a pod. */
 async function refuse(
-  { pod, refused: told }: { readonly pod?: PreflightPod; readonly refused: RefusedReport },
+  { pod, refused: refusal }: { readonly pod?: PreflightPod; readonly refused: RefusedReport },
   { namespace, workload }: PreflightFile,
-  desk: Desk,
+  context: PreflightContext,
 ): Promise<PreflightFileAnswer> {
-  const news = !pod || desk.memory.refusal(pod.uid, told) === 'tell';
-  if (pod && news) {
-    const untold = await tell(pod, { refused: told }, desk);
-    if (untold) return untold;
+  const isNew = !pod || context.admission.refusal(pod.uid, refusal) === 'send';
+  if (pod && isNew) {
+    const failure = await notify(pod, { refused: refusal }, context);
+    if (failure) return failure;
   }
-  desk.metrics.preflightRefused.inc({ reason: told.what });
-  desk.log[news ? 'warn' : 'debug']({ namespace, workload, ...told }, 'a preflight report counts for nothing');
-  return { answer: 'refused', because: `${told.what}: ${told.because}` };
+  context.metrics.preflightRefused.inc({ reason: refusal.what });
+  context.log[isNew ? 'warn' : 'debug']({ namespace, workload, ...refusal }, 'a preflight report counts for nothing');
+  return { answer: 'refused', because: `${refusal.what}: ${refusal.because}` };
 }
 
 /** Undefined when Temporal has it. */
-async function tell(pod: PreflightPod, arrival: Arrival, { delivery, preflights, memory }: Desk): Promise<PreflightFileAnswer | undefined> {
+async function notify(
+  pod: PreflightPod,
+  arrival: PreflightArrival,
+  { outbox, preflights, admission }: PreflightContext,
+): Promise<PreflightFileAnswer | undefined> {
   const what = 'report' in arrival ? arrival.report : arrival.refused;
   try {
-    await delivery.send(arrivalLetter(pod.workload, arrival), takeWithinMs);
+    await outbox.send(arrivalMessage(pod.workload, arrival), takeWithinMs);
   } catch (error) {
-    memory.settle(pod.uid, what, false);
+    admission.settle(pod.uid, what, false);
     if (error instanceof KcoverError) return { answer: 'wait', because: error.because };
     throw error;
   }
-  memory.settle(pod.uid, what, true);
-  preflights.told(pod);
+  admission.settle(pod.uid, what, true);
+  preflights.notified(pod);
   return undefined;
 }

@@ -25,15 +25,15 @@ const closing: ReadonlySet<Rejection> = new Set(['not-leading', 'no-such-path', 
 const everyMs = 1000;
 
 export function openRefusals({ metrics, log, now }: RefusalsOptions): Reject {
-  const told = new Map<Rejection, { at: number; suppressed: number }>();
+  const reported = new Map<Rejection, { at: number; suppressed: number }>();
 
-  function tell({ rejection, because, internal }: Refusal, from: string): void {
-    const before = told.get(rejection);
+  function report({ rejection, because, internal }: Refusal, from: string): void {
+    const before = reported.get(rejection);
     if (before && now() - before.at < everyMs) {
       before.suppressed += 1;
       return;
     }
-    told.set(rejection, { at: now(), suppressed: 0 });
+    reported.set(rejection, { at: now(), suppressed: 0 });
     const suppressed = before?.suppressed ?? 0;
     const level = rejections[rejection] >= 500 && internal === undefined ? 'debug' : 'warn';
     log[level]({ rejection, because: internal ?? because, from, ...(suppressed > 0 && { suppressed }) }, 'request refused');
@@ -42,7 +42,7 @@ export function openRefusals({ metrics, log, now }: RefusalsOptions): Reject {
   return (reply, refusal) => {
     const { rejection, because, retryAfterMs } = refusal;
     metrics.rejected.inc({ reason: rejection });
-    tell(refusal, reply.request.ip);
+    report(refusal, reply.request.ip);
     if (closing.has(rejection)) reply.header('connection', 'close');
     if (retryAfterMs !== undefined) reply.header('retry-after', String(Math.max(1, Math.ceil(retryAfterMs / 1000))));
     return reply.code(rejections[rejection]).send({ error: rejection, because });

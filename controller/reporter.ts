@@ -40,7 +40,7 @@ export interface Claimed {
 }
 
 /** An agent on its node. */
-export interface Reporter {
+export interface ReporterIdentity {
   readonly kind: 'reporter';
   readonly node: string;
   readonly podUid: string;
@@ -56,7 +56,7 @@ export function decideClaim(review: ReviewedToken, account: string | undefined):
 }
 
 /** The live pod decides the node: a token outlives its pod by some seconds. */
-export function decideReporter(claimed: Claimed, pod: LivePod | undefined): Reporter | Refusal {
+export function decideReporter(claimed: Claimed, pod: LivePod | undefined): ReporterIdentity | Refusal {
   const title = `${claimed.namespace}/${claimed.pod.name}`;
   if (!pod) return refused('dead-pod', `pod ${title} is gone`);
   if (pod.uid !== claimed.pod.uid) return refused('dead-pod', `pod ${title} was replaced`);
@@ -66,7 +66,7 @@ export function decideReporter(claimed: Claimed, pod: LivePod | undefined): Repo
 }
 
 /** A node speaks for itself. Undefined when the batch may be taken. */
-export function objection(batch: ReportBatch, reporter: Reporter): Refusal | undefined {
+export function objection(batch: ReportBatch, reporter: ReporterIdentity): Refusal | undefined {
   if (batch.node !== reporter.node) return refused('other-node', `the batch is of ${batch.node}, its sender runs on ${reporter.node}`);
   for (const { fault } of batch.reports) {
     // Not the batch's boot: a spool may still hold what was seen before the node rebooted.
@@ -77,7 +77,7 @@ export function objection(batch: ReportBatch, reporter: Reporter): Refusal | und
 }
 
 /** What was not acknowledged before, in order; each blames the sender's node and no other, and its texts are plain lines. */
-export const newReports = (batch: ReportBatch, reporter: Reporter, acknowledged: number): readonly Report[] =>
+export const newReports = (batch: ReportBatch, reporter: ReporterIdentity, acknowledged: number): readonly Report[] =>
   batch.reports
     .filter(({ seq }) => seq > acknowledged)
     .map(({ seq, fault }) => ({ seq, fault: { ...inPlainLines(fault), node: reporter.node } }))

@@ -43,10 +43,10 @@ export function openReviewPlaces(capacity: number): ReviewPlaces {
     take({ from, podUid }) {
       const known = good.get(podUid) === from;
       const place = `${known ? `${podUid} ` : ''}${from}`;
-      const taken = underWay.get(place) ?? 0;
-      if (taken >= most.address || all >= (known ? most.all : most.strangers)) return undefined;
+      const inUse = underWay.get(place) ?? 0;
+      if (inUse >= most.address || all >= (known ? most.all : most.strangers)) return undefined;
       all += 1;
-      underWay.set(place, taken + 1);
+      underWay.set(place, inUse + 1);
       return () => leave(place);
     },
     wasGood: ({ from, podUid }) => good.put(podUid, from),

@@ -6,11 +6,11 @@ import { KcoverError } from '../contract/errors.ts';
 import { nodeWorkflowId, workflowTypes } from '../contract/ids.ts';
 import type { NodeOutcome } from '../contract/nodes.ts';
 import { searchAttributePairs } from '../contract/search-attributes.ts';
-import { jobStart, nodeStart, preflightStart, type Start } from '../contract/starts.ts';
-import type { Sender } from './delivery.ts';
-import type { Addressee, Call } from './letters.ts';
+import { jobStart, nodeStart, preflightStart, type WorkflowStart } from '../contract/starts.ts';
+import type { Sender } from './outbox.ts';
+import type { Addressee, Call } from './messages.ts';
 
-export interface TemporalOptions {
+export interface WorkflowsOptions {
   readonly client: Client;
   readonly taskQueue: string;
   /** Deadline of one request, ms. */
@@ -31,7 +31,7 @@ export interface Workflows {
 }
 
 /** Sends with a deadline; every failure is a `KcoverError` that may be tried again. */
-export function temporalSender({ client, taskQueue, callMs = 5000 }: TemporalOptions): Sender {
+export function temporalSender({ client, taskQueue, callMs = 5000 }: WorkflowsOptions): Sender {
   function startOf(to: Addressee) {
     switch (to.kind) {
       case 'job':
@@ -68,7 +68,7 @@ export function temporalSender({ client, taskQueue, callMs = 5000 }: TemporalOpt
 }
 
 /** Looks with a deadline; every failure is a `KcoverError`. */
-export function temporalWorkflows({ client, callMs = 30_000 }: TemporalOptions): Workflows {
+export function temporalWorkflows({ client, callMs = 30_000 }: WorkflowsOptions): Workflows {
   const inTime = async <T>(doing: string, look: () => Promise<T>): Promise<T> => {
     try {
       return await client.withDeadline(Date.now() + callMs, look);
@@ -112,7 +112,7 @@ const isOutcome = (value: unknown): value is NodeOutcome =>
 
 const nodeOfWorkflow = (id: string): string | undefined => /^node\/([^/]+)$/.exec(id)?.[1];
 
-function startOptions<Input>({ attributes, ...start }: Start<Input>) {
+function startOptions<Input>({ attributes, ...start }: WorkflowStart<Input>) {
   return { ...start, typedSearchAttributes: new TypedSearchAttributes(searchAttributePairs(attributes)) };
 }
 

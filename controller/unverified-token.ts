@@ -5,7 +5,7 @@
 
 import { type Refusal, refused } from './reporter.ts';
 
-export interface Wanted {
+export interface ExpectedToken {
   readonly audience: string;
   /** `namespace/name` of the only account that may report; any account without. */
   readonly account?: string;
@@ -14,13 +14,13 @@ export interface Wanted {
 /** Clocks of two machines may differ by so much, ms. */
 const leewayMs = 60_000;
 
-export interface Claim {
+export interface TokenClaim {
   readonly kind: 'claim';
   readonly podUid: string;
 }
 
 /** Whose token it says that it is, or why no review is worth asking for. `now`: UTC, ms. */
-export function readClaim(token: string, { audience, account }: Wanted, now: number): Claim | Refusal {
+export function readClaim(token: string, { audience, account }: ExpectedToken, now: number): TokenClaim | Refusal {
   const claims = claimsOf(token);
   if (!claims) return refused('unauthenticated', 'the token is no service-account token');
   const { aud, exp, sub } = claims;

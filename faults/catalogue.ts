@@ -18,11 +18,11 @@ export interface CatalogueEntry {
   readonly note?: string;
 }
 
-type Row = (typeof data)[number];
+type CatalogueRow = (typeof data)[number];
 
 const isAction = (text: string): text is CatalogueEntry['action'] => text === 'follow-xid-154' || actions.some((action) => action === text);
 
-function entryOf(row: Row): CatalogueEntry {
+function entryOf(row: CatalogueRow): CatalogueEntry {
   const { kind, code, name, severity, action } = row;
   if ((kind !== 'xid' && kind !== 'sxid') || !isAction(action)) throw new TypeError(`faults/catalogue/xid.json: row ${kind}/${code} is not usable`);
   const retired = 'retired' in row && row.retired;

@@ -1,7 +1,7 @@
 /** What a kernel line means and what its maker says to do about it. */
 
 import { lookUp } from './catalogue.ts';
-import type { Judgement } from './judgement.ts';
+import type { FaultJudgement } from './judgement.ts';
 import { parseKernelLine } from './kernel-line.ts';
 import { oneLine } from '../contract/text.ts';
 import { decideSxid } from './sxid-action.ts';
@@ -9,7 +9,7 @@ import { decideXid } from './xid-action.ts';
 import { type OtherLine, parseDriverLine } from './xid.ts';
 
 /** A line that means something; what the line does not say is null. */
-export interface Classified extends Judgement {
+export interface Classified extends FaultJudgement {
   /** Number of an Xid or SXid; a name for other lines. */
   readonly code: number | string;
   readonly kind: 'xid' | 'sxid' | 'other';
@@ -22,7 +22,7 @@ export interface Classified extends Judgement {
   readonly message: string;
 }
 
-const others: Readonly<Record<OtherLine['code'], Judgement>> = {
+const others: Readonly<Record<OtherLine['code'], FaultJudgement>> = {
   'gpu-off-bus': {
     severity: 'critical',
     action: 'reboot',

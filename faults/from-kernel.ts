@@ -5,7 +5,7 @@ import { classifyLine } from './classify.ts';
 import { parseKernelLine } from './kernel-line.ts';
 import { oneLine } from '../contract/text.ts';
 
-export interface KernelSighting {
+export interface ObservedKernelLine {
   /** In any of the forms of `kernel-line.ts`. */
   readonly line: string;
   readonly position: KernelPosition;
@@ -17,7 +17,7 @@ export interface KernelSighting {
 }
 
 /** The fault that a line stands for; undefined when it means nothing. The line itself is its last piece of evidence. */
-export function kernelFault({ line, position, node, seenAt, evidence }: KernelSighting): Fault | undefined {
+export function kernelFault({ line, position, node, seenAt, evidence }: ObservedKernelLine): Fault | undefined {
   const classified = classifyLine(line);
   if (!classified) return undefined;
   const around = [...evidence, line].slice(-faultLimits.evidenceLines).map((one) => oneLine(parseKernelLine(one).text, faultLimits.evidenceLine));

@@ -2,7 +2,7 @@
 
 import type { Action, Standing } from '../contract/faults.ts';
 
-export interface Judgement {
+export interface FaultJudgement {
   /** Of the catalogue; `unknown` for numbers it does not know. */
   readonly severity: string;
   readonly action: Action;

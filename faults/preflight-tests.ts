@@ -88,11 +88,11 @@ function endsOfSkipped(batch: Batch, { address, profile }: TestBasis): Ends {
   throw new Unusable('self_ip', 'a skipped batch names neither a pair nor the reporter');
 }
 
-type Pair = readonly [string, string];
+type AddressPair = readonly [string, string];
 
-const sides = ([first, second]: Pair, self: string): Ends => ({ self, peer: first === self ? second : first });
+const sides = ([first, second]: AddressPair, self: string): Ends => ({ self, peer: first === self ? second : first });
 
-function pairOf(value: unknown, profile: ReportProfile): Pair | undefined {
+function pairOf(value: unknown, profile: ReportProfile): AddressPair | undefined {
   if (!Array.isArray(value) || value.length !== 2) return undefined;
   const [first, second]: readonly unknown[] = value;
   const usable = (end: unknown): end is string => typeof end === 'string' && end !== '' && fits(end, profile);

@@ -1,10 +1,10 @@
 /** What to do about an SXid: the table knows numbers, the line itself says whether it was fatal. */
 
 import { lookUp } from './catalogue.ts';
-import type { Judgement } from './judgement.ts';
+import type { FaultJudgement } from './judgement.ts';
 import type { SxidLine } from './xid.ts';
 
-function decideByWord({ code, word }: SxidLine): Judgement {
+function decideByWord({ code, word }: SxidLine): FaultJudgement {
   const unknown = `SXid ${code} is not in the catalogue of SXids`;
   switch (word) {
     case 'fatal':
@@ -22,7 +22,7 @@ function decideByWord({ code, word }: SxidLine): Judgement {
 }
 
 /** Pure. The fatal word wins over a table that calls the number harmless; otherwise the table wins over the word. */
-export function decideSxid(line: SxidLine): Judgement {
+export function decideSxid(line: SxidLine): FaultJudgement {
   const entry = lookUp('sxid', line.code);
   if (!entry || entry.action === 'follow-xid-154') return decideByWord(line);
   const { name, severity, action } = entry;

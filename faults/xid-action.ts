@@ -2,7 +2,7 @@
 
 import type { Action } from '../contract/faults.ts';
 import { lookUp } from './catalogue.ts';
-import type { Judgement } from './judgement.ts';
+import type { FaultJudgement } from './judgement.ts';
 import type { XidLine } from './xid.ts';
 
 /** States that Xid 154 names, in lower case. Source: NVIDIA's Xid catalogue and seen lines. */
@@ -20,7 +20,7 @@ function newState(message: string): string {
   return (change?.[1] ?? message).trim().replace(/\.$/, '').toLowerCase();
 }
 
-function obey154({ message }: XidLine): Judgement {
+function obey154({ message }: XidLine): FaultJudgement {
   const state = newState(message);
   const action = Object.hasOwn(recoveryStates, state) ? recoveryStates[state] : undefined;
   const because =
@@ -31,7 +31,7 @@ function obey154({ message }: XidLine): Judgement {
 }
 
 /** Pure; `because` names the table row or the text that decided. */
-export function decideXid(line: XidLine): Judgement {
+export function decideXid(line: XidLine): FaultJudgement {
   const entry = lookUp('xid', line.code);
   if (!entry) {
     const because = `Xid ${line.code} is not in the catalogue of Xids; somebody has to look.`;

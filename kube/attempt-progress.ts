@@ -22,18 +22,18 @@ export interface AttemptSeen {
   /** How they were. */
   readonly stoppedBy?: AwaitRequest['stoppedBy'];
   /** UIDs that the stop left alone: only another stop may move them. */
-  readonly staying?: ReadonlySet<string>;
+  readonly remaining?: ReadonlySet<string>;
   readonly quarantined: ReadonlySet<string>;
 }
 
 /** A whole attempt is ready: the expected number of pods, each new and ready, none going, none on a quarantined node. */
-export function attemptProgress({ job, pods, old, stoppedBy, staying, quarantined }: AttemptSeen): AttemptProgress {
+export function attemptProgress({ job, pods, old, stoppedBy, remaining, quarantined }: AttemptSeen): AttemptProgress {
   const end = whyEnded(job, stoppedBy);
   if (end || !job) return end ?? { kind: 'ended', outcome: 'cancelled', because: 'the job is gone' };
   const fresh = pods.filter((pod) => belongsTo(job.ref, pod) && !old.has(pod.metadata?.uid ?? ''));
   const misplaced = fresh.filter((pod) => !isTerminating(pod) && quarantined.has(pod.spec?.nodeName ?? ''));
   const because = whyNotReady(job, pods, fresh, misplaced);
-  if (because !== undefined) return { kind: 'waiting', because, misplaced: misplaced.map(attemptPod).filter(({ uid }) => !staying?.has(uid)) };
+  if (because !== undefined) return { kind: 'waiting', because, misplaced: misplaced.map(attemptPod).filter(({ uid }) => !remaining?.has(uid)) };
   const created = fresh.map((pod) => timeOrEpoch(pod.metadata?.creationTimestamp)).toSorted();
   return { kind: 'ready', pods: inOrder(fresh).map(attemptPod), startedAt: created[0] ?? '', wholeSince: created.at(-1) ?? '' };
 }

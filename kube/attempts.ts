@@ -2,7 +2,7 @@
 
 import type { KubernetesObject, V1Pod } from '@kubernetes/client-node';
 import type { AttemptPod, JobRef, JobView } from '../contract/jobs.ts';
-import { Bell } from './bell.ts';
+import { AsyncEvent } from './async-event.ts';
 import type { Kube } from './connection.ts';
 import { jobKinds, namespacePath } from './job-kinds/index.ts';
 import type { QuarantineTaint } from './nodes.ts';
@@ -10,7 +10,7 @@ import type { ObservationClock } from './observation-clock.ts';
 import { belongsTo, isTerminating, podsPath } from './pods.ts';
 import { type Watched, type WatchEvent, watchResource } from './watch.ts';
 
-export interface Wait {
+export interface AttemptWait {
   readonly kube: Kube;
   readonly job: JobRef;
   readonly clock: ObservationClock;
@@ -26,7 +26,7 @@ export const lookEveryMs = 30_000;
 const againMs = 1000;
 
 /** How long to wait for something to change, ms. A clock that stands still must not be asked in a tight loop. */
-export const waitFor = ({ clock }: Pick<Wait, 'clock'>, until: number): number =>
+export const waitFor = ({ clock }: Pick<AttemptWait, 'clock'>, until: number): number =>
   Math.min(lookEveryMs, Math.max(until - clock.time(), clock.isRunning ? 0 : 1000));
 
 /**
@@ -34,7 +34,11 @@ export const waitFor = ({ clock }: Pick<Wait, 'clock'>, until: number): number =
  * Where a kind keeps pods that ended, an ended one counts as gone: its processes are.
  * After every change `meanwhile` is shown the pods that are there; no look comes before it is done.
  */
-export async function awaitGone(wait: Wait, pods: readonly AttemptPod[], meanwhile?: (present: readonly V1Pod[]) => Promise<void>): Promise<readonly string[]> {
+export async function awaitGone(
+  wait: AttemptWait,
+  pods: readonly AttemptPod[],
+  meanwhile?: (present: readonly V1Pod[]) => Promise<void>,
+): Promise<readonly string[]> {
   const seen = await watching(wait, undefined, async (watches) => {
     const left = () => pods.filter((pod) => watches.present.has(pod.uid)).map((pod) => pod.name);
     const gone = await watches.until(async () => {
@@ -48,12 +52,12 @@ export async function awaitGone(wait: Wait, pods: readonly AttemptPod[], meanwhi
 }
 
 /** Waits until each of the pods is gone or was asked to go, and answers which are there, then or at the deadline. */
-export async function awaitLeaving(wait: Wait, pods: readonly AttemptPod[]): Promise<readonly AttemptPod[]> {
+export async function awaitTerminating(wait: AttemptWait, pods: readonly AttemptPod[]): Promise<readonly AttemptPod[]> {
   const seen = await watching(wait, undefined, async (watches) => {
     const there = () => pods.filter(({ uid }) => watches.present.has(uid));
     await watches.until(() => {
-      const leaving = new Set(watches.pods().flatMap((pod) => (isTerminating(pod) ? (pod.metadata?.uid ?? []) : [])));
-      return there().every(({ uid }) => leaving.has(uid)) || undefined;
+      const terminating = new Set(watches.pods().flatMap((pod) => (isTerminating(pod) ? (pod.metadata?.uid ?? []) : [])));
+      return there().every(({ uid }) => terminating.has(uid)) || undefined;
     });
     return there();
   });
@@ -62,14 +66,14 @@ export async function awaitLeaving(wait: Wait, pods: readonly AttemptPod[]): Pro
 
 /** Answer of a look that saw only a part: no deadline passes on it. */
 export const notObserved = Symbol('not observed');
-type Look<T> = () => Seen<T> | Promise<Seen<T>>;
-type Seen<T> = T | typeof notObserved | undefined;
+type Probe<T> = () => ProbeResult<T> | Promise<ProbeResult<T>>;
+type ProbeResult<T> = T | typeof notObserved | undefined;
 
 /** Shows job and pods to `look` after every change until it answers; undefined at the deadline. */
 export function awaitAttemptOf<T>(
-  wait: Wait,
+  wait: AttemptWait,
   taint: QuarantineTaint,
-  look: (job: JobView | undefined, pods: readonly V1Pod[]) => Promise<Seen<T>>,
+  look: (job: JobView | undefined, pods: readonly V1Pod[]) => Promise<ProbeResult<T>>,
 ): Promise<T | undefined> {
   return watching(wait, taint, (watches) => watches.until(() => look(watches.job(), watches.pods())));
 }
@@ -80,27 +84,27 @@ interface Watches {
   readonly present: ReadonlySet<string>;
   readonly pods: () => readonly V1Pod[];
   readonly job: () => JobView | undefined;
-  readonly until: <T>(look: Look<T>) => Promise<T | undefined>;
+  readonly until: <T>(look: Probe<T>) => Promise<T | undefined>;
 }
 
 /** Opens the watches, runs `use`, and closes them again; undefined when nothing could be listed before the deadline. */
-async function watching<T>(wait: Wait, taint: QuarantineTaint | undefined, use: (watches: Watches) => Promise<T>): Promise<T | undefined> {
+async function watching<T>(wait: AttemptWait, taint: QuarantineTaint | undefined, use: (watches: Watches) => Promise<T>): Promise<T | undefined> {
   const { kube, job, clock } = wait;
   const entry = jobKinds[job.kind];
   const closing = new AbortController();
   const signal = AbortSignal.any([wait.signal, closing.signal]);
-  const bell = new Bell();
-  const sight = sightOf(clock);
+  const changed = new AsyncEvent();
+  const reachability = trackReachability(clock);
   const onState = (state: 'watching' | 'broken') => {
-    sight.watches(state === 'watching');
-    bell.ring();
+    reachability.watches(state === 'watching');
+    changed.notify();
   };
   const present = new Set<string>();
   const onPod = ({ type, object }: WatchEvent<V1Pod>) => {
     const uid = object.metadata?.uid ?? '';
     if (type !== 'deleted' && belongsTo(job, object)) present.add(uid);
     else present.delete(uid);
-    bell.ring();
+    changed.notify();
   };
   const pods = watchResource<V1Pod>({ kube, path: podsPath(job.namespace), labelSelector: entry.podSelector(job), signal, onEvent: onPod, onState });
   const jobs =
@@ -110,20 +114,20 @@ async function watching<T>(wait: Wait, taint: QuarantineTaint | undefined, use: 
       path: namespacePath(entry, job.namespace),
       fieldSelector: `metadata.name=${job.name}`,
       signal,
-      onEvent: () => bell.ring(),
+      onEvent: () => changed.notify(),
     });
   try {
     // While nothing could be listed nothing can be said.
-    const listed = ringWhen(Promise.all([pods.synced, jobs?.synced]), bell);
-    if (!(await untilFound(wait, bell, () => listed.is || notObserved))) return undefined;
+    const listed = notifyWhen(Promise.all([pods.synced, jobs?.synced]), changed);
+    if (!(await untilFound(wait, changed, () => listed.is || notObserved))) return undefined;
     return await use({
       present,
       pods: () => pods.objects(),
       job: () => taint && viewIn(jobs, job, taint),
       until: (look) =>
-        untilFound(wait, bell, async () => {
+        untilFound(wait, changed, async () => {
           const seen = await look();
-          sight.looks(seen !== notObserved);
+          reachability.looks(seen !== notObserved);
           return seen;
         }),
     });
@@ -139,12 +143,12 @@ export function viewIn(jobs: Watched<KubernetesObject> | undefined, job: JobRef,
 }
 
 /** Whether it has happened; the bell rings when it does. */
-export function ringWhen(happening: Promise<unknown>, bell: Bell): { readonly is: boolean } {
+export function notifyWhen(happening: Promise<unknown>, changed: AsyncEvent): { readonly is: boolean } {
   const seen = { is: false };
   happening.then(
     () => {
       seen.is = true;
-      bell.ring();
+      changed.notify();
     },
     () => undefined,
   );
@@ -152,24 +156,24 @@ export function ringWhen(happening: Promise<unknown>, bell: Bell): { readonly is
 }
 
 /** The clock goes on only while the watch is open and looks see everything. */
-function sightOf(clock: ObservationClock) {
+function trackReachability(clock: ObservationClock) {
   let [isOpen, isWhole] = [false, true];
-  const tell = () => (isOpen && isWhole ? clock.regained() : clock.lost());
+  const update = () => (isOpen && isWhole ? clock.regained() : clock.lost());
   return {
     watches(now: boolean): void {
       isOpen = now;
-      tell();
+      update();
     },
     looks(now: boolean): void {
       if (now === isWhole) return;
       isWhole = now;
-      tell();
+      update();
     },
   };
 }
 
 /** The last look before the deadline passes has seen everything, even where a later try begins after it; unless the clock runs on without. */
-async function untilFound<T>(wait: Wait, bell: Bell, look: Look<T>): Promise<T | undefined> {
+async function untilFound<T>(wait: AttemptWait, changed: AsyncEvent, look: Probe<T>): Promise<T | undefined> {
   for (;;) {
     wait.signal.throwIfAborted();
     const found = await look();
@@ -177,6 +181,6 @@ async function untilFound<T>(wait: Wait, bell: Bell, look: Look<T>): Promise<T |
     const late = Math.max(wait.deadline, wait.clock.lateFrom);
     const isObserved = found !== notObserved || wait.clock.isRunning;
     if (isObserved && wait.clock.time() >= late) return undefined;
-    await bell.next(found === notObserved ? againMs : waitFor(wait, late), wait.signal);
+    await changed.wait(found === notObserved ? againMs : waitFor(wait, late), wait.signal);
   }
 }

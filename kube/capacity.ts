@@ -11,11 +11,11 @@ import type {
   V1PodTemplateSpec,
 } from '@kubernetes/client-node';
 import type { JobRef } from '../contract/jobs.ts';
-import type { Amounts, Labels, NodeRoom, PodShape, Requirement, Room } from '../contract/placement.ts';
+import type { Amounts, Labels, NodeCapacity, PodShape, Requirement, PlacementFacts } from '../contract/placement.ts';
 import type { Kube } from './connection.ts';
 import { jobKinds } from './job-kinds/index.ts';
 import { readJobObject } from './jobs.ts';
-import { jobWithPods } from './made-jobs.ts';
+import { jobWithPods } from './child-jobs.ts';
 import { readinessOf } from './nodes.ts';
 import { added, amountsOf, requestsOf } from './pod-requests.ts';
 import { belongsTo, listMatchingPods } from './pods.ts';
@@ -29,7 +29,7 @@ export interface BoundPod extends Pick<V1Pod, 'metadata'> {
 }
 
 /** What the next attempt needs. */
-export interface RoomWanted extends Pick<Room, 'shapes' | 'sizes'> {
+export interface WantedCapacity extends Pick<PlacementFacts, 'shapes' | 'sizes'> {
   /** Pods that make room for it. */
   readonly goes: (pod: BoundPod) => boolean;
   /** Labels of pods here matter, for pods that keep away from others. */
@@ -37,14 +37,14 @@ export interface RoomWanted extends Pick<Room, 'shapes' | 'sizes'> {
 }
 
 /** What the pods of these UIDs need to come back, or all of the job. Undefined when the job is gone. */
-export async function readWanted(kube: Kube, job: JobRef, pods: readonly string[] | undefined): Promise<RoomWanted | undefined> {
+export async function readWanted(kube: Kube, job: JobRef, pods: readonly string[] | undefined): Promise<WantedCapacity | undefined> {
   // Where it made another job of its templates, that one has them whole.
   const theirs = (await jobWithPods(kube, job)) ?? job;
   const object = await readJobObject(kube, theirs);
   if (!object) return undefined;
   const shapes = pods ? shapesOfPods(theirs, await listMatchingPods(kube, theirs), new Set(pods)) : shapesOf(theirs, object);
   const keepsAway = shapes.some(({ apart }) => apart.length > 0);
-  const sizes = jobKinds[job.kind].reshaping?.sizes(object);
+  const sizes = jobKinds[job.kind].resizing?.sizes(object);
   return { shapes, goes: whoGoes(theirs, pods), ...(keepsAway && { namespace: job.namespace }), ...(sizes && { sizes }) };
 }
 
@@ -55,9 +55,9 @@ export const whoGoes =
     pod.metadata?.namespace === job.namespace && (pods ? pods.includes(pod.metadata.uid ?? '') : belongsTo(job, pod));
 
 /** Every node, as if nothing were on it. */
-export async function readNodes(kube: Kube): Promise<NodeRoom[]> {
-  const nodes: NodeRoom[] = [];
-  for await (const page of pagesOf<V1Node>(kube, '/api/v1/nodes', {}, 'list the nodes')) nodes.push(...page.map(nodeRoom));
+export async function readNodes(kube: Kube): Promise<NodeCapacity[]> {
+  const nodes: NodeCapacity[] = [];
+  for await (const page of pagesOf<V1Node>(kube, '/api/v1/nodes', {}, 'list the nodes')) nodes.push(...page.map(nodeCapacity));
   return nodes;
 }
 
@@ -65,7 +65,7 @@ export async function readNodes(kube: Kube): Promise<NodeRoom[]> {
 const nameField = 'metadata.name';
 
 /** A node with nothing on it. */
-export function nodeRoom(node: V1Node): NodeRoom {
+export function nodeCapacity(node: V1Node): NodeCapacity {
   return {
     name: node.metadata?.name ?? '',
     ready: readinessOf(node).ready,
@@ -100,7 +100,7 @@ function boundPod({ metadata, spec }: V1Pod): BoundPod {
 }
 
 /** The nodes with what stays on them. */
-export function withLoads(nodes: readonly NodeRoom[], pods: readonly BoundPod[], { goes, namespace }: RoomWanted): NodeRoom[] {
+export function withLoads(nodes: readonly NodeCapacity[], pods: readonly BoundPod[], { goes, namespace }: WantedCapacity): NodeCapacity[] {
   const loads = new Map<string, { used: Amounts; podLabels: Labels[] }>();
   for (const { metadata, node, requests } of pods.filter((pod) => !goes(pod))) {
     const load = loads.get(node) ?? { used: {}, podLabels: [] };
@@ -132,7 +132,7 @@ export function shapesOfPods(job: JobRef, pods: readonly V1Pod[], uids: Readonly
   return [...shapes.values()];
 }
 
-interface About {
+interface TemplateContext {
   readonly count: number;
   readonly fixed: boolean;
   /** Labels that the job's controller adds. */
@@ -140,7 +140,7 @@ interface About {
   readonly namespace: string;
 }
 
-function shapeOf(template: Pick<V1PodTemplateSpec, 'metadata' | 'spec'> | undefined, { count, fixed, given, namespace }: About): PodShape {
+function shapeOf(template: Pick<V1PodTemplateSpec, 'metadata' | 'spec'> | undefined, { count, fixed, given, namespace }: TemplateContext): PodShape {
   const spec = template?.spec;
   return {
     count,

@@ -110,7 +110,7 @@ export function connectKube(options: KubeOptions): Kube {
   else config.loadFromDefault();
   const server = config.getCurrentCluster()?.server;
   if (server === undefined)
-    throw new KcoverError('kube.unreachable', 'the kubeconfig has no current cluster', { try: 'name another file, or kubectl config use-context' });
+    throw new KcoverError('kube.unreachable', 'the kubeconfig has no current cluster', { remedy: 'name another file, or kubectl config use-context' });
 
   const configuration = createConfiguration({
     baseServer: new ServerConfiguration(server, {}),

@@ -4,7 +4,7 @@ import type { KubernetesObject } from '@kubernetes/client-node';
 import { annotations } from '../contract/ids.ts';
 import { KcoverError } from '../contract/errors.ts';
 import { jobTitle } from '../contract/jobs.ts';
-import type { ReshapeRequest, ReshapeResult } from '../contract/recovery-plan.ts';
+import type { ResizeRequest, ResizeResult } from '../contract/recovery-plan.ts';
 import type { Kube } from './connection.ts';
 import { isConflict } from './errors.ts';
 import { jobKinds, jobPath } from './job-kinds/index.ts';
@@ -16,9 +16,9 @@ const tries = 10;
 const refused = (because: string) => ({ kind: 'refused', because }) as const;
 
 /** Safe to repeat: what was done before is found, and answered in the same way. A wish that cannot be met is refused with the reason. */
-export async function reshapeJob(kube: Kube, request: ReshapeRequest): Promise<ReshapeResult> {
+export async function resizeJob(kube: Kube, request: ResizeRequest): Promise<ResizeResult> {
   try {
-    return await reshape(kube, request);
+    return await resize(kube, request);
   } catch (error) {
     return refused(lasting(error));
   }
@@ -30,7 +30,7 @@ function lasting(error: unknown): string {
   throw error;
 }
 
-async function reshape(kube: Kube, request: ReshapeRequest): Promise<ReshapeResult> {
+async function resize(kube: Kube, request: ResizeRequest): Promise<ResizeResult> {
   const { job, priorityClass } = request;
   const classless = priorityClass === undefined ? undefined : await whyClassless(kube, priorityClass);
   for (let attempt = 1; ; attempt++) {
@@ -42,8 +42,8 @@ async function reshape(kube: Kube, request: ReshapeRequest): Promise<ReshapeResu
     const { uid, resourceVersion } = object.metadata ?? {};
     const metadata = { uid, resourceVersion, ...(after < before && { annotations: { [annotations.podsBefore]: String(before) } }) };
     try {
-      await patchObject(kube, jobPath(job), { metadata, spec }, `reshape ${jobTitle(job)} in ${job.namespace}`);
-      return { kind: 'reshaped', before, after, ...(ignored !== undefined && { ignored }) };
+      await patchObject(kube, jobPath(job), { metadata, spec }, `resize ${jobTitle(job)} in ${job.namespace}`);
+      return { kind: 'resized', before, after, ...(ignored !== undefined && { ignored }) };
     } catch (error) {
       if (!isConflict(error) || attempt >= tries) throw error;
     }
@@ -60,30 +60,30 @@ async function whyClassless(kube: Kube, name: string): Promise<string | undefine
   }
 }
 
-type Plan =
+type ResizePlan =
   | ReturnType<typeof refused>
-  | { readonly kind: 'reshape'; readonly before: number; readonly after: number; readonly ignored?: string; readonly spec: object };
+  | { readonly kind: 'resize'; readonly before: number; readonly after: number; readonly ignored?: string; readonly spec: object };
 
 /**
  * What to write; pure. `before` is the size that its owner gave it, however often it was made smaller. `classless`: why it gets no priority class.
  * Another size is worth more than a priority, and is given without it.
  */
-export function planOf(object: KubernetesObject, { job, incident, pods, priorityClass }: ReshapeRequest, classless?: string): Plan {
-  const { isSuspended, reshaping, roles } = jobKinds[job.kind];
+export function planOf(object: KubernetesObject, { job, incident, pods, priorityClass }: ResizeRequest, classless?: string): ResizePlan {
+  const { isSuspended, resizing, roles } = jobKinds[job.kind];
   const notes = object.metadata?.annotations ?? {};
   if (!isSuspended(object) || !notes[annotations.suspendedBy]?.startsWith(`${incident}#`)) return refused('it is not suspended by this incident');
-  if (!reshaping) return refused(`a ${job.kind} keeps its size and its pods`);
+  if (!resizing) return refused(`a ${job.kind} keeps its size and its pods`);
   const now = roles(object).reduce((sum, { replicas }) => sum + replicas, 0);
-  const ignored = priorityClass === undefined ? undefined : reshaping.templates ? classless : `the pods of a ${job.kind} keep their priority`;
+  const ignored = priorityClass === undefined ? undefined : resizing.templates ? classless : `the pods of a ${job.kind} keep their priority`;
   const priority = priorityClass !== undefined && ignored === undefined && { priorityClass };
   if (pods === undefined) {
     if (ignored !== undefined) return refused(ignored);
-    return { kind: 'reshape', before: now, after: now, spec: reshaping.patch(object, { ...priority }) };
+    return { kind: 'resize', before: now, after: now, spec: resizing.patch(object, { ...priority }) };
   }
-  const sizes = reshaping.sizes(object);
+  const sizes = resizing.sizes(object);
   if (!sizes) return refused('it cannot be given another size');
   if (pods < sizes.least || pods > sizes.now) return refused(`it has ${sizes.now} pods and can be given ${sizes.least} to ${sizes.now}, not ${pods}`);
   const first = Number(notes[annotations.podsBefore]);
   const before = first > sizes.now ? first : sizes.now;
-  return { kind: 'reshape', before, after: pods, ...(ignored !== undefined && { ignored }), spec: reshaping.patch(object, { pods, ...priority }) };
+  return { kind: 'resize', before, after: pods, ...(ignored !== undefined && { ignored }), spec: resizing.patch(object, { pods, ...priority }) };
 }

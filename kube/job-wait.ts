@@ -2,8 +2,8 @@
 
 import type { KubernetesObject } from '@kubernetes/client-node';
 import type { JobView } from '../contract/jobs.ts';
-import { ringWhen, viewIn, type Wait, waitFor } from './attempts.ts';
-import { Bell } from './bell.ts';
+import { notifyWhen, viewIn, type AttemptWait, waitFor } from './attempts.ts';
+import { AsyncEvent } from './async-event.ts';
 import { jobKinds, namespacePath } from './job-kinds/index.ts';
 import type { QuarantineTaint } from './nodes.ts';
 import { watchResource } from './watch.ts';
@@ -16,7 +16,7 @@ export type Looked<T> = { readonly answer: T } | { readonly until: number };
  * at all it is asked only what it says when its time is over.
  */
 export async function awaitJob<T>(
-  wait: Omit<Wait, 'deadline'>,
+  wait: Omit<AttemptWait, 'deadline'>,
   taint: QuarantineTaint,
   look: (job: JobView | undefined) => Looked<T>,
   unread: () => Looked<T>,
@@ -25,21 +25,21 @@ export async function awaitJob<T>(
   const entry = jobKinds[job.kind];
   const closing = new AbortController();
   const signal = AbortSignal.any([wait.signal, closing.signal]);
-  const bell = new Bell();
+  const changed = new AsyncEvent();
   const onState = (state: 'watching' | 'broken') => {
     if (state === 'watching') clock.regained();
     else clock.lost();
-    bell.ring();
+    changed.notify();
   };
   const path = namespacePath(entry, job.namespace);
-  const jobs = watchResource<KubernetesObject>({ kube, path, fieldSelector: `metadata.name=${job.name}`, signal, onEvent: () => bell.ring(), onState });
+  const jobs = watchResource<KubernetesObject>({ kube, path, fieldSelector: `metadata.name=${job.name}`, signal, onEvent: () => changed.notify(), onState });
   try {
-    const listed = ringWhen(jobs.synced, bell);
+    const listed = notifyWhen(jobs.synced, changed);
     for (;;) {
       wait.signal.throwIfAborted();
       const looked = listed.is ? look(viewIn(jobs, job, taint)) : unread();
       if ('answer' in looked) return looked.answer;
-      await bell.next(waitFor(wait, looked.until), wait.signal);
+      await changed.wait(waitFor(wait, looked.until), wait.signal);
     }
   } finally {
     closing.abort();

@@ -7,7 +7,7 @@ import { type JobRef, jobTitle, type JobView } from '../contract/jobs.ts';
 import type { JobProgress } from '../contract/progress.ts';
 import type { Kube } from './connection.ts';
 import { isConflict, isInvalid, isNotFound } from './errors.ts';
-import { jobKinds, jobPath, suspensionMark } from './job-kinds/index.ts';
+import { jobKinds, jobPath, suspensionId } from './job-kinds/index.ts';
 import { trainingNote } from './job-progress.ts';
 import type { QuarantineTaint } from './nodes.ts';
 import { patchObject, readObject } from './requests.ts';
@@ -26,7 +26,7 @@ export async function readJobObject(kube: Kube, job: JobRef): Promise<Kubernetes
   return object?.metadata?.uid === job.uid ? object : undefined;
 }
 
-export interface SuspendWish {
+export interface SuspendRequest {
   readonly job: JobRef;
   readonly incident: string;
   readonly attempt: number;
@@ -35,11 +35,11 @@ export interface SuspendWish {
 }
 
 /** Suspends the job under our mark. Throws `kube.conflict` when it is no longer the version that was looked at. */
-export async function suspendJob(kube: Kube, { job, incident, attempt, resourceVersion }: SuspendWish): Promise<void> {
+export async function suspendJob(kube: Kube, { job, incident, attempt, resourceVersion }: SuspendRequest): Promise<void> {
   const entry = jobKinds[job.kind];
   const doing = `suspend ${jobTitle(job)} in ${job.namespace}`;
   if (!entry.suspend) throw unsuspendable(doing, job);
-  const metadata = { uid: job.uid, resourceVersion, annotations: { [annotations.suspendedBy]: suspensionMark(incident, attempt) } };
+  const metadata = { uid: job.uid, resourceVersion, annotations: { [annotations.suspendedBy]: suspensionId(incident, attempt) } };
   const written = await patchObject(kube, jobPath(job), { metadata, spec: entry.suspend(true) }, doing);
   // A server whose CRD lacks the field drops it without a word.
   if (!entry.isSuspended(written)) throw unsuspendable(doing, job);
@@ -47,7 +47,7 @@ export async function suspendJob(kube: Kube, { job, incident, attempt, resourceV
 
 const unsuspendable = (doing: string, { kind }: JobRef): KcoverError =>
   new KcoverError('kube.invalid', `${doing}: this version of ${kind} has no suspend`, {
-    try: 'update its operator, or set recovery.stop to delete-collection',
+    remedy: 'update its operator, or set recovery.stop to delete-collection',
   });
 
 /** Takes off our own suspend of this incident; anybody else's stays. False when there was nothing of ours. */
@@ -55,8 +55,8 @@ export async function resumeJob(kube: Kube, job: JobRef, incident: string): Prom
   const entry = jobKinds[job.kind];
   for (let attempt = 1; ; attempt++) {
     const object = await readJobObject(kube, job);
-    const mark = object?.metadata?.annotations?.[annotations.suspendedBy];
-    if (!object?.metadata || mark === undefined || mark.slice(0, mark.lastIndexOf('#')) !== incident) return false;
+    const suspendedBy = object?.metadata?.annotations?.[annotations.suspendedBy];
+    if (!object?.metadata || suspendedBy === undefined || suspendedBy.slice(0, suspendedBy.lastIndexOf('#')) !== incident) return false;
     const suspended = entry.isSuspended(object);
     const metadata = { uid: job.uid, resourceVersion: object.metadata.resourceVersion, annotations: { [annotations.suspendedBy]: null } };
     try {
@@ -75,7 +75,7 @@ export async function resumeJob(kube: Kube, job: JobRef, incident: string): Prom
 }
 
 /** Removes the need-recovery label; nothing to do when the job is gone. */
-export async function removeWish(kube: Kube, job: JobRef): Promise<void> {
+export async function removeRecoveryLabel(kube: Kube, job: JobRef): Promise<void> {
   // Another UID: the job was created anew, and its label is not the wish that was heard.
   await changeMetadata(kube, job, { labels: { [labels.needRecovery]: null } }, `remove the label ${labels.needRecovery} of`);
 }

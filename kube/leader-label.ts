@@ -13,7 +13,7 @@ export interface LabelStore {
   /** Names of the pods that carry the label. */
   labelled(): Promise<readonly string[]>;
   /** False when there is no such pod. */
-  mark(pod: string): Promise<boolean>;
+  label(pod: string): Promise<boolean>;
   /** Does nothing where there is no such pod, or no label. */
   clear(pod: string): Promise<void>;
 }
@@ -35,7 +35,7 @@ export function leaderLabels(kube: Kube, namespace: string, lease: string): Labe
   return {
     labelled: async () =>
       (await listObjects<V1Pod>(kube, pods, { labelSelector: selector }, 'list the pods that lead')).map(({ metadata }) => metadata?.name ?? ''),
-    mark: (pod) => write(pod, lease, 'label'),
+    label: (pod) => write(pod, lease, 'label'),
     clear: async (pod) => void (await write(pod, null, 'take the leader label off')),
   };
 }

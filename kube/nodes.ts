@@ -85,7 +85,7 @@ export const annotationsOfNodes = [
   annotations.quarantineCordoned,
   annotations.quarantinePreflight,
   annotations.judged,
-  annotations.spareTaken,
+  annotations.standbyNodeTaken,
 ] as const;
 
 const tries = 10;

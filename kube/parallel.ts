@@ -4,9 +4,9 @@
 export async function inParallel<T, R>(items: readonly T[], call: (item: T) => Promise<R>, atOnce = 32): Promise<R[]> {
   const results = new Map<number, R>();
   const queue = items.entries();
-  const lane = async () => {
+  const worker = async () => {
     for (const [index, item] of queue) results.set(index, await call(item));
   };
-  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, lane));
+  await Promise.all(Array.from({ length: Math.min(atOnce, items.length) }, worker));
   return [...results].toSorted(([a], [b]) => a - b).map(([, result]) => result);
 }

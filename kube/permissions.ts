@@ -34,7 +34,7 @@ export interface Permission {
   readonly deletes?: 'pods of jobs';
 }
 
-export type Role = 'controller' | 'worker';
+export type RoleWithRights = 'controller' | 'worker';
 
 export const ownNamespace = 'kcover-system';
 /** Agents are privileged: who may change pods where the controllers are must not reach them. */
@@ -118,10 +118,10 @@ export const permissions = {
       }),
     ),
   ],
-} as const satisfies Record<Role, readonly Permission[]>;
+} as const satisfies Record<RoleWithRights, readonly Permission[]>;
 
-export const roleNames = Object.keys(permissions).filter((name): name is Role => name in permissions);
-const fullName = (role: Role): string => `kcover-${role}`;
+export const roleNames = Object.keys(permissions).filter((name): name is RoleWithRights => name in permissions);
+const fullName = (role: RoleWithRights): string => `kcover-${role}`;
 const rbac = 'rbac.authorization.k8s.io';
 
 const rule = ({ apiGroup, resource, verbs, names }: Permission): V1PolicyRule => ({
@@ -131,16 +131,16 @@ const rule = ({ apiGroup, resource, verbs, names }: Permission): V1PolicyRule =>
   ...(names && { resourceNames: [...names] }),
 });
 
-const subjects = (role: Role) => [{ kind: 'ServiceAccount', name: fullName(role), namespace: ownNamespace }];
+const subjects = (role: RoleWithRights) => [{ kind: 'ServiceAccount', name: fullName(role), namespace: ownNamespace }];
 
 /** Where rights reach: the whole cluster, the namespaces of jobs (by default the whole cluster too), kcover's own namespace. */
 type Reach = 'cluster' | 'tenants' | 'own';
 const reachOf = ({ own, tenants }: Permission): Reach => (own ? 'own' : tenants ? 'tenants' : 'cluster');
 
 /** Its rights in the namespaces of jobs, apart, so that they can be bound to some namespaces. */
-export const tenantsName = (role: Role): string => `${fullName(role)}-jobs`;
+export const tenantsName = (role: RoleWithRights): string => `${fullName(role)}-jobs`;
 
-function rulesOf(role: Role, reach: Reach): V1PolicyRule[] {
+function rulesOf(role: RoleWithRights, reach: Reach): V1PolicyRule[] {
   const table: readonly Permission[] = permissions[role];
   return table.filter((permission) => reachOf(permission) === reach).map(rule);
 }
@@ -149,7 +149,7 @@ function rulesOf(role: Role, reach: Reach): V1PolicyRule[] {
 export const clusterRoles = (): (V1ClusterRole | V1ClusterRoleBinding)[] =>
   roleNames.flatMap((role) => [...clusterRole(role, fullName(role), 'cluster'), ...clusterRole(role, tenantsName(role), 'tenants')]);
 
-const clusterRole = (role: Role, name: string, reach: Reach): (V1ClusterRole | V1ClusterRoleBinding)[] => [
+const clusterRole = (role: RoleWithRights, name: string, reach: Reach): (V1ClusterRole | V1ClusterRoleBinding)[] => [
   { apiVersion: `${rbac}/v1`, kind: 'ClusterRole', metadata: { name }, rules: rulesOf(role, reach) },
   {
     apiVersion: `${rbac}/v1`,

@@ -7,7 +7,7 @@ import { answerError, kubeError, statusMessage } from './errors.ts';
 import { podsPath } from './pods.ts';
 import { objectPath } from './request-url.ts';
 
-export interface LogWish {
+export interface LogRequest {
   readonly namespace: string;
   readonly pod: Pick<AttemptPod, 'name'>;
   readonly container: string;
@@ -20,8 +20,8 @@ export interface LogWish {
 }
 
 /** Undefined when there is no such container or log. The log of whichever pod has this name now. */
-export async function readPodLog(kube: Kube, wish: LogWish): Promise<string | undefined> {
-  const { namespace, pod, container, previous, lines, bytes, signal } = wish;
+export async function readPodLog(kube: Kube, request: LogRequest): Promise<string | undefined> {
+  const { namespace, pod, container, previous, lines, bytes, signal } = request;
   const doing = `read the log of ${container} in pod ${pod.name}`;
   const query = { container, tailLines: String(lines), limitBytes: String(bytes), timestamps: 'true', ...(previous && { previous: 'true' }) };
   try {

@@ -10,26 +10,26 @@ const training = 'training.kubeflow.org';
 const batchLabel = 'batch.kubernetes.io';
 
 /** Its place among the pods of its workload. A worker's rank depends on whether there is a master beside it. */
-export type Place = { readonly rank: number } | { readonly worker: number };
+export type PodPlace = { readonly rank: number } | { readonly worker: number };
 
-export interface Member {
+export interface WorkloadMember {
   readonly workload: Workload;
   /** Undefined for one that takes no part, such as a parameter server. */
-  readonly place: Place | undefined;
+  readonly place: PodPlace | undefined;
 }
 
 /** Whether a role of a Kubeflow job is rank 0 and moves its workers up by one. */
 export const isMaster = (role: string | undefined): boolean => role === 'master' || role === 'chief' || role === 'launcher';
 
 /** The kinds of workload, the first that fits. A LeaderWorkerSet wins: its pods may carry labels of others. Undefined where there are no ranks. */
-export function memberOf(pod: V1Pod): Member | undefined {
+export function memberOf(pod: V1Pod): WorkloadMember | undefined {
   const { namespace = '', labels: worn = {}, annotations: noted = {}, ownerReferences } = pod.metadata ?? {};
   const controller = controllerOf(ownerReferences);
   // What cannot be anybody's name is nobody's pod, and not one of a kind that we do not know.
   if (controller && !canBe(controller)) return undefined;
   const job = controllingJob(namespace, ownerReferences);
   const owner = controller?.uid;
-  const member = (name: string, uid: string | undefined, place: Place | undefined): Member | undefined =>
+  const member = (name: string, uid: string | undefined, place: PodPlace | undefined): WorkloadMember | undefined =>
     !isObjectName(name) || !isObjectUid(uid) ? undefined : { workload: { namespace, name, uid, ...(job && { job }) }, place };
 
   const set = worn[`${lws}/name`];
@@ -46,13 +46,13 @@ export function memberOf(pod: V1Pod): Member | undefined {
 
 const decimal = (text: string | undefined): number | undefined => (text !== undefined && /^\d{1,9}$/.test(text.trim()) ? Number(text) : undefined);
 
-function ranked(text: string | undefined): Place | undefined {
+function ranked(text: string | undefined): PodPlace | undefined {
   const rank = decimal(text);
   return rank === undefined ? undefined : { rank };
 }
 
 /** Parameter servers and evaluators take no part. */
-function placeOf(type: string | undefined, index: string | undefined): Place | undefined {
+function placeOf(type: string | undefined, index: string | undefined): PodPlace | undefined {
   const role = type?.toLowerCase();
   if (isMaster(role)) return { rank: 0 };
   const worker = role === 'worker' ? decimal(index) : undefined;
@@ -60,7 +60,7 @@ function placeOf(type: string | undefined, index: string | undefined): Place | u
 }
 
 /** `led`: whether there is a master beside it; undefined while that is not known, and so is the rank of a worker. */
-export function rankOf(place: Place | undefined, led: boolean | undefined): number | undefined {
+export function rankOf(place: PodPlace | undefined, led: boolean | undefined): number | undefined {
   if (place === undefined || 'rank' in place) return place?.rank;
   return led === undefined ? undefined : place.worker + (led ? 1 : 0);
 }

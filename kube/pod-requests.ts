@@ -14,9 +14,9 @@ export function requestsOf(spec: Pick<V1PodSpec, 'containers' | 'initContainers'
     if (container.restartPolicy === 'Always') beside = added(beside, ofContainer(container));
     else before = larger(before, added(beside, ofContainer(container)));
   }
-  const together = (spec?.containers ?? []).reduce((sum, container) => added(sum, ofContainer(container)), beside);
+  const ofContainers = (spec?.containers ?? []).reduce((sum, container) => added(sum, ofContainer(container)), beside);
   const ofPod = amountsOf(withLimits(spec?.resources));
-  return { ...added({ ...larger(together, before), ...ofPod }, amountsOf(spec?.overhead)), pods: 1 };
+  return { ...added({ ...larger(ofContainers, before), ...ofPod }, amountsOf(spec?.overhead)), pods: 1 };
 }
 
 const ofContainer = ({ resources }: V1Container): Amounts => amountsOf(withLimits(resources));

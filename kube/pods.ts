@@ -6,7 +6,7 @@ import { objectName } from '../contract/object-names.ts';
 import type { Kube } from './connection.ts';
 import { isConflict, isNotFound } from './errors.ts';
 import { jobKinds } from './job-kinds/index.ts';
-import { jobWithPods } from './made-jobs.ts';
+import { jobWithPods } from './child-jobs.ts';
 import { collectionPath, objectPath } from './request-url.ts';
 import { askKube, listObjects } from './requests.ts';
 import { timeOrEpoch } from './time.ts';
@@ -40,7 +40,7 @@ export const byRank = new Intl.Collator('en', { numeric: true }).compare;
 
 export interface PodsOfJob {
   readonly present: AttemptPod[];
-  readonly leaving: AttemptPod[];
+  readonly terminating: AttemptPod[];
   /** RFC 3339, of those present. */
   readonly oldestAt?: string;
   /** Those present that have succeeded. */
@@ -64,7 +64,7 @@ export async function podsOfJob(kube: Kube, job: JobRef): Promise<PodsOfJob> {
   const present = pods.filter((pod) => !isTerminating(pod));
   const [oldestAt] = present.map(({ metadata }) => timeOrEpoch(metadata?.creationTimestamp)).toSorted();
   const succeeded = present.filter(({ status }) => status?.phase === 'Succeeded').map((pod) => ({ name: pod.metadata?.name ?? '', ...roleOf(job, pod) }));
-  return { present: inOrder(present), leaving: inOrder(pods.filter(isTerminating)), ...(oldestAt !== undefined && { oldestAt }), succeeded };
+  return { present: inOrder(present), terminating: inOrder(pods.filter(isTerminating)), ...(oldestAt !== undefined && { oldestAt }), succeeded };
 }
 
 function roleOf({ kind }: JobRef, { metadata }: V1Pod): { readonly succeededAs?: PodRole } {
@@ -73,9 +73,9 @@ function roleOf({ kind }: JobRef, { metadata }: V1Pod): { readonly succeededAs?:
 }
 
 /** Pods bound to the node that may still run there, and on request those that were asked to go. */
-export async function podsOnNode(kube: Kube, node: string, { leaving = false } = {}): Promise<V1Pod[]> {
+export async function podsOnNode(kube: Kube, node: string, { terminating = false } = {}): Promise<V1Pod[]> {
   const pods = await listObjects<V1Pod>(kube, '/api/v1/pods', { fieldSelector: `spec.nodeName=${objectName(node)}` }, `list the pods on node ${node}`);
-  return pods.filter((pod) => (leaving || !isTerminating(pod)) && pod.status?.phase !== 'Succeeded');
+  return pods.filter((pod) => (terminating || !isTerminating(pod)) && pod.status?.phase !== 'Succeeded');
 }
 
 /**

@@ -37,7 +37,7 @@ export interface PreflightPod {
   /** Exit code of its test, where it does not run any more. */
   readonly ended?: number;
   /** Whether somebody has asked it to go. */
-  readonly leaving: boolean;
+  readonly terminating: boolean;
   /** Accelerators that it asks its node for, by resource. */
   readonly accelerators: Amounts;
   /** Whether it ended for good: its node has them back. */
@@ -77,7 +77,7 @@ export function preflightPodOf(pod: V1Pod, led: boolean | undefined): PreflightP
     tests: [...testsOf(status?.lastState), ...testsOf(status?.state)],
     testing: status?.state?.running !== undefined,
     ...(ended !== undefined && { ended }),
-    leaving: metadata?.deletionTimestamp !== undefined,
+    terminating: metadata?.deletionTimestamp !== undefined,
     accelerators: acceleratorsIn(requestsOf(spec)),
     over: pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed',
   };

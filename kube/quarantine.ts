@@ -80,11 +80,11 @@ export function releaseEdit(
 }
 
 /** Whether anything of ours stands on the node. */
-export const isMarked = ({ metadata }: V1Node): boolean => annotationsOfNodes.some((name) => metadata?.annotations?.[name] !== undefined);
+export const hasQuarantineAnnotations = ({ metadata }: V1Node): boolean => annotationsOfNodes.some((name) => metadata?.annotations?.[name] !== undefined);
 
 /** Takes everything of ours off, whichever incident put it there: for an uninstall. A taint without our annotation stays. */
 export function clearEdit(node: V1Node, quarantine: QuarantineSettings): NodeEdit | undefined {
-  if (!isMarked(node)) return undefined;
+  if (!hasQuarantineAnnotations(node)) return undefined;
   const incident = incidentOf(node);
   const release = incident === undefined ? undefined : releaseEdit(node, { incident }, quarantine).change;
   const present = annotationsOfNodes.filter((name) => node.metadata?.annotations?.[name] !== undefined);

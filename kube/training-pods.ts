@@ -2,7 +2,7 @@
 
 import type { V1ContainerStatus, V1Pod } from '@kubernetes/client-node';
 import type { JobRef } from '../contract/jobs.ts';
-import { type Place, memberOf } from './pod-ranks.ts';
+import { type PodPlace, memberOf } from './pod-ranks.ts';
 import { timeOf } from './time.ts';
 
 export interface TrainingPod {
@@ -10,7 +10,7 @@ export interface TrainingPod {
   readonly job: JobRef;
   /** As the name of a progress file has it. */
   readonly workload: string;
-  readonly place: Place;
+  readonly place: PodPlace;
   readonly node: string;
   /** RFC 3339, whole seconds, the node's clock: when the first of its containers began, of those that run or ran last. Absent before. */
   readonly startedAt?: string;

@@ -29,7 +29,7 @@ export class Interrupted extends Error {
 
 const callMs = 10_000;
 /** Bookmarks arrive about once a minute: a stream that is silent for longer is taken for dead and opened again. */
-const silenceMs = 75_000;
+const idleMs = 75_000;
 
 const selectors = ({ labelSelector, fieldSelector }: Pick<Selection<never>, 'labelSelector' | 'fieldSelector'>) => ({ labelSelector, fieldSelector });
 
@@ -61,7 +61,7 @@ async function listPage<T extends KubernetesObject>(selection: Selection<T>, nex
   throw answerError(response.status, body, response.headers.get('retry-after') ?? undefined, `list ${selection.path}`);
 }
 
-interface Line<T> {
+interface WatchLine<T> {
   readonly type: 'ADDED' | 'MODIFIED' | 'DELETED' | 'BOOKMARK' | 'ERROR';
   readonly object: T & { readonly code?: number };
 }
@@ -91,9 +91,9 @@ export async function followStream<T extends KubernetesObject>(selection: Select
     if (!response.ok || !response.body) throw refusal(response.status, await response.text(), selection.path);
     opened = true;
     listener.opened();
-    quiet.within(silenceMs);
-    for await (const line of lines(response.body, () => quiet.within(silenceMs))) {
-      const { type, object } = JSON.parse(line) as Line<T>;
+    quiet.within(idleMs);
+    for await (const line of lines(response.body, () => quiet.within(idleMs))) {
+      const { type, object } = JSON.parse(line) as WatchLine<T>;
       if (type === 'ERROR') throw refusal(object.code ?? 500, object, selection.path);
       if (type === 'DELETED') listener.deleted(object);
       else if (type !== 'BOOKMARK') listener.changed(selection.trim ? selection.trim(object) : object);

@@ -49,7 +49,7 @@ export function watchResource<T extends KubernetesObject>(options: WatchOptions<
 
 async function keepWatching<T extends KubernetesObject>(options: WatchOptions<T>, known: Map<string, T>, synced: () => void): Promise<never> {
   const { signal, onEvent } = options;
-  const tell = stateTeller(options);
+  const report = stateReporter(options);
   let position: string | undefined;
   let failures = 0;
   for (;;) {
@@ -61,14 +61,14 @@ async function keepWatching<T extends KubernetesObject>(options: WatchOptions<T>
         replace(known, list?.items ?? [], onEvent);
         synced();
         if (!list) {
-          tell('watching');
+          report('watching');
           await sleep(absentMs, undefined, { signal, ref: false });
           continue;
         }
         position = list.position;
       }
       position = await followStream<T>(options, position, {
-        opened: () => tell('watching'),
+        opened: () => report('watching'),
         changed: (object) => put(known, object, onEvent),
         deleted: (object) => remove(known, object, onEvent),
       });
@@ -76,7 +76,7 @@ async function keepWatching<T extends KubernetesObject>(options: WatchOptions<T>
       signal.throwIfAborted();
       position = error instanceof Interrupted ? error.position : undefined;
       const cause = error instanceof Interrupted ? error.cause : error;
-      if (cause !== undefined && !(cause instanceof Expired)) tell('broken', kubeError(cause, `watch ${options.path}`).because);
+      if (cause !== undefined && !(cause instanceof Expired)) report('broken', kubeError(cause, `watch ${options.path}`).because);
     }
     // Whatever lasted is not hurried again; a server that ends every stream at once would otherwise be asked in a tight loop.
     failures = performance.now() - beganAt > 5000 ? 0 : failures + 1;
@@ -87,11 +87,11 @@ async function keepWatching<T extends KubernetesObject>(options: WatchOptions<T>
 /** 100 ms to 10 s, doubled each time, with jitter so that a restarted API server is not met by everybody at once. */
 const pause = (failures: number): number => Math.min(10_000, 100 * 2 ** Math.min(failures - 1, 10)) * (0.5 + Math.random() / 2);
 
-function stateTeller<T>(options: WatchOptions<T>): (state: 'watching' | 'broken', because?: string) => void {
-  let told: 'watching' | 'broken' | undefined;
+function stateReporter<T>(options: WatchOptions<T>): (state: 'watching' | 'broken', because?: string) => void {
+  let reported: 'watching' | 'broken' | undefined;
   return (state, because) => {
-    if (state === told) return;
-    told = state;
+    if (state === reported) return;
+    reported = state;
     guarded(() => options.onState?.(state, because));
   };
 }

@@ -29,7 +29,7 @@ const byPodCode: Readonly<Record<string, Blame>> = {
   'pod/disruption': 'platform',
 };
 
-function blameOfOne({ source, code, action, blind, message }: Fault): Blame {
+function blameOfOne({ source, code, action, unobservable, message }: Fault): Blame {
   switch (source) {
     case 'kernel':
       return action === undefined ? 'unknown' : byAction[action];
@@ -40,7 +40,7 @@ function blameOfOne({ source, code, action, blind, message }: Fault): Blame {
       return 'platform';
     case 'pod':
       // Its node could not say whether it was the cause.
-      if (blind !== undefined) return 'unknown';
+      if (unobservable !== undefined) return 'unknown';
       // A pod that used more than it asked for is evicted for its own doing.
       if (code === 'pod/evicted' && /exceed/i.test(message)) return 'user';
       return byPodCode[code] ?? 'unknown';

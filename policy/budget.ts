@@ -2,13 +2,13 @@ import { formatDuration } from '../contract/duration.ts';
 import { type Blame, blames } from '../contract/faults.ts';
 import type { JobProgress } from '../contract/progress.ts';
 import type { WorkerSettings } from '../contract/settings.schema.ts';
-import type { Spent } from '../contract/training-job.ts';
+import type { BudgetEntry } from '../contract/training-job.ts';
 
 type Budget = WorkerSettings['recovery']['budget'];
 
 /** What `judgeBudget` decides from. */
 export interface BudgetFacts {
-  readonly spent: readonly Spent[];
+  readonly usage: readonly BudgetEntry[];
   /** Who is to pay. */
   readonly blame: Blame;
   /** How far training is now, where the job tells. */
@@ -21,10 +21,10 @@ export interface BudgetFacts {
 export type BudgetAnswer =
   | { readonly kind: 'free' }
   | { readonly kind: 'back-off'; readonly until: number; readonly because: string }
-  | { readonly kind: 'spent'; readonly until: number; readonly because: string };
+  | { readonly kind: 'exhausted'; readonly until: number; readonly because: string };
 
 /** How many recoveries each ledger has in the window. */
-export const ledgerLimits = ({ hardware, platform, user, unknown, recoveries }: Budget): Readonly<Record<Blame, number>> => ({
+export const categoryLimits = ({ hardware, platform, user, unknown, recoveries }: Budget): Readonly<Record<Blame, number>> => ({
   hardware,
   platform,
   user: user ?? recoveries,
@@ -37,13 +37,13 @@ export const ledgerLimits = ({ hardware, platform, user, unknown, recoveries }: 
  * nobody knows whom it blames counts in all of them.
  */
 export function judgeBudget(facts: BudgetFacts, budget: Budget): BudgetAnswer {
-  const { spent, blame, now } = facts;
-  const recent = spent.filter((one) => one.asked === undefined && one.startedAt > now - budget.window).toSorted((a, b) => a.startedAt - b.startedAt);
+  const { usage, blame, now } = facts;
+  const recent = usage.filter((one) => one.asked === undefined && one.startedAt > now - budget.window).toSorted((a, b) => a.startedAt - b.startedAt);
   const unblamed = recent.filter((one) => one.blame === undefined);
   const counted = recent.filter((one) => one.blame === undefined || one.blame === blame);
   return (
     crashLoop(facts, recent, budget) ??
-    overdrawn(counted, ledgerLimits(budget)[blame], words[blame], recent, budget, now) ??
+    overdrawn(counted, categoryLimits(budget)[blame], words[blame], recent, budget, now) ??
     overdrawn(unblamed, budget.recoveries, 'what nobody knows the cause of', recent, budget, now) ??
     backOff(counted, now, budget)
   );
@@ -51,25 +51,32 @@ export function judgeBudget(facts: BudgetFacts, budget: Budget): BudgetAnswer {
 
 const words = { hardware: 'hardware', platform: 'the platform', user: 'user code', unknown: 'unknown causes' } as const satisfies Record<Blame, string>;
 
-function overdrawn(counted: readonly Spent[], limit: number, whom: string, recent: readonly Spent[], budget: Budget, now: number): BudgetAnswer | undefined {
-  const leaving = limit === 0 ? undefined : counted.at(-limit);
-  if (leaving === undefined && limit > 0) return undefined;
-  const because = `${recoveries(counted.length)} in the last ${formatDuration(budget.window)}, and ${limit} are allowed for ${whom}; ${whoSpent(recent, budget)}`;
-  return { kind: 'spent', until: leaving ? leaving.startedAt + budget.window : Math.ceil((now + 1) / budget.window) * budget.window, because };
+function overdrawn(
+  counted: readonly BudgetEntry[],
+  limit: number,
+  whom: string,
+  recent: readonly BudgetEntry[],
+  budget: Budget,
+  now: number,
+): BudgetAnswer | undefined {
+  const expiring = limit === 0 ? undefined : counted.at(-limit);
+  if (expiring === undefined && limit > 0) return undefined;
+  const because = `${recoveries(counted.length)} in the last ${formatDuration(budget.window)}, and ${limit} are allowed for ${whom}; ${describeUsage(recent, budget)}`;
+  return { kind: 'exhausted', until: expiring ? expiring.startedAt + budget.window : Math.ceil((now + 1) / budget.window) * budget.window, because };
 }
 
 /** Whether one more recovery may be asked for by label. What is known of no recovery counts here too. */
-export function judgeLabel({ spent, now }: Pick<BudgetFacts, 'spent' | 'now'>, budget: Budget): BudgetAnswer {
-  const counted = spent
+export function judgeLabel({ usage, now }: Pick<BudgetFacts, 'usage' | 'now'>, budget: Budget): BudgetAnswer {
+  const counted = usage
     .filter((one) => one.startedAt > now - budget.window && (one.byLabel === true || (one.asked === undefined && one.blame === undefined)))
     .toSorted((a, b) => a.startedAt - b.startedAt);
-  const leaving = counted.at(-budget.label);
-  if (leaving === undefined) return { kind: 'free' };
+  const expiring = counted.at(-budget.label);
+  if (expiring === undefined) return { kind: 'free' };
   const because = `${recoveries(counted.length)} in the last ${formatDuration(budget.window)}, and ${budget.label} are allowed that the label asks for`;
-  return { kind: 'spent', until: leaving.startedAt + budget.window, because };
+  return { kind: 'exhausted', until: expiring.startedAt + budget.window, because };
 }
 
-function backOff(counted: readonly Spent[], now: number, budget: Budget): BudgetAnswer {
+function backOff(counted: readonly BudgetEntry[], now: number, budget: Budget): BudgetAnswer {
   const last = counted.at(-1);
   if (last === undefined) return { kind: 'free' };
   const pause = Math.min(budget.backoff.first * 2 ** (counted.length - 1), budget.backoff.most);
@@ -83,34 +90,34 @@ const remindMs = 24 * 3_600_000;
 /** Crashes further apart than that are no row, ms. */
 const rowMs = 7 * remindMs;
 
-function crashLoop({ spent, blame, progress, now }: BudgetFacts, recent: readonly Spent[], budget: Budget): BudgetAnswer | undefined {
+function crashLoop({ usage, blame, progress, now }: BudgetFacts, recent: readonly BudgetEntry[], budget: Budget): BudgetAnswer | undefined {
   if (blame !== 'user' || progress === undefined) return undefined;
-  const row = crashesInARow(spent, progress, now);
+  const row = crashesInARow(usage, progress, now);
   const [last] = row;
   if (last === undefined || row.length < budget.crashLoop) return undefined;
   const until = last.startedAt + remindMs * (Math.floor((now - last.startedAt) / remindMs) + 1);
   const stands = progress.checkpointStep === undefined ? `no step beyond ${progress.step}` : `no checkpoint beyond step ${progress.checkpointStep}`;
-  const because = `crash loop: ${recoveries(row.length)} in a row for user code and ${stands}; ${budget.crashLoop} are allowed, then a person must look; ${whoSpent(recent, budget)}`;
-  return { kind: 'spent', until, because };
+  const because = `crash loop: ${recoveries(row.length)} in a row for user code and ${stands}; ${budget.crashLoop} are allowed, then a person must look; ${describeUsage(recent, budget)}`;
+  return { kind: 'exhausted', until, because };
 }
 
 /** Recoveries of user code since training last saved anything new, or since a person asked for one; newest first. Those of others do not break the row. */
-function crashesInARow(spent: readonly Spent[], progress: JobProgress, now: number): Spent[] {
-  const newestFirst = spent.filter((one) => one.startedAt > now - rowMs).toSorted((a, b) => b.startedAt - a.startedAt);
+function crashesInARow(usage: readonly BudgetEntry[], progress: JobProgress, now: number): BudgetEntry[] {
+  const newestFirst = usage.filter((one) => one.startedAt > now - rowMs).toSorted((a, b) => b.startedAt - a.startedAt);
   const broken = newestFirst.findIndex((one) => one.asked !== undefined || (one.blame === 'user' && hasAdvanced(one, progress)));
   return newestFirst.slice(0, broken === -1 ? undefined : broken).filter((one) => one.blame === 'user');
 }
 
 /** Whether training is further than when the recovery began: by its checkpoints, else by its steps. What cannot be compared is no crash loop. */
-function hasAdvanced(then: Spent, now: JobProgress): boolean {
+function hasAdvanced(then: BudgetEntry, now: JobProgress): boolean {
   if (then.checkpointStep !== undefined && now.checkpointStep !== undefined) return now.checkpointStep > then.checkpointStep;
   if (then.checkpointStep !== undefined || now.checkpointStep !== undefined || then.step === undefined) return true;
   return now.step > then.step;
 }
 
 /** `hardware 1 of 20, user 5 of 5`, without those who spent nothing. */
-function whoSpent(recent: readonly Spent[], budget: Budget): string {
-  const limits = ledgerLimits(budget);
+function describeUsage(recent: readonly BudgetEntry[], budget: Budget): string {
+  const limits = categoryLimits(budget);
   const parts = blames.map((blame) => ({ name: `${blame} %s of ${limits[blame]}`, count: recent.filter((one) => one.blame === blame).length }));
   const all = [...parts, { name: `%s of which nobody knows`, count: recent.filter((one) => one.blame === undefined).length }];
   const said = all.filter(({ count }) => count > 0).map(({ name, count }) => name.replace('%s', String(count)));

@@ -16,8 +16,8 @@ export function decideCapacity(request: CapacityRequest, settings: WorkerSetting
   switch (plan.choice) {
     case 'restart':
       return { kind: 'go', because: `${short}; the others will wait for the scheduler` };
-    case 'spare':
-      return takeSpares(request, short);
+    case 'standby':
+      return takeStandbyNodes(request, short);
     case 'shrink':
       return shrink(request, short);
     case 'hold':
@@ -29,13 +29,13 @@ export function decideCapacity(request: CapacityRequest, settings: WorkerSetting
 }
 
 const podsOf = (count: number): string => `${count} ${count === 1 ? 'pod' : 'pods'}`;
-const hold = (because: string, advice: string): Decision => ({ kind: 'hold', because, try: advice, lookAgainMs });
+const hold = (because: string, advice: string): Decision => ({ kind: 'hold', because, remedy: advice, lookAgainMs });
 
-function takeSpares({ facts, sparesTaken }: CapacityRequest, short: string): Decision {
+function takeStandbyNodes({ facts, standbyTaken }: CapacityRequest, short: string): Decision {
   const advice = 'free or add nodes, or give others the taint of a stand-by node';
-  if (sparesTaken) return hold(`${short}, after stand-by nodes were taken`, advice);
-  if (facts.fitWithSpares < facts.needed) return hold(`${short}, and for ${facts.fitWithSpares} with stand-by nodes`, advice);
-  return { kind: 'spare', nodes: facts.spares, because: `${short}, and for all with ${facts.spares.join(', ')} from stand-by` };
+  if (standbyTaken) return hold(`${short}, after stand-by nodes were taken`, advice);
+  if (facts.fitWithStandby < facts.needed) return hold(`${short}, and for ${facts.fitWithStandby} with stand-by nodes`, advice);
+  return { kind: 'standby', nodes: facts.standbyNodes, because: `${short}, and for all with ${facts.standbyNodes.join(', ')} from stand-by` };
 }
 
 /** The largest size that finds room, among those that job, kind and operator allow. */
@@ -43,18 +43,18 @@ function shrink({ facts, plan, by }: CapacityRequest, short: string): Decision {
   if (by === 'pods') return hold(`${short}, and only the whole job can be made smaller`, 'free or add nodes, or allow another choice');
   if (by !== 'suspend') return hold(`${short}, and only a job that is suspended can be made smaller`, 'set recovery.stop to suspend, or allow another choice');
   if (!facts.sizes) return hold(`${short}, and this job cannot be made smaller`, 'free or add nodes, or allow another choice');
-  if (plan.shapes?.length === 0) {
+  if (plan.allowedSizes?.length === 0) {
     const advice = 'free or add nodes, or correct kcover.io/shapes and kcover.io/min-replicas on the job';
     return hold(`${short}, and what the job says of its sizes allows no smaller one`, advice);
   }
   const { now } = facts.sizes;
   const least = Math.max(plan.least, facts.sizes.least);
   const most = Math.min(facts.fit, now - 1);
-  const allowed = plan.shapes ? plan.shapes.filter((size) => size >= least && size <= most) : most >= least ? [most] : [];
+  const allowed = plan.allowedSizes ? plan.allowedSizes.filter((size) => size >= least && size <= most) : most >= least ? [most] : [];
   if (allowed.length > 0) {
     const pods = Math.max(...allowed);
     return { kind: 'shrink', pods, because: `${short}; it goes on with ${pods} instead of ${now}` };
   }
-  const shapes = plan.shapes ? `, in sizes of ${plan.shapes.join(', ')}` : '';
-  return hold(`${short}, and it needs at least ${least}${shapes}`, 'free or add nodes, or lower kcover.io/min-replicas on the job');
+  const allowedSizes = plan.allowedSizes ? `, in sizes of ${plan.allowedSizes.join(', ')}` : '';
+  return hold(`${short}, and it needs at least ${least}${allowedSizes}`, 'free or add nodes, or lower kcover.io/min-replicas on the job');
 }

@@ -1,11 +1,11 @@
 import { formatDuration } from '../contract/duration.ts';
 import { type Fault, trainingHangs } from '../contract/faults.ts';
-import type { HangResponse } from '../contract/job-wishes.ts';
+import type { HangResponse } from '../contract/job-overrides.ts';
 import { jobTitle } from '../contract/jobs.ts';
 import type { JobProgress } from '../contract/progress.ts';
 import type { WorkerSettings } from '../contract/settings.schema.ts';
 import type { RecoveryLimits } from '../contract/recovery.ts';
-import type { Asked, Charge, IncidentDecision, IncidentFacts } from '../contract/training-job.ts';
+import type { RequestedBy, BudgetAttribution, IncidentDecision, IncidentFacts } from '../contract/training-job.ts';
 import { blameOf } from './blame.ts';
 import { judgeBudget, judgeLabel } from './budget.ts';
 import type { Undated } from './decision.ts';
@@ -17,12 +17,12 @@ const mayFollow: Readonly<Partial<Record<Fault['source'], string>>> = { pod: 'a 
 /** Whether the faults of a job open an incident now, later, or not at all. */
 export function decideIncident(facts: IncidentFacts, settings: WorkerSettings): Undated<IncidentDecision> {
   const { recovery } = settings;
-  const policy = jobPolicy(facts.wishes, recovery);
-  const aside = facts.faults.flatMap((fault) => {
+  const policy = jobPolicy(facts.overrides, recovery);
+  const dismissed = facts.faults.flatMap((fault) => {
     const because = whyNothing(fault, facts);
     if (because !== undefined) return [{ id: fault.id, because }];
-    if (isHistory(fault, facts)) return [{ id: fault.id, because: `${fault.message}, at ${fault.seenAt}`, tell: 'history' as const }];
-    return fault.code === trainingHangs && policy.hang !== 'recover' ? [onlyTold(fault, policy.hang)] : [];
+    if (isHistory(fault, facts)) return [{ id: fault.id, because: `${fault.message}, at ${fault.seenAt}`, notify: 'history' as const }];
+    return fault.code === trainingHangs && policy.hang !== 'recover' ? [notifyOnly(fault, policy.hang)] : [];
   });
   const limits = {
     attempts: recovery.attempts,
@@ -30,51 +30,51 @@ export function decideIncident(facts: IncidentFacts, settings: WorkerSettings): 
     stopMs: recovery.deadlines.stop,
     restartMs: recovery.deadlines.restart,
     placementMs: recovery.deadlines.placement,
-    overtime: recovery.overtime,
+    overdue: recovery.overdue,
     evidenceMs: recovery.evidence.within,
     verify: { firstMs: recovery.verify.first, stallMs: recovery.verify.stall, mostMs: recovery.verify.most },
   };
   const progress = reached(facts.progress);
-  const pending = facts.faults.filter((fault) => !aside.some((one) => one.id === fault.id));
-  if (facts.askedBy) return onRequest(facts, facts.askedBy, { limits, aside, progress, hasFaults: pending.length > 0 }, settings);
+  const pending = facts.faults.filter((fault) => !dismissed.some((one) => one.id === fault.id));
+  if (facts.askedBy) return onRequest(facts, facts.askedBy, { limits, dismissed, progress, hasFaults: pending.length > 0 }, settings);
 
-  if (pending.length === 0) return { kind: 'nothing', aside, because: aside[0]?.because ?? 'no fault is waiting' };
+  if (pending.length === 0) return { kind: 'nothing', dismissed, because: dismissed[0]?.because ?? 'no fault is waiting' };
   const because = describeFaults(pending);
-  if (facts.paused) return { kind: 'paused', aside, because: `paused by ${facts.paused.by}: ${facts.paused.reason}; waiting: ${because}` };
+  if (facts.paused) return { kind: 'paused', dismissed, because: `paused by ${facts.paused.by}: ${facts.paused.reason}; waiting: ${because}` };
 
-  const blind = pending.find((fault) => fault.blind !== undefined)?.blind;
-  const seen = facts.since + recovery.blind;
-  if (blind !== undefined && pending.every((fault) => fault.source === 'pod') && seen > facts.now) {
-    return { kind: 'wait', until: seen, aside, because: `blind: ${blind}, so nobody knows whether the node is bad; waiting: ${because}` };
+  const unobservable = pending.find((fault) => fault.unobservable !== undefined)?.unobservable;
+  const seen = facts.since + recovery.silentAgent;
+  if (unobservable !== undefined && pending.every((fault) => fault.source === 'pod') && seen > facts.now) {
+    return { kind: 'wait', until: seen, dismissed, because: `unobservable: ${unobservable}, so nobody knows whether the node is bad; waiting: ${because}` };
   }
   const correlated = facts.since + recovery.correlation;
   if (pending.every(({ source }) => source in mayFollow) && correlated > facts.now) {
     const what = mayFollow[pending.some(({ source }) => source === 'pod') ? 'pod' : 'preflight'];
-    return { kind: 'wait', until: correlated, aside, because: `${because}; ${what} may follow` };
+    return { kind: 'wait', until: correlated, dismissed, because: `${because}; ${what} may follow` };
   }
   // Who pays is known only when those who explain the failure of a pod had their time to speak.
   const blame = blameOf(pending);
   const budget = judgeBudget(
-    { spent: facts.spent, blame, progress: facts.progress, now: facts.now },
+    { usage: facts.usage, blame, progress: facts.progress, now: facts.now },
     { ...recovery.budget, ...(policy.retries !== undefined && { user: policy.retries }) },
   );
-  if (budget.kind === 'spent') {
+  if (budget.kind === 'exhausted') {
     return {
       kind: 'refuse',
       until: budget.until,
-      aside,
+      dismissed,
       because: `${budget.because}; waiting: ${because}`,
-      try: recoverCommand(facts),
+      remedy: recoverCommand(facts),
     };
   }
-  if (budget.kind === 'back-off') return { kind: 'wait', until: budget.until, aside, because: `${budget.because}; waiting: ${because}` };
+  if (budget.kind === 'back-off') return { kind: 'wait', until: budget.until, dismissed, because: `${budget.because}; waiting: ${because}` };
 
   return {
     kind: 'open',
     limits,
-    charge: { blame, ...progress },
-    aside,
-    because: blind === undefined ? because : `${because}; ${blind}, and nobody said more within ${formatDuration(recovery.blind)}`,
+    attribution: { blame, ...progress },
+    dismissed,
+    because: unobservable === undefined ? because : `${because}; ${unobservable}, and nobody said more within ${formatDuration(recovery.silentAgent)}`,
   };
 }
 
@@ -83,39 +83,39 @@ const labelEvidenceMs = 10 * 60_000;
 
 interface OnRequest {
   readonly limits: RecoveryLimits;
-  readonly aside: IncidentDecision['aside'];
-  readonly progress: Pick<Charge, 'step' | 'checkpointStep'>;
+  readonly dismissed: IncidentDecision['dismissed'];
+  readonly progress: Pick<BudgetAttribution, 'step' | 'checkpointStep'>;
   readonly hasFaults: boolean;
 }
 
 /** What a person asks for is done; what a label asks for has a budget. */
 function onRequest(
   facts: IncidentFacts,
-  asked: Asked,
-  { limits, aside, progress, hasFaults }: OnRequest,
+  asked: RequestedBy,
+  { limits, dismissed, progress, hasFaults }: OnRequest,
   { recovery }: WorkerSettings,
 ): Undated<IncidentDecision> {
   const because = `${asked.by} asked: ${asked.reason}`;
-  if (asked.byLabel !== true) return { kind: 'open', limits, charge: { asked: true, ...progress }, aside, because };
+  if (asked.byLabel !== true) return { kind: 'open', limits, attribution: { asked: true, ...progress }, dismissed, because };
   const budget = judgeLabel(facts, recovery.budget);
-  if (budget.kind === 'spent') {
-    return { kind: 'refuse', request: true, until: budget.until, aside, because: `${budget.because}; refused: ${because}`, try: recoverCommand(facts) };
+  if (budget.kind === 'exhausted') {
+    return { kind: 'refuse', request: true, until: budget.until, dismissed, because: `${budget.because}; refused: ${because}`, remedy: recoverCommand(facts) };
   }
-  const charge = { asked: true, byLabel: true, ...progress } as const;
-  const isKept = !hasFaults && facts.spent.some((one) => one.byLabel === true && one.startedAt > facts.now - labelEvidenceMs);
-  if (!isKept || limits.evidenceMs === 0) return { kind: 'open', limits, charge, aside, because };
+  const attribution = { asked: true, byLabel: true, ...progress } as const;
+  const isKept = !hasFaults && facts.usage.some((one) => one.byLabel === true && one.startedAt > facts.now - labelEvidenceMs);
+  if (!isKept || limits.evidenceMs === 0) return { kind: 'open', limits, attribution, dismissed, because };
   const why = `no evidence is kept: the label asked less than ${formatDuration(labelEvidenceMs)} ago`;
-  return { kind: 'open', limits: { ...limits, evidenceMs: 0 }, charge, aside, because: `${because}; ${why}` };
+  return { kind: 'open', limits: { ...limits, evidenceMs: 0 }, attribution, dismissed, because: `${because}; ${why}` };
 }
 
 const recoverCommand = ({ job }: IncidentFacts): string => `kcover recover ${jobTitle(job)} -n ${job.namespace} --reason "..."`;
 
 /** People are told that training stands still; nothing is done about it. */
-const onlyTold = ({ id, message }: Fault, response: HangResponse): IncidentDecision['aside'][number] =>
-  response === 'ignore' ? { id, because: `${message}; hang: ignore` } : { id, because: `${message}; hang: notify`, tell: 'hang' };
+const notifyOnly = ({ id, message }: Fault, response: HangResponse): IncidentDecision['dismissed'][number] =>
+  response === 'ignore' ? { id, because: `${message}; hang: ignore` } : { id, because: `${message}; hang: notify`, notify: 'hang' };
 
 /** What is kept with a recovery, so that the next one can tell whether training came any further. */
-const reached = (progress: JobProgress | undefined): Pick<Charge, 'step' | 'checkpointStep'> =>
+const reached = (progress: JobProgress | undefined): Pick<BudgetAttribution, 'step' | 'checkpointStep'> =>
   progress ? { step: progress.step, ...(progress.checkpointStep !== undefined && { checkpointStep: progress.checkpointStep }) } : {};
 
 /** Steps so long after a failure are no longer those that were under way, ms; also what clocks may differ. */
@@ -123,7 +123,7 @@ export const movedOnMs = 5 * 60_000;
 
 /** Why a fault needs nothing, if it does not. */
 function whyNothing(fault: Fault, { optedInAt, attemptStartedAt, progress }: IncidentFacts): string | undefined {
-  if (fault.hold?.state === 'released') return `${fault.node ?? 'its node'} was released`;
+  if (fault.quarantine?.state === 'released') return `${fault.node ?? 'its node'} was released`;
   if (fault.pod === undefined) return undefined;
   if (progress !== undefined && Date.parse(progress.at) > Date.parse(fault.seenAt) + movedOnMs) return `training has moved on since ${fault.pod.name} failed`;
   if (attemptStartedAt !== undefined && Date.parse(fault.pod.createdAt) < Date.parse(attemptStartedAt))

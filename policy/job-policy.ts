@@ -1,4 +1,4 @@
-import type { CapacityChoice, CheckpointStrategy, HangResponse, JobWishes, RecoveryMode, RestartLevel } from '../contract/job-wishes.ts';
+import type { CapacityChoice, CheckpointStrategy, HangResponse, JobOverrides, RecoveryMode, RestartLevel } from '../contract/job-overrides.ts';
 import type { WorkerSettings } from '../contract/settings.schema.ts';
 
 type Recovery = WorkerSettings['recovery'];
@@ -19,32 +19,33 @@ export interface JobPolicy {
 }
 
 /** The annotation or label is named as people know it; the job's own words stand in `ignored`. */
-export function jobPolicy(wishes: Partial<JobWishes> | undefined, settings: Recovery): JobPolicy {
+export function jobPolicy(overrides: Partial<JobOverrides> | undefined, settings: Recovery): JobPolicy {
   const { jobMay } = settings;
-  const ignored = [...(wishes?.ignored ?? [])];
+  const ignored = [...(overrides?.ignored ?? [])];
 
-  function choose<T extends string>(what: string, wish: T | undefined, allowed: readonly T[], otherwise: T): T {
-    if (wish === undefined || wish === otherwise) return otherwise;
-    if (allowed.includes(wish)) return wish;
-    ignored.push(`${what} ${wish} is not allowed by the operator: ${otherwise} holds`);
+  function choose<T extends string>(what: string, requested: T | undefined, allowed: readonly T[], otherwise: T): T {
+    if (requested === undefined || requested === otherwise) return otherwise;
+    if (allowed.includes(requested)) return requested;
+    ignored.push(`${what} ${requested} is not allowed by the operator: ${otherwise} holds`);
     return otherwise;
   }
 
-  const mode = choose<RecoveryMode>('mode', wishes?.mode, jobMay.mode, settings.mode);
-  const checkpoint = choose('checkpoint', wishes?.checkpoint, jobMay.checkpoint, settings.checkpoint.strategy);
-  const shrinksNothing = wishes?.capacity === 'shrink' && wishes.minReplicas === undefined && wishes.shapes === undefined;
+  const mode = choose<RecoveryMode>('mode', overrides?.mode, jobMay.mode, settings.mode);
+  const checkpoint = choose('checkpoint', overrides?.checkpoint, jobMay.checkpoint, settings.checkpoint.strategy);
+  const shrinksNothing = overrides?.capacity === 'shrink' && overrides.minReplicas === undefined && overrides.allowedSizes === undefined;
   if (shrinksNothing) ignored.push('capacity shrink says not how small the job may become: min-replicas or shapes is needed');
-  const capacity = shrinksNothing ? undefined : wishes?.capacity;
-  const retries = wishes?.retries === undefined ? undefined : Math.min(wishes.retries, jobMay.retries);
-  if (retries !== undefined && retries !== wishes?.retries) ignored.push(`retries ${wishes?.retries} is above the operator's ${jobMay.retries}, which holds`);
-  if (mode === 'force' && wishes?.checkpoint === 'dying-gasp') ignored.push('checkpoint dying-gasp: mode force leaves no time to save anything');
+  const capacity = shrinksNothing ? undefined : overrides?.capacity;
+  const retries = overrides?.retries === undefined ? undefined : Math.min(overrides.retries, jobMay.retries);
+  if (retries !== undefined && retries !== overrides?.retries)
+    ignored.push(`retries ${overrides?.retries} is above the operator's ${jobMay.retries}, which holds`);
+  if (mode === 'force' && overrides?.checkpoint === 'on-termination') ignored.push('checkpoint on-termination: mode force leaves no time to save anything');
   return {
     mode,
-    checkpoint: mode === 'force' && checkpoint === 'dying-gasp' ? 'none' : checkpoint,
+    checkpoint: mode === 'force' && checkpoint === 'on-termination' ? 'none' : checkpoint,
     short: choose('capacity', capacity, jobMay.capacity, settings.capacity.short),
     dead: choose('for a dead job, capacity', capacity, jobMay.capacity, settings.capacity.dead),
-    level: choose('first-level', wishes?.level, jobMay.level, settings.levels.first),
-    hang: choose('hang', wishes?.hang, jobMay.hang, settings.hang.response),
+    level: choose('first-level', overrides?.level, jobMay.level, settings.levels.first),
+    hang: choose('hang', overrides?.hang, jobMay.hang, settings.hang.response),
     ...(retries !== undefined && { retries }),
     ignored,
   };

@@ -13,24 +13,24 @@ export type JobSeen = Pick<JobView, 'ref' | 'optedIn' | 'finished'> & {
 export type JobStep =
   /** Seen for the first time as one to look after: make sure that its workflow runs. */
   | { readonly kind: 'start' }
-  | { readonly kind: 'tell'; readonly observed: JobObserved }
+  | { readonly kind: 'notify'; readonly observed: JobObserved }
   /** A person asks for a recovery by label. */
   | { readonly kind: 'recover' }
   /** The same on a job that never agreed to be recovered. */
-  | { readonly kind: 'ignore-wish'; readonly because: string };
+  | { readonly kind: 'ignore-label'; readonly because: string };
 
 /** Opted in and not finished. */
 const supervised = (job: JobSeen | undefined): boolean => job !== undefined && job.optedIn && !job.finished;
 
 /** Steps in the order in which they must be taken. `before` and `now` have the same UID; absent means: not there. */
 export function foldJob(before: JobSeen | undefined, now: JobSeen | undefined): readonly JobStep[] {
-  return [...supervision(before, now), ...wish(before, now)];
+  return [...supervision(before, now), ...recoveryLabel(before, now)];
 }
 
 function supervision(before: JobSeen | undefined, now: JobSeen | undefined): readonly JobStep[] {
-  if (supervised(before)) return supervised(now) ? [] : [{ kind: 'tell', observed: endOf(now) }];
+  if (supervised(before)) return supervised(now) ? [] : [{ kind: 'notify', observed: endOf(now) }];
   if (!supervised(now)) return [];
-  return before ? [{ kind: 'tell', observed: { change: 'opted-in' } }] : [{ kind: 'start' }];
+  return before ? [{ kind: 'notify', observed: { change: 'opted-in' } }] : [{ kind: 'start' }];
 }
 
 /** Why a job is no longer supervised. */
@@ -40,11 +40,11 @@ export function endOf(now: JobSeen | undefined): JobObserved {
   return { change: 'opted-out', because: 'the job no longer carries the opt-in label' };
 }
 
-function wish(before: JobSeen | undefined, now: JobSeen | undefined): readonly JobStep[] {
+function recoveryLabel(before: JobSeen | undefined, now: JobSeen | undefined): readonly JobStep[] {
   if (!now?.wantsRecovery) return [];
   if (supervised(now)) return supervised(before) && before?.wantsRecovery ? [] : [{ kind: 'recover' }];
   if (before?.wantsRecovery) return [];
-  return [{ kind: 'ignore-wish', because: now.finished ? 'the job has finished' : 'the job is not opted in' }];
+  return [{ kind: 'ignore-label', because: now.finished ? 'the job has finished' : 'the job is not opted in' }];
 }
 
 /** Running job workflows whose job is no longer supervised, each with what to tell it. `ids` are `job/<namespace>/<name>/<uid>`. */

@@ -19,7 +19,7 @@ export function whyNotNeeded(facts: RecoveryFacts, recoversHangs: boolean): stri
   const { fresh, tried = [] } = facts;
   const reasons = fresh.map((fault) => whyOver(fault, facts) ?? whyUntouched(fault, facts, recoversHangs));
   // A gentler level did not bring training back.
-  const isTried = tried.some(({ noRoom }) => !noRoom);
+  const isTried = tried.some(({ noCapacity }) => !noCapacity);
   const isOver = fresh.length > 0 && fresh.every((fault) => whyOver(fault, facts) !== undefined);
   if (reasons.includes(undefined) || (isTried && !isOver)) return undefined;
   return [...new Set(reasons)].slice(0, 3).join('; ') || 'no fault is waiting';
@@ -27,7 +27,7 @@ export function whyNotNeeded(facts: RecoveryFacts, recoversHangs: boolean): stri
 
 /** What it told of is past, wherever the pods are. */
 function whyOver(fault: Fault, { attempt }: RecoveryFacts): string | undefined {
-  if (fault.hold?.state === 'released') return `${fault.node ?? 'its node'} was released`;
+  if (fault.quarantine?.state === 'released') return `${fault.node ?? 'its node'} was released`;
   if (fault.code === trainingHangs && hasMovedOn(fault, attempt.job)) return 'training goes on';
   if (fault.pod && hasMovedOn(fault, attempt.job, movedOnMs)) return `training has moved on since ${fault.pod.name} failed`;
   return undefined;
@@ -41,12 +41,12 @@ const hasMovedOn = ({ seenAt }: Fault, job: JobView | undefined, byMs = 0): bool
  * A pod that was asked to go leaves by itself, but for one on a node that was not ready: its job cannot go on alone.
  */
 function whyUntouched(fault: Fault, facts: RecoveryFacts, recoversHangs: boolean): string | undefined {
-  const { pods, leaving = [], nodes } = facts.attempt;
+  const { pods, terminating = [], nodes } = facts.attempt;
   if (fault.pod) return isOfAttempt(fault.pod, fault.seenAt, facts) ? undefined : whyReplaced(fault.pod.name, pods);
   if (fault.code === trainingHangs) return recoversHangs ? undefined : 'training stands still, and people were told';
   const isOn = (some: readonly AttemptPod[]): boolean => fault.node !== undefined && some.some(({ node }) => node === fault.node);
   const isLost = fault.code === nodeNotReady;
-  if (isLost && isOn(leaving)) return undefined;
+  if (isLost && isOn(terminating)) return undefined;
   if (isLost && nodes.some(({ name, ready }) => name === fault.node && ready)) return `${fault.node} is ready again`;
   return isOn(pods) ? undefined : `no pod of the job is left on ${fault.node ?? 'the node'}`;
 }
@@ -56,8 +56,8 @@ function whyUntouched(fault: Fault, facts: RecoveryFacts, recoversHangs: boolean
  * Kinds that keep ended pods show the same by the age of those that run. Times have whole seconds, so one that was created in the same second counts.
  */
 function isOfAttempt(pod: NonNullable<Fault['pod']>, seenAt: string, { attempt, stops }: RecoveryFacts): boolean {
-  const { pods, leaving = [], oldestPodAt } = attempt;
-  if ([...pods, ...leaving].some(({ uid }) => uid === pod.uid)) return true;
+  const { pods, terminating = [], oldestPodAt } = attempt;
+  if ([...pods, ...terminating].some(({ uid }) => uid === pod.uid)) return true;
   if (pods.length === 0) return false;
   // Facts that somebody wrote down may not say it.
   if (oldestPodAt === undefined) return true;

@@ -19,7 +19,7 @@ export interface Outage {
 export interface OutageVerdict {
   readonly faults: readonly Fault[];
   /** So many are out at once that it says more of us than of them; that time does not count. */
-  readonly blind?: string;
+  readonly unobservable?: string;
   readonly lookAt?: number;
 }
 
@@ -28,9 +28,9 @@ const always = 2;
 
 /** `accelerated` is the number of nodes with accelerators, those that are out included. */
 export function judgeOutages(outages: readonly Outage[], accelerated: number, now: number, settings: ControllerSettings['nodes']): OutageVerdict {
-  const { notReady, blindAt } = settings;
-  if (outages.length > always && outages.length * 100 > accelerated * blindAt) {
-    return { faults: [], blind: `more than ${blindAt}% of the nodes with accelerators are not ready at once` };
+  const { notReady, unobservableAbove } = settings;
+  if (outages.length > always && outages.length * 100 > accelerated * unobservableAbove) {
+    return { faults: [], unobservable: `more than ${unobservableAbove}% of the nodes with accelerators are not ready at once` };
   }
   const due = outages.filter(({ since }) => since + notReady <= now);
   const later = outages.filter(({ since }) => since + notReady > now).map(({ since }) => since + notReady);

@@ -13,7 +13,7 @@ export interface NodeSeen {
 }
 
 /** What is remembered of a node. */
-export interface NodeMemory {
+export interface TrackedNode {
   /** Absent after the object went. */
   readonly seen?: NodeSeen;
   /** It carried our taint at some time, or its workflow is known to run: somebody has to be told. */
@@ -23,14 +23,14 @@ export interface NodeMemory {
 export const seenOf = (view: NodeView): NodeSeen => ({ uid: view.uid, systemUuid: view.systemUuid, quarantinedByUs: view.taint?.ours === true });
 
 /** Pure fold: what to tell, and what to remember. `now` is absent when the object is gone. */
-export function foldNode(before: NodeMemory | undefined, now: NodeSeen | undefined): { readonly tell?: NodeObserved; readonly memory: NodeMemory } {
+export function foldNode(before: TrackedNode | undefined, now: NodeSeen | undefined): { readonly notify?: NodeObserved; readonly tracked: TrackedNode } {
   const followed = before?.followed === true;
-  const memory: NodeMemory = { ...(now && { seen: now }), followed: followed || now?.quarantinedByUs === true };
-  return followed && isNews(before, now) ? { tell: observedOf(now), memory } : { memory };
+  const tracked: TrackedNode = { ...(now && { seen: now }), followed: followed || now?.quarantinedByUs === true };
+  return followed && isChange(before, now) ? { notify: observedOf(now), tracked } : { tracked };
 }
 
 /** A taint of ours that appears is no news to whoever put it there, and a second quarantine is as good as the first; that it went is. */
-const isNews = (before: NodeMemory, now: NodeSeen | undefined): boolean =>
+const isChange = (before: TrackedNode, now: NodeSeen | undefined): boolean =>
   before.seen?.uid !== now?.uid || (before.seen?.quarantinedByUs === true && now?.quarantinedByUs === false);
 
 const observedOf = (now: NodeSeen | undefined): NodeObserved => (now ? { uid: now.uid, quarantinedByUs: now.quarantinedByUs } : { quarantinedByUs: false });

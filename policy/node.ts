@@ -34,7 +34,7 @@ export function decideNode(facts: NodeFacts, settings: WorkerSettings): Undated<
       kind: 'warn',
       faults: counted,
       because: `${because}; ${why}`,
-      try: `kcover node quarantine ${fault.node ?? '<node>'} --reason "${fault.code}"`,
+      remedy: `kcover node quarantine ${fault.node ?? '<node>'} --reason "${fault.code}"`,
       ...times,
     };
   }

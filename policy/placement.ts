@@ -1,9 +1,9 @@
-import type { Amounts, Labels, NodeRoom, PlacementTaint, PlacementToleration, PodShape, Requirement, Room } from '../contract/placement.ts';
+import type { Amounts, Labels, NodeCapacity, PlacementTaint, PlacementToleration, PodShape, Requirement, PlacementFacts } from '../contract/placement.ts';
 import type { CapacityFacts } from '../contract/recovery-plan.ts';
 
 /** What `decideCapacity` looks at. `spare` is the key of the taint of stand-by nodes. */
-export function capacityOf({ nodes, shapes, sizes }: Room, spare: string): CapacityFacts {
-  const { fixedFit, ...placement } = findRoom(nodes, shapes, spare);
+export function capacityOf({ nodes, shapes, sizes }: PlacementFacts, standbyTaint: string): CapacityFacts {
+  const { fixedFit, ...placement } = placePods(nodes, shapes, standbyTaint);
   // A smaller job needs what does not fit as much as a whole one.
   return { ...placement, ...(sizes && fixedFit && { sizes }) };
 }
@@ -17,38 +17,38 @@ export interface Placement extends Omit<CapacityFacts, 'sizes'> {
  * Puts pods on nodes as the scheduler could: taints, cordons, readiness, labels and free resources are what it filters by too.
  * Best fit, and so the same answer for the same facts. A stand-by node carries a taint of the key `spare`; it takes pods after all others.
  */
-export function findRoom(nodes: readonly NodeRoom[], shapes: readonly PodShape[], spare: string): Placement {
+export function placePods(nodes: readonly NodeCapacity[], shapes: readonly PodShape[], standbyTaint: string): Placement {
   const plain = fillBest(nodes, shapes, new Set());
-  const onStandBy = new Map(nodes.filter((node) => isSpare(node, spare)).map((node) => [node.name, withoutTaint(node, spare)]));
+  const standbyByName = new Map(nodes.filter((node) => isStandby(node, standbyTaint)).map((node) => [node.name, withoutTaint(node, standbyTaint)]));
   const all =
-    onStandBy.size === 0
+    standbyByName.size === 0
       ? plain
       : fillBest(
-          nodes.map((node) => onStandBy.get(node.name) ?? node),
+          nodes.map((node) => standbyByName.get(node.name) ?? node),
           shapes,
-          new Set(onStandBy.keys()),
+          new Set(standbyByName.keys()),
         );
   return {
     needed: sum(shapes.map(({ count }) => count)),
     fit: plain.fit,
     fixedFit: plain.fixedFit,
-    fitWithSpares: all.fit,
-    spares: [...all.used].filter((name) => onStandBy.has(name)).toSorted(),
+    fitWithStandby: all.fit,
+    standbyNodes: [...all.used].filter((name) => standbyByName.has(name)).toSorted(),
     because: obstacles(nodes, plain),
   };
 }
 
-const isSpare = ({ taints }: NodeRoom, key: string): boolean => taints.some((taint) => taint.key === key);
-const withoutTaint = (node: NodeRoom, key: string): NodeRoom => ({ ...node, taints: node.taints.filter((taint) => taint.key !== key) });
+const isStandby = ({ taints }: NodeCapacity, key: string): boolean => taints.some((taint) => taint.key === key);
+const withoutTaint = (node: NodeCapacity, key: string): NodeCapacity => ({ ...node, taints: node.taints.filter((taint) => taint.key !== key) });
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
 
 /**
  * Nodes that could take some of these pods if nothing were on them: what stands on the others decides nothing. Stand-by nodes come last.
  */
-export function candidatesFor(nodes: readonly NodeRoom[], shapes: readonly PodShape[], spare: string): readonly NodeRoom[] {
+export function candidatesFor(nodes: readonly NodeCapacity[], shapes: readonly PodShape[], standbyTaint: string): readonly NodeCapacity[] {
   const nothing: Load = { used: {}, labels: [] };
-  const takes = (node: NodeRoom): boolean => shapes.some((shape) => whyNot(withoutTaint(node, spare), shape, nothing) === undefined);
-  return nodes.filter(takes).toSorted((one, other) => Number(isSpare(one, spare)) - Number(isSpare(other, spare)));
+  const takes = (node: NodeCapacity): boolean => shapes.some((shape) => whyNot(withoutTaint(node, standbyTaint), shape, nothing) === undefined);
+  return nodes.filter(takes).toSorted((one, other) => Number(isStandby(one, standbyTaint)) - Number(isStandby(other, standbyTaint)));
 }
 
 /** How far it got. */
@@ -68,13 +68,13 @@ interface Load {
   readonly labels: readonly Labels[];
 }
 
-const presentLoad = ({ used, podLabels = [] }: NodeRoom): Load => ({ used, labels: podLabels });
+const presentLoad = ({ used, podLabels = [] }: NodeCapacity): Load => ({ used, labels: podLabels });
 
 /**
  * The most constrained first: who finds the fewest nodes, then who asks for the largest part of one. Where not all find room so, those that
  * every size of the job has come before the others, for a smaller job is of use only with them.
  */
-function fillBest(nodes: readonly NodeRoom[], shapes: readonly PodShape[], last: ReadonlySet<string>): Filled {
+function fillBest(nodes: readonly NodeCapacity[], shapes: readonly PodShape[], last: ReadonlySet<string>): Filled {
   const candidates = new Map(shapes.map((shape) => [shape, nodes.filter((node) => whyNot(node, shape, presentLoad(node)) === undefined).length]));
   const part = new Map(shapes.map((shape) => [shape, largestPart(nodes, shape)]));
   const of = (counts: ReadonlyMap<PodShape, number>, shape: PodShape): number => counts.get(shape) ?? 0;
@@ -96,19 +96,19 @@ function fillBest(nodes: readonly NodeRoom[], shapes: readonly PodShape[], last:
 }
 
 /** Of the largest node, and of what a pod asks most for; 0 to 1, more where no node has it. */
-function largestPart(nodes: readonly NodeRoom[], { requests }: PodShape): number {
+function largestPart(nodes: readonly NodeCapacity[], { requests }: PodShape): number {
   const parts = Object.entries(requests).map(([name, amount]) => amount / nodes.reduce((most, { allocatable }) => Math.max(most, allocatable[name] ?? 0), 1));
   return Math.max(0, ...parts);
 }
 
-function fill(nodes: readonly NodeRoom[], shapes: readonly PodShape[], last: ReadonlySet<string>): Filled {
+function fill(nodes: readonly NodeCapacity[], shapes: readonly PodShape[], last: ReadonlySet<string>): Filled {
   const loads = new Map<string, Load>();
-  const loadOf = (node: NodeRoom): Load => loads.get(node.name) ?? presentLoad(node);
+  const loadOf = (node: NodeCapacity): Load => loads.get(node.name) ?? presentLoad(node);
   const placed = new Map(shapes.map((shape) => [shape, place(nodes, shape, { loadOf, last, put })]));
 
   const isWhole = (shape: PodShape): boolean => placed.get(shape) === shape.count;
 
-  function put(node: NodeRoom, shape: PodShape, count: number): void {
+  function put(node: NodeCapacity, shape: PodShape, count: number): void {
     const { used, labels } = loadOf(node);
     const more = Object.entries(shape.requests).map(([name, amount]) => [name, (used[name] ?? 0) + amount * count]);
     loads.set(node.name, { used: { ...used, ...Object.fromEntries(more) }, labels: [...labels, shape.labels] });
@@ -124,48 +124,48 @@ function fill(nodes: readonly NodeRoom[], shapes: readonly PodShape[], last: Rea
 }
 
 interface Placing {
-  readonly loadOf: (node: NodeRoom) => Load;
+  readonly loadOf: (node: NodeCapacity) => Load;
   /** Nodes that are taken only when no other is left, as few as possible. */
   readonly last: ReadonlySet<string>;
-  readonly put: (node: NodeRoom, shape: PodShape, count: number) => void;
+  readonly put: (node: NodeCapacity, shape: PodShape, count: number) => void;
 }
 
 /** The fullest nodes first; those whose scarce resources the pods would leave idle after the others. Returns how many pods found room. */
-function place(nodes: readonly NodeRoom[], shape: PodShape, { loadOf, last, put }: Placing): number {
+function place(nodes: readonly NodeCapacity[], shape: PodShape, { loadOf, last, put }: Placing): number {
   const candidates = nodes.flatMap((node) => {
     const load = loadOf(node);
     if (whyNot(node, shape, load) !== undefined) return [];
-    return [{ node, room: roomFor(node, shape, load), idle: idleBeside(node, shape, load), last: last.has(node.name) }];
+    return [{ node, slots: slotsFor(node, shape, load), idle: idleBeside(node, shape, load), last: last.has(node.name) }];
   });
   candidates.sort((a, b) =>
     a.last === b.last
-      ? a.idle - b.idle || (a.last ? b.room - a.room : a.room - b.room) || (a.node.name < b.node.name ? -1 : 1)
+      ? a.idle - b.idle || (a.last ? b.slots - a.slots : a.slots - b.slots) || (a.node.name < b.node.name ? -1 : 1)
       : Number(a.last) - Number(b.last),
   );
   let left = shape.count;
-  for (const { node, room } of candidates) {
+  for (const { node, slots } of candidates) {
     if (left === 0) break;
-    const count = Math.min(room, left);
+    const count = Math.min(slots, left);
     put(node, shape, count);
     left -= count;
   }
   return shape.count - left;
 }
 
-const free = (node: NodeRoom, load: Load, resource: string): number => (node.allocatable[resource] ?? 0) - (load.used[resource] ?? 0);
+const free = (node: NodeCapacity, load: Load, resource: string): number => (node.allocatable[resource] ?? 0) - (load.used[resource] ?? 0);
 
 /** How many more pods of the shape the node takes. */
-function roomFor(node: NodeRoom, { requests, apart, labels }: PodShape, load: Load): number {
+function slotsFor(node: NodeCapacity, { requests, apart, labels }: PodShape, load: Load): number {
   const most = apart.some((selector) => fits(selector, labels)) ? 1 : Infinity;
   return Math.min(most, ...Object.entries(requests).map(([name, amount]) => (amount > 0 ? Math.floor(free(node, load, name) / amount) : Infinity)));
 }
 
 /** Accelerators and the like that the pods do not ask for: their names have a domain. */
-const idleBeside = (node: NodeRoom, { requests }: PodShape, load: Load): number =>
+const idleBeside = (node: NodeCapacity, { requests }: PodShape, load: Load): number =>
   sum(Object.keys(node.allocatable).map((name) => (name.includes('/') && !requests[name] ? Math.max(0, free(node, load, name)) : 0)));
 
 /** Why the node takes no pod of the shape; undefined when it takes one. */
-function whyNot(node: NodeRoom, shape: PodShape, load: Load): string | undefined {
+function whyNot(node: NodeCapacity, shape: PodShape, load: Load): string | undefined {
   if (!node.ready) return 'not ready';
   if (node.unschedulable && !isTolerated(cordon, shape.tolerations)) return 'cordoned';
   const taint = node.taints.find((each) => keepsOff(each) && !isTolerated(each, shape.tolerations));
@@ -211,7 +211,7 @@ function fitsOne({ operator, values = [] }: Requirement, value: string | undefin
 }
 
 /** Amounts are told of what is counted in pieces: of cores and bytes every node has another number left. */
-function shortage(node: NodeRoom, [resource, amount]: readonly [string, number], load: Load): string {
+function shortage(node: NodeCapacity, [resource, amount]: readonly [string, number], load: Load): string {
   const whole = node.allocatable[resource] ?? 0;
   if (whole === 0) return `no ${resource}`;
   if (!resource.includes('/')) return resource === 'pods' ? 'no place for another pod' : `too little ${resource}`;
@@ -221,7 +221,7 @@ function shortage(node: NodeRoom, [resource, amount]: readonly [string, number],
 const mostReasons = 5;
 
 /** Of the first pods that find no room, or the first of all; nodes that could take one, but for others of the job, have none. */
-function obstacles(nodes: readonly NodeRoom[], { shapes, isWhole }: Filled): string {
+function obstacles(nodes: readonly NodeCapacity[], { shapes, isWhole }: Filled): string {
   const shape = shapes.find((one) => !isWhole(one)) ?? shapes[0];
   if (!shape) return 'no pods';
   const counts = new Map<string, number>();
@@ -231,8 +231,8 @@ function obstacles(nodes: readonly NodeRoom[], { shapes, isWhole }: Filled): str
   }
   const sorted = [...counts].toSorted(([a, one], [b, other]) => other - one || (a < b ? -1 : 1));
   const rest = sum(sorted.slice(mostReasons).map(([, count]) => count));
-  const told = sorted.slice(0, mostReasons).map(([reason, count]) => `${nodesOf(count)}: ${reason}`);
-  return [...told, ...(rest > 0 ? [`${nodesOf(rest)}: other reasons`] : [])].join('; ') || 'no other nodes';
+  const reasons = sorted.slice(0, mostReasons).map(([reason, count]) => `${nodesOf(count)}: ${reason}`);
+  return [...reasons, ...(rest > 0 ? [`${nodesOf(rest)}: other reasons`] : [])].join('; ') || 'no other nodes';
 }
 
 const nodesOf = (count: number): string => `${count} ${count === 1 ? 'node' : 'nodes'}`;

@@ -1,7 +1,7 @@
 import { formatDuration } from '../contract/duration.ts';
 import type { Fault } from '../contract/faults.ts';
 import type { AttemptPod, JobView } from '../contract/jobs.ts';
-import type { Approval, CapacityPlan, CheckpointPlan, Level, RecoveryPlan, Severity } from '../contract/recovery-plan.ts';
+import type { Approval, CapacityPlan, CheckpointPlan, RecoveryLevel, RecoveryPlan, Severity } from '../contract/recovery-plan.ts';
 import { podCount, type RecoveryFacts } from '../contract/recovery.ts';
 import type { WorkerSettings } from '../contract/settings.schema.ts';
 import { type JobPolicy, jobPolicy } from './job-policy.ts';
@@ -28,12 +28,12 @@ export interface InProcess {
 
 /** All that comes before and after one stop, or the try that needs none. */
 export function planStop(facts: RecoveryFacts, job: JobView, settings: Recovery): { readonly plan: RecoveryPlan; readonly inProcess?: InProcess } {
-  const policy = jobPolicy(job.wishes, settings);
-  const { severity } = severityOf([...facts.fresh, ...facts.answered], facts.attempt);
+  const policy = jobPolicy(job.overrides, settings);
+  const { severity } = severityOf([...facts.fresh, ...facts.handled], facts.attempt);
   const planning = { facts, job, policy, settings, severity };
   const inProcess = tryProcesses(planning);
   const approval = askFirst(planning);
-  const capacity = roomFor(planning);
+  const capacity = capacityPlanFor(planning);
   return {
     plan: {
       severity,
@@ -63,9 +63,9 @@ function tryProcesses(planning: Planning): InProcess | undefined {
 const blamesNode = ({ source, node }: Fault): boolean => node !== undefined && source !== 'pod';
 
 /** Source: Ascend's Volcano plugin and ModelArts, which both restart the broken pods alone first, and the whole job at once when rank 0 is among them. */
-function levelOf(planning: Planning): Level {
+function levelOf(planning: Planning): RecoveryLevel {
   const { facts, job, policy, settings } = planning;
-  const whole = (because: string): Level => ({ name: 'job', because });
+  const whole = (because: string): RecoveryLevel => ({ name: 'job', because });
   const before = facts.tried?.at(-1);
   if (policy.level === 'job') return whole('all pods restart together');
   if (isTried(planning, 'pod')) return whole(before?.because ?? 'the pods alone were tried');
@@ -110,9 +110,9 @@ function saveFirst({ facts, job, policy, settings, severity }: Planning): Checkp
   if (facts.stops > 0) return none('the attempt has not proved that it trains');
   if (severity === 'dead') return none('it no longer trains: nobody would save anything');
   if (progress === undefined) return none('its progress is not known');
-  if (policy.checkpoint === 'dying-gasp') {
+  if (policy.checkpoint === 'on-termination') {
     const withinMs = settings.checkpoint.acknowledged;
-    return { strategy: 'dying-gasp', atLeast: progress.step, withinMs, because: `it saves step ${progress.step} when it is told to end` };
+    return { strategy: 'on-termination', atLeast: progress.step, withinMs, because: `it saves step ${progress.step} when it is told to end` };
   }
   const gpus = job.gpus ?? podCount(facts.attempt);
   const { choice, ...chosen } = chooseTiming({ severity, progress, gpus, now: facts.now ?? 0 }, settings.checkpoint);
@@ -122,10 +122,10 @@ function saveFirst({ facts, job, policy, settings, severity }: Planning): Checkp
 }
 
 /** Without a word of the job on how small it may become, it stays as it is. A person who asked for a recovery is not held up: without room the pods wait. */
-function roomFor({ facts, job, policy, settings, severity }: Planning): CapacityPlan | undefined {
+function capacityPlanFor({ facts, job, policy, settings, severity }: Planning): CapacityPlan | undefined {
   if (!settings.capacity.check) return undefined;
-  const { minReplicas, shapes } = job.wishes ?? {};
-  const least = minReplicas ?? shapes?.at(-1) ?? job.podsExpected;
+  const { minReplicas, allowedSizes } = job.overrides ?? {};
+  const least = minReplicas ?? allowedSizes?.at(-1) ?? job.podsExpected;
   const isOrdered = facts.asked && facts.stops === 0;
-  return { choice: isOrdered ? 'restart' : severity === 'dead' ? policy.dead : policy.short, least, ...(shapes && { shapes }) };
+  return { choice: isOrdered ? 'restart' : severity === 'dead' ? policy.dead : policy.short, least, ...(allowedSizes && { allowedSizes }) };
 }

@@ -18,14 +18,14 @@ export interface PodOwner extends Pick<JobView, 'optedIn' | 'optedInAt' | 'finis
 }
 
 /** Failures to tell, of all pods of one job. `told` holds the ids that were told before. */
-export function failuresToTell(job: PodOwner | undefined, pods: readonly PodSeen[], told: ReadonlySet<string>): readonly Fault[] {
-  if (!job || whySilent(job, pods) !== undefined) return [];
+export function failuresToReport(job: PodOwner | undefined, pods: readonly PodSeen[], reported: ReadonlySet<string>): readonly Fault[] {
+  if (!job || whyNotReported(job, pods) !== undefined) return [];
   const since = Date.parse(job.optedInAt);
-  return pods.flatMap((pod) => pod.failures).filter((fault) => !told.has(fault.id) && !endedBefore(fault, since));
+  return pods.flatMap((pod) => pod.failures).filter((fault) => !reported.has(fault.id) && !endedBefore(fault, since));
 }
 
 /** Why no failure of this job's pods counts now; undefined when they do. */
-export function whySilent(job: PodOwner, pods: readonly PodSeen[]): string | undefined {
+export function whyNotReported(job: PodOwner, pods: readonly PodSeen[]): string | undefined {
   if (!job.optedIn) return 'not opted in';
   if (job.finished) return `finished: ${job.finished.as}`;
   if (job.suspension) return `suspended by ${job.suspension.by}`;

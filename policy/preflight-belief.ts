@@ -1,6 +1,6 @@
 /** Which ends of slow pairs are to blame: belief propagation on the graph of pairs. */
 
-import type { Evidence } from './preflight-evidence.ts';
+import type { PairEvidence } from './preflight-evidence.ts';
 
 /** Probabilities before any test. Most slow nodes are plainly slow; only repeated evidence makes one a little slow. Not measured: about 1 %. */
 export const prior = { little: 0.002, plainly: 0.009 } as const;
@@ -20,7 +20,7 @@ const many = 0.3;
  * What is believed of each end, with the usual prior; or, where many ends look slow, with what was then believed of all as the prior. Then
  * whoever only met slow ends could well be slow too, and is not taken for healthy, nor are its partners convicted for its sake.
  */
-export function suspect(ends: number, evidence: readonly Evidence[], broken: ReadonlySet<number> = new Set()): Belief[] {
+export function suspect(ends: number, evidence: readonly PairEvidence[], broken: ReadonlySet<number> = new Set()): Belief[] {
   const first = believe(ends, evidence, broken);
   const tested = new Set(evidence.flatMap(({ pair }) => pair.ends));
   const slow = first.filter(({ little, plainly }, end) => tested.has(end) && little + plainly > 0.5).length;
@@ -32,7 +32,7 @@ export function suspect(ends: number, evidence: readonly Evidence[], broken: Rea
  * other pairs of both ends say. `broken` ends are known to be bad: their pairs clear a partner when they do well, and else say nothing.
  * Loopy belief propagation with damped messages: exact on trees, and checked against enumeration on small graphs with many loops.
  */
-export function believe(ends: number, evidence: readonly Evidence[], broken: ReadonlySet<number> = new Set(), share = usualShare): Belief[] {
+export function believe(ends: number, evidence: readonly PairEvidence[], broken: ReadonlySet<number> = new Set(), share = usualShare): Belief[] {
   const [little, plainly] = [prior.little, prior.plainly].map((chance) => Math.log(((chance / usualShare) * share) / (1 - share)));
   const beliefs = new LogOdds(ends, little, plainly);
   const links = evidence.filter(({ pair: { ends }, little, plainly }) => {
@@ -54,7 +54,7 @@ const settled = 1e-3;
 const damping = 0.4;
 
 /** Adds to the beliefs on each end what all its links say. */
-function propagate(beliefs: LogOdds, links: readonly Evidence[]): void {
+function propagate(beliefs: LogOdds, links: readonly PairEvidence[]): void {
   // Two for each link: to its second end, and to its first.
   const messages = new LogOdds(links.length * 2);
   const odds = links.map(({ little, plainly }) => [Math.exp(little), Math.exp(plainly)] as const);

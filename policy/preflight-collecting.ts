@@ -24,7 +24,7 @@ const seed = { timeoutSeconds: 1800, byUid: false, otherSize: 'refused', late: '
 const rulesOf: Readonly<Record<CollectingProfile, Rules>> = { seed, v008: seed, v012, recommended: { ...v012, timeoutSeconds: 1800, late: 'kept' } };
 
 /** A valid report on its way into a set. Times in µs since any start. */
-export interface Arrival {
+export interface ReportArrival {
   readonly namespace: string;
   readonly workload: string;
   readonly uid: string;
@@ -33,13 +33,13 @@ export interface Arrival {
 }
 
 /** The reports of one workload, by node: a later one of the same node replaces the first. */
-export interface Collection extends Omit<Arrival, 'report' | 'observedAt'> {
+export interface Collection extends Omit<ReportArrival, 'report' | 'observedAt'> {
   readonly size: number;
-  readonly entries: ReadonlyMap<string, Pick<Arrival, 'report' | 'observedAt'>>;
+  readonly entries: ReadonlyMap<string, Pick<ReportArrival, 'report' | 'observedAt'>>;
   readonly lastAt: number;
 }
 
-export type Collected =
+export type CollectionOutcome =
   | { readonly outcome: 'waiting'; readonly open: Collection; readonly expired: readonly Collection[] }
   | { readonly outcome: 'ready'; readonly complete: Collection }
   | { readonly outcome: 'refused' }
@@ -47,13 +47,13 @@ export type Collected =
 
 export interface Collecting {
   /** A report that was accepted for itself; whether it is for its set is said here. */
-  readonly arrive: (arrival: Arrival, now: number) => Collected;
+  readonly arrive: (arrival: ReportArrival, now: number) => CollectionOutcome;
   /** Ends every set that is stale, and says which. */
   readonly sweep: (now: number) => readonly Collection[];
 }
 
 interface Open extends Collection {
-  readonly entries: Map<string, Pick<Arrival, 'report' | 'observedAt'>>;
+  readonly entries: Map<string, Pick<ReportArrival, 'report' | 'observedAt'>>;
   lastAt: number;
 }
 
@@ -64,19 +64,19 @@ export function collecting(profile: CollectingProfile, timeoutSeconds: number | 
   const rules = rulesOf[profile];
   const timeout = Math.round((timeoutSeconds !== undefined && timeoutSeconds > 0 ? timeoutSeconds : rules.timeoutSeconds) * second);
   const sets = new Map<string, Open>();
-  const keyOf = ({ namespace, workload, uid }: Arrival): string => JSON.stringify([namespace, workload, rules.byUid ? uid : '']);
+  const keyOf = ({ namespace, workload, uid }: ReportArrival): string => JSON.stringify([namespace, workload, rules.byUid ? uid : '']);
   const stale = ({ lastAt }: Collection, now: number): boolean => lastAt + timeout <= now;
 
-  const join = (set: Open, { report, observedAt }: Arrival, now: number): Open => {
+  const join = (set: Open, { report, observedAt }: ReportArrival, now: number): Open => {
     set.entries.set(report.node, { report, observedAt });
     set.lastAt = now;
     return set;
   };
-  const begin = (arrival: Arrival, now: number): Open => {
+  const begin = (arrival: ReportArrival, now: number): Open => {
     const { namespace, workload, uid, report } = arrival;
-    const begun = join({ namespace, workload, uid, size: report.size, entries: new Map(), lastAt: now }, arrival, now);
-    sets.set(keyOf(arrival), begun);
-    return begun;
+    const opened = join({ namespace, workload, uid, size: report.size, entries: new Map(), lastAt: now }, arrival, now);
+    sets.set(keyOf(arrival), opened);
+    return opened;
   };
 
   return {
@@ -109,7 +109,7 @@ export function collecting(profile: CollectingProfile, timeoutSeconds: number | 
 }
 
 /** Of the report and all that it meets, also the one that it would replace. */
-function spreadOf({ entries }: Collection, { observedAt }: Arrival): number {
+function spreadOf({ entries }: Collection, { observedAt }: ReportArrival): number {
   const all = [observedAt, ...[...entries.values()].map((entry) => entry.observedAt)];
   return Math.max(...all) - Math.min(...all);
 }

@@ -15,7 +15,7 @@ const littleFrom = { share: 0.05, spreads: 2 } as const;
 const plainlyFrom = { share: 0.15, spreads: 5 } as const;
 
 /** What a pair says, as logarithms of odds against all its ends being healthy. Its worse end sets the pace. */
-export interface Evidence {
+export interface PairEvidence {
   readonly pair: PairOutcome;
   /** For its worse end being a little slow, and plainly slow. */
   readonly little: number;
@@ -24,7 +24,7 @@ export interface Evidence {
 
 /** What the pairs of a run say, and what they were compared with. */
 export interface Weighed {
-  readonly evidence: readonly Evidence[];
+  readonly evidence: readonly PairEvidence[];
   readonly cohort: Cohort | undefined;
 }
 
@@ -42,7 +42,7 @@ const well = { little: -bound, plainly: -bound };
  * outside of it as normal noise has it, and everywhere at least as likely as `noise` (the contamination model of robust statistics,
  * Huber 1964). So a bandwidth that fits nothing says nothing, and no bandwidth says everything.
  */
-function saying({ failed, gbps, round }: PairOutcome, cohort: Cohort | undefined): Omit<Evidence, 'pair'> {
+function saying({ failed, gbps, round }: PairOutcome, cohort: Cohort | undefined): Omit<PairEvidence, 'pair'> {
   if (failed) return { little: 0, plainly: bound };
   if (gbps === undefined || cohort === undefined) return well;
   const below = -Math.log(gbps / cohort.usual(round));
@@ -63,14 +63,14 @@ const startOf = ({ share, spreads }: typeof littleFrom | typeof plainlyFrom, { s
 const clear = Math.log(3);
 
 /** It speaks against its ends. */
-export const isLow = ({ little, plainly }: Evidence): boolean => Math.max(little, plainly) > clear;
+export const isLow = ({ little, plainly }: PairEvidence): boolean => Math.max(little, plainly) > clear;
 
 /** It says that neither end is plainly slow; one may still be a little slow. */
-export const isWell = ({ plainly }: Evidence): boolean => plainly < -clear;
+export const isWell = ({ plainly }: PairEvidence): boolean => plainly < -clear;
 
 /** What speaks about each end, in the order of rounds. A pair that does not do well with a broken end says nothing of the other. */
-export function evidenceOf(ends: number, evidence: readonly Evidence[], broken: ReadonlySet<number> = new Set()): Evidence[][] {
-  const about = Array.from({ length: ends }, (): Evidence[] => []);
+export function evidenceOf(ends: number, evidence: readonly PairEvidence[], broken: ReadonlySet<number> = new Set()): PairEvidence[][] {
+  const about = Array.from({ length: ends }, (): PairEvidence[] => []);
   for (const one of evidence.toSorted((a, b) => a.pair.round - b.pair.round)) {
     if (isWell(one) || !one.pair.ends.some((end) => broken.has(end))) for (const end of one.pair.ends) about[end]?.push(one);
   }

@@ -58,10 +58,10 @@ function claimsOf(reports: readonly PreflightReport[]): Map<string, number | und
   return claims;
 }
 
-type Seen = Pick<PairOutcome, 'failed' | 'gbps' | 'because'>;
+type PairObservation = Pick<PairOutcome, 'failed' | 'gbps' | 'because'>;
 
 /** A pair below the floor failed, whatever its own word. */
-function seenBy({ status, gbps, because }: PairTest, floor: number): Seen | undefined {
+function seenBy({ status, gbps, because }: PairTest, floor: number): PairObservation | undefined {
   if (gbps !== undefined && !Number.isFinite(gbps)) return status === 'fail' ? { failed: true } : undefined;
   const failed = status === 'fail' || (gbps !== undefined && (gbps <= 0 || gbps < floor));
   return { failed, ...(gbps !== undefined && gbps > 0 && { gbps }), ...(failed && because !== undefined && { because }) };

@@ -1,7 +1,7 @@
 /** Who tests whom in the next round. */
 
 import type { PreflightReport } from '../contract/preflight.ts';
-import type { PlanFacts, PlannedRank, RoundPlan } from '../contract/preflight-rounds.ts';
+import type { RoundFacts, PlannedRank, RoundPlan } from '../contract/preflight-rounds.ts';
 import type { ControllerSettings } from '../contract/settings.schema.ts';
 import { prior, suspect } from './preflight-belief.ts';
 import { evidenceOf, isWell, weigh } from './preflight-evidence.ts';
@@ -21,7 +21,7 @@ const forAll = (ranks: number): number => (ranks === 3 ? 3 : 2);
  * two such rounds every undecided rank meets the one that looks healthiest of those that it has not met, slow ranks sit out, the others
  * meet at random; until nobody is undecided. Two ranks alone have two rounds at most, as nothing tells them apart.
  */
-export function planRound({ size, ranks, round, seed }: PlanFacts, { rounds, most }: Pick<ControllerSettings['preflight'], 'rounds' | 'most'>): RoundPlan {
+export function planRound({ size, ranks, round, seed }: RoundFacts, { rounds, most }: Pick<ControllerSettings['preflight'], 'rounds' | 'most'>): RoundPlan {
   if (ranks.length < 2) return done(`${ranks.length} of ${size} ranks take part, and a pair needs 2`);
   if (round >= most) return done(`${round} rounds are the most`);
   const met = metBy(ranks);
@@ -48,7 +48,7 @@ export function planRound({ size, ranks, round, seed }: PlanFacts, { rounds, mos
 const done = (because: string): RoundPlan => ({ kind: 'done', because });
 
 /** How a rank looks so far. */
-interface Look {
+interface RankAssessment {
   /** Probabilities that it is slow, and plainly so. */
   readonly slow: number;
   readonly plainly: number;
@@ -56,11 +56,11 @@ interface Look {
   readonly passed: boolean;
 }
 
-const undecided = (look: Look | undefined): boolean =>
+const undecided = (look: RankAssessment | undefined): boolean =>
   look === undefined || (look.slow < needsTest.below && (look.slow > needsTest.above || look.plainly > needsTest.plainly || !look.passed));
 
 /** The statistical rule on what the ranks told so far, without a floor: a runner that has one says `fail`. */
-function looksOf(ranks: readonly PlannedRank[]): ReadonlyMap<number, Look> {
+function looksOf(ranks: readonly PlannedRank[]): ReadonlyMap<number, RankAssessment> {
   const reports = ranks.map(({ rank, node, results }): PreflightReport => {
     const tests = results.map(({ peer, ...result }) => ({ ...result, ...(peer !== undefined && { peer: String(peer) }) }));
     return { size: ranks.length, rank, node, address: String(rank), tests };
@@ -78,7 +78,7 @@ function looksOf(ranks: readonly PlannedRank[]): ReadonlyMap<number, Look> {
 }
 
 /** Suspects first, the likeliest before others; each takes the healthiest that is left and that it has not met. */
-function retest(suspects: readonly number[], looks: ReadonlyMap<number, Look>, order: readonly number[], met: Met, random: Random): RoundPlan {
+function retest(suspects: readonly number[], looks: ReadonlyMap<number, RankAssessment>, order: readonly number[], met: Met, random: Random): RoundPlan {
   const slow = (rank: number): number => looks.get(rank)?.slow ?? 0;
   const free = new Set(
     shuffled(order, random)

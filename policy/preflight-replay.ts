@@ -1,8 +1,8 @@
 /** Replays the arrival of reports as a version of the reference project collects them, one outcome for every step. */
 
-import type { Judgement, PreflightReport, PreflightRule, ReportField } from '../contract/preflight.ts';
+import type { PreflightJudgement, PreflightReport, PreflightRule, ReportField } from '../contract/preflight.ts';
 import { readReport, reportProfiles } from '../faults/preflight-report.ts';
-import { type Collected, type Collecting, collecting, type CollectingProfile, type Collection } from './preflight-collecting.ts';
+import { type CollectionOutcome, type Collecting, collecting, type CollectingProfile, type Collection } from './preflight-collecting.ts';
 import { judgeStatistical } from './preflight-statistical.ts';
 import { judgeStrict } from './preflight-strict.ts';
 import type { Vector, VectorStep } from './preflight-vector.ts';
@@ -17,7 +17,7 @@ export interface Expiry {
 }
 
 /** What is said of nodes so far, names sorted. Under the rule `strict` only `abnormalNodes`, and only of a complete set. */
-export interface Found {
+export interface ReplayFindings {
   /** Failed and slow; an address where no node is known by it. */
   readonly abnormalNodes: readonly string[];
   readonly undetermined?: readonly string[];
@@ -26,10 +26,10 @@ export interface Found {
 
 /** What one step led to. A report that finds a set expired and opens the next is `waiting` with `expired`. */
 export type StepOutcome =
-  | ({ readonly outcome: 'waiting'; readonly expired?: readonly Expiry[] } & Partial<Found>)
-  | ({ readonly outcome: 'ready' } & Found)
+  | ({ readonly outcome: 'waiting'; readonly expired?: readonly Expiry[] } & Partial<ReplayFindings>)
+  | ({ readonly outcome: 'ready' } & ReplayFindings)
   | { readonly outcome: 'error'; readonly errorField: ReportField }
-  | ({ readonly outcome: 'timeout' | 'swept'; readonly expired: readonly Expiry[] } & Partial<Found>);
+  | ({ readonly outcome: 'timeout' | 'swept'; readonly expired: readonly Expiry[] } & Partial<ReplayFindings>);
 
 export interface ReplayRules {
   readonly rule: PreflightRule;
@@ -69,7 +69,7 @@ function received(step: VectorStep, at: number, { sets, judge, profile }: Replay
   return outcomeOf(collected, judge);
 }
 
-function outcomeOf(collected: Collected, judge: Judge): StepOutcome {
+function outcomeOf(collected: CollectionOutcome, judge: Judge): StepOutcome {
   switch (collected.outcome) {
     case 'refused':
       return { outcome: 'error', errorField: 'layout' };
@@ -97,28 +97,31 @@ const expiryOf = ({ namespace, workload, size, entries }: Collection): Expiry =>
 });
 
 interface Judge {
-  readonly complete: (set: Collection) => Found;
-  readonly incomplete: (sets: readonly Collection[]) => Partial<Found>;
+  readonly complete: (set: Collection) => ReplayFindings;
+  readonly incomplete: (sets: readonly Collection[]) => Partial<ReplayFindings>;
 }
 
 function judgeOf(rule: PreflightRule, profile: CollectingProfile): Judge {
   const { threshold } = reportProfiles[profile];
-  const judged = (set: Collection, by: (reports: readonly PreflightReport[], basis: { size: number; threshold: number }) => Judgement): Judgement =>
+  const judged = (
+    set: Collection,
+    by: (reports: readonly PreflightReport[], basis: { size: number; threshold: number }) => PreflightJudgement,
+  ): PreflightJudgement =>
     by(
       [...set.entries.values()].map(({ report }) => report),
       { size: set.size, threshold },
     );
   if (rule === 'strict') return { complete: (set) => ({ abnormalNodes: abnormal([judged(set, judgeStrict)]) }), incomplete: () => ({}) };
-  const all = (sets: readonly Collection[]): Found => foundBy(sets.map((set) => judged(set, judgeStatistical)));
+  const all = (sets: readonly Collection[]): ReplayFindings => foundBy(sets.map((set) => judged(set, judgeStatistical)));
   return { complete: (set) => all([set]), incomplete: (sets) => (sets.length === 0 ? {} : all(sets)) };
 }
 
-const namesWith = (judgements: readonly Judgement[], ...verdicts: readonly string[]): readonly string[] =>
+const namesWith = (judgements: readonly PreflightJudgement[], ...verdicts: readonly string[]): readonly string[] =>
   [...new Set(judgements.flatMap(({ nodes }) => nodes.filter(({ verdict }) => verdicts.includes(verdict)).map(({ node }) => node)))].toSorted();
 
-const abnormal = (judgements: readonly Judgement[]): readonly string[] => namesWith(judgements, 'failed', 'slow');
+const abnormal = (judgements: readonly PreflightJudgement[]): readonly string[] => namesWith(judgements, 'failed', 'slow');
 
-const foundBy = (judgements: readonly Judgement[]): Found => ({
+const foundBy = (judgements: readonly PreflightJudgement[]): ReplayFindings => ({
   abnormalNodes: abnormal(judgements),
   undetermined: namesWith(judgements, 'undetermined'),
   confidence: Math.min(...judgements.map(({ confidence }) => confidence)),

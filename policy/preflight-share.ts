@@ -10,12 +10,12 @@ export function withoutStrangers(nodes: readonly NodeJudgement[], reports: reado
   const shares = largestShares(reports);
   return nodes.map((judged) => {
     const share = shares.get(judged.node);
-    if ((judged.verdict !== 'failed' && judged.verdict !== 'slow') || holdsAll(share)) return judged;
+    if ((judged.verdict !== 'failed' && judged.verdict !== 'slow') || isWholeNode(share)) return judged;
     return { ...judged, verdict: 'undetermined', because: `${judged.because}, but ${whyNot(share)}` };
   });
 }
 
-const holdsAll = (share: NodeShare | undefined): boolean => share !== undefined && share.asked > 0 && share.asked >= share.of;
+const isWholeNode = (share: NodeShare | undefined): boolean => share !== undefined && share.asked > 0 && share.asked >= share.of;
 
 const whyNot = (share: NodeShare = { asked: 0, of: 0 }): string =>
   `its pods ask for ${share.asked} of the ${share.of} accelerators of the node, and only pods that ask for all of them convict it`;

@@ -1,8 +1,8 @@
 /** The statistical rule: each node slow, healthy or undetermined, from all bandwidths of the run. */
 
-import type { Judgement, NodeJudgement, PreflightReport } from '../contract/preflight.ts';
+import type { PreflightJudgement, NodeJudgement, PreflightReport } from '../contract/preflight.ts';
 import { suspect } from './preflight-belief.ts';
-import { type Evidence, evidenceOf, isLow, isWell, type Weighed, weigh } from './preflight-evidence.ts';
+import { type PairEvidence, evidenceOf, isLow, isWell, type Weighed, weigh } from './preflight-evidence.ts';
 import { pairGraph } from './preflight-pairs.ts';
 import type { JudgementBasis } from './preflight-strict.ts';
 
@@ -21,7 +21,7 @@ interface Case {
   readonly report: PreflightReport;
   /** Probability that it is slow. */
   readonly slow: number;
-  readonly evidence: readonly Evidence[];
+  readonly evidence: readonly PairEvidence[];
 }
 
 /**
@@ -29,7 +29,7 @@ interface Case {
  * say so with more than 90 %; healthy when they say so with less than 10 % and one of its own did well; otherwise, so also when it
  * was not tested or met only slow nodes, undetermined. `confidence` is 0 when all are undetermined.
  */
-export function judgeStatistical(all: readonly PreflightReport[], { size, threshold }: JudgementBasis): Judgement {
+export function judgeStatistical(all: readonly PreflightReport[], { size, threshold }: JudgementBasis): PreflightJudgement {
   const reports = [...new Map(all.map((report) => [report.rank, report])).values()].toSorted((a, b) => a.rank - b.rank);
   const broken = new Set(reports.flatMap(({ failed }, index) => (failed?.length ? [index] : [])));
   const graph = pairGraph(reports, threshold);
@@ -86,7 +86,7 @@ function whyUndetermined({ slow, evidence }: Case, oneOfTooMany: boolean, { coho
   return `slow or failed in ${low} of ${evidence.length} pairs: too little to tell it from its partners`;
 }
 
-function measured({ failed, gbps, because, round }: Evidence['pair'], { cohort }: Weighed): string {
+function measured({ failed, gbps, because, round }: PairEvidence['pair'], { cohort }: Weighed): string {
   const reason = because === undefined ? '' : ` (${because})`;
   if (gbps === undefined) return failed ? `failed${reason}` : 'passed, without a bandwidth';
   const compared = cohort === undefined ? '' : `, usual ${figure(cohort.usual(round))}`;

@@ -1,6 +1,6 @@
 /** The strict rule: slow is who was in a failed pair of every effective round. */
 
-import type { Judgement, NodeJudgement, PairTest, PreflightReport } from '../contract/preflight.ts';
+import type { PreflightJudgement, NodeJudgement, PairTest, PreflightReport } from '../contract/preflight.ts';
 
 /** What both rules are given beside the reports. */
 export interface JudgementBasis {
@@ -34,7 +34,7 @@ const mostRounds = 5;
  * `undetermined`, and the confidence of a blame is 0.5 where no pair with a node that is not blamed speaks for it.
  * An address that belongs to no report is judged under its own name, with rank -1. Of two ranks on one node the lower stands for it.
  */
-export function judgeStrict(reports: readonly PreflightReport[], { size, threshold }: JudgementBasis): Judgement {
+export function judgeStrict(reports: readonly PreflightReport[], { size, threshold }: JudgementBasis): PreflightJudgement {
   const rounds = Math.min(size - 1, mostRounds);
   const entries = reports.map((report) => entryOf(report, rounds)).toSorted(byRank);
   const broken = new Map(entries.filter(({ failure }) => failure !== undefined).map((entry) => [entry.report.node, entry]));
@@ -58,7 +58,7 @@ export function judgeStrict(reports: readonly PreflightReport[], { size, thresho
   };
 }
 
-interface Entry {
+interface RankEntry {
   readonly report: PreflightReport;
   /** Tests of the rounds that count. */
   readonly tests: readonly PairTest[];
@@ -66,7 +66,7 @@ interface Entry {
   readonly failure: NodeJudgement | undefined;
 }
 
-function entryOf(report: PreflightReport, rounds: number): Entry {
+function entryOf(report: PreflightReport, rounds: number): RankEntry {
   const tests = report.tests.filter(({ round }) => round < rounds);
   const { node, rank, failed = [] } = report;
   const broken = { node, rank, verdict: 'failed', pairs: [] } as const;
@@ -76,15 +76,16 @@ function entryOf(report: PreflightReport, rounds: number): Entry {
 
 const unsure = 0.5;
 
-const byRank = (a: Entry, b: Entry): number => a.report.rank - b.report.rank || Number(a.report.node > b.report.node) - Number(a.report.node < b.report.node);
+const byRank = (a: RankEntry, b: RankEntry): number =>
+  a.report.rank - b.report.rank || Number(a.report.node > b.report.node) - Number(a.report.node < b.report.node);
 
 /** Nodes by their addresses; an address that two reports claim is that of the lower rank. */
-const namesOf = (entries: readonly Entry[]): ReadonlyMap<string, string> =>
+const namesOf = (entries: readonly RankEntry[]): ReadonlyMap<string, string> =>
   new Map(entries.toReversed().flatMap(({ report: { address, node } }) => (address === '' ? [] : [[address, node] as const])));
 
 const words = { ok: 'measured', fail: 'failed', skip: 'skipped' } as const satisfies Record<PairTest['status'], string>;
 
-function observationsOf({ report, tests }: Entry, threshold: number, names: ReadonlyMap<string, string>): Observation[] {
+function observationsOf({ report, tests }: RankEntry, threshold: number, names: ReadonlyMap<string, string>): Observation[] {
   const floor = report.threshold ?? threshold;
   return tests.flatMap(({ round, self = report.address, peer = self, status, gbps, because }) => {
     if (self === '') return [];
@@ -96,7 +97,7 @@ function observationsOf({ report, tests }: Entry, threshold: number, names: Read
   });
 }
 
-interface Blame {
+interface BlameSet {
   readonly blamed: ReadonlySet<string>;
   /** Rounds with a failed pair. */
   readonly effective: number;
@@ -104,7 +105,7 @@ interface Blame {
 }
 
 /** Who is in a failed pair of every effective round; nobody when fewer than `least` rounds are effective. */
-function blame(seen: readonly Observation[], least: number, names: ReadonlyMap<string, string>): Blame {
+function blame(seen: readonly Observation[], least: number, names: ReadonlyMap<string, string>): BlameSet {
   const failed = new Map<number, Set<string>>();
   const of = new Map<string, Observation[]>();
   for (const one of seen) {
@@ -119,7 +120,7 @@ function blame(seen: readonly Observation[], least: number, names: ReadonlyMap<s
   return { blamed: new Set([...common].map((address) => names.get(address) ?? address)), effective: failed.size, of };
 }
 
-function judged(node: string, rank: number, { blamed, effective, of }: Blame): NodeJudgement {
+function judged(node: string, rank: number, { blamed, effective, of }: BlameSet): NodeJudgement {
   const seen = of.get(node) ?? [];
   const pairs = (passed: boolean): string[] => [...new Set(seen.filter((one) => one.passed === passed).map((one) => pairText(one, node)))].slice(0, 5);
   if (blamed.has(node)) {

@@ -9,15 +9,15 @@ import { withoutStrangers } from './preflight-share.ts';
 import { judgeStatistical } from './preflight-statistical.ts';
 import { judgeStrict } from './preflight-strict.ts';
 
-type Preflight = Pick<WorkerSettings, 'preflight'>;
+type PreflightSettings = Pick<WorkerSettings, 'preflight'>;
 
 /** Nodes that are listed by name, and ranks: a verdict stands in history. */
 const listed = 50;
 /** Faults of one decision: they stand in history too. */
-const toldAtOnce = 100;
+const faultsAtOnce = 100;
 
 /** How long a run may collect: the same for every size, but shown to have been decided. */
-export function decideCollection({ size }: { readonly size: number }, { preflight }: Preflight): Undated<CollectionDecision> {
+export function decideCollection({ size }: { readonly size: number }, { preflight }: PreflightSettings): Undated<CollectionDecision> {
   return { inactivityMs: preflight.collection, deadlineMs: preflight.deadline, because: `${size} reports are expected` };
 }
 
@@ -34,12 +34,12 @@ export function decidePreflight(request: JudgementRequest, settings: Pick<Worker
   const reported = judgement.nodes.filter(({ rank }) => rank >= 0);
   const known = withoutStrangers(reported, request.reports);
   const of = (verdict: NodeJudgement['verdict']) => known.filter((node) => node.verdict === verdict);
-  const isNew = ({ node }: NodeJudgement) => !request.told.includes(node);
+  const isNew = ({ node }: NodeJudgement) => !request.notified.includes(node);
   const [failed, slow] = [of('failed'), showsSlow(request, preflight.rule) ? of('slow') : []];
-  const untold = onceEach([...failed, ...slow].filter(isNew));
+  const pending = onceEach([...failed, ...slow].filter(isNew));
   const shown = request.evidence === 'part' ? failed.filter(isNew) : failed;
-  const heard = new Set(reports.map(({ rank }) => rank));
-  const missing = Array.from({ length: request.size }, (_, rank) => rank).filter((rank) => !heard.has(rank));
+  const reporting = new Set(reports.map(({ rank }) => rank));
+  const missing = Array.from({ length: request.size }, (_, rank) => rank).filter((rank) => !reporting.has(rank));
   const why = whyNothing(failed, slow, settings);
   return {
     rule: judgement.rule,
@@ -50,8 +50,8 @@ export function decidePreflight(request: JudgementRequest, settings: Pick<Worker
     counts: { failed: failed.length, slow: slow.length, healthy: of('healthy').length, undetermined: of('undetermined').length },
     confidence: judgement.confidence,
     missing: missing.slice(0, listed),
-    faults: untold.slice(0, toldAtOnce).map((node) => faultOf(node, request)),
-    left: Math.max(0, untold.length - toldAtOnce),
+    faults: pending.slice(0, faultsAtOnce).map((node) => faultOf(node, request)),
+    left: Math.max(0, pending.length - faultsAtOnce),
     acts: why === undefined,
   };
 }

@@ -45,10 +45,10 @@ const restingStalls = 10;
 const creationMs = 1000;
 
 /** What is of the new attempt. */
-type Attempt = Pick<VerifyRequest, 'since' | 'stopped'>;
+type AttemptStart = Pick<VerifyRequest, 'since' | 'stopped'>;
 
 /** Adds what the job says now. A step of an earlier attempt adds nothing; one that runs backwards is a new step, but says nothing of the pace. */
-export function seeProgress(seen: ProgressSeen | undefined, progress: JobProgress | undefined, attempt: Attempt, now: number): ProgressSeen | undefined {
+export function seeProgress(seen: ProgressSeen | undefined, progress: JobProgress | undefined, attempt: AttemptStart, now: number): ProgressSeen | undefined {
   if (!progress || !isOf(attempt, progress)) return seen;
   if (!seen) return { first: progress, last: progress, movedAt: now, pace: [] };
   const steps = progress.step - seen.last.step;
@@ -62,7 +62,7 @@ export function seeProgress(seen: ProgressSeen | undefined, progress: JobProgres
  * Nothing that a stopped pod tells, however late. As whoever patched the job may not say whose step it is, the whole second of `since` does not
  * count either: the old attempt may have made its last step in it. A clock that is behind only makes the proof later.
  */
-const isOf = ({ since, stopped = [] }: Attempt, { at, pod }: JobProgress): boolean =>
+const isOf = ({ since, stopped = [] }: AttemptStart, { at, pod }: JobProgress): boolean =>
   Date.parse(at) >= Date.parse(since) + creationMs && (pod === undefined || !stopped.includes(pod));
 
 /**

@@ -14,7 +14,7 @@ export function whyNeverRecoverable(job: JobView): Reason | undefined {
   if (job.toleratesQuarantine) {
     return {
       because: 'its pods tolerate the quarantine taint, so a restart could land on the bad node again',
-      try: 'remove the toleration, or name the taints it tolerates by key',
+      remedy: 'remove the toleration, or name the taints it tolerates by key',
     };
   }
   return job.incomplete ?? whyNotStoppable(job);
@@ -24,7 +24,7 @@ function whyNotStoppable(job: JobView): Reason | undefined {
   if (job.canStopBy.length > 0) return undefined;
   const fails = job.failsWhenDeleted ?? {
     because: `with restart policy ${job.restartPolicy} its controller fails the job when pods are deleted`,
-    try: 'use restart policy OnFailure',
+    remedy: 'use restart policy OnFailure',
   };
   return job.queue === undefined ? fails : { ...fails, because: `queue ${job.queue} owns its suspend field, and ${fails.because}` };
 }

@@ -1,5 +1,5 @@
 import type { Fault } from '../contract/faults.ts';
-import { wishAnnotations } from '../contract/job-wishes.ts';
+import { overrideAnnotations } from '../contract/job-overrides.ts';
 import type { JobView, StopMethod } from '../contract/jobs.ts';
 import type { Outcome } from '../contract/outcomes.ts';
 import { type AttemptFacts, podCount, type RecoveryDecision, type RecoveryFacts, successAfterStop } from '../contract/recovery.ts';
@@ -19,18 +19,18 @@ type Decision = Undated<RecoveryDecision>;
  * The order is the rule: whether the job still wants it, whether it still needs it, whether it may, and only then how.
  */
 export function decideRecovery(facts: RecoveryFacts, settings: WorkerSettings): Decision {
-  return { ...nextStep(facts, settings), blame: blameOf([...facts.fresh, ...facts.answered]) };
+  return { ...nextStep(facts, settings), blame: blameOf([...facts.fresh, ...facts.handled]) };
 }
 
 function nextStep(facts: RecoveryFacts, settings: WorkerSettings): Decision {
-  const { job, blind } = facts.attempt;
-  if (blind !== undefined)
+  const { job, unobservable } = facts.attempt;
+  if (unobservable !== undefined)
     return {
       kind: 'hold',
-      because: `blind: ${blind}`,
-      try: 'look at the Kubernetes API and at Temporal, as kcover-worker reaches them',
+      because: `unobservable: ${unobservable}`,
+      remedy: 'look at the Kubernetes API and at Temporal, as kcover-worker reaches them',
       lookAgainMs,
-      blind: true,
+      unobservable: true,
     };
   if (job === undefined) return end('cancelled', 'the job object is gone');
   return noLongerWanted(facts, job) ?? notNeeded(facts, settings) ?? notAllowed(facts, job, settings) ?? notYet(facts, settings) ?? stop(facts, job, settings);
@@ -53,42 +53,47 @@ function noLongerWanted({ attempt: { succeeded }, stops, stoppedBy }: RecoveryFa
 function notNeeded(facts: RecoveryFacts, { recovery }: WorkerSettings): Decision | undefined {
   const { attempt, stops, asked } = facts;
   if (asked && stops === 0) return undefined;
-  const because = whyNotNeeded(facts, jobPolicy(attempt.job?.wishes, recovery).hang === 'recover');
+  const because = whyNotNeeded(facts, jobPolicy(attempt.job?.overrides, recovery).hang === 'recover');
   if (because === undefined) return undefined;
   return stops > 0 ? { kind: 'go-on', because: `what was seen since the stop does not touch the new attempt: ${because}` } : end('cancelled', because);
 }
 
 function notAllowed(facts: RecoveryFacts, job: JobView, settings: WorkerSettings): Decision | undefined {
-  const { attempts, stops, asked, fresh, answered, attempt } = facts;
+  const { attempts, stops, asked, fresh, handled, attempt } = facts;
   const why = whyNotRecoverable(job, settings);
-  if (why) return end('refused', why.because, why.try);
-  if (stops >= attempts) return end('handed over', `stopped ${stops} times in this incident and not running: ${describeFaults([...fresh, ...answered])}`);
+  if (why) return end('refused', why.because, why.remedy);
+  if (stops >= attempts) return end('escalated', `stopped ${stops} times in this incident and not running: ${describeFaults([...fresh, ...handled])}`);
   // A person's word is for one stop: what comes after it is the mode's again.
   if (asked && stops === 0) return undefined;
-  const isOff = jobPolicy(job.wishes, settings.recovery).mode === 'off';
+  const isOff = jobPolicy(job.overrides, settings.recovery).mode === 'off';
   if (settings.mode !== 'observe' && !isOff) return undefined;
   const would = `would stop ${podCount(attempt)} pods by ${stopMethod(job, settings) ?? 'nothing'}: ${describeFaults(fresh)}`;
   const { plan } = planStop(facts, job, settings.recovery);
   if (settings.mode === 'observe') return { ...end('refused', `mode is observe; ${would}`, 'set mode: act, or kcover recover'), plan };
-  return { ...end('refused', `mode of the job is off; ${would}`, `set the annotation ${wishAnnotations.mode}: grace, or kcover recover`), plan };
+  return { ...end('refused', `mode of the job is off; ${would}`, `set the annotation ${overrideAnnotations.mode}: grace, or kcover recover`), plan };
 }
 
 /** New pods must not be able to land on a bad node, so quarantine comes before any stop. */
-function notYet({ attempt, fresh, answered, heldMs = 0 }: RecoveryFacts, settings: WorkerSettings): Decision | undefined {
+function notYet({ attempt, fresh, handled, heldMs = 0 }: RecoveryFacts, settings: WorkerSettings): Decision | undefined {
   if (attempt.paused) {
-    return { kind: 'hold', because: `paused by ${attempt.paused.by}: ${attempt.paused.reason}`, try: 'kcover resume' };
+    return { kind: 'hold', because: `paused by ${attempt.paused.by}: ${attempt.paused.reason}`, remedy: 'kcover resume' };
   }
   const [undecided] = attempt.undecided;
   if (undecided) {
-    return { kind: 'hold', because: `${undecided.node} is being judged: ${undecided.because}`, try: 'kcover node list', lookAgainMs };
+    return { kind: 'hold', because: `${undecided.node} is being judged: ${undecided.because}`, remedy: 'kcover node list', lookAgainMs };
   }
-  const unheard = fresh.find((fault) => fault.blind !== undefined);
-  if (unheard && fresh.every((fault) => fault.blind !== undefined) && heldMs < settings.recovery.blind) {
-    return { kind: 'hold', because: `blind: ${unheard.blind}, so nobody knows whether the node is bad`, try: 'look at kcover-agent there', lookAgainMs };
+  const unobserved = fresh.find((fault) => fault.unobservable !== undefined);
+  if (unobserved && fresh.every((fault) => fault.unobservable !== undefined) && heldMs < settings.recovery.silentAgent) {
+    return {
+      kind: 'hold',
+      because: `unobservable: ${unobserved.unobservable}, so nobody knows whether the node is bad`,
+      remedy: 'look at kcover-agent there',
+      lookAgainMs,
+    };
   }
-  for (const fault of [...fresh, ...answered]) {
+  for (const fault of [...fresh, ...handled]) {
     const open = openNode(fault, attempt);
-    if (open !== undefined) return { kind: 'hold', because: open, try: `kcover node quarantine ${fault.node ?? '<node>'} --reason "..."` };
+    if (open !== undefined) return { kind: 'hold', because: open, remedy: `kcover node quarantine ${fault.node ?? '<node>'} --reason "..."` };
   }
   return undefined;
 }
@@ -98,11 +103,11 @@ const lookAgainMs = 1000;
 
 function openNode(fault: Fault, attempt: AttemptFacts): string | undefined {
   // Kubernetes itself keeps a node free that is not ready; once it is ready again, it may take pods again.
-  if (fault.node === undefined || (fault.hold?.state !== 'quarantined' && fault.hold?.state !== 'held')) return undefined;
+  if (fault.node === undefined || (fault.quarantine?.state !== 'quarantined' && fault.quarantine?.state !== 'held')) return undefined;
   const node = attempt.nodes.find((one) => one.name === fault.node);
   // A node that is gone takes no pods.
   if (node === undefined || node.taint !== undefined) return undefined;
-  return `${fault.node} is not quarantined: ${fault.hold.because}`;
+  return `${fault.node} is not quarantined: ${fault.quarantine.because}`;
 }
 
 function stop(facts: RecoveryFacts, job: JobView, settings: WorkerSettings): Decision {
@@ -115,7 +120,7 @@ function stop(facts: RecoveryFacts, job: JobView, settings: WorkerSettings): Dec
     return {
       kind: 'hold',
       because: `${because}; ${inProcess.because}`,
-      try: 'wait: pods are restarted when that does not help, unless kcover pause prevents it',
+      remedy: 'wait: pods are restarted when that does not help, unless kcover pause prevents it',
       inProcess: { beyond, withinMs },
     };
   }
@@ -132,5 +137,5 @@ const end = (outcome: Outcome, because: string, advice?: string): Extract<Decisi
   kind: 'end',
   outcome,
   because,
-  ...(advice === undefined ? {} : { try: advice }),
+  ...(advice === undefined ? {} : { remedy: advice }),
 });

@@ -6,7 +6,7 @@ import type { AttemptFacts } from '../contract/recovery.ts';
 import { lookUp } from '../faults/catalogue.ts';
 
 /** A severity, and the sentence that says why. */
-export interface Judged {
+export interface AssessedSeverity {
   readonly severity: Severity;
   readonly because: string;
 }
@@ -15,7 +15,7 @@ export interface Judged {
  * The worst that any fault says of the training. It is taken for dead where a process of it has ended or can make no further step, since the others
  * wait for it; and where nothing is known but that a person wants it restarted.
  */
-export function severityOf(faults: readonly Fault[], attempt: Pick<AttemptFacts, 'nodes' | 'pods'>): Judged {
+export function severityOf(faults: readonly Fault[], attempt: Pick<AttemptFacts, 'nodes' | 'pods'>): AssessedSeverity {
   if (attempt.pods.length === 0) return { severity: 'dead', because: 'no pod of the job is left' };
   const judged = faults.flatMap((fault) => judge(fault, attempt) ?? []);
   const worst = severities.map((severity) => judged.find((one) => one.severity === severity)).find((one) => one !== undefined);
@@ -23,10 +23,10 @@ export function severityOf(faults: readonly Fault[], attempt: Pick<AttemptFacts,
 }
 
 /** Undefined where the fault says nothing of the training. */
-function judge(fault: Fault, { nodes, pods }: Pick<AttemptFacts, 'nodes' | 'pods'>): Judged | undefined {
+function judge(fault: Fault, { nodes, pods }: Pick<AttemptFacts, 'nodes' | 'pods'>): AssessedSeverity | undefined {
   if (fault.source === 'operator') return undefined;
   const where = fault.node === undefined ? '' : ` on ${fault.node}`;
-  const says = (severity: Severity, why: string): Judged => ({ severity, because: `${fault.code}${where}: ${why}` });
+  const says = (severity: Severity, why: string): AssessedSeverity => ({ severity, because: `${fault.code}${where}: ${why}` });
   if (fault.source === 'pod') return says('dead', 'the others wait for a pod that failed');
   if (fault.code === trainingHangs) return says('dead', 'training stands still');
   const node = nodes.find(({ name }) => name === fault.node);

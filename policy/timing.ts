@@ -2,7 +2,7 @@
 
 import { formatDuration } from '../contract/duration.ts';
 import type { JobProgress } from '../contract/progress.ts';
-import type { Severity, Timing } from '../contract/recovery-plan.ts';
+import type { Severity, StopTiming } from '../contract/recovery-plan.ts';
 import type { WorkerSettings } from '../contract/settings.schema.ts';
 
 /** What `chooseTiming` decides from. */
@@ -19,7 +19,7 @@ export interface TimingFacts {
 export interface TimingDecision {
   readonly choice: 'now' | 'after-checkpoint';
   /** All 0 where it could not be worked out; `because` says why not. */
-  readonly timing: Timing;
+  readonly timing: StopTiming;
   /** The longest wait, ms: until the checkpoint would be so late that nobody knows when it comes. Asked again later, it ends at the same time. */
   readonly withinMs: number;
   /** Without a step for so long the job no longer runs, ms. */
@@ -50,17 +50,17 @@ export function chooseTiming(facts: TimingFacts, settings: Settings): TimingDeci
   const lost = lossOf(facts.severity, place, settings);
   const hours = (ms: number): number => (ms * facts.gpus) / 3_600_000;
   const timing = { now: hours(lost.now), afterCheckpoint: hours(lost.afterCheckpoint), nextInMs: Math.round(nextMs) };
-  const because = `waiting ${formatDuration(nextMs)} for step ${nextStep} is expected to cost ${tell(timing.afterCheckpoint)} GPU-hours, stopping now ${tell(timing.now)}`;
+  const because = `waiting ${formatDuration(nextMs)} for step ${nextStep} is expected to cost ${formatHours(timing.afterCheckpoint)} GPU-hours, stopping now ${formatHours(timing.now)}`;
   if (lateMs <= 0) return stopNow(`the checkpoint of step ${nextStep} is overdue, and nobody knows when it comes`, timing, stallMs);
   if (nextMs > settings.most) return stopNow(`${because}, but nobody may wait longer than ${formatDuration(settings.most)}`, timing, stallMs);
   if (lost.afterCheckpoint >= lost.now) return stopNow(because, timing, stallMs);
   return { choice: 'after-checkpoint', timing, withinMs: Math.ceil(Math.min(lateMs, settings.most)), stallMs, because };
 }
 
-const stopNow = (because: string, timing: Timing, stallMs: number): TimingDecision => ({ choice: 'now', timing, withinMs: 0, stallMs, because });
+const stopNow = (because: string, timing: StopTiming, stallMs: number): TimingDecision => ({ choice: 'now', timing, withinMs: 0, stallMs, because });
 
 /** Where training is between two checkpoints. */
-interface Place {
+interface CheckpointTimes {
   /** Since the last checkpoint, and until the next, at the pace of the job, ms. */
   readonly lastMs: number;
   readonly nextMs: number;
@@ -69,7 +69,7 @@ interface Place {
   readonly nextStep: number;
 }
 
-function whereItIs({ severity, progress, now }: TimingFacts, stallMs: number, { slowdown }: Settings): Place | { readonly unknown: string } {
+function whereItIs({ severity, progress, now }: TimingFacts, stallMs: number, { slowdown }: Settings): CheckpointTimes | { readonly unknown: string } {
   if (!progress) return { unknown: 'nobody tells how far training is' };
   const { step, checkpointStep, pace, phase = 'training' } = progress;
   const msPerStep = usable(pace?.msPerStep);
@@ -97,7 +97,7 @@ function whereItIs({ severity, progress, now }: TimingFacts, stallMs: number, { 
  * A slow job's work is worth the time that it takes on sound nodes. Whether its pace was taken before it became slow or after changes both sums
  * alike. The work that is lost when a degrading job ends before the checkpoint grows until it ends: the mean of `lastMs + t` over an exponential `t`.
  */
-function lossOf(severity: Severity, { lastMs, nextMs }: Place, { mtbf, slowdown }: Settings): Omit<Timing, 'nextInMs'> {
+function lossOf(severity: Severity, { lastMs, nextMs }: CheckpointTimes, { mtbf, slowdown }: Settings): Omit<StopTiming, 'nextInMs'> {
   switch (severity) {
     case 'dead':
       return { now: lastMs, afterCheckpoint: lastMs + nextMs };
@@ -114,4 +114,4 @@ function lossOf(severity: Severity, { lastMs, nextMs }: Place, { mtbf, slowdown 
 /** 0 of what is missing or makes no sense. */
 const usable = (value: number | undefined): number => (value !== undefined && Number.isFinite(value) && value > 0 ? value : 0);
 
-const tell = (hours: number): string => (hours < 0.001 ? '0' : hours < 0.1 ? hours.toPrecision(1) : hours.toFixed(1));
+const formatHours = (hours: number): string => (hours < 0.001 ? '0' : hours < 0.1 ? hours.toPrecision(1) : hours.toFixed(1));

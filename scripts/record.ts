@@ -1,5 +1,5 @@
 /**
- * `npm run record`: plays every story of test/replay/stories.ts on a real Temporal server and keeps the histories of this version.
+ * `npm run record`: plays every story of test/replay/recordings.ts on a real Temporal server and keeps the histories of this version.
  * What was recorded before stays, because running workflows carry it; `-- --again` replaces it while the version is not released.
  */
 
@@ -9,7 +9,7 @@ import { hostname } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { historyToJSON } from '@temporalio/common/lib/proto-utils.js';
-import { stories } from '../test/replay/stories.ts';
+import { recordings } from '../test/replay/recordings.ts';
 import { activitiesOf, FakeCluster } from '../test/support/fake-cluster.ts';
 import { startRig } from '../test/support/rig.ts';
 import { startTemporalOnly } from '../test/support/temporal-only.ts';
@@ -36,10 +36,10 @@ async function record(): Promise<void> {
   let cluster = new FakeCluster();
   const rig = await startRig(activitiesOf(() => cluster));
   try {
-    for (const story of stories) {
+    for (const recording of recordings) {
       cluster = new FakeCluster();
       cluster.client = rig.client;
-      for (const [name, workflowId] of Object.entries(await story({ rig, cluster }))) {
+      for (const [name, workflowId] of Object.entries(await recording({ rig, cluster }))) {
         const file = join(histories, `${name}@${version}.json`);
         if (existsSync(file) && !process.argv.includes('--again')) continue;
         const text = withoutTraces(historyToJSON(await rig.client.workflow.getHandle(workflowId).fetchHistory()));

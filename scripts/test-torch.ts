@@ -52,7 +52,7 @@ async function test(): Promise<number> {
   stop.abort();
   await server.close();
   const reports = ranks.map((rank) => reportOf(scratch, rank));
-  return tell(codes, judgeStatistical(reports, { size, threshold: 0 }).nodes);
+  return conclude(codes, judgeStatistical(reports, { size, threshold: 0 }).nodes);
 }
 
 /** The real endpoint without the authentication: the token of a rank is its name. */
@@ -127,7 +127,7 @@ function reportOf(scratch: string, rank: number): PreflightReport {
   return read.report;
 }
 
-function tell(codes: readonly number[], nodes: readonly NodeJudgement[]): number {
+function conclude(codes: readonly number[], nodes: readonly NodeJudgement[]): number {
   console.table(nodes.map(({ node, verdict, confidence, because }) => ({ node, verdict, confidence: confidence.toFixed(3), because })));
   const found = nodes.filter(({ verdict }) => verdict === 'slow' || verdict === 'failed').map(({ node }) => node);
   const right = codes.every((code) => code === 0) && found.join() === nodeOf(slowed);

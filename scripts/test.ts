@@ -12,7 +12,7 @@ import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 /** The part of jest's report that is read. */
-interface Report {
+interface JestReport {
   readonly numPassedTests: number;
   readonly numFailedTests: number;
   readonly numRuntimeErrorTestSuites: number;
@@ -39,17 +39,17 @@ if (process.argv[2] === '--real-nodes' && process.getuid?.() !== 0) {
   process.exit(1);
 }
 
-type Tier = 'stories' | 'cluster' | 'offline' | 'isolated' | 'nodes' | 'kinds';
+type Tier = 'e2e' | 'cluster' | 'offline' | 'isolated' | 'nodes' | 'kinds';
 const alone: Readonly<Record<string, Tier>> = { '--real-nodes': 'nodes', '--job-kinds': 'kinds' };
 const only = alone[process.argv[2] ?? ''];
 /** Side by side, each from left to right, because tests wait more than they compute. The lanes take about equally long. */
-const lanes: readonly (readonly Tier[])[] = only ? [[only]] : [['stories'], ['cluster', 'offline'], ['isolated']];
+const groups: readonly (readonly Tier[])[] = only ? [[only]] : [['e2e'], ['cluster', 'offline'], ['isolated']];
 
 const running = new Set<ChildProcess>();
 for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) process.on(signal, () => stop(signal));
 let stopped = false;
 
-const results = (await Promise.all(lanes.map(runInTurn))).flat();
+const results = (await Promise.all(groups.map(runInTurn))).flat();
 if (stopped) process.exit(130);
 const passed = results.reduce((sum, result) => sum + result.passed, 0);
 const failed = results.reduce((sum, result) => sum + result.failed, 0);
@@ -106,9 +106,9 @@ function ended(args: readonly string[]): Promise<number> {
   });
 }
 
-function read(file: string): Report | undefined {
+function read(file: string): JestReport | undefined {
   try {
-    return JSON.parse(readFileSync(file, 'utf8')) as Report;
+    return JSON.parse(readFileSync(file, 'utf8')) as JestReport;
   } catch {
     return undefined;
   }

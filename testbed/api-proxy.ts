@@ -18,11 +18,11 @@ export const apiFaults = ['cut before', 'cut after', 'hang', 'conflict', 'too ma
  */
 export type ApiFault = (typeof apiFaults)[number];
 /** Probability of each for one request, from 0 to 1; what is not named does not happen. */
-export type ApiWeather = Readonly<Partial<Record<ApiFault, number>>>;
+export type ApiFaultProfile = Readonly<Partial<Record<ApiFault, number>>>;
 
 export interface ApiProxy extends ApiAddress {
   /** From now on; replaces what was before. `only`: other requests pass. */
-  setWeather(weather: ApiWeather, only?: (incoming: IncomingMessage) => boolean): void;
+  setFaultProfile(faultProfile: ApiFaultProfile, only?: (incoming: IncomingMessage) => boolean): void;
   /** Ends every watch that runs, as a server that restarts does. */
   cutWatches(): void;
   /** How often each was injected. */
@@ -49,13 +49,13 @@ export async function openApiProxy({ to, port, directory, draw = Math.random }: 
   const agent = new Agent({ keepAlive: true, ca: readFileSync(to.authority) });
   const injected = Object.fromEntries(apiFaults.map((fault) => [fault, 0])) as Record<ApiFault, number>;
   const watches = new Set<Socket>();
-  let weather: ApiWeather = {};
+  let faultProfile: ApiFaultProfile = {};
   let isMeant: (incoming: IncomingMessage) => boolean = () => true;
 
   const befalls = (incoming: IncomingMessage): ApiFault | undefined => {
     const can = canBefall(incoming);
     if (!isMeant(incoming)) return undefined;
-    const fault = apiFaults.find((each) => draw() < (weather[each] ?? 0) && can(each));
+    const fault = apiFaults.find((each) => draw() < (faultProfile[each] ?? 0) && can(each));
     if (fault) injected[fault] += 1;
     return fault;
   };
@@ -64,9 +64,9 @@ export async function openApiProxy({ to, port, directory, draw = Math.random }: 
     const fault = befalls(incoming);
     const { socket } = incoming;
     outgoing.on('error', () => socket.destroy());
-    const forward = (answered: (answer: IncomingMessage) => void): void => {
+    const forward = (onAnswer: (answer: IncomingMessage) => void): void => {
       const { method, url, headers } = incoming;
-      const onward = request(new URL(url ?? '/', to.server), { method, headers, agent }, answered);
+      const onward = request(new URL(url ?? '/', to.server), { method, headers, agent }, onAnswer);
       onward.on('error', () => socket.destroy());
       // Who has gone wants no watch any more.
       outgoing.on('close', () => onward.destroy());
@@ -109,8 +109,8 @@ export async function openApiProxy({ to, port, directory, draw = Math.random }: 
     server: `https://127.0.0.1:${port}`,
     authority: certFile,
     injected,
-    setWeather: (next, only = () => true) => {
-      weather = next;
+    setFaultProfile: (next, only = () => true) => {
+      faultProfile = next;
       isMeant = only;
     },
     cutWatches: () => watches.forEach((socket) => socket.destroy()),
@@ -136,7 +136,7 @@ function canBefall(incoming: IncomingMessage): (fault: ApiFault) => boolean {
   };
 }
 
-interface Refusal {
+interface ApiRefusal {
   readonly code: number;
   readonly reason: string;
   readonly message: string;
@@ -151,9 +151,9 @@ const answers = {
   },
   'too many requests': { code: 429, reason: 'TooManyRequests', message: 'the server has received too many requests', headers: { 'retry-after': '1' } },
   'server error': { code: 500, reason: 'InternalError', message: 'Internal error occurred: etcdserver: request timed out' },
-} as const satisfies Partial<Record<ApiFault, Refusal>>;
+} as const satisfies Partial<Record<ApiFault, ApiRefusal>>;
 
-function refuse(outgoing: ServerResponse, { code, reason, message, headers }: Refusal): void {
+function refuse(outgoing: ServerResponse, { code, reason, message, headers }: ApiRefusal): void {
   outgoing.writeHead(code, { 'content-type': 'application/json', ...headers });
   outgoing.end(JSON.stringify({ kind: 'Status', apiVersion: 'v1', metadata: {}, status: 'Failure', reason, message, code }));
 }

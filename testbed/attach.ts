@@ -5,29 +5,29 @@ import { writeKubeconfig } from './kubeconfig.ts';
 import type { SimulatedNode } from './nodes.ts';
 import { apiserverCertificate } from './servers/apiserver.ts';
 import { accountToken, podToken } from './tokens.ts';
-import type { World } from './world.ts';
+import type { TestCluster } from './test-cluster.ts';
 
-/** A world that another process started and will stop: everything but its servers and real nodes. */
-export type AttachedWorld = Omit<World, 'servers' | 'realNodes' | 'stop'>;
+/** A test cluster that another process started and will stop: everything but its servers and real nodes. */
+export type AttachedTestCluster = Omit<TestCluster, 'servers' | 'realNodes' | 'stop'>;
 
 interface Written {
   readonly directory: string;
   readonly kubernetes: { readonly server: string; readonly kubeconfig: string; readonly auditLog: string; readonly podLog: string };
-  readonly temporal: World['temporal'];
+  readonly temporal: TestCluster['temporal'];
   readonly nodes: readonly SimulatedNode[];
 }
 
 /** What another process needs to know, as plain data. */
-function describeWorld({ directory, kubernetes, temporal, nodes }: AttachedWorld): Written {
+function describeTestCluster({ directory, kubernetes, temporal, nodes }: AttachedTestCluster): Written {
   const { server, kubeconfig, auditLog, podLog } = kubernetes;
   return { directory, kubernetes: { server, kubeconfig, auditLog, podLog }, temporal, nodes };
 }
 
-export function writeWorld(file: string, world: AttachedWorld, more: object): void {
-  writeFileSync(file, JSON.stringify({ ...describeWorld(world), ...more }));
+export function writeTestCluster(file: string, cluster: AttachedTestCluster, more: object): void {
+  writeFileSync(file, JSON.stringify({ ...describeTestCluster(cluster), ...more }));
 }
 
-export function attachWorld(file: string): AttachedWorld {
+export function attachTestCluster(file: string): AttachedTestCluster {
   const { directory, kubernetes, temporal, nodes } = JSON.parse(readFileSync(file, 'utf8')) as Written;
   const api = connect(kubernetes.kubeconfig);
   const authority = apiserverCertificate(directory).certificate;

@@ -3,27 +3,27 @@
 import { breakGpu, failContainer } from './failures.ts';
 import { watchIncident } from './incident.ts';
 import { podsOf } from './jobs.ts';
-import { setScene } from './scene.ts';
+import { setUpDemo } from './demo-fixture.ts';
 import type { Story } from './story.ts';
 
 const line = 'NVRM: Xid (PCI:0000:5d:00): 79, pid=4242, name=python, GPU has fallen off the bus.';
 
 export const brokenGpu: Story = {
   nodes: 8,
-  set: (options) => setScene(options),
-  async tell({ world, kcover, job }, say) {
-    const before = await podsOf(world.api, job);
+  set: (options) => setUpDemo(options),
+  async run({ cluster, kcover, job }, say) {
+    const before = await podsOf(cluster.api, job);
     say(`\nPyTorchJob train/llm runs on ${before.map((pod) => pod.spec?.nodeName).join(', ')}\n`);
-    const victim = before.at(-1);
-    const node = world.nodes.find((one) => one.name === victim?.spec?.nodeName);
-    if (victim === undefined || node === undefined) throw new Error('the job has no pod on a node');
+    const failingPod = before.at(-1);
+    const node = cluster.nodes.find((one) => one.name === failingPod?.spec?.nodeName);
+    if (failingPod === undefined || node === undefined) throw new Error('the job has no pod on a node');
 
-    const incident = await watchIncident(world, kcover, job, before, say);
+    const incident = await watchIncident(cluster, kcover, job, before, say);
     const since = new Date();
     incident.happened(`kernel of ${node.name}: ${line}`);
     await breakGpu(node, line);
-    await failContainer(world.api, victim, { exitCode: 1 });
-    incident.happened(`pod ${victim.metadata?.name} on ${node.name} failed with exit code 1`);
+    await failContainer(cluster.api, failingPod, { exitCode: 1 });
+    incident.happened(`pod ${failingPod.metadata?.name} on ${node.name} failed with exit code 1`);
     const seen = await incident.ended();
     const ok = seen.outcome === 'restarted' || seen.outcome === 'recovered';
     return { seen, since, facts: { node: node.name }, lines: [], commands: ['npx kcover recover pytorchjob/llm -n train --reason "to see it again"'], ok };

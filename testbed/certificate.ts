@@ -2,13 +2,13 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { generate } from 'selfsigned';
 
-export interface Certificate {
+export interface LoopbackCertificate {
   readonly certFile: string;
   readonly keyFile: string;
 }
 
 /** A certificate for 127.0.0.1 that is its own authority, as a chart's Secret would hold one. */
-export async function loopbackCertificate(directory: string): Promise<Certificate> {
+export async function loopbackCertificate(directory: string): Promise<LoopbackCertificate> {
   const pems = await generate([{ name: 'commonName', value: 'kcover-intake' }], {
     keyType: 'ec',
     extensions: [

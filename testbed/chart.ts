@@ -5,7 +5,7 @@ import type { OnProgress } from './parts/cache.ts';
 import { type Finished, must, run } from './parts/command.ts';
 import { readEnvironment } from './parts/environment.ts';
 import { helmProgram } from './parts/helm.ts';
-import type { World } from './world.ts';
+import type { TestCluster } from './test-cluster.ts';
 
 export const chartDirectory = join(import.meta.dirname, '..', 'charts', 'kcover');
 
@@ -14,7 +14,7 @@ export const release = 'kcover';
 
 const managedBy = { key: 'app.kubernetes.io/managed-by', helm: 'Helm' } as const;
 
-/** The real helm against the world's API server. */
+/** The real helm against the test cluster's API server. */
 export interface Helm {
   run(...args: readonly string[]): Promise<Finished>;
 }
@@ -22,7 +22,10 @@ export interface Helm {
 /** Builds helm if it is not there yet. */
 export const obtainHelm = (onProgress: OnProgress): Promise<string> => helmProgram(readEnvironment(), onProgress);
 
-export function helmFor(program: string, { directory, kubernetes }: Pick<World, 'directory'> & { readonly kubernetes: { readonly kubeconfig: string } }): Helm {
+export function helmFor(
+  program: string,
+  { directory, kubernetes }: Pick<TestCluster, 'directory'> & { readonly kubernetes: { readonly kubeconfig: string } },
+): Helm {
   return { run: (...args) => run(command(program, directory, kubernetes.kubeconfig, args)) };
 }
 
@@ -30,9 +33,9 @@ export function helmFor(program: string, { directory, kubernetes }: Pick<World, 
  * Installs the chart as people do, so that accounts, rights and the agents' DaemonSet are the chart's own. Controllers and workers
  * run as processes beside the cluster, so there are no pods of them.
  */
-export async function installChart(program: string, world: Pick<World, 'directory' | 'kubernetes'>): Promise<void> {
+export async function installChart(program: string, cluster: Pick<TestCluster, 'directory' | 'kubernetes'>): Promise<void> {
   const args = ['install', release, chartDirectory, '--namespace', ownNamespace, '--create-namespace', '--set', 'controller.replicas=0,worker.replicas=0'];
-  await must(command(program, world.directory, world.kubernetes.kubeconfig, args), 'cannot install the chart', 'helm lint charts/kcover');
+  await must(command(program, cluster.directory, cluster.kubernetes.kubeconfig, args), 'cannot install the chart', 'helm lint charts/kcover');
 }
 
 export async function isChartInstalled(api: Api): Promise<boolean> {

@@ -4,7 +4,7 @@ import { breakGpu } from './failures.ts';
 import { watchIncident } from './incident.ts';
 import { podsOf } from './jobs.ts';
 import { isTrue, proofLines, proofOf } from './proof.ts';
-import { setScene } from './scene.ts';
+import { setUpDemo } from './demo-fixture.ts';
 import type { Story } from './story.ts';
 import { awaitProgress, endsSlowly, shortReports, startTrainer } from './trainer.ts';
 
@@ -18,19 +18,19 @@ const settings = { recovery: { checkpoint: { mtbf: '1m' } } } as const;
 
 export const checkpoint: Story = {
   nodes: 8,
-  set: (options) => setScene({ ...options, ...shortReports, workerSettings: settings }, { workers: 3, ...endsSlowly }),
-  async tell(scene, say) {
-    const { world, kcover, job } = scene;
-    const before = await podsOf(world.api, job);
+  set: (options) => setUpDemo({ ...options, ...shortReports, workerSettings: settings }, { workers: 3, ...endsSlowly }),
+  async run(fixture, say) {
+    const { cluster, kcover, job } = fixture;
+    const before = await podsOf(cluster.api, job);
     say(`\nPyTorchJob train/llm runs on ${before.map((pod) => pod.spec?.nodeName).join(', ')}`);
-    const trainer = startTrainer(world, job, training);
-    const { msPerStep, stepsPerCheckpoint } = await awaitProgress(world.api, job, ({ pace }) => pace?.stepsPerCheckpoint !== undefined && pace);
+    const trainer = startTrainer(cluster, job, training);
+    const { msPerStep, stepsPerCheckpoint } = await awaitProgress(cluster.api, job, ({ pace }) => pace?.stepsPerCheckpoint !== undefined && pace);
     say(`It trains: a step takes ${msPerStep} ms, and every ${stepsPerCheckpoint} steps it saves a checkpoint\n`);
-    await awaitProgress(world.api, job, () => (trainer.step - trainer.checkpointStep) * 2 >= training.stepsPerCheckpoint);
+    await awaitProgress(cluster.api, job, () => (trainer.step - trainer.checkpointStep) * 2 >= training.stepsPerCheckpoint);
 
-    const node = world.nodes.find(({ name }) => name === before.at(-1)?.spec?.nodeName);
+    const node = cluster.nodes.find(({ name }) => name === before.at(-1)?.spec?.nodeName);
     if (node === undefined) throw new Error('the job has no pod on a node');
-    const incident = await watchIncident(world, kcover, job, before, say);
+    const incident = await watchIncident(cluster, kcover, job, before, say);
     const since = new Date();
     incident.happened(`kernel of ${node.name}: ${line}`);
     await breakGpu(node, line);
@@ -38,7 +38,7 @@ export const checkpoint: Story = {
     incident.happened(`training goes on: step ${step}, the last checkpoint is of step ${checkpointStep}`);
     const seen = await incident.ended();
     const reached = trainer.step;
-    const proof = await proofOf(scene, before);
+    const proof = await proofOf(fixture, before);
     const again = (proof.stepBefore ?? 0) - (proof.checkpointStep ?? 0);
     return {
       seen,

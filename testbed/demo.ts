@@ -2,9 +2,9 @@ import { Command, Option } from 'commander';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { formatDuration } from '../contract/duration.ts';
 import { podDeleteCollections, podDeletes, readWrites, suspends } from './audit.ts';
-import { workflowPage } from './scene.ts';
-import { stories, type StoryName } from './stories.ts';
-import type { Told } from './story.ts';
+import { workflowPage } from './demo-fixture.ts';
+import { stories, type DemoScenarioName } from './stories.ts';
+import type { StoryResult } from './story.ts';
 
 const options = new Command('demo')
   .description('A GPU falls off the bus in the middle of training; kcover quarantines its node and restarts the job elsewhere')
@@ -14,18 +14,18 @@ const options = new Command('demo')
       'slow-node: a preflight of 16 nodes finds a slow one, and the job starts without it; checkpoint: a GPU begins to fail, and the next checkpoint is awaited; shrink: no node is left, and the job goes on with one pod less; real-trainer: see --real',
     )
       .choices(Object.keys(stories))
-      .default('broken-gpu' satisfies StoryName),
+      .default('broken-gpu' satisfies DemoScenarioName),
   )
   .addOption(
     new Option('--real', 'a PyTorch job in real containers on 3 real nodes saves when it is told to end, and goes on from there (needs root)').implies({
-      story: 'real-trainer' satisfies StoryName,
+      story: 'real-trainer' satisfies DemoScenarioName,
     }),
   )
   .option('--once', 'end after the story instead of staying up until Ctrl-C')
   .option('--output <form>', 'text or json', 'text')
   .option('--nodes <number>', 'GPU nodes, simulated or, with --real, real (default: 8, slow-node 18, shrink 4, real-trainer 3)')
   .parse()
-  .opts<{ story: StoryName; once?: true; output: string; nodes?: string }>();
+  .opts<{ story: DemoScenarioName; once?: true; output: string; nodes?: string }>();
 
 if (options.story === 'real-trainer' && process.getuid?.() !== 0) {
   console.error('nothing was run: real nodes need mounts, namespaces and cgroups, and so root; run the same command as root');
@@ -36,34 +36,36 @@ const asJson = options.output === 'json';
 const say = (line: string): void => (asJson ? console.error(line) : console.log(line));
 
 const story = stories[options.story];
-const scene = await story.set({ nodes: Number(options.nodes ?? story.nodes), mode: 'act', tell: say });
-const { world, kcover } = scene;
+const fixture = await story.set({ nodes: Number(options.nodes ?? story.nodes), mode: 'act', print: say });
+const { cluster, kcover } = fixture;
 let exitCode = 0;
 try {
-  const told = await story.tell(scene, say);
-  const writes = (await readWrites(world.kubernetes.auditLog, told.since)).filter(({ user }) => user.startsWith('system:serviceaccount:kcover-system:kcover-'));
+  const result = await story.run(fixture, say);
+  const writes = (await readWrites(cluster.kubernetes.auditLog, result.since)).filter(({ user }) =>
+    user.startsWith('system:serviceaccount:kcover-system:kcover-'),
+  );
   const collections = podDeleteCollections(writes).length;
   const counted = {
     stops: suspends(writes).filter(({ suspend }) => suspend).length + collections,
     deleteCollections: collections,
     podDeletes: podDeletes(writes).length,
   };
-  if (asJson) console.log(JSON.stringify({ ...told.seen, ...told.facts, ...counted }, null, 2));
-  else conclude(told, counted.stops);
-  exitCode = told.ok ? 0 : 1;
+  if (asJson) console.log(JSON.stringify({ ...result.seen, ...result.facts, ...counted }, null, 2));
+  else conclude(result, counted.stops);
+  exitCode = result.ok ? 0 : 1;
   if (!asJson && options.once !== true && process.stdout.isTTY) {
-    say(`\nEverything stays up until Ctrl-C. Look at ${world.temporal.uiUrl}, or in another terminal:\n`);
-    say(`  export KUBECONFIG=${world.kubernetes.kubeconfig} TEMPORAL_ADDRESS=${world.temporal.address}`);
-    for (const command of ['npx kcover status pytorchjob/llm -n train', 'npx kcover node list', ...told.commands]) say(`  ${command}`);
+    say(`\nEverything stays up until Ctrl-C. Look at ${cluster.temporal.uiUrl}, or in another terminal:\n`);
+    say(`  export KUBECONFIG=${cluster.kubernetes.kubeconfig} TEMPORAL_ADDRESS=${cluster.temporal.address}`);
+    for (const command of ['npx kcover status pytorchjob/llm -n train', 'npx kcover node list', ...result.commands]) say(`  ${command}`);
     for (;;) await sleep(60_000);
   }
 } finally {
   await kcover.stop();
-  await world.stop();
+  await cluster.stop();
 }
 process.exit(exitCode);
 
-function conclude({ seen, lines }: Told, stops: number): void {
+function conclude({ seen, lines }: StoryResult, stops: number): void {
   say(`\n${seen.outcome}: ${seen.because}`);
   for (const [word, said] of lines) say(`  ${word.padEnd(11)} ${said}`);
   say(`  pods        ${Object.keys(seen.attemptBefore).length} stopped together with ${stops} request, ${Object.keys(seen.attemptAfter).length} running again`);
@@ -71,5 +73,5 @@ function conclude({ seen, lines }: Told, stops: number): void {
     say(`              ${name.padEnd(14)} ${seen.attemptBefore[name]?.node ?? '-'} -> ${seen.attemptAfter[name]?.node ?? '-'}`);
   say(`  quarantine  ${formatDuration(seen.reportToQuarantinedMs)} after the report; running again ${formatDuration(seen.quarantinedToRunningMs)} later`);
   say(`  incident    ${seen.incident}`);
-  say(`  look at it  ${workflowPage(world, seen.incident)}`);
+  say(`  look at it  ${workflowPage(cluster, seen.incident)}`);
 }

@@ -5,15 +5,15 @@ import { Client, Connection } from '@temporalio/client';
 import { annotations } from '../contract/ids.ts';
 import { jobTitle } from '../contract/jobs.ts';
 import type { NodeRecord } from '../contract/nodes.ts';
-import type { IncidentRecord, Moment } from '../contract/recovery.ts';
+import type { IncidentRecord, TimelineEntry } from '../contract/recovery.ts';
 import { connectKube } from '../kube/connection.ts';
 import { watchResource } from '../kube/watch.ts';
 import { placeOf, type RunningJob, sizeOf } from './jobs.ts';
 import type { Kcover } from './roles.ts';
-import { type Look, until } from './until.ts';
-import type { World } from './world.ts';
+import { type WaitResult, until } from './until.ts';
+import type { TestCluster } from './test-cluster.ts';
 
-type Attempt = Readonly<Record<string, { readonly uid: string; readonly node: string }>>;
+type AttemptPods = Readonly<Record<string, { readonly uid: string; readonly node: string }>>;
 
 /** What an onlooker saw of one incident. Times in ms by the clock of this machine, as the watches told them. */
 export interface IncidentSeen {
@@ -21,11 +21,11 @@ export interface IncidentSeen {
   readonly job: string;
   readonly incident: string;
   readonly because: string;
-  readonly attemptBefore: Attempt;
-  readonly attemptAfter: Attempt;
+  readonly attemptBefore: AttemptPods;
+  readonly attemptAfter: AttemptPods;
   readonly reportToQuarantinedMs: number;
   readonly quarantinedToRunningMs: number;
-  readonly timeline: readonly Moment[];
+  readonly timeline: readonly TimelineEntry[];
 }
 
 export interface IncidentWatch {
@@ -36,15 +36,15 @@ export interface IncidentWatch {
 
 /** Watches nodes, pods and kcover's Events from outside, telling each as it is seen. */
 export async function watchIncident(
-  world: World,
+  cluster: TestCluster,
   kcover: Kcover,
   job: RunningJob,
   before: readonly V1Pod[],
-  tell: (line: string) => void,
+  print: (line: string) => void,
 ): Promise<IncidentWatch> {
-  const kube = connectKube({ kubeconfig: world.kubernetes.kubeconfig });
+  const kube = connectKube({ kubeconfig: cluster.kubernetes.kubeconfig });
   const stop = new AbortController();
-  const timeline: Moment[] = [];
+  const timeline: TimelineEntry[] = [];
   const old = new Set(before.map((pod) => pod.metadata?.uid));
   const gone = new Set<string | undefined>();
   const after = new Map<string, { uid: string; node: string }>();
@@ -56,14 +56,14 @@ export async function watchIncident(
   const happened = (what: string): void => {
     const at = Date.now();
     timeline.push({ at: new Date(at).toISOString(), what });
-    tell(`  +${String(at - since).padStart(5)} ms  ${what}`);
+    print(`  +${String(at - since).padStart(5)} ms  ${what}`);
   };
   const seeWhole = (): void => {
     if (after.size < size || runningAt > 0) return;
     runningAt = Date.now();
     happened(`all ${size} pods of the new attempt run, on ${[...after.values()].map((pod) => pod.node).join(', ')}`);
   };
-  const told = new Set<string>();
+  const reported = new Set<string>();
   const { group, version, plural } = placeOf(job);
   const common = { kube, signal: stop.signal };
   const watches = [
@@ -113,8 +113,8 @@ export async function watchIncident(
       ...common,
       path: '/api/v1/events',
       onEvent: ({ type, object }) => {
-        if (type !== 'added' || object.source?.component !== 'kcover' || told.has(object.metadata.uid ?? '')) return;
-        told.add(object.metadata.uid ?? '');
+        if (type !== 'added' || object.source?.component !== 'kcover' || reported.has(object.metadata.uid ?? '')) return;
+        reported.add(object.metadata.uid ?? '');
         happened(`Event ${object.reason}: ${object.message}`);
       },
     }),
@@ -131,7 +131,7 @@ export async function watchIncident(
       stop.abort();
       await kube.close();
       const node = record.faults.find(({ source }) => source === 'kernel' || source === 'preflight')?.node ?? '';
-      const reportedAt = node === '' ? quarantinedAt : await acceptedAt(world, node);
+      const reportedAt = node === '' ? quarantinedAt : await acceptedAt(cluster, node);
       return {
         outcome: record.outcome,
         job: `${job.namespace}/${job.name}`,
@@ -148,7 +148,7 @@ export async function watchIncident(
 }
 
 /** Looks for the document of an incident of this job. */
-export async function readRecord({ records: directory }: Pick<Kcover, 'records'>, job: RunningJob): Promise<Look<IncidentRecord>> {
+export async function readRecord({ records: directory }: Pick<Kcover, 'records'>, job: RunningJob): Promise<WaitResult<IncidentRecord>> {
   for (const name of await readdir(directory)) {
     if (!name.endsWith('.json')) continue;
     const record = JSON.parse(await readFile(join(directory, name), 'utf8')) as IncidentRecord | (NodeRecord & { job?: undefined });
@@ -158,10 +158,10 @@ export async function readRecord({ records: directory }: Pick<Kcover, 'records'>
 }
 
 /** When Temporal took the report: the first signal of the node's workflow. */
-async function acceptedAt(world: World, node: string): Promise<number> {
-  const connection = await Connection.connect({ address: world.temporal.address });
+async function acceptedAt(cluster: TestCluster, node: string): Promise<number> {
+  const connection = await Connection.connect({ address: cluster.temporal.address });
   try {
-    const history = await new Client({ connection, namespace: world.temporal.namespace }).workflow.getHandle(`node/${node}`).fetchHistory();
+    const history = await new Client({ connection, namespace: cluster.temporal.namespace }).workflow.getHandle(`node/${node}`).fetchHistory();
     const time = history.events?.find((event) => event.workflowExecutionSignaledEventAttributes)?.eventTime;
     return Number(time?.seconds ?? 0) * 1000 + (time?.nanos ?? 0) / 1e6;
   } finally {

@@ -8,9 +8,9 @@ import { apiserverCertificate } from './servers/apiserver.ts';
 import { mpiOperator, webhookController } from './servers/job-controllers.ts';
 import { Ports } from './servers/ports.ts';
 import { until } from './until.ts';
-import type { World } from './world.ts';
+import type { TestCluster } from './test-cluster.ts';
 
-interface Manifest {
+interface ControllerManifest {
   readonly kind: string;
   readonly metadata: { readonly name: string };
   readonly spec?: { readonly group: string; readonly names: { readonly plural: string }; readonly versions: readonly { readonly name: string }[] };
@@ -27,7 +27,7 @@ export type JobControllers = Readonly<Record<JobController, JobControllerProgram
 
 const names: readonly JobController[] = ['lws', 'jobset', 'mpi-operator'];
 
-/** Builds them, one after the other: to be called before a world takes the cores. */
+/** Builds them, one after the other: to be called before a test cluster takes the cores. */
 export async function obtainJobControllers(onProgress: OnProgress): Promise<JobControllers> {
   const environment = readEnvironment();
   const obtained: Partial<Record<JobController, JobControllerProgram>> = {};
@@ -36,12 +36,12 @@ export async function obtainJobControllers(onProgress: OnProgress): Promise<JobC
 }
 
 /**
- * Starts the controllers of LeaderWorkerSet, of JobSet and of the MPIJob of the mpi-operator in a world, each with its own definitions and webhooks.
- * The training operator ends: its definition of MPIJob has the name of the other one. Returns how to give their ports back; the world ends their
+ * Starts the controllers of LeaderWorkerSet, of JobSet and of the MPIJob of the mpi-operator in a test cluster, each with its own definitions and webhooks.
+ * The training operator ends: its definition of MPIJob has the name of the other one. Returns how to give their ports back; the test cluster ends their
  * processes.
  */
-export async function startJobControllers(world: World, programs: JobControllers): Promise<() => void> {
-  const { api, directory, kubernetes, servers } = world;
+export async function startJobControllers(cluster: TestCluster, programs: JobControllers): Promise<() => void> {
+  const { api, directory, kubernetes, servers } = cluster;
   await servers.trainingOperator.stop();
   const definition = { group: 'apiextensions.k8s.io', version: 'v1', plural: 'customresourcedefinitions', name: 'mpijobs.kubeflow.org' };
   await api.custom.deleteClusterCustomObject(definition);
@@ -50,22 +50,22 @@ export async function startJobControllers(world: World, programs: JobControllers
   for (const name of names) {
     const [port, webhookPort] = [await ports.take(), await ports.take()];
     const { program } = programs[name];
-    await install(world, programs[name], webhookPort, 'CustomResourceDefinition');
+    await install(cluster, programs[name], webhookPort, 'CustomResourceDefinition');
     const controller =
       name === 'mpi-operator'
         ? await mpiOperator({ program, directory, kubeconfig })
         : webhookController({ name, program, directory, kubeconfig, port, webhookPort });
     await controller.start();
-    await install(world, programs[name], webhookPort, 'WebhookConfiguration');
+    await install(cluster, programs[name], webhookPort, 'WebhookConfiguration');
   }
   return () => ports.release();
 }
 
 /** Definitions before the controller starts, which wants to watch them; webhooks when it listens. */
-async function install({ directory, kubernetes, api }: World, program: JobControllerProgram, webhookPort: number, kind: string): Promise<void> {
+async function install({ directory, kubernetes, api }: TestCluster, program: JobControllerProgram, webhookPort: number, kind: string): Promise<void> {
   const caBundle = readFileSync(apiserverCertificate(directory).certificate).toString('base64');
   const token = adminToken(kubernetes.kubeconfig);
-  const manifests = (JSON.parse(await readFile(program.manifests, 'utf8')) as Manifest[]).filter((each) => each.kind.endsWith(kind));
+  const manifests = (JSON.parse(await readFile(program.manifests, 'utf8')) as ControllerManifest[]).filter((each) => each.kind.endsWith(kind));
   for (const manifest of manifests) {
     const webhooks = manifest.webhooks?.map((webhook) => ({
       ...webhook,

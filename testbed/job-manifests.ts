@@ -26,7 +26,7 @@ export interface JobOptions {
 }
 
 /** Kinds of the training operator. */
-export type KubeflowKind = keyof typeof shapes;
+export type KubeflowKindName = keyof typeof shapes;
 
 export interface KubeflowJobOptions extends JobOptions {
   /** How many pods of each role; unless told one that leads, where the kind has one, and two workers. */
@@ -49,7 +49,7 @@ export interface BatchJobOptions extends JobOptions {
 
 export interface KubeflowJobManifest {
   readonly apiVersion: 'kubeflow.org/v1';
-  readonly kind: KubeflowKind;
+  readonly kind: KubeflowKindName;
   readonly metadata: { readonly name: string; readonly namespace: string; readonly labels: object; readonly annotations: object };
   readonly spec: Readonly<Record<string, unknown>>;
 }
@@ -61,7 +61,7 @@ export type BatchJobManifest = V1Job & { readonly kind: 'Job' };
 
 const image = 'registry.k8s.io/pause:3.10';
 
-interface Shape {
+interface ManifestShape {
   readonly replicaSpecs: string;
   /** The operator finds exit code and port by this name. */
   readonly container: string;
@@ -75,11 +75,11 @@ const shapes = {
   MPIJob: { replicaSpecs: 'mpiReplicaSpecs', container: 'mpi', roles: { Launcher: 1, Worker: 2 } },
   XGBoostJob: { replicaSpecs: 'xgbReplicaSpecs', container: 'xgboost', roles: { Master: 1, Worker: 2 } },
   PaddleJob: { replicaSpecs: 'paddleReplicaSpecs', container: 'paddle', roles: { Master: 1, Worker: 2 } },
-} as const satisfies Partial<Record<JobKind, Shape>>;
+} as const satisfies Partial<Record<JobKind, ManifestShape>>;
 
-export const kubeflowKinds: readonly JobKind[] = Object.keys(shapes).filter((kind): kind is KubeflowKind => kind in shapes);
+export const kubeflowKinds: readonly JobKind[] = Object.keys(shapes).filter((kind): kind is KubeflowKindName => kind in shapes);
 
-export function kubeflowJob(kind: KubeflowKind, options: KubeflowJobOptions): KubeflowJobManifest {
+export function kubeflowJob(kind: KubeflowKindName, options: KubeflowJobOptions): KubeflowJobManifest {
   const { name, namespace = 'default', restartPolicy = 'OnFailure', labels = {}, annotations = {}, suspend, backoffLimit } = options;
   const { replicaSpecs, container, roles: usual } = shapes[kind];
   const replicas = (role: string, count: number) => ({

@@ -36,19 +36,19 @@ export async function createJob(api: Api, manifest: JobManifest | GroupManifest)
 }
 
 /** The job as it stands, with a spec of any kind. */
-export interface JobObject {
+export interface TestJobObject {
   readonly metadata: { readonly uid: string; readonly labels?: Readonly<Record<string, string>>; readonly annotations?: Readonly<Record<string, string>> };
   readonly spec: { readonly suspend?: boolean; readonly runPolicy?: { readonly suspend?: boolean } };
   readonly status?: { readonly conditions?: readonly { readonly type: string; readonly status: string; readonly reason?: string }[] };
 }
 
-export const readJob = async (api: Api, job: RunningJob): Promise<JobObject> => (await api.custom.getNamespacedCustomObject(placeOf(job))) as JobObject;
+export const readJob = async (api: Api, job: RunningJob): Promise<TestJobObject> => (await api.custom.getNamespacedCustomObject(placeOf(job))) as TestJobObject;
 
 export const changeJob = (api: Api, job: RunningJob, body: object): Promise<unknown> =>
   api.custom.patchNamespacedCustomObject({ ...placeOf(job), body }, merge);
 
 /** The type of the condition that ended it, in its controller's own word. */
-export const endOf = ({ status }: JobObject): string | undefined =>
+export const endOf = ({ status }: TestJobObject): string | undefined =>
   status?.conditions?.find((each) => ['Succeeded', 'Complete', 'Failed'].includes(each.type) && each.status === 'True')?.type;
 
 /** How many pods it shall have. */

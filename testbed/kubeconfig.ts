@@ -8,9 +8,9 @@ export interface ApiAddress {
 }
 
 /** A token, or the paths of a certificate and its key. */
-export type Proof = { readonly token: string } | { readonly certificate: string; readonly key: string };
+export type Credential = { readonly token: string } | { readonly certificate: string; readonly key: string };
 
-export type KubeconfigOptions = ApiAddress & Proof & { readonly file: string; readonly user: string };
+export type KubeconfigOptions = ApiAddress & Credential & { readonly file: string; readonly user: string };
 
 /** Writes a kubeconfig (as JSON, which is YAML too) that needs no other file, and returns its path. */
 export function writeKubeconfig({ file, server, authority, user, ...proof }: KubeconfigOptions): string {

@@ -2,7 +2,7 @@ import { Command } from 'commander';
 import { join } from 'node:path';
 import { podsOf } from './jobs.ts';
 import { kernelLog } from './nodes.ts';
-import { setScene } from './scene.ts';
+import { setUpDemo } from './demo-fixture.ts';
 
 const { nodes, real } = new Command('testbed')
   .description('A real Temporal, a real Kubernetes control plane, simulated GPU nodes, kcover and a training job, until Ctrl-C')
@@ -25,18 +25,18 @@ if (!Number.isInteger(realNodes) || realNodes < 0 || realNodes > 20) {
 
 // The trainer of this job is simulated, as the nodes are that it runs on.
 const simulated = { workers: 3, nodeSelector: { type: 'kwok' } };
-const { world, kcover, job } = await setScene({ nodes: count, realNodes, mode: 'act', tell: (line) => console.error(line) }, simulated);
-const [pod] = await podsOf(world.api, job);
-const node = world.nodes.find(({ name }) => name === pod?.spec?.nodeName);
+const { cluster, kcover, job } = await setUpDemo({ nodes: count, realNodes, mode: 'act', print: (line) => console.error(line) }, simulated);
+const [pod] = await podsOf(cluster.api, job);
+const node = cluster.nodes.find(({ name }) => name === pod?.spec?.nodeName);
 console.log(`
-kubeconfig   ${world.kubernetes.kubeconfig}
-temporal     ${world.temporal.address}
-ui           ${world.temporal.uiUrl}
-directory    ${world.directory}
+kubeconfig   ${cluster.kubernetes.kubeconfig}
+temporal     ${cluster.temporal.address}
+ui           ${cluster.temporal.uiUrl}
+directory    ${cluster.directory}
 records      ${kcover.records}
-${world.realNodes.map(({ name, address, kubelet }) => `real node    ${name} ${address}, logs ${kubelet.log}\n`).join('')}
+${cluster.realNodes.map(({ name, address, kubelet }) => `real node    ${name} ${address}, logs ${kubelet.log}\n`).join('')}
 In another terminal:
-  export KUBECONFIG=${world.kubernetes.kubeconfig} TEMPORAL_ADDRESS=${world.temporal.address}
+  export KUBECONFIG=${cluster.kubernetes.kubeconfig} TEMPORAL_ADDRESS=${cluster.temporal.address}
   npx kcover status pytorchjob/llm -n train
 
 To break ${node?.name}, where ${pod?.metadata?.name} runs:

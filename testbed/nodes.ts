@@ -30,7 +30,7 @@ export const realNodesOnly: V1Affinity = {
   },
 };
 
-export interface NodesOptions {
+export interface SimulatedNodesOptions {
   readonly directory: string;
   readonly count: number;
   readonly gpus: number;
@@ -42,7 +42,7 @@ export const kernelLog = join('dev', 'kmsg');
 export const bootIdFile = join('proc', 'sys', 'kernel', 'random', 'boot_id');
 
 /** Creates the nodes and waits until all of them are Ready. */
-export async function createNodes(api: Api, { directory, count, gpus, names }: NodesOptions): Promise<SimulatedNode[]> {
+export async function createNodes(api: Api, { directory, count, gpus, names }: SimulatedNodesOptions): Promise<SimulatedNode[]> {
   const nodes = await Promise.all(Array.from({ length: count }, (_, index) => createNode(api, directory, nodeNames[names](index), gpus)));
   await until(`${count} nodes Ready`, 60_000, async () => {
     const { items } = await api.core.listNode();

@@ -3,7 +3,7 @@
 import { type PreflightCheck, preflightLimits } from '../contract/preflight.ts';
 
 /** How it really is. Bandwidths in GiB/s. */
-export interface Truth {
+export interface MeasureTruth {
   /** Names of nodes whose pairs are slow. */
   readonly slow?: readonly string[];
   /** Nodes whose own check fails: they meet nobody, and nobody can meet them. */
@@ -68,7 +68,7 @@ export const passed = (report: RawReport): boolean =>
   report.gpu_check === 1 && report.storage_check === 1 && report.batches.every(({ status }) => status === 'ok');
 
 /** One report for each, in their order. The same truth and the same nodes give the same reports. */
-export function measure(workload: string, all: readonly Tested[], truth: Truth = {}): RawReport[] {
+export function measure(workload: string, all: readonly Tested[], truth: MeasureTruth = {}): RawReport[] {
   const { rounds = 5, threshold = 100, seed = 1 } = truth;
   const random = generator(seed);
   const batches = all.map((): RawBatch[] => []);
@@ -101,7 +101,7 @@ export function measure(workload: string, all: readonly Tested[], truth: Truth =
 
 function bandwidth(
   pair: readonly string[],
-  { slow = [], failed = {}, gbps = 180, slowGbps = 60, sigma = 0.02 }: Truth,
+  { slow = [], failed = {}, gbps = 180, slowGbps = 60, sigma = 0.02 }: MeasureTruth,
   random: () => number,
 ): number | undefined {
   if (pair.some((node) => failed[node] !== undefined)) return undefined;

@@ -8,7 +8,7 @@ import { preflightContainer, preflightDirectory } from '../contract/preflight.ts
 import { type Api, strategicMerge } from './api.ts';
 import { podsOf, type RunningJob } from './jobs.ts';
 import type { SimulatedNode } from './nodes.ts';
-import { measure, passed, type RawReport, type Tested, type Truth } from './preflight-measures.ts';
+import { measure, passed, type RawReport, type Tested, type MeasureTruth } from './preflight-measures.ts';
 import { until } from './until.ts';
 
 /** For a job whose pods test their nodes first. */
@@ -39,7 +39,7 @@ export function awaitTesters(api: Api, nodes: readonly SimulatedNode[], job: Run
 }
 
 /** What each of them measures, by rank. */
-export const measured = (job: RunningJob, testers: readonly Tester[], truth?: Truth): RawReport[] => measure(job.name, testers, truth);
+export const measured = (job: RunningJob, testers: readonly Tester[], truth?: MeasureTruth): RawReport[] => measure(job.name, testers, truth);
 
 /** Leaves a report where the container of this tester would: whole, or not at all. */
 export async function writeReport(
@@ -81,7 +81,7 @@ export async function playPreflight(
   api: Api,
   nodes: readonly SimulatedNode[],
   job: RunningJob,
-  truth: Truth = {},
+  truth: MeasureTruth = {},
   except?: ReadonlySet<string>,
 ): Promise<Played> {
   const testers = await awaitTesters(api, nodes, job, except);

@@ -12,11 +12,11 @@ import type { IncidentRecord } from '../contract/recovery.ts';
 import type { JobStatus } from '../contract/training-job.ts';
 import { readRecord } from './incident.ts';
 import type { RunningJob } from './jobs.ts';
-import type { Scene } from './scene.ts';
-import type { Told } from './story.ts';
+import type { DemoFixture } from './demo-fixture.ts';
+import type { StoryResult } from './story.ts';
 import { rankIn } from './trainer.ts';
 import { until } from './until.ts';
-import type { World } from './world.ts';
+import type { TestCluster } from './test-cluster.ts';
 
 /** What is kept of one rank, a file each. */
 export interface EvidenceSeen {
@@ -36,15 +36,15 @@ export interface Proof {
   readonly waitedForCheckpointMs: number;
   readonly evidence: readonly EvidenceSeen[];
   /** Recoveries of this job in the last hour, and those of them that blame somebody. */
-  readonly budget: Pick<JobStatus, 'spentThisHour' | 'ledgers'>;
+  readonly budget: Pick<JobStatus, 'recoveriesThisHour' | 'usageByCategory'>;
   readonly replicasBefore: number;
   readonly replicasAfter: number;
   /** What was found when somebody looked for room, and what was done about it. */
-  readonly room: string | null;
+  readonly capacity: string | null;
 }
 
 /** Of the incident that has just ended. `before`: the pods of the stopped attempt. */
-export async function proofOf({ world, kcover, job }: Scene, before: readonly V1Pod[]): Promise<Proof> {
+export async function proofOf({ cluster, kcover, job }: DemoFixture, before: readonly V1Pod[]): Promise<Proof> {
   const record = await until('the record of the incident', 10_000, () => readRecord(kcover, job));
   const { outcome, progress, checkpoints = [], evidence = [], pods, capacity } = record;
   const saved = checkpoints.findLast((each) => each.kind === 'saved');
@@ -55,10 +55,10 @@ export async function proofOf({ world, kcover, job }: Scene, before: readonly V1
     stepAfter: progress?.after?.step ?? null,
     waitedForCheckpointMs: checkpoints.reduce((sum, each) => sum + (each.kind === 'ended' ? 0 : each.waitedMs), 0),
     evidence: (await Promise.all(evidence.map((each) => filesOf(each, before)))).flat(),
-    budget: await budgetOf(world, job, record),
+    budget: await budgetOf(cluster, job, record),
     replicasBefore: pods?.before ?? before.length,
     replicasAfter: pods?.after ?? record.runningPods.length,
-    room: capacity?.at(-1)?.because ?? null,
+    capacity: capacity?.at(-1)?.because ?? null,
   };
 }
 
@@ -67,20 +67,20 @@ export const isTrue = ({ verified, stepBefore, stepAfter }: Proof, reached: numb
   verified && stepBefore !== null && stepAfter !== null && stepBefore < stepAfter && stepAfter <= reached;
 
 /** The same for people. */
-export function proofLines(proof: Proof): Told['lines'] {
-  const { verified, stepBefore, checkpointStep, stepAfter, waitedForCheckpointMs, evidence, budget, room } = proof;
+export function proofLines(proof: Proof): StoryResult['lines'] {
+  const { verified, stepBefore, checkpointStep, stepAfter, waitedForCheckpointMs, evidence, budget, capacity } = proof;
   const bytes = evidence.reduce((sum, each) => sum + each.bytes, 0);
   const ranks = new Set(evidence.map(({ rank }) => rank)).size;
-  const charged = Object.entries(budget.ledgers ?? {}).flatMap(([blame, count]) => (count > 0 ? [`${count} charged to ${blame}`] : []));
+  const counts = Object.entries(budget.usageByCategory ?? {}).flatMap(([blame, count]) => (count > 0 ? [`${count} charged to ${blame}`] : []));
   return [
     ['training', `step ${stepBefore} before the stop, step ${stepAfter} after it: ${verified ? 'verified' : 'not verified'}`],
     [
       'checkpoint',
       `step ${checkpointStep}, ${waitedForCheckpointMs > 0 ? `after ${formatDuration(waitedForCheckpointMs)} of waiting for it` : 'the last one before the fault'}`,
     ],
-    ['room', room ?? 'nobody looked'],
+    ['capacity', capacity ?? 'nobody looked'],
     ['evidence', `${evidence.length} files of ${ranks} ranks, ${bytes} bytes`],
-    ['budget', [`recoveries in the last hour: ${budget.spentThisHour}`, ...charged].join(', ')],
+    ['budget', [`recoveries in the last hour: ${budget.recoveriesThisHour}`, ...counts].join(', ')],
   ];
 }
 
@@ -95,13 +95,15 @@ async function filesOf({ address }: Evidence, pods: readonly V1Pod[]): Promise<E
 }
 
 /** As the workflow of the job answers, once it has heard how the incident ended. */
-async function budgetOf({ temporal }: Pick<World, 'temporal'>, job: RunningJob, { incident }: IncidentRecord): Promise<Proof['budget']> {
+async function budgetOf({ temporal }: Pick<TestCluster, 'temporal'>, job: RunningJob, { incident }: IncidentRecord): Promise<Proof['budget']> {
   const connection = await Connection.connect({ address: temporal.address });
   try {
     const handle = new Client({ connection, namespace: temporal.namespace }).workflow.getHandle(jobWorkflowId(job));
     return await until('the job back from its recovery', 30_000, async () => {
-      const { last, spentThisHour, ledgers } = await handle.query<JobStatus>(statusQuery);
-      return last?.incident === incident ? { found: { spentThisHour, ...(ledgers && { ledgers }) } } : { missing: `last incident ${last?.incident ?? 'none'}` };
+      const { last, recoveriesThisHour, usageByCategory } = await handle.query<JobStatus>(statusQuery);
+      return last?.incident === incident
+        ? { found: { recoveriesThisHour, ...(usageByCategory && { usageByCategory }) } }
+        : { missing: `last incident ${last?.incident ?? 'none'}` };
     });
   } finally {
     await connection.close();

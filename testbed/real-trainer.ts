@@ -4,11 +4,11 @@ import { watchIncident } from './incident.ts';
 import { podsOf } from './jobs.ts';
 import { followLogs } from './pod-logs.ts';
 import { isTrue, type Proof, proofLines, proofOf } from './proof.ts';
-import { realMs, realNodeOf, setRealScene } from './real-scene.ts';
-import type { Scene } from './scene.ts';
+import { realMs, realNodeOf, setUpRealDemo } from './real-demo-fixture.ts';
+import type { DemoFixture } from './demo-fixture.ts';
 import type { Story } from './story.ts';
 import { awaitProgress } from './trainer.ts';
-import { readTrainingLog, type ToldToEnd, type TrainingLog } from './training-log.ts';
+import { readTrainingLog, type TerminationNotice, type TrainingLog } from './training-log.ts';
 import { until } from './until.ts';
 
 /** Its memory has no spare rows left: training goes on for now, so there is time to save. */
@@ -32,35 +32,35 @@ export interface RealFacts {
   readonly containerRuntime: string;
   /** As the ranks said. Null: they began from scratch. */
   readonly resumedFromStep: number | null;
-  readonly sigterm: readonly ToldToEnd[];
+  readonly sigterm: readonly TerminationNotice[];
   readonly losses: Losses;
 }
 
 export const realTrainer: Story = {
   nodes: 3,
-  set: setRealScene,
-  async tell(scene, say) {
-    const { world, kcover, job } = scene;
-    const before = await podsOf(world.api, job);
-    const logs = followLogs(world.kubernetes.kubeconfig, before);
+  set: setUpRealDemo,
+  async run(fixture, say) {
+    const { cluster, kcover, job } = fixture;
+    const before = await podsOf(cluster.api, job);
+    const logs = followLogs(cluster.kubernetes.kubeconfig, before);
     say(`\nPyTorchJob train/llm runs on ${before.map((pod) => pod.spec?.nodeName).join(', ')}, with ${ranks.length} ranks`);
-    await awaitProgress(world.api, job, ({ step, checkpointStep }) => checkpointStep !== undefined && step >= checkpointStep + 10, realMs.begun);
-    const { step, checkpointStep } = await awaitProgress(world.api, job, (progress) => progress);
+    await awaitProgress(cluster.api, job, ({ step, checkpointStep }) => checkpointStep !== undefined && step >= checkpointStep + 10, realMs.running);
+    const { step, checkpointStep } = await awaitProgress(cluster.api, job, (progress) => progress);
     say(`It trains: step ${step} is done, the last checkpoint is of step ${checkpointStep}\n`);
 
-    const node = realNodeOf(scene, before.at(-1)?.spec?.nodeName);
-    const incident = await watchIncident(world, kcover, job, before, say);
+    const node = realNodeOf(fixture, before.at(-1)?.spec?.nodeName);
+    const incident = await watchIncident(cluster, kcover, job, before, say);
     const since = new Date();
     incident.happened(`kernel of ${node.name}: ${line}`);
     node.kernelLog(line);
     const seen = await incident.ended(realMs.recovered);
     await logs.stop();
 
-    const proof = await proofOf(scene, before);
+    const proof = await proofOf(fixture, before);
     const stopped = readTrainingLog(logs.text());
-    const resumed = await awaitStep(scene, Object.keys(seen.attemptAfter), (proof.stepAfter ?? 0) + 1);
+    const resumed = await awaitStep(fixture, Object.keys(seen.attemptAfter), (proof.stepAfter ?? 0) + 1);
     const losses = lossesOf(stopped, resumed);
-    const { kubeletVersion: kubelet, containerRuntimeVersion: containerRuntime } = await nodeInfoOf(scene, node.name);
+    const { kubeletVersion: kubelet, containerRuntimeVersion: containerRuntime } = await nodeInfoOf(fixture, node.name);
     const resumedFromStep = resumed.resumedFrom ?? null;
     const facts: RealFacts = { node: node.name, kubelet, containerRuntime, resumedFromStep, sigterm: stopped.sigterm, losses };
     const elsewhere = Object.values(seen.attemptAfter).every((pod) => pod.node !== node.name);
@@ -82,9 +82,9 @@ export const realTrainer: Story = {
 };
 
 /** What the pods of the new attempt have printed, as soon as this step is among it. */
-const awaitStep = ({ world, job }: Scene, pods: readonly string[], step: number): Promise<TrainingLog> =>
-  until(`step ${step} in the logs`, realMs.begun, async () => {
-    const texts = await Promise.all(pods.map((name) => world.api.core.readNamespacedPodLog({ name, namespace: job.namespace })));
+const awaitStep = ({ cluster, job }: DemoFixture, pods: readonly string[], step: number): Promise<TrainingLog> =>
+  until(`step ${step} in the logs`, realMs.running, async () => {
+    const texts = await Promise.all(pods.map((name) => cluster.api.core.readNamespacedPodLog({ name, namespace: job.namespace })));
     const log = readTrainingLog(texts.join('\n'));
     return maxStep(log) >= step ? { found: log } : { missing: `the last one is ${maxStep(log)}` };
   });
@@ -95,7 +95,7 @@ const maxStep = ({ losses }: TrainingLog): number => Math.max(0, ...losses.keys(
 const goesOnFrom = ({ stepBefore, stepAfter }: Proof, from: number | null): boolean =>
   stepBefore !== null && stepAfter !== null && from !== null && stepBefore <= from && from < stepAfter;
 
-const allSaid = (sigterm: readonly ToldToEnd[]): boolean => ranks.every((rank) => sigterm.some((each) => each.rank === rank));
+const allSaid = (sigterm: readonly TerminationNotice[]): boolean => ranks.every((rank) => sigterm.some((each) => each.rank === rank));
 
 function lossesOf(stopped: TrainingLog, resumed: TrainingLog): Losses {
   const [before, after] = [[...stopped.losses.values()], [...resumed.losses.values()]];
@@ -105,8 +105,8 @@ function lossesOf(stopped: TrainingLog, resumed: TrainingLog): Losses {
 /** A model that began anew would lose as much as at first. */
 const isNear = ({ first, before, after }: Losses): boolean => Math.abs(after - before) < Math.abs(first - after);
 
-async function nodeInfoOf({ world }: Pick<Scene, 'world'>, name: string) {
-  const { status } = await world.api.core.readNode({ name });
+async function nodeInfoOf({ cluster }: Pick<DemoFixture, 'cluster'>, name: string) {
+  const { status } = await cluster.api.core.readNode({ name });
   if (status?.nodeInfo === undefined) throw new Error(`node ${name} says nothing of itself`);
   return status.nodeInfo;
 }

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { clusterRoles, ownNamespace, roles as namespacedRoles } from '../kube/permissions.ts';
 import { type AgentNode, agentToken, deployAgents, deployAgentsOnRealNodes } from './agents.ts';
-import { Agents } from './agents-together.ts';
+import { InProcessAgents } from './in-process-agents.ts';
 import { bundleWorkflows } from './bundle.ts';
 import { loopbackCertificate } from './certificate.ts';
 import { isChartInstalled } from './chart.ts';
@@ -13,7 +13,7 @@ import { compileCache } from './parts/environment.ts';
 import { probe } from './servers/probe.ts';
 import { Ports } from './servers/ports.ts';
 import { server, type Server } from './servers/server.ts';
-import type { World } from './world.ts';
+import type { TestCluster } from './test-cluster.ts';
 
 export interface KcoverOptions {
   readonly mode?: 'observe' | 'act';
@@ -28,7 +28,7 @@ export interface KcoverOptions {
   /** Where worker and controller reach the Kubernetes API; at its server unless told. */
   readonly through?: ApiAddress;
   /** All in this process, which is much less load; each in a process of its own unless told. */
-  readonly agents?: 'together' | 'processes';
+  readonly agents?: 'in-process' | 'processes';
   /** Nodes that get an agent; all simulated ones unless told. */
   readonly agentsOn?: readonly AgentNode[];
   /** Made once and given to many; bundled anew unless told. */
@@ -60,23 +60,23 @@ export interface Kcover {
   stop(): Promise<void>;
 }
 
-type WorldOfRoles = Pick<World, 'directory' | 'api' | 'kubernetes' | 'temporal' | 'nodes'>;
+type RolesCluster = Pick<TestCluster, 'directory' | 'api' | 'kubernetes' | 'temporal' | 'nodes'>;
 
 const program = fileURLToPath(new URL('../bin/kcover.js', import.meta.url));
 
 /** Starts one controller, the workers and an agent for each node, and waits until all of them are ready. */
-export async function startKcover(world: WorldOfRoles, options: KcoverOptions = {}): Promise<Kcover> {
-  const nodes = options.agentsOn ?? world.nodes;
-  const directory = join(world.directory, 'kcover');
+export async function startKcover(cluster: RolesCluster, options: KcoverOptions = {}): Promise<Kcover> {
+  const nodes = options.agentsOn ?? cluster.nodes;
+  const directory = join(cluster.directory, 'kcover');
   mkdirSync(directory, { recursive: true });
-  const ports = new Ports(world.directory);
+  const ports = new Ports(cluster.directory);
   const [bundle, certificate] = await Promise.all([
     options.workflowBundle ?? bundleWorkflows(join(directory, 'workflows.js')),
     loopbackCertificate(directory),
-    deployAgents(world.api, world.nodes).then(() => grant(world)),
+    deployAgents(cluster.api, cluster.nodes).then(() => grant(cluster)),
   ]);
-  const real = nodes.filter(({ name }) => !world.nodes.some((simulated) => simulated.name === name));
-  if (real.length > 0) await deployAgentsOnRealNodes(world.api, real);
+  const real = nodes.filter(({ name }) => !cluster.nodes.some((simulated) => simulated.name === name));
+  if (real.length > 0) await deployAgentsOnRealNodes(cluster.api, real);
   const records = join(directory, 'records');
   const evidence = join(directory, 'evidence');
   const withEvidence = (given: KcoverOptions['workerSettings']) => ({
@@ -96,16 +96,16 @@ export async function startKcover(world: WorldOfRoles, options: KcoverOptions = 
     health.set(name, port);
     const file = join(directory, `${name}.yaml`);
     writeFileSync(file, JSON.stringify({ ...settings, health: { listen: `127.0.0.1:${port}` } }, null, 2));
-    return server(world.directory, {
+    return server(cluster.directory, {
       name,
       program: process.execPath,
       args: [program, kind, '--config', file, ...args],
-      env: { ...compileCache(), TEMPORAL_ADDRESS: world.temporal.address, TEMPORAL_NAMESPACE: world.temporal.namespace, ...env },
+      env: { ...compileCache(), TEMPORAL_ADDRESS: cluster.temporal.address, TEMPORAL_NAMESPACE: cluster.temporal.namespace, ...env },
       kept: true,
       missing: () => probe(`http://127.0.0.1:${port}/readyz`),
     });
   };
-  const account = (name: string) => world.kubernetes.kubeconfigFor({ namespace: ownNamespace, name }, options.through);
+  const account = (name: string) => cluster.kubernetes.kubeconfigFor({ namespace: ownNamespace, name }, options.through);
 
   const workerKubeconfig = await account('kcover-worker');
   const workers = await Promise.all(
@@ -120,7 +120,7 @@ export async function startKcover(world: WorldOfRoles, options: KcoverOptions = 
     ),
   );
   const pods = Array.from({ length: options.controllers ?? 1 }, (_, index) => `kcover-controller-${index}`);
-  await createControllerPods(world.api, pods);
+  await createControllerPods(cluster.api, pods);
   const controllerKubeconfig = await account('kcover-controller');
   const backends = new Map<string, number>();
   const controllers: Server[] = [];
@@ -135,16 +135,17 @@ export async function startKcover(world: WorldOfRoles, options: KcoverOptions = 
   }
   const [controller] = controllers as [Server, ...Server[]];
   const front = pods.length > 1 ? await ports.take() : undefined;
-  const service = front === undefined ? undefined : await openIntakeService({ api: world.api, kubeconfig: world.kubernetes.kubeconfig, port: front, backends });
+  const service =
+    front === undefined ? undefined : await openIntakeService({ api: cluster.api, kubeconfig: cluster.kubernetes.kubeconfig, port: front, backends });
   const intakeUrl = `https://127.0.0.1:${front ?? backends.get(pods[0] ?? '')}`;
   const agents = new Map<string, Server>();
   const agentSettings = { heartbeat: '5s', ...options.agentSettings };
-  const inProcess = new Agents(world, { intakeUrl, authority: certificate.certFile }, agentSettings);
-  for (const node of options.agents === 'together' ? [] : nodes) {
+  const inProcess = new InProcessAgents(cluster, { intakeUrl, authority: certificate.certFile }, agentSettings);
+  for (const node of options.agents === 'in-process' ? [] : nodes) {
     const home = join(directory, 'agents', node.name);
     mkdirSync(home, { recursive: true });
     const tokenFile = join(home, 'token');
-    writeFileSync(tokenFile, await agentToken(world.api, node), { mode: 0o600 });
+    writeFileSync(tokenFile, await agentToken(cluster.api, node), { mode: 0o600 });
     const reports = { controller: { url: intakeUrl, caFile: certificate.certFile, tokenFile }, spool: { directory: join(home, 'spool') } };
     const settings = { ...reports, ...agentSettings };
     agents.set(node.name, await role(`agent-${node.name}`, 'agent', settings, ['--host-root', node.hostRoot], { NODE_NAME: node.name }));
@@ -153,7 +154,7 @@ export async function startKcover(world: WorldOfRoles, options: KcoverOptions = 
   const all = [...workers, ...controllers, ...agents.values()];
   await Promise.all([...workers, ...controllers].map((each) => each.start()));
   await Promise.all([...agents.values()].map((each) => each.start()));
-  if (options.agents === 'together') await inProcess.watch(nodes);
+  if (options.agents === 'in-process') await inProcess.watch(nodes);
   return {
     workers,
     controller,
@@ -165,7 +166,7 @@ export async function startKcover(world: WorldOfRoles, options: KcoverOptions = 
     records,
     evidence,
     metricsOf: async ({ name }) => (await fetch(`http://127.0.0.1:${health.get(name)}/metrics`)).text(),
-    environment: { KUBECONFIG: world.kubernetes.kubeconfig, TEMPORAL_ADDRESS: world.temporal.address, TEMPORAL_NAMESPACE: world.temporal.namespace },
+    environment: { KUBECONFIG: cluster.kubernetes.kubeconfig, TEMPORAL_ADDRESS: cluster.temporal.address, TEMPORAL_NAMESPACE: cluster.temporal.namespace },
     reconfigure: async (workerSettings) => {
       for (const worker of workers) {
         const file = join(directory, `${worker.name}.yaml`);
@@ -183,7 +184,7 @@ export async function startKcover(world: WorldOfRoles, options: KcoverOptions = 
     },
     stop: async () => {
       await inProcess.stop();
-      if (existsSync(world.directory)) await Promise.all(all.map((each) => each.stop()));
+      if (existsSync(cluster.directory)) await Promise.all(all.map((each) => each.stop()));
       await service?.close();
     },
   };
@@ -195,7 +196,7 @@ const section = (settings: Readonly<Record<string, unknown>> | undefined, name: 
 });
 
 /** Exactly the rights that an installation gives; where the chart is installed, they are there, and nothing is added to them. */
-async function grant({ api }: WorldOfRoles): Promise<void> {
+async function grant({ api }: RolesCluster): Promise<void> {
   if (await isChartInstalled(api)) return;
   await unlessThere(api.core.createNamespace({ body: { metadata: { name: ownNamespace } } }));
   for (const name of ['kcover-controller', 'kcover-worker']) {

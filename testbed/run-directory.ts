@@ -6,19 +6,19 @@ import { join } from 'node:path';
 import { removeRemains } from './real-nodes/remains.ts';
 import { commandLine, isAlive, self, type ProcessId } from './process-id.ts';
 
-/** Where all worlds of this user live, and the ports that they hold. */
-export const worldsDirectory = join(tmpdir(), `kcover-testbed-${userInfo().uid}`);
-export const portsDirectory = join(worldsDirectory, 'ports');
+/** Where all test clusters of this user live, and the ports that they hold. */
+export const runsDirectory = join(tmpdir(), `kcover-testbed-${userInfo().uid}`);
+export const portsDirectory = join(runsDirectory, 'ports');
 /** Below a run directory: one file for each server, holding the pid of its process. */
 export const pidsOf = (directory: string): string => join(directory, 'pids');
 
 /**
- * Creates the directory of a new world. Its name says who owns it (pid, start time), so that it is never,
+ * Creates the directory of a new test cluster. Its name says who owns it (pid, start time), so that it is never,
  * not even for a moment, a directory without an owner.
  */
 export function createRunDirectory(): string {
   const { pid, startedAt } = self();
-  const directory = join(worldsDirectory, `${pid}-${startedAt || '0'}-${randomBytes(3).toString('hex')}`);
+  const directory = join(runsDirectory, `${pid}-${startedAt || '0'}-${randomBytes(3).toString('hex')}`);
   mkdirSync(pidsOf(directory), { recursive: true });
   mkdirSync(portsDirectory, { recursive: true });
   return directory;
@@ -28,10 +28,10 @@ export function createRunDirectory(): string {
 export async function sweep(): Promise<string[]> {
   await mkdir(portsDirectory, { recursive: true });
   const swept: string[] = [];
-  for (const name of await readdir(worldsDirectory)) {
+  for (const name of await readdir(runsDirectory)) {
     const owner = ownerOf(name);
     if (owner === undefined || isAlive(owner)) continue;
-    const directory = join(worldsDirectory, name);
+    const directory = join(runsDirectory, name);
     killChildren(directory);
     removeRemains(directory);
     await rm(directory, { recursive: true, force: true, maxRetries: 5 });
@@ -45,20 +45,20 @@ export async function sweep(): Promise<string[]> {
   return swept;
 }
 
-/** Ends every world of this process at once. For who cannot know them all: a test in a context of its own is not told that the process exits. */
-export function endOwnWorlds(): void {
+/** Ends every test cluster of this process at once. For who cannot know them all: a test in a context of its own is not told that the process exits. */
+export function endOwnTestClusters(): void {
   const { pid } = self();
-  for (const name of readdirSync(worldsDirectory)) {
+  for (const name of readdirSync(runsDirectory)) {
     if (ownerOf(name)?.pid !== pid) continue;
-    killChildren(join(worldsDirectory, name));
-    removeRemains(join(worldsDirectory, name));
-    rmSync(join(worldsDirectory, name), { recursive: true, force: true });
+    killChildren(join(runsDirectory, name));
+    removeRemains(join(runsDirectory, name));
+    rmSync(join(runsDirectory, name), { recursive: true, force: true });
   }
 }
 
 /**
- * Kills the recorded processes of a world that are really its own (a pid may have been given to somebody else), forgets
- * them, so that nothing can be started in this world any more, and returns them.
+ * Kills the recorded processes of a test cluster that are really its own (a pid may have been given to somebody else), forgets
+ * them, so that nothing can be started in this test cluster any more, and returns them.
  */
 export function killChildren(directory: string): number[] {
   const own = childrenOf(directory).filter((pid) => commandLine(pid).includes(directory));

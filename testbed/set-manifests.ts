@@ -47,7 +47,7 @@ export function trainJob({ nodes = 3, spec, ...options }: Omit<JobSetOptions, 'r
   };
 }
 
-/** Kinds whose definitions every world has. */
+/** Kinds whose definitions every test cluster has. */
 export const kindsHere: readonly JobKind[] = [...kubeflowKinds, 'Job', 'JobSet', 'TrainJob'];
 
 /** A job of any kind that has three pods. */

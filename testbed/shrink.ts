@@ -1,11 +1,11 @@
 /** A GPU dies in a cluster that has no other node to spare: the job goes on with one pod less. */
 
-import { wishAnnotations } from '../contract/job-wishes.ts';
+import { overrideAnnotations } from '../contract/job-overrides.ts';
 import { breakGpu, failContainer } from './failures.ts';
 import { watchIncident } from './incident.ts';
 import { podsOf } from './jobs.ts';
 import { isTrue, proofLines, proofOf } from './proof.ts';
-import { setScene } from './scene.ts';
+import { setUpDemo } from './demo-fixture.ts';
 import type { Story } from './story.ts';
 import { awaitProgress, endsSlowly, shortReports, startTrainer } from './trainer.ts';
 
@@ -17,31 +17,31 @@ export const shrink: Story = {
   nodes: 4,
   // Each pod takes all GPUs of a node, and each node has a pod.
   set: (options) =>
-    setScene(
+    setUpDemo(
       { ...options, ...shortReports },
-      { ...endsSlowly, workers: options.nodes - 1, annotations: { [wishAnnotations.capacity]: 'shrink', [wishAnnotations.minReplicas]: '2' } },
+      { ...endsSlowly, workers: options.nodes - 1, annotations: { [overrideAnnotations.capacity]: 'shrink', [overrideAnnotations.minReplicas]: '2' } },
     ),
-  async tell(scene, say) {
-    const { world, kcover, job } = scene;
-    const before = await podsOf(world.api, job);
+  async run(fixture, say) {
+    const { cluster, kcover, job } = fixture;
+    const before = await podsOf(cluster.api, job);
     say(`\nPyTorchJob train/llm runs on ${before.map((pod) => pod.spec?.nodeName).join(', ')}, and no node is left. It may shrink to 2 pods`);
-    const trainer = startTrainer(world, job, training);
-    await awaitProgress(world.api, job, ({ checkpointStep = 0 }) => checkpointStep > training.from);
+    const trainer = startTrainer(cluster, job, training);
+    await awaitProgress(cluster.api, job, ({ checkpointStep = 0 }) => checkpointStep > training.from);
     say(`It trains: step ${trainer.step}, the last checkpoint is of step ${trainer.checkpointStep}\n`);
 
     // Not the last one, which the smaller job would not need.
-    const victim = before.find(({ metadata }) => metadata?.name?.endsWith('-worker-0'));
-    const node = world.nodes.find(({ name }) => name === victim?.spec?.nodeName);
-    if (victim === undefined || node === undefined) throw new Error('the job has no pod on a node');
-    const incident = await watchIncident(world, kcover, job, before, say);
+    const failingPod = before.find(({ metadata }) => metadata?.name?.endsWith('-worker-0'));
+    const node = cluster.nodes.find(({ name }) => name === failingPod?.spec?.nodeName);
+    if (failingPod === undefined || node === undefined) throw new Error('the job has no pod on a node');
+    const incident = await watchIncident(cluster, kcover, job, before, say);
     const since = new Date();
     incident.happened(`kernel of ${node.name}: ${line}`);
     await breakGpu(node, line);
-    await failContainer(world.api, victim, { exitCode: 1 });
-    incident.happened(`pod ${victim.metadata?.name} on ${node.name} failed with exit code 1`);
+    await failContainer(cluster.api, failingPod, { exitCode: 1 });
+    incident.happened(`pod ${failingPod.metadata?.name} on ${node.name} failed with exit code 1`);
     const seen = await incident.ended();
     const reached = trainer.step;
-    const proof = await proofOf(scene, before);
+    const proof = await proofOf(fixture, before);
     return {
       seen,
       since,

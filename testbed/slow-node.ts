@@ -8,18 +8,18 @@ import { watchIncident } from './incident.ts';
 import type { RunningJob } from './jobs.ts';
 import { passed, type RawReport } from './preflight-measures.ts';
 import { awaitTesters, leave, measured, playPreflight, testsFirst } from './preflight.ts';
-import { setSceneBefore } from './scene.ts';
+import { setUpDemoBefore } from './demo-fixture.ts';
 import type { Story } from './story.ts';
 import { until } from './until.ts';
-import type { World } from './world.ts';
+import type { TestCluster } from './test-cluster.ts';
 
 const tested = 16;
 
 export const slowNode: Story = {
   nodes: tested + 2,
-  set: (options) => setSceneBefore(options, { workers: tested - 1, ...testsFirst }),
-  async tell({ world, kcover, job }, say) {
-    const testers = await awaitTesters(world.api, world.nodes, job);
+  set: (options) => setUpDemoBefore(options, { workers: tested - 1, ...testsFirst }),
+  async run({ cluster, kcover, job }, say) {
+    const testers = await awaitTesters(cluster.api, cluster.nodes, job);
     const slow = testers[11]?.node ?? '';
     const reports = measured(job, testers, { slow: [slow] });
     const rounds = reports[0]?.batches.length ?? 0;
@@ -27,17 +27,17 @@ export const slowNode: Story = {
     say(`Before it trains, a preflight container on each of them measures ${rounds} pairs. A link of ${slow} is slow.\n`);
 
     const before = testers.map(({ pod }) => pod);
-    const incident = await watchIncident(world, kcover, job, before, say);
+    const incident = await watchIncident(cluster, kcover, job, before, say);
     const since = new Date();
     incident.happened(`${tested} preflight containers end: ${howMany(reports)}`);
-    await leave(world.api, job, testers, reports);
-    const first = await judged(world, job, 1);
+    await leave(cluster.api, job, testers, reports);
+    const first = await judged(cluster, job, 1);
     const verdict = first.verdict;
     incident.happened(`verdict on ${first.received} of ${first.expected} reports (${verdict?.rule}): ${first.because}`);
 
-    const again = await playPreflight(world.api, world.nodes, job, { slow: [slow], seed: 2 }, new Set(before.map(({ metadata }) => metadata?.uid ?? '')));
+    const again = await playPreflight(cluster.api, cluster.nodes, job, { slow: [slow], seed: 2 }, new Set(before.map(({ metadata }) => metadata?.uid ?? '')));
     incident.happened(`${tested} new preflight containers end: ${howMany(again.reports)}`);
-    const second = await judged(world, job, 2);
+    const second = await judged(cluster, job, 2);
     const seen = await incident.ended();
     const slowNodes = verdict?.slow.map(({ node }) => node) ?? [];
     const undetermined = verdict?.undetermined.map(({ node }) => node) ?? [];
@@ -64,10 +64,10 @@ function howMany(reports: readonly RawReport[]): string {
 }
 
 /** Waits for the verdict of this run, and until it has been told. */
-async function judged(world: Pick<World, 'temporal'>, job: RunningJob, run: number): Promise<PreflightRun> {
-  const connection = await Connection.connect({ address: world.temporal.address });
+async function judged(cluster: Pick<TestCluster, 'temporal'>, job: RunningJob, run: number): Promise<PreflightRun> {
+  const connection = await Connection.connect({ address: cluster.temporal.address });
   try {
-    const handle = new Client({ connection, namespace: world.temporal.namespace }).workflow.getHandle(preflightWorkflowId(job));
+    const handle = new Client({ connection, namespace: cluster.temporal.namespace }).workflow.getHandle(preflightWorkflowId(job));
     return await until(`verdict of run ${run}`, 120_000, async () => {
       const { last, phase, because } = await handle.query<PreflightStatus>(statusQuery);
       return last !== undefined && last.run >= run && phase !== 'judging' ? { found: last } : { missing: `${phase}: ${because}` };

@@ -10,4 +10,4 @@ export const stories = { 'broken-gpu': brokenGpu, 'slow-node': slowNode, checkpo
   string,
   Story
 >;
-export type StoryName = keyof typeof stories;
+export type DemoScenarioName = keyof typeof stories;

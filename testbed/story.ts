@@ -1,16 +1,16 @@
 import type { IncidentSeen } from './incident.ts';
-import type { Scene, SceneOptions } from './scene.ts';
+import type { DemoFixture, DemoFixtureOptions } from './demo-fixture.ts';
 
 /** Something that `npm run demo` tells. */
 export interface Story {
   /** Nodes that it needs to be told well. */
   readonly nodes: number;
-  set(options: SceneOptions): Promise<Scene>;
-  tell(scene: Scene, say: (line: string) => void): Promise<Told>;
+  set(options: DemoFixtureOptions): Promise<DemoFixture>;
+  run(fixture: DemoFixture, say: (line: string) => void): Promise<StoryResult>;
 }
 
 /** A story that has been told to its end. */
-export interface Told {
+export interface StoryResult {
   readonly seen: IncidentSeen;
   /** Before anything was done about it. */
   readonly since: Date;

@@ -28,23 +28,23 @@ export interface Trainer {
   stop(): Promise<void>;
 }
 
-/** Trains until it is stopped, or the world ends. Who cannot see the pods makes no step. */
-export function startTrainer(world: { readonly api: Api; readonly nodes: readonly SimulatedNode[] }, job: RunningJob, training: Training): Trainer {
+/** Trains until it is stopped, or the test cluster ends. Who cannot see the pods makes no step. */
+export function startTrainer(cluster: { readonly api: Api; readonly nodes: readonly SimulatedNode[] }, job: RunningJob, training: Training): Trainer {
   const ending = new AbortController();
   let step = training.from;
   let checkpoint: Required<Pick<Progress, 'checkpointStep' | 'checkpointAt'>> = { checkpointStep: step, checkpointAt: new Date().toISOString() };
   let attempt: string | undefined;
 
   async function makeStep(): Promise<void> {
-    const seen = await wholeAttempt(world.api, job);
+    const seen = await wholeAttempt(cluster.api, job);
     if (seen === undefined || ending.signal.aborted) return;
     // Whoever begins tells what was loaded.
     step = seen.id === attempt ? step + 1 : checkpoint.checkpointStep;
     attempt = seen.id;
     const at = new Date().toISOString();
     if (step > checkpoint.checkpointStep && step % training.stepsPerCheckpoint === 0) checkpoint = { checkpointStep: step, checkpointAt: at };
-    const node = world.nodes.find(({ name }) => name === seen.node);
-    if (node) await tell(node, job, { step, ...checkpoint, at, phase: 'training' });
+    const node = cluster.nodes.find(({ name }) => name === seen.node);
+    if (node) await writeProgressFile(node, job, { step, ...checkpoint, at, phase: 'training' });
   }
 
   async function train(): Promise<void> {
@@ -103,7 +103,7 @@ export const awaitProgress = <T>(api: Api, job: RunningJob, look: (progress: Job
   });
 
 /** Whole or not at all, as docs/progress.md asks. Below a node that is gone nothing is made anew. */
-export async function tell({ hostRoot }: Pick<SimulatedNode, 'hostRoot'>, { namespace, name }: RunningJob, progress: Progress): Promise<void> {
+export async function writeProgressFile({ hostRoot }: Pick<SimulatedNode, 'hostRoot'>, { namespace, name }: RunningJob, progress: Progress): Promise<void> {
   const directory = join(hostRoot, progressDirectory, namespace);
   await mkdir(directory).catch((error: { readonly code?: string }) => {
     if (error.code !== 'EEXIST') throw error;

@@ -1,7 +1,7 @@
 /** What the trainer of examples/training says of itself, as its pods print it. */
 
 /** A rank that was told to end, and what it said about that. */
-export interface ToldToEnd {
+export interface TerminationNotice {
   readonly rank: number;
   readonly said: string;
 }
@@ -13,7 +13,7 @@ export interface TrainingLog {
   readonly resumedFrom: number | undefined;
   /** Steps that were saved. */
   readonly saved: readonly number[];
-  readonly sigterm: readonly ToldToEnd[];
+  readonly sigterm: readonly TerminationNotice[];
 }
 
 /** Lines of all ranks of one attempt; those of others, such as torchrun's own, are left out. */

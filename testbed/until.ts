@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What a look at the world gave: the thing waited for, or in words what is still missing. */
-export type Look<T> = { readonly found: T } | { readonly missing: string };
+/** What a look at the test cluster gave: the thing waited for, or in words what is still missing. */
+export type WaitResult<T> = { readonly found: T } | { readonly missing: string };
 
 /** Pauses between looks, ms: short at first, and longer the longer it takes, because every look costs the servers something. */
 const firstPause = 25;
@@ -9,13 +9,15 @@ const longestPause = 250;
 const growth = 1.2;
 
 /** Looks again until it is there; after the deadline the error says what was missing last. A measurement names a shorter `mostMs`. */
-export async function until<T>(what: string, withinMs: number, look: () => Promise<Look<T>>, mostMs = longestPause): Promise<T> {
+export async function until<T>(what: string, withinMs: number, look: () => Promise<WaitResult<T>>, mostMs = longestPause): Promise<T> {
   const deadline = Date.now() + withinMs;
   for (let pause = firstPause; ; pause = Math.min(pause * growth, mostMs)) {
-    const seen = await look().catch((error: unknown): Look<T> => ({ missing: error instanceof Error ? error.message : String(error) }));
+    const seen = await look().catch((error: unknown): WaitResult<T> => ({ missing: error instanceof Error ? error.message : String(error) }));
     if ('found' in seen) return seen.found;
     if (Date.now() > deadline)
-      throw new Error(`${what} did not happen within ${withinMs / 1000} s\n  because: ${seen.missing}\n  try:     read the logs in the world's directory`);
+      throw new Error(
+        `${what} did not happen within ${withinMs / 1000} s\n  because: ${seen.missing}\n  try:     read the logs in the test cluster's directory`,
+      );
     await sleep(pause);
   }
 }

@@ -1,28 +1,28 @@
 /** A question to a person: asked once, answered by an update, or by silence. */
 
 import { condition, defineUpdate, setHandler } from '@temporalio/workflow';
-import { type ApprovalWish, updates } from '../contract/messages.ts';
-import type { Answer, Approval, Question } from '../contract/recovery-plan.ts';
+import { type ApprovalRequest, updates } from '../contract/messages.ts';
+import type { OperatorAnswer, Approval, Question } from '../contract/recovery-plan.ts';
 import { formatDuration } from '../contract/duration.ts';
 import { iso } from './attributes.ts';
 import { short } from './proxies.ts';
-import { requireWish } from './wishes.ts';
+import { validateOperatorRequest } from './operator-requests.ts';
 
 /** Answer of the updates `approve` and `deny`; `question`: what was answered. */
-interface Answered {
+interface ApprovalAnswer {
   readonly incident: string;
   readonly approved: boolean;
   readonly question?: Question;
 }
 
-interface Asked {
+interface PendingQuestion {
   readonly id: string;
   until: number;
   /** As it was asked for last: the reason may have changed meanwhile. */
   approval: Approval;
-  answer?: Answer;
+  answer?: OperatorAnswer;
   /** When another was asked in its place, ms: nobody can answer it meanwhile. */
-  asideAt?: number | undefined;
+  supersededAt?: number | undefined;
 }
 
 /** `at`: when that was decided, ms; from history, because a replay must come to the same id. */
@@ -30,26 +30,29 @@ export type Asking = Approval & { readonly at: number };
 
 /** The questions of one recovery, each by its name; the same question asked again goes on with its first deadline. */
 export class Approvals {
-  private readonly questions = new Map<string, Asked>();
+  private readonly questions = new Map<string, PendingQuestion>();
   /** The last that was asked, until it is answered or no longer of interest. */
-  private open: Asked | undefined;
+  private open: PendingQuestion | undefined;
 
   /** Sets the handlers: to be called before the first await. */
   constructor(incident: string) {
     const answer =
       (approved: boolean) =>
-      ({ by, reason }: ApprovalWish): Answered => {
+      ({ by, reason }: ApprovalRequest): ApprovalAnswer => {
         const answered = { incident, approved, ...this.status() };
         if (this.open) this.open.answer = { question: this.open.id, approved, by, reason, at: iso(Date.now()) };
         this.open = undefined;
         return answered;
       };
-    const validator = (wish: ApprovalWish): void => {
-      requireWish(wish);
-      this.requireOpen(wish.question);
+    const validator = (request: ApprovalRequest): void => {
+      validateOperatorRequest(request);
+      this.requireOpen(request.question);
     };
-    setHandler(defineUpdate<Answered, [ApprovalWish]>(updates.approve), answer(true), { description: 'Lets the recovery go on', validator });
-    setHandler(defineUpdate<Answered, [ApprovalWish]>(updates.deny), answer(false), { description: 'Ends the recovery; nothing is stopped', validator });
+    setHandler(defineUpdate<ApprovalAnswer, [ApprovalRequest]>(updates.approve), answer(true), { description: 'Lets the recovery go on', validator });
+    setHandler(defineUpdate<ApprovalAnswer, [ApprovalRequest]>(updates.deny), answer(false), {
+      description: 'Ends the recovery; nothing is stopped',
+      validator,
+    });
   }
 
   /** What is asked now. */
@@ -60,12 +63,12 @@ export class Approvals {
   }
 
   /** What was said, the first first. Nothing is asked any more. */
-  close(): Answer[] {
+  close(): OperatorAnswer[] {
     this.open = undefined;
     return [...this.questions.values()].flatMap(({ answer }) => answer ?? []);
   }
 
-  denied = (): Answer | undefined => [...this.questions.values()].find(({ answer }) => answer?.approved === false)?.answer;
+  denied = (): OperatorAnswer | undefined => [...this.questions.values()].find(({ answer }) => answer?.approved === false)?.answer;
 
   /** What was asked and waits for its answer. */
   unanswered(name: string): Approval | undefined {
@@ -73,10 +76,10 @@ export class Approvals {
     return asked?.answer ? undefined : asked?.approval;
   }
 
-  answerOf = (name: string): Answer | undefined => this.questions.get(name)?.answer;
+  answerOf = (name: string): OperatorAnswer | undefined => this.questions.get(name)?.answer;
 
   /** `until`: when silence becomes an answer, ms. */
-  ask(name: string, { at, ...approval }: Asking): Pick<Asked, 'id' | 'until'> & { readonly isFirst: boolean } {
+  ask(name: string, { at, ...approval }: Asking): Pick<PendingQuestion, 'id' | 'until'> & { readonly isFirst: boolean } {
     const known = this.questions.get(name);
     const asked = known ?? { id: `${name}@${iso(at)}`, until: Date.now() + approval.withinMs, approval };
     this.questions.set(name, asked);
@@ -101,10 +104,10 @@ export class Approvals {
   }
 
   /** Undefined when there is news first: the question stays, and may be answered meanwhile. */
-  async wait(name: string, { because, withinMs, otherwise }: Approval, isNews: () => boolean): Promise<Answer | undefined> {
+  async wait(name: string, { because, withinMs, otherwise }: Approval, hasChanged: () => boolean): Promise<OperatorAnswer | undefined> {
     const question = this.questions.get(name);
     if (!question) throw new Error(`nobody was asked for ${name}`);
-    await condition(() => question.answer !== undefined || isNews(), Math.max(1, question.until - Date.now()), { summary: short(`approval: ${because}`) });
+    await condition(() => question.answer !== undefined || hasChanged(), Math.max(1, question.until - Date.now()), { summary: short(`approval: ${because}`) });
     if (!question.answer && Date.now() >= question.until) {
       if (this.open === question) this.open = undefined;
       const reason = `nobody answered within ${formatDuration(withinMs)}: that means ${otherwise}`;
@@ -113,10 +116,10 @@ export class Approvals {
     return question.answer;
   }
 
-  private putOpen(asked: Asked): void {
-    if (this.open && this.open !== asked) this.open.asideAt = Date.now();
-    if (asked.asideAt !== undefined) asked.until += Date.now() - asked.asideAt;
-    asked.asideAt = undefined;
+  private putOpen(asked: PendingQuestion): void {
+    if (this.open && this.open !== asked) this.open.supersededAt = Date.now();
+    if (asked.supersededAt !== undefined) asked.until += Date.now() - asked.supersededAt;
+    asked.supersededAt = undefined;
     this.open = asked;
   }
 

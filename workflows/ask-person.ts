@@ -1,20 +1,20 @@
 /** A person is asked before a stop, and may refuse it. */
 
-import type { Answer } from '../contract/recovery-plan.ts';
+import type { OperatorAnswer } from '../contract/recovery-plan.ts';
 import type { Asking } from './approval.ts';
 import type { End } from './next-attempt.ts';
-import type { Prepared, Preparing, Step } from './preparing.ts';
+import type { Prepared, Preparing, PreparationStep } from './preparing.ts';
 import { announce } from './proxies.ts';
 
 /** People hear of a no wherever it is met. */
-export function refusedBy({ story, event }: Pick<Preparing, 'story' | 'event'>, { by, reason }: Answer): End {
+export function refusedBy({ timeline, event }: Pick<Preparing, 'timeline' | 'event'>, { by, reason }: OperatorAnswer): End {
   const said = `${by}: ${reason}`;
-  story.happened('denied', said);
+  timeline.happened('denied', said);
   void announce(event('Warning', 'approvalGiven', `denied by ${said}`));
   return { outcome: 'refused', because: `denied by ${said}` };
 }
 
-export const approve: Step = async (preparing, { approval }) => {
+export const approve: PreparationStep = async (preparing, { approval }) => {
   const { approvals, decision } = preparing;
   // Whoever said no is heard, whatever has come meanwhile.
   const denied = approvals.denied();
@@ -25,23 +25,23 @@ export const approve: Step = async (preparing, { approval }) => {
 };
 
 /** Asks once for each `name`; a refusal ends the incident. */
-export async function askPerson({ input, memory, approvals, story, event, isNews }: Preparing, name: string, approval: Asking): Promise<Prepared> {
+export async function askPerson({ input, state, approvals, timeline, event, hasChanged }: Preparing, name: string, approval: Asking): Promise<Prepared> {
   if (approvals.answerOf(name)?.approved) return 'ready';
   const { because, otherwise } = approval;
   const { id, until, isFirst } = approvals.ask(name, approval);
   const waitingFor = `kcover approve ${input.incident} --question ${id} --reason "...", or kcover deny; silence means ${otherwise}`;
   if (isFirst) {
-    story.happened('approval asked', because);
+    timeline.happened('approval asked', because);
     void announce(event('Warning', 'approvalAsked', `${because}; ${waitingFor}`));
   }
-  story.now('waiting for approval', { because, waitingFor, until });
+  timeline.now('waiting for approval', { because, waitingFor, until });
   const begun = Date.now();
-  const answer = await approvals.wait(name, approval, isNews);
-  memory.room.putOff(Date.now() - begun);
+  const answer = await approvals.wait(name, approval, hasChanged);
+  state.capacity.putOff(Date.now() - begun);
   if (!answer) return 'look again';
-  if (!answer.approved) return refusedBy({ story, event }, answer);
+  if (!answer.approved) return refusedBy({ timeline, event }, answer);
   const said = `${answer.by}: ${answer.reason}`;
-  story.happened('approved', said);
+  timeline.happened('approved', said);
   void announce(event('Normal', 'approvalGiven', `approved by ${said}`));
   return 'look again';
 }

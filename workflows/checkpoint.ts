@@ -2,42 +2,42 @@
 
 import type { RecoveryPlan } from '../contract/recovery-plan.ts';
 import { iso } from './attributes.ts';
-import { unlessNews } from './news.ts';
-import type { Preparing, Step } from './preparing.ts';
+import { unlessChanged } from './unless-changed.ts';
+import type { Preparing, PreparationStep } from './preparing.ts';
 import { announce, perform, tolerate } from './proxies.ts';
 
 /** The job goes on until its next checkpoint, where that is expected to cost less; a new fault has that judged anew. */
-export const saveFirst: Step = async ({ input, memory, story, event, isNews }, { checkpoint }) => {
+export const saveFirst: PreparationStep = async ({ input, state, timeline, event, hasChanged }, { checkpoint }) => {
   if (checkpoint.strategy !== 'fresh') {
-    if (memory.isFirst('checkpoint')) story.happened('no checkpoint awaited', checkpoint.because);
+    if (state.isFirst('checkpoint')) timeline.happened('no checkpoint awaited', checkpoint.because);
     return 'ready';
   }
   const { because, beyond, withinMs, stallMs } = checkpoint;
-  const until = memory.checkpointUntil(Date.now() + withinMs);
+  const until = state.checkpointUntil(Date.now() + withinMs);
   if (until === 'over') return 'ready';
-  if (memory.isFirst('checkpoint')) {
-    story.happened('waiting for a checkpoint', because);
+  if (state.isFirst('checkpoint')) {
+    timeline.happened('waiting for a checkpoint', because);
     void announce(event('Normal', 'checkpointAwaited', `${because}; until ${iso(until)}`));
   }
-  story.now('waiting for a checkpoint', { because, waitingFor: `a checkpoint beyond step ${beyond}`, until });
+  timeline.now('waiting for a checkpoint', { because, waitingFor: `a checkpoint beyond step ${beyond}`, until });
   const { incident, job } = input;
   const left = Math.max(1, until - Date.now());
   const request = { incident, job, atLeast: beyond + 1, withinMs: left, stallMs };
-  const begun = Date.now();
-  const seen = await unlessNews(isNews, () => tolerate(perform('awaitCheckpoint', `wait for a checkpoint beyond step ${beyond}: ${because}`, request)));
-  memory.room.putOff(Date.now() - begun);
-  if (seen === 'news') return 'look again';
-  memory.checkpointSeen(memory.stops.length + 1, seen ?? { kind: 'missed', waitedMs: 0, because: 'nobody could look' });
-  story.happened(seen?.kind === 'saved' ? 'checkpoint saved' : 'no checkpoint', seen?.because ?? 'nobody could look');
+  const startedAt = Date.now();
+  const seen = await unlessChanged(hasChanged, () => tolerate(perform('awaitCheckpoint', `wait for a checkpoint beyond step ${beyond}: ${because}`, request)));
+  state.capacity.putOff(Date.now() - startedAt);
+  if (seen === 'changed') return 'look again';
+  state.checkpointSeen(state.stops.length + 1, seen ?? { kind: 'missed', waitedMs: 0, because: 'nobody could look' });
+  timeline.happened(seen?.kind === 'saved' ? 'checkpoint saved' : 'no checkpoint', seen?.because ?? 'nobody could look');
   return 'look again';
 };
 
 /** Between the stop and the next attempt: the trainer was told to end, and what it saved is told by its node a little later. */
-export async function awaitDyingGasp({ input: { incident, job }, memory, story }: Preparing, { checkpoint }: RecoveryPlan): Promise<void> {
-  if (checkpoint.strategy !== 'dying-gasp') return;
+export async function awaitFinalCheckpoint({ input: { incident, job }, state, timeline }: Preparing, { checkpoint }: RecoveryPlan): Promise<void> {
+  if (checkpoint.strategy !== 'on-termination') return;
   const { atLeast, withinMs } = checkpoint;
-  story.now('waiting for a checkpoint', { because: checkpoint.because, waitingFor: `a checkpoint of step ${atLeast}`, until: Date.now() + withinMs });
+  timeline.now('waiting for a checkpoint', { because: checkpoint.because, waitingFor: `a checkpoint of step ${atLeast}`, until: Date.now() + withinMs });
   const seen = await tolerate(perform('awaitCheckpoint', `wait for the checkpoint of step ${atLeast}`, { incident, job, atLeast, withinMs }));
-  memory.checkpointSeen(memory.stops.length, seen ?? { kind: 'missed', waitedMs: 0, because: 'nobody could look' });
-  story.happened(seen?.kind === 'saved' ? 'checkpoint acknowledged' : 'no checkpoint acknowledged', seen?.because ?? 'nobody could look');
+  state.checkpointSeen(state.stops.length, seen ?? { kind: 'missed', waitedMs: 0, because: 'nobody could look' });
+  timeline.happened(seen?.kind === 'saved' ? 'checkpoint acknowledged' : 'no checkpoint acknowledged', seen?.because ?? 'nobody could look');
 }

@@ -5,17 +5,23 @@ import { getExternalWorkflowHandle, startChild } from '@temporalio/workflow';
 import type { Fault } from '../contract/faults.ts';
 import { eventReasons } from '../contract/ids.ts';
 import { type JobRef, jobTitle } from '../contract/jobs.ts';
-import { signals } from '../contract/messages.ts';
-import type { Held, RecoveryLimits, RecoveryOutcome } from '../contract/recovery.ts';
+import { type OperatorRequest, signals } from '../contract/messages.ts';
+import type { RecoveryLimits, RecoveryOutcome } from '../contract/recovery.ts';
 import type { OpenIncident } from '../contract/training-job.ts';
 import { attributePairs } from './attributes.ts';
 import { nodesOf } from './faults.ts';
 import { announce, perform, short, tolerate } from './proxies.ts';
 import { recovery } from './recovery.ts';
-import { firstPhase } from './story.ts';
+import { firstPhase } from './timeline.ts';
 
 /** Starts it, or finds it started. It lives on when the job's workflow continues as new. */
-export async function startRecovery(job: JobRef, open: OpenIncident, faults: readonly Fault[], limits: RecoveryLimits, paused?: Held): Promise<void> {
+export async function startRecovery(
+  job: JobRef,
+  open: OpenIncident,
+  faults: readonly Fault[],
+  limits: RecoveryLimits,
+  paused?: OperatorRequest,
+): Promise<void> {
   const { incident, askedBy } = open;
   try {
     await startChild(recovery, {
@@ -38,11 +44,11 @@ export async function startRecovery(job: JobRef, open: OpenIncident, faults: rea
 }
 
 /** False when it is gone: what it was told stays with the job. */
-export async function tellRecovery(incident: string, faults: readonly Fault[], lookAnew: boolean): Promise<boolean> {
+export async function signalRecovery(incident: string, faults: readonly Fault[], lookAnew: boolean): Promise<boolean> {
   const child = getExternalWorkflowHandle(incident);
   try {
     if (faults.length > 0) await child.signal(signals.faultsObserved, { faults });
-    if (lookAnew) await child.signal(signals.permissionChanged);
+    if (lookAnew) await child.signal(signals.recheck);
     return true;
   } catch {
     return false;
@@ -50,7 +56,7 @@ export async function tellRecovery(incident: string, faults: readonly Fault[], l
 }
 
 /** A recovery of an earlier version, or one that has just ended, does not hear it. */
-export async function tellPause(incident: string, paused: Held | undefined): Promise<void> {
+export async function signalPause(incident: string, paused: OperatorRequest | undefined): Promise<void> {
   await getExternalWorkflowHandle(incident)
     .signal(signals.jobPaused, paused ? { paused } : {})
     .catch(() => undefined);

@@ -1,15 +1,15 @@
 import { condition, continueAsNew, defineQuery, defineSignal, defineUpdate, setHandler, workflowInfo } from '@temporalio/workflow';
-import type { ClusterInput, ClusterStatus, Paused, ReserveAnswer, ReserveRequest, Returned, Waiting } from '../contract/cluster.ts';
-import { notCounted, type OperatorWish, signals, statusQuery, updates } from '../contract/messages.ts';
+import type { ClusterInput, ClusterStatus, Paused, ReserveAnswer, ReserveRequest, Returned, WaitingWorkflow } from '../contract/cluster.ts';
+import { notCounted, type OperatorRequest, signals, statusQuery, updates } from '../contract/messages.ts';
 import { attributeWriter, iso, showDetails } from './attributes.ts';
-import { setAlarm } from './alarm.ts';
-import { ClusterMemory } from './cluster-memory.ts';
+import { startTimer } from './timer.ts';
+import { ClusterState } from './cluster-state.ts';
 import { isObject, textOf } from './faults.ts';
 import { attempt, perform, tolerate } from './proxies.ts';
-import { requireWish } from './wishes.ts';
+import { validateOperatorRequest } from './operator-requests.ts';
 
 /** So many are told in one activity, each with a deadline of its own, so that what is done is not done again. */
-const toldTogether = 50;
+const notifiedAtOnce = 50;
 
 /** Then a quarantine that was being written when this run began has been written, or given up. ms */
 const countAgainMs = 2 * 60_000;
@@ -18,77 +18,77 @@ const countAgainMs = 2 * 60_000;
 const keepAgainMs = 60_000;
 
 /** What a cluster shares: which nodes may be out, and whether a person has paused everything. Never ends by itself; whoever needs it starts it again. */
-export async function cluster({ clusterUid, carried }: ClusterInput): Promise<void> {
-  const memory = new ClusterMemory(carried);
+export async function cluster({ clusterUid, continued }: ClusterInput): Promise<void> {
+  const state = new ClusterState(continued);
   const write = attributeWriter();
   let keeping = false;
 
-  setHandler(defineQuery<ClusterStatus>(statusQuery), () => ({ clusterUid, ...memory.status() }));
-  setHandler(defineUpdate<ReserveAnswer[], [ReserveRequest]>(updates.reserve), (request) => seen(memory.reserve(request, Date.now())), {
+  setHandler(defineQuery<ClusterStatus>(statusQuery), () => ({ clusterUid, ...state.status() }));
+  setHandler(defineUpdate<ReserveAnswer[], [ReserveRequest]>(updates.reserve), (request) => seen(state.reserve(request, Date.now())), {
     description: 'Asks for the right to keep nodes out of service',
     validator: (request) => {
-      if (!memory.isCounted) throw new Error(notCounted);
+      if (!state.isCounted) throw new Error(notCounted);
       if (!isReserveRequest(request)) throw new Error('`limit` and `wanted` with node, nodeUid and incident are needed');
     },
   });
-  setHandler(defineUpdate<Paused, [OperatorWish]>(updates.pause), (wish) => seen(memory.pause(wish, Date.now())), {
+  setHandler(defineUpdate<Paused, [OperatorRequest]>(updates.pause), (request) => seen(state.pause(request, Date.now())), {
     description: 'Stops every quarantine and stop that has not begun',
-    validator: requireWish,
+    validator: validateOperatorRequest,
   });
-  setHandler(defineUpdate<{ wasPaused: boolean }, [OperatorWish]>(updates.resume), (wish) => seen(memory.resume(wish, Date.now())), {
+  setHandler(defineUpdate<{ wasPaused: boolean }, [OperatorRequest]>(updates.resume), (request) => seen(state.resume(request, Date.now())), {
     description: 'Ends a pause; what waited is judged anew',
-    validator: (wish) => {
-      requireWish(wish);
-      if (!memory.isCounted) throw new Error(notCounted);
+    validator: (request) => {
+      validateOperatorRequest(request);
+      if (!state.isCounted) throw new Error(notCounted);
     },
   });
-  setHandler(defineSignal<[Waiting]>(signals.waiting), (payload) => {
-    memory.wait(isObject(payload) ? textOf(payload.workflowId, 1000) : undefined);
+  setHandler(defineSignal<[WaitingWorkflow]>(signals.waiting), (payload) => {
+    state.wait(isObject(payload) ? textOf(payload.workflowId, 1000) : undefined);
     show();
   });
   setHandler(defineSignal<[Returned]>(signals.returned), (payload) => {
-    if (isObject(payload) && Array.isArray(payload.nodeUids)) memory.giveBack(payload.nodeUids);
+    if (isObject(payload) && Array.isArray(payload.nodeUids)) state.releaseReservations(payload.nodeUids);
     show();
   });
   show();
 
-  let recount = memory.isCounted ? undefined : setAlarm(countAgainMs, 'count once more what was being written');
-  if (!memory.isCounted) await count();
+  let recount = state.isCounted ? undefined : startTimer(countAgainMs, 'count once more what was being written');
+  if (!state.isCounted) await count();
   show();
   while (!workflowInfo().continueAsNewSuggested) {
-    const hasNews = () => memory.changed && memory.waiting.size > 0;
-    await condition(() => hasNews() || recount?.rang === true || workflowInfo().continueAsNewSuggested);
-    if (recount?.rang) {
+    const mustNotify = () => state.changed && state.waiting.size > 0;
+    await condition(() => mustNotify() || recount?.fired === true || workflowInfo().continueAsNewSuggested);
+    if (recount?.fired) {
       recount = undefined;
       await count();
     }
-    if (hasNews()) await tellWaiting();
+    if (mustNotify()) await notifyWaiting();
     show();
   }
-  await continueAsNew<typeof cluster>({ clusterUid, carried: memory.carry() });
+  await continueAsNew<typeof cluster>({ clusterUid, continued: state.continueAsNewState() });
 
   async function count(): Promise<void> {
-    memory.count(await perform('observeCluster', 'which nodes are out already, and is a pause kept?', { clusterUid }));
+    state.count(await perform('observeCluster', 'which nodes are out already, and is a pause kept?', { clusterUid }));
   }
 
-  async function tellWaiting(): Promise<void> {
-    const waiting = memory.takeWaiting();
-    for (let from = 0; from < waiting.length; from += toldTogether) {
-      const workflowIds = waiting.slice(from, from + toldTogether);
-      await tolerate(perform('tellWaiting', `permission may have changed for ${workflowIds.length}`, { workflowIds }));
+  async function notifyWaiting(): Promise<void> {
+    const waiting = state.takeWaiting();
+    for (let from = 0; from < waiting.length; from += notifiedAtOnce) {
+      const workflowIds = waiting.slice(from, from + notifiedAtOnce);
+      await tolerate(perform('notifyWaiting', `permission may have changed for ${workflowIds.length}`, { workflowIds }));
     }
   }
 
   /** Until the last word about a pause stands outside of this workflow too. It counts from the moment in which it was said. */
   async function keepPause(): Promise<void> {
     keeping = true;
-    for (let word = memory.unkept; word; word = memory.unkept) {
+    for (let word = state.unkept; word; word = state.unkept) {
       const kept = await attempt(perform('keepPause', `keep that it is ${word.state}, said by ${word.by}`, word));
-      if (memory.unkept !== word) continue;
-      if ('failed' in kept) memory.unkeptBecause = kept.failed;
-      else memory.unkept = undefined;
+      if (state.unkept !== word) continue;
+      if ('failed' in kept) state.unkeptBecause = kept.failed;
+      else state.unkept = undefined;
       show();
-      if ('failed' in kept) await condition(() => memory.unkept !== word, keepAgainMs);
+      if ('failed' in kept) await condition(() => state.unkept !== word, keepAgainMs);
     }
     keeping = false;
   }
@@ -100,15 +100,15 @@ export async function cluster({ clusterUid, carried }: ClusterInput): Promise<vo
   }
 
   function show(): void {
-    const { paused } = memory;
+    const { paused } = state;
     // It ends early only when this workflow does.
-    if (memory.unkept && !keeping) void keepPause().catch(() => undefined);
-    write({ KcoverPhase: memory.isCounted || paused ? (paused ? 'paused' : 'open') : 'starting', KcoverNode: memory.nodes() });
-    const out = [...memory.reservations.values()].map(({ node, since, preflight }) => `${node} since ${iso(since)}${preflight ? ' (preflight)' : ''}`);
+    if (state.unkept && !keeping) void keepPause().catch(() => undefined);
+    write({ KcoverPhase: state.isCounted || paused ? (paused ? 'paused' : 'open') : 'starting', KcoverNode: state.nodes() });
+    const out = [...state.reservations.values()].map(({ node, since, preflight }) => `${node} since ${iso(since)}${preflight ? ' (preflight)' : ''}`);
     showDetails(paused ? `paused by ${paused.by}: ${paused.reason}` : 'open', [
-      ['nodes out', memory.isCounted ? out.toSorted().join(', ') || 'none' : 'being counted'],
-      ['waiting for permission', [...memory.waiting].toSorted().join(', ') || 'none'],
-      ['not yet kept outside of Temporal', memory.status().unkept],
+      ['nodes out', state.isCounted ? out.toSorted().join(', ') || 'none' : 'being counted'],
+      ['waiting for permission', [...state.waiting].toSorted().join(', ') || 'none'],
+      ['not yet kept outside of Temporal', state.status().unkept],
       ['cluster', clusterUid],
     ]);
   }

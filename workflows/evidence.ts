@@ -1,32 +1,32 @@
-import { counted } from './incident-memory.ts';
-import type { Preparing, Step } from './preparing.ts';
+import { counted } from './incident-state.ts';
+import type { Preparing, PreparationStep } from './preparing.ts';
 import { perform, tolerate } from './proxies.ts';
 
-export const captureEvidence: Step = async (preparing) => {
+export const captureEvidence: PreparationStep = async (preparing) => {
   await keepEvidence(preparing);
   return 'ready';
 };
 
 /** Once for each attempt, before anything of it is deleted: false when that was done before, or is not wanted. */
-export async function keepEvidence({ input: { incident, job, limits }, memory, story, facts }: Preparing): Promise<boolean> {
-  const attempt = memory.stops.length + 1;
+export async function keepEvidence({ input: { incident, job, limits }, state, timeline, facts }: Preparing): Promise<boolean> {
+  const attempt = state.stops.length + 1;
   const deadlineMs = limits.evidenceMs ?? 0;
-  if (deadlineMs === 0 || !memory.isFirst('evidence')) return false;
-  story.now('capturing evidence', { because: `${counted(facts)} are about to be stopped`, waitingFor: 'their logs', until: Date.now() + deadlineMs });
-  const kernel = memory.kernelLines();
+  if (deadlineMs === 0 || !state.isFirst('evidence')) return false;
+  timeline.now('capturing evidence', { because: `${counted(facts)} are about to be stopped`, waitingFor: 'their logs', until: Date.now() + deadlineMs });
+  const kernel = state.kernelLines();
   const request = {
     incident,
     attempt,
     job,
-    pods: memory.failingFirst(facts),
+    pods: state.failingFirst(facts),
     ...(facts.more && { others: true as const }),
-    nodes: memory.nodes(),
+    nodes: state.nodes(),
     ...(kernel.length > 0 && { kernel }),
     deadlineMs,
   };
   const kept = await tolerate(perform('captureEvidence', `keep the evidence of attempt ${attempt}`, request));
-  if (kept) memory.evidence.push(kept);
-  story.happened(
+  if (kept) state.evidence.push(kept);
+  timeline.happened(
     'evidence kept',
     kept ? `${kept.ranks} of ${kept.of} ranks, ${kept.bytes} bytes in ${kept.address}${kept.because ? `: ${kept.because}` : ''}` : 'none: it could not be kept',
   );

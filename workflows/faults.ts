@@ -1,6 +1,6 @@
 /** Faults as they arrive in a workflow: guarded by hand, cut to size, each kept once. */
 
-import { type Action, actions, type Fault, faultLimits, type NodeHold } from '../contract/faults.ts';
+import { type Action, actions, type Fault, faultLimits, type QuarantineStatus } from '../contract/faults.ts';
 import { bytesOf } from '../contract/signal-size.ts';
 
 /** What a workflow keeps of one fault, so that hundreds of them fit into one payload whatever a node says. */
@@ -25,11 +25,12 @@ export function mergeFaults(known: Fault[], arrived: readonly Fault[]): { added:
       known.push(fault);
       added.push(fault);
     } else {
-      const moved = fault.hold !== undefined && (fault.hold.state !== before.hold?.state || fault.hold.because !== before.hold.because);
-      const seen = before.blind !== undefined && fault.blind === undefined;
+      const moved =
+        fault.quarantine !== undefined && (fault.quarantine.state !== before.quarantine?.state || fault.quarantine.because !== before.quarantine.because);
+      const seen = before.unobservable !== undefined && fault.unobservable === undefined;
       if (!moved && !seen) continue;
-      const { blind, ...rest } = before;
-      known[at] = { ...rest, ...(blind !== undefined && !seen ? { blind } : {}), ...(moved ? { hold: fault.hold } : {}) };
+      const { unobservable, ...rest } = before;
+      known[at] = { ...rest, ...(unobservable !== undefined && !seen ? { unobservable } : {}), ...(moved ? { quarantine: fault.quarantine } : {}) };
       changed.push(fault);
     }
   }
@@ -50,8 +51,8 @@ export const textOf = (value: unknown, most = 500): string | undefined => (typeo
 const slim = (fault: Fault): Fault => ({
   ...fault,
   message: fault.message.slice(0, kept.message),
-  ...(fault.hold ? { hold: { ...fault.hold, because: fault.hold.because.slice(0, kept.because) } } : {}),
-  ...(fault.blind === undefined ? {} : { blind: fault.blind.slice(0, kept.because) }),
+  ...(fault.quarantine ? { quarantine: { ...fault.quarantine, because: fault.quarantine.because.slice(0, kept.because) } } : {}),
+  ...(fault.unobservable === undefined ? {} : { unobservable: fault.unobservable.slice(0, kept.because) }),
   ...(fault.evidence ? { evidence: fault.evidence.slice(0, kept.evidenceLines).map((line) => line.slice(0, kept.evidenceLine)) } : {}),
 });
 
@@ -66,7 +67,7 @@ const isText = (value: unknown, most: number): value is string => typeof value =
 const isTime = (value: unknown): boolean => isText(value, 40) && !Number.isNaN(Date.parse(value));
 const absentOr = (value: unknown, ok: (value: unknown) => boolean): boolean => value === undefined || ok(value);
 
-const holds: readonly unknown[] = ['quarantined', 'held', 'observed', 'released', 'not-ready'] satisfies NodeHold['state'][];
+const quarantineStates: readonly unknown[] = ['quarantined', 'held', 'observed', 'released', 'not-ready'] satisfies QuarantineStatus['state'][];
 const knownActions: readonly unknown[] = actions satisfies readonly Action[];
 const sources = { kernel: true, pod: true, node: true, preflight: true, progress: true, operator: true } as const satisfies Record<Fault['source'], true>;
 
@@ -86,6 +87,9 @@ const isFault = (value: unknown): value is Fault =>
   absentOr(value['pod'], (pod) => isObject(pod) && isText(pod['name'], 253) && isText(pod['uid'], 64) && isTime(pod['createdAt'])) &&
   absentOr(value['job'], (job) => isText(job, 64)) &&
   absentOr(value['namespace'], (namespace) => isText(namespace, 63)) &&
-  absentOr(value['blind'], (why) => typeof why === 'string') &&
-  absentOr(value['hold'], (hold) => isObject(hold) && holds.includes(hold['state']) && typeof hold['because'] === 'string') &&
+  absentOr(value['unobservable'], (why) => typeof why === 'string') &&
+  absentOr(
+    value['quarantine'],
+    (quarantine) => isObject(quarantine) && quarantineStates.includes(quarantine['state']) && typeof quarantine['because'] === 'string',
+  ) &&
   absentOr(value['evidence'], (lines) => Array.isArray(lines) && lines.every((line) => typeof line === 'string'));

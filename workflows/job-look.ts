@@ -1,12 +1,12 @@
 /** What a look at the job object means for its workflow. */
 
-import type { JobWishes } from '../contract/job-wishes.ts';
+import type { JobOverrides } from '../contract/job-overrides.ts';
 import type { JobRef, JobView } from '../contract/jobs.ts';
 import type { JobOutcome } from '../contract/training-job.ts';
 
 /** What the workflow itself goes by; of the rest the recovery reads the job anew. */
-export function asksOf(view: JobView | null): Pick<JobWishes, 'retries' | 'hang'> | undefined {
-  const { retries, hang } = view?.wishes ?? {};
+export function overridesIn(view: JobView | null): Pick<JobOverrides, 'retries' | 'hang'> | undefined {
+  const { retries, hang } = view?.overrides ?? {};
   return retries === undefined && hang === undefined ? undefined : { ...(retries !== undefined && { retries }), ...(hang && { hang }) };
 }
 

@@ -1,98 +1,98 @@
 import { condition, continueAsNew, defineQuery, defineSignal, defineUpdate, setHandler, workflowInfo } from '@temporalio/workflow';
 import { quarantineId } from '../contract/ids.ts';
-import { type FaultsObserved, type NodeObserved, type OperatorWish, signals, statusQuery, updates } from '../contract/messages.ts';
+import { type FaultsObserved, type NodeObserved, type OperatorRequest, signals, statusQuery, updates } from '../contract/messages.ts';
 import type { HeldQuarantine, NodeInput, NodeOutcome, NodeStatus, NodeView, Quarantined } from '../contract/nodes.ts';
 import { iso } from './attributes.ts';
-import { NodeMemory } from './node-memory.ts';
-import { nodePage } from './node-page.ts';
+import { NodeState } from './node-state.ts';
+import { nodeStatusView } from './node-status-view.ts';
 import { isOutage, release } from './node-release.ts';
-import { nodeVoice } from './node-voice.ts';
+import { nodeNotifier } from './node-notifier.ts';
 import { allAnnounced, attempt, awaitAnnounced, decideNode, observeNodeNow, perform } from './proxies.ts';
-import { requireWish } from './wishes.ts';
+import { validateOperatorRequest } from './operator-requests.ts';
 
 /** Which machine this run looks after. */
-type Machine = Pick<NodeView, 'uid' | 'systemUuid'>;
+type MachineId = Pick<NodeView, 'uid' | 'systemUuid'>;
 
 /** Looks after one node from its first fault until it is released, gone, or quiet again. */
-export async function nodeQuarantine({ node, carried }: NodeInput): Promise<NodeOutcome> {
-  const memory = new NodeMemory(carried, Date.now());
+export async function nodeQuarantine({ node, continued }: NodeInput): Promise<NodeOutcome> {
+  const state = new NodeState(continued, Date.now());
   let view: NodeView | undefined;
   let deciding = true;
   let releasing = false;
   let looks = 0;
-  let permission = 0;
+  let rechecks = 0;
   let until: number | undefined;
-  const voice = nodeVoice(node, memory, () => view);
-  const { tellJobs, giveBack, awaitPermission, record, say } = voice;
-  const page = nodePage(node, memory, () => ({ view, deciding, releasing, until }));
+  const notifier = nodeNotifier(node, state, () => view);
+  const { notifyJobs, releaseReservation, awaitReservation, record, say } = notifier;
+  const statusView = nodeStatusView(node, state, () => ({ view, deciding, releasing, until }));
 
-  setHandler(defineSignal<[FaultsObserved]>(signals.faultsObserved), (payload) => memory.take(payload));
+  setHandler(defineSignal<[FaultsObserved]>(signals.faultsObserved), (payload) => state.take(payload));
   setHandler(defineSignal<[NodeObserved]>(signals.nodeObserved), () => {
     looks += 1;
   });
-  setHandler(defineSignal(signals.permissionChanged), () => {
-    permission += 1;
+  setHandler(defineSignal(signals.recheck), () => {
+    rechecks += 1;
   });
-  setHandler(defineSignal<[OperatorWish]>(signals.quarantine), (wish) => memory.wish(wish), {
+  setHandler(defineSignal<[OperatorRequest]>(signals.quarantine), (request) => state.takeRequest(request), {
     description: 'Quarantines the node: {"by": "...", "reason": "..."}',
   });
   setHandler(
-    defineUpdate<{ incident: string }, [OperatorWish]>(updates.release),
-    (wish) => {
-      memory.release = wish;
-      memory.releaseAt = undefined;
-      return { incident: memory.quarantine?.incident ?? memory.held?.incident ?? '' };
+    defineUpdate<{ incident: string }, [OperatorRequest]>(updates.release),
+    (request) => {
+      state.release = request;
+      state.releaseAt = undefined;
+      return { incident: state.quarantine?.incident ?? state.held?.incident ?? '' };
     },
     {
       description: 'Gives the node back',
-      validator: (wish) => {
-        requireWish(wish);
+      validator: (request) => {
+        validateOperatorRequest(request);
         // Before the first look nobody knows: a taint may be found that an earlier run left.
-        if (view && !memory.isOut()) throw new Error(`${node} is not quarantined`);
+        if (view && !state.isOut()) throw new Error(`${node} is not quarantined`);
       },
     },
   );
-  setHandler(defineQuery<NodeStatus>(statusQuery), page.status);
+  setHandler(defineQuery<NodeStatus>(statusQuery), statusView.status);
 
   // The first act of a run: is it still there, and still the same machine?
-  const before: Machine | undefined = carried?.uid === undefined ? undefined : { uid: carried.uid, systemUuid: carried.systemUuid ?? '' };
-  const over = (await look(before)) ?? (carried ? undefined : adopt());
+  const before: MachineId | undefined = continued?.uid === undefined ? undefined : { uid: continued.uid, systemUuid: continued.systemUuid ?? '' };
+  const over = (await look(before)) ?? (continued ? undefined : adopt());
   deciding = false;
   if (over) return over;
-  if (!memory.isOut()) memory.release = undefined;
+  if (!state.isOut()) state.release = undefined;
 
   for (;;) {
-    const asked = permission;
-    if (memory.release && memory.mayRelease()) {
-      const outcome = await give(memory.release);
+    const asked = rechecks;
+    if (state.release && state.mayRelease()) {
+      const outcome = await give(state.release);
       if (outcome) return outcome;
-    } else if (memory.hasNews()) {
+    } else if (state.hasArrivals()) {
       await judge();
     }
     if (looks > 0) {
       const outcome = await look(view);
       if (outcome) return outcome;
     }
-    until = memory.wakeAt(until, Date.now());
-    page.show();
+    until = state.nextDeadline(until, Date.now());
+    statusView.show();
     if (workflowInfo().continueAsNewSuggested) {
       await awaitAnnounced();
-      return continueAsNew<typeof nodeQuarantine>({ node, carried: memory.carry(view) });
+      return continueAsNew<typeof nodeQuarantine>({ node, continued: state.continueAsNewState(view) });
     }
 
-    const news = () => memory.hasWork() || looks > 0 || (permission !== asked && memory.held !== undefined) || workflowInfo().continueAsNewSuggested;
+    const isDue = () => state.hasWork() || looks > 0 || (rechecks !== asked && state.held !== undefined) || workflowInfo().continueAsNewSuggested;
     const woken =
       until === undefined
-        ? await condition(news).then(() => true)
-        : await condition(news, Math.max(1, until - Date.now()), {
-            summary: memory.releaseAt !== undefined ? 'release again' : memory.held ? 'ask again' : 'until it counts as quiet',
+        ? await condition(isDue).then(() => true)
+        : await condition(isDue, Math.max(1, until - Date.now()), {
+            summary: state.releaseAt !== undefined ? 'release again' : state.held ? 'ask again' : 'until it counts as quiet',
           });
-    if (!woken && memory.releaseAt !== undefined) {
+    if (!woken && state.releaseAt !== undefined) {
       // The next try too may take its time, and what came meanwhile waits no longer.
-      if (memory.hasNews()) await judge();
-      memory.releaseAt = undefined;
-    } else if (memory.held && (!woken || permission !== asked)) await ask();
-    else if (!woken && !memory.isOut() && !memory.hasWork()) {
+      if (state.hasArrivals()) await judge();
+      state.releaseAt = undefined;
+    } else if (state.held && (!woken || rechecks !== asked)) await ask();
+    else if (!woken && !state.isOut() && !state.hasWork()) {
       const outcome = await endUnlessWork({ node, outcome: 'quiet', because: 'no further fault' });
       if (outcome) return outcome;
     }
@@ -101,61 +101,61 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
   /** Faults that wait, or a person's wish: decide, and act on the decision. */
   async function judge(): Promise<void> {
     deciding = true;
-    const { arrived, wish } = memory.takeWork();
+    const { arrived, request } = state.takeWork();
     const decision = await decideNode({
       ...(view ? { node: view } : {}),
       faults: arrived,
-      ...(memory.judged ? { judged: memory.judged } : {}),
-      ...(wish ? { askedBy: wish } : {}),
+      ...(state.judged ? { judged: state.judged } : {}),
+      ...(request ? { askedBy: request } : {}),
     });
-    memory.remember(decision);
+    state.remember(decision);
     const { because, faults, kind } = decision;
-    if (kind === 'quarantine' && memory.quarantine) {
-      await tellJobs(faults, 'quarantined', memory.quarantine.because);
+    if (kind === 'quarantine' && state.quarantine) {
+      await notifyJobs(faults, 'quarantined', state.quarantine.because);
     } else if (kind === 'quarantine') {
-      memory.hold(decision, quarantineId(node, decision.at), wish);
+      state.hold(decision, quarantineId(node, decision.at), request);
       await ask();
     } else if (kind === 'observe') {
-      await tellJobs(faults, 'observed', because);
+      await notifyJobs(faults, 'observed', because);
     } else if (kind === 'restart') {
-      await tellJobs(faults.filter(isOutage), 'not-ready', because);
+      await notifyJobs(faults.filter(isOutage), 'not-ready', because);
     }
     deciding = false;
-    if (faults.length === 0 && !wish) {
-      if (!memory.isOut()) memory.because = because;
+    if (faults.length === 0 && !request) {
+      if (!state.isOut()) state.because = because;
       return;
     }
-    if (wish) return;
-    if (!memory.isOut()) memory.because = kind === 'observe' ? `mode is observe; would quarantine: ${because}` : because;
+    if (request) return;
+    if (!state.isOut()) state.because = kind === 'observe' ? `mode is observe; would quarantine: ${because}` : because;
     say(
       kind === 'record' ? 'Normal' : 'Warning',
       'faultObserved',
-      `${memory.isOut() ? because : memory.because}${decision.try ? `; to keep new pods off it: ${decision.try}` : ''}`,
+      `${state.isOut() ? because : state.because}${decision.remedy ? `; to keep new pods off it: ${decision.remedy}` : ''}`,
       faults[0]?.id,
     );
   }
 
   /** Asks for the right to keep the node out, and uses it; a refusal is told to the jobs, which hold. */
   async function ask(): Promise<void> {
-    const { held } = memory;
+    const { held } = state;
     if (view === undefined || held === undefined) return;
-    until = Date.now() + memory.askAgainMs;
-    if (held.told !== undefined && held.by === 'kcover' && !(await stillWanted())) return;
+    until = Date.now() + state.askAgainMs;
+    if (held.reported !== undefined && held.by === 'kcover' && !(await stillWanted())) return;
     const asked = held.by === 'kcover' ? { ...(held.preflight && { preflight: held.preflight }) } : { byOperator: true };
     const request = { node, nodeUid: view.uid, incident: held.incident, ...asked };
     let answer = await perform('reserveQuarantine', `may ${node} be kept out?`, request);
     if (!answer.granted) {
-      await awaitPermission();
+      await awaitReservation();
       // Registered before asking once more, so that a change in between is not missed.
-      answer = held.told === undefined ? await perform('reserveQuarantine', `may ${node} be kept out now?`, request) : answer;
+      answer = held.reported === undefined ? await perform('reserveQuarantine', `may ${node} be kept out now?`, request) : answer;
     }
     if (!answer.granted) return refused(answer.because);
     const { incident } = answer;
-    memory.held = { ...held, incident, reserved: true };
+    state.held = { ...held, incident, reserved: true };
     const { because, reason, preflight } = held;
     const write = { node, uid: view.uid, incident, reason, because, ...(preflight && { preflight }) };
     const written = await attempt(perform('quarantineNode', `quarantine ${node}: ${because}`, write));
-    if ('done' in written) return quarantined(memory.held, written.done);
+    if ('done' in written) return quarantined(state.held, written.done);
     // It was replaced, the write was rejected for good, or it took too long: the next look says what stands on the node, and the jobs hold.
     looks += 1;
     await refused(`the quarantine could not be written: ${written.failed}`);
@@ -163,70 +163,70 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
 
   /** The taint was read back. */
   async function quarantined({ incident, because, reason, by }: HeldQuarantine, { at, taint }: Pick<Quarantined, 'at' | 'taint'>): Promise<void> {
-    memory.quarantine = { incident, since: Date.parse(at), because, reason, taint, by };
-    memory.held = undefined;
-    memory.because = because;
+    state.quarantine = { incident, since: Date.parse(at), because, reason, taint, by };
+    state.held = undefined;
+    state.because = because;
     until = undefined;
-    page.show();
+    statusView.show();
     const beside = taint === 'other' ? '; a taint of the same key was there already and is left alone' : '';
     say('Warning', 'quarantined', `${because}${beside}`, incident);
-    await tellJobs(memory.faults, 'quarantined', because);
-    if (view && memory.quarantine) await record(memory.quarantine, view);
+    await notifyJobs(state.faults, 'quarantined', because);
+    if (view && state.quarantine) await record(state.quarantine, view);
   }
 
   /** What a write that failed has left: its taint, which counts, or nothing, and then the place is for others until it is asked for anew. */
   async function settle(seen: NodeView, held: HeldQuarantine): Promise<void> {
     if (seen.taint?.ours && seen.taint.incident === held.incident) return quarantined(held, { at: iso(Date.now()), taint: 'ours' });
-    await giveBack(seen.uid);
-    if (memory.held) memory.held = { ...memory.held, reserved: false };
+    await releaseReservation(seen.uid);
+    if (state.held) state.held = { ...state.held, reserved: false };
   }
 
   /** What was decided under other settings is judged anew before it is done. */
   async function stillWanted(): Promise<boolean> {
-    const decision = await decideNode({ ...(view ? { node: view } : {}), faults: memory.faults });
+    const decision = await decideNode({ ...(view ? { node: view } : {}), faults: state.faults });
     if (decision.kind === 'quarantine') return true;
-    memory.because = `no longer to be quarantined: ${decision.because}`;
-    if (view && memory.held?.reserved) await giveBack(view.uid);
-    memory.drop();
-    memory.quietSince = decision.at;
-    memory.quietMs = decision.quietMs;
-    const others = memory.faults.filter((fault) => !isOutage(fault));
-    await tellJobs(others, decision.kind === 'observe' ? 'observed' : 'released', memory.because);
+    state.because = `no longer to be quarantined: ${decision.because}`;
+    if (view && state.held?.reserved) await releaseReservation(view.uid);
+    state.drop();
+    state.quietSince = decision.at;
+    state.quietMs = decision.quietMs;
+    const others = state.faults.filter((fault) => !isOutage(fault));
+    await notifyJobs(others, decision.kind === 'observe' ? 'observed' : 'released', state.because);
     return false;
   }
 
   async function refused(because: string): Promise<void> {
-    const { held } = memory;
+    const { held } = state;
     if (held === undefined) return;
-    memory.because = `held: ${because}; ${held.because}`;
-    memory.held = { ...held, told: because };
-    if (held.told === because) return;
-    await tellJobs(memory.faults, 'held', because);
-    say('Warning', 'quarantineHeld', `${memory.because}; kcover node quarantine ${node} --reason "..." to do it all the same`, `${held.incident}/${because}`);
+    state.because = `held: ${because}; ${held.because}`;
+    state.held = { ...held, reported: because };
+    if (held.reported === because) return;
+    await notifyJobs(state.faults, 'held', because);
+    say('Warning', 'quarantineHeld', `${state.because}; kcover node quarantine ${node} --reason "..." to do it all the same`, `${held.incident}/${because}`);
   }
 
   /** Something about the Node object changed: believe only what is read now. */
-  async function look(was: Machine | undefined): Promise<NodeOutcome | undefined> {
+  async function look(was: MachineId | undefined): Promise<NodeOutcome | undefined> {
     looks = 0;
     // Faults wait for the first look. After later ones the clock is asked, so they are ordinary activities.
     view = (was ? await perform('observeNode', `read ${node} again`, { node }) : await observeNodeNow(node)) ?? undefined;
     if (view === undefined) return gone(was, 'the node object is gone');
     if (was && view.uid !== was.uid) return replaced(was, view);
-    if (was && memory.quarantine?.taint === 'ours' && !view.taint?.ours)
+    if (was && state.quarantine?.taint === 'ours' && !view.taint?.ours)
       return give({ by: 'somebody else', reason: view.taint ? 'the annotation beside our taint was removed by hand' : 'our taint was removed by hand' });
-    if (memory.held?.reserved) await settle(view, memory.held);
+    if (state.held?.reserved) await settle(view, state.held);
     return undefined;
   }
 
   /** The same machine is quarantined again; what another was quarantined for waits for its return. */
-  async function replaced(was: Machine, now: NodeView): Promise<NodeOutcome | undefined> {
+  async function replaced(was: MachineId, now: NodeView): Promise<NodeOutcome | undefined> {
     if (now.systemUuid === '' || now.systemUuid !== was.systemUuid) return gone(was, 'its name was taken by another node object');
-    await giveBack(was.uid);
-    const { quarantine } = memory;
+    await releaseReservation(was.uid);
+    const { quarantine } = state;
     if (quarantine) {
-      memory.holdAgain(quarantine, quarantineId(node, Date.now()), Date.now());
-    } else if (memory.held) {
-      memory.held = { ...memory.held, reserved: false };
+      state.requeueQuarantine(quarantine, quarantineId(node, Date.now()), Date.now());
+    } else if (state.held) {
+      state.held = { ...state.held, reserved: false };
     }
     await ask();
     return undefined;
@@ -235,35 +235,35 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
   /** A taint of ours that no workflow looked after any more: somebody terminated the last one. */
   function adopt(): undefined {
     if (!view?.taint?.ours) return undefined;
-    const { incident = quarantineId(node, memory.quietSince), value } = view.taint;
-    memory.held = { because: `found quarantined: ${value}`, since: memory.quietSince, incident, reason: value || 'adopted', by: 'an earlier run' };
+    const { incident = quarantineId(node, state.quietSince), value } = view.taint;
+    state.held = { because: `found quarantined: ${value}`, since: state.quietSince, incident, reason: value || 'adopted', by: 'an earlier run' };
     until = Date.now() + 1;
     return undefined;
   }
 
   /** Gives the node back; what arrived meanwhile is judged in the same run. */
-  async function give(wish: OperatorWish): Promise<NodeOutcome | undefined> {
+  async function give(request: OperatorRequest): Promise<NodeOutcome | undefined> {
     releasing = true;
-    memory.because = `${wish.by}: ${wish.reason}`;
-    page.show();
-    const came = await release({ node, wish, view, memory, voice });
+    state.because = `${request.by}: ${request.reason}`;
+    statusView.show();
+    const came = await release({ node, request, view, state, notifier });
     releasing = false;
     if (came === 'gone') looks += 1;
     if (came === 'gone' || came === 'later') return undefined;
-    memory.forget();
+    state.forget();
     return endUnlessWork({ node, ...came });
   }
 
   /** The machine is gone. What arrived while that was being written down may be about the one that has its name now. */
-  async function gone(was: Machine | undefined, because: string): Promise<NodeOutcome | undefined> {
-    if (was) await giveBack(was.uid);
-    if (was && memory.quarantine) await record(memory.quarantine, was, { at: iso(Date.now()), outcome: 'gone', because });
+  async function gone(was: MachineId | undefined, because: string): Promise<NodeOutcome | undefined> {
+    if (was) await releaseReservation(was.uid);
+    if (was && state.quarantine) await record(state.quarantine, was, { at: iso(Date.now()), outcome: 'gone', because });
     await condition(allAnnounced);
-    for (let seen = -1; was && memory.hasNews() && memory.inbox.length !== seen;) {
-      seen = memory.inbox.length;
+    for (let seen = -1; was && state.hasArrivals() && state.inbox.length !== seen;) {
+      seen = state.inbox.length;
       view ??= (await perform('observeNode', `who is ${node} now?`, { node })) ?? undefined;
       if (!view) continue;
-      memory.forget();
+      state.forget();
       return undefined;
     }
     return end({
@@ -271,18 +271,18 @@ export async function nodeQuarantine({ node, carried }: NodeInput): Promise<Node
       outcome: 'gone',
       because,
       ...(was ? { systemUuid: was.systemUuid } : {}),
-      ...(memory.isOut() ? { quarantinedFor: memory.faults.slice(-20) } : {}),
+      ...(state.isOut() ? { quarantinedFor: state.faults.slice(-20) } : {}),
     });
   }
 
   /** Waits for what is still to be announced; what arrives meanwhile is judged in the same run. */
   async function endUnlessWork(outcome: NodeOutcome): Promise<NodeOutcome | undefined> {
-    await condition(() => allAnnounced() || memory.hasWork());
-    return memory.hasWork() ? undefined : end(outcome);
+    await condition(() => allAnnounced() || state.hasWork());
+    return state.hasWork() ? undefined : end(outcome);
   }
 
   function end(outcome: NodeOutcome): NodeOutcome {
-    page.close(outcome);
+    statusView.close(outcome);
     return outcome;
   }
 }

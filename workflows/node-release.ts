@@ -1,19 +1,19 @@
 /** Gives a node back, and says only what is so. */
 
 import { type Fault, nodeNotReady } from '../contract/faults.ts';
-import type { OperatorWish } from '../contract/messages.ts';
+import type { OperatorRequest } from '../contract/messages.ts';
 import type { NodeOutcome, NodeView } from '../contract/nodes.ts';
 import { iso } from './attributes.ts';
-import type { NodeMemory } from './node-memory.ts';
-import type { NodeVoice } from './node-voice.ts';
+import type { NodeState } from './node-state.ts';
+import type { NodeNotifier } from './node-notifier.ts';
 import { attempt, perform } from './proxies.ts';
 
 interface Releasing {
   readonly node: string;
-  readonly wish: OperatorWish;
+  readonly request: OperatorRequest;
   readonly view: NodeView | undefined;
-  readonly memory: NodeMemory;
-  readonly voice: NodeVoice;
+  readonly state: NodeState;
+  readonly notifier: NodeNotifier;
 }
 
 /** What a person's word about the node does not change: Kubernetes alone says whether it is ready. */
@@ -21,50 +21,51 @@ export const isOutage = (fault: Fault): boolean => fault.code === nodeNotReady;
 
 /** `gone`: the machine is, so look. `later`: the taint stands, so the quarantine does, and it is tried again. */
 export async function release(releasing: Releasing): Promise<Pick<NodeOutcome, 'outcome' | 'because'> | 'gone' | 'later'> {
-  const { node, wish, view, memory, voice } = releasing;
-  const because = `${wish.by}: ${wish.reason}`;
-  const incident = incidentOnNode(view, memory);
-  let stays: string | undefined;
+  const { node, request, view, state, notifier } = releasing;
+  const because = `${request.by}: ${request.reason}`;
+  const incident = incidentOnNode(view, state);
+  let remainingTaint: string | undefined;
   if (view && incident !== undefined) {
-    const { judged } = memory;
-    const request = { node, uid: view.uid, incident, by: wish.by, because: wish.reason, ...(judged ? { judged } : {}) };
-    const answer = await attempt(perform('releaseNode', `give ${node} back: ${because}`, request));
+    const { judged } = state;
+    const releaseRequest = { node, uid: view.uid, incident, by: request.by, because: request.reason, ...(judged ? { judged } : {}) };
+    const answer = await attempt(perform('releaseNode', `give ${node} back: ${because}`, releaseRequest));
     if ('failed' in answer) return failed(releasing, incident, answer.failed);
     const { done } = answer;
     if (done.kind === 'gone') return 'gone';
-    if (done.kind === 'released') voice.say('Normal', 'released', `released by ${because}`, incident);
-    ({ stays } = done);
+    if (done.kind === 'released') notifier.say('Normal', 'released', `released by ${because}`, incident);
+    ({ remainingTaint } = done);
   }
-  if (view) await voice.giveBack(view.uid);
-  const came = stays === undefined ? ({ outcome: 'released', because } as const) : ({ outcome: 'not-ours', because: `${because}; ${stays}` } as const);
-  await tell(releasing, came);
+  if (view) await notifier.releaseReservation(view.uid);
+  const came =
+    remainingTaint === undefined ? ({ outcome: 'released', because } as const) : ({ outcome: 'not-ours', because: `${because}; ${remainingTaint}` } as const);
+  await notify(releasing, came);
   return came;
 }
 
 /** In whose name the node carries our taint, or may: a write that failed may have come through, and an earlier run may have left its own. */
-function incidentOnNode(view: NodeView | undefined, { quarantine, held }: NodeMemory): string | undefined {
+function incidentOnNode(view: NodeView | undefined, { quarantine, held }: NodeState): string | undefined {
   if (quarantine) return quarantine.incident;
   if (held?.reserved) return held.incident;
   return view?.taint?.ours ? (view.taint.incident ?? held?.incident) : undefined;
 }
 
 /** A taint that stays though it is not ours keeps pods off the node: people must know. */
-async function tell({ node, view, memory, voice }: Releasing, { outcome, because }: Pick<NodeOutcome, 'outcome' | 'because'>): Promise<void> {
-  const { quarantine } = memory;
-  memory.because = because;
-  if (outcome === 'not-ours') voice.say('Warning', 'releaseFailed', because, `${quarantine?.incident ?? node}/${outcome}`);
-  await voice.tellJobs(
-    memory.faults.filter((fault) => !isOutage(fault)),
+async function notify({ node, view, state, notifier }: Releasing, { outcome, because }: Pick<NodeOutcome, 'outcome' | 'because'>): Promise<void> {
+  const { quarantine } = state;
+  state.because = because;
+  if (outcome === 'not-ours') notifier.say('Warning', 'releaseFailed', because, `${quarantine?.incident ?? node}/${outcome}`);
+  await notifier.notifyJobs(
+    state.faults.filter((fault) => !isOutage(fault)),
     'released',
     because,
   );
-  if (view && quarantine) await voice.record(quarantine, view, { at: iso(Date.now()), outcome, because });
+  if (view && quarantine) await notifier.record(quarantine, view, { at: iso(Date.now()), outcome, because });
 }
 
-function failed({ wish, memory, voice }: Releasing, incident: string, why: string): 'later' {
-  memory.release = wish;
-  memory.releaseAt = Date.now() + memory.askAgainMs;
-  memory.because = `still quarantined: it could not be released for ${wish.by} (${wish.reason}): ${why}`;
-  voice.say('Warning', 'releaseFailed', `${memory.because}; the next try is at ${iso(memory.releaseAt)}`, `${incident}/${why}`);
+function failed({ request, state, notifier }: Releasing, incident: string, why: string): 'later' {
+  state.release = request;
+  state.releaseAt = Date.now() + state.askAgainMs;
+  state.because = `still quarantined: it could not be released for ${request.by} (${request.reason}): ${why}`;
+  notifier.say('Warning', 'releaseFailed', `${state.because}; the next try is at ${iso(state.releaseAt)}`, `${incident}/${why}`);
   return 'later';
 }

@@ -13,9 +13,9 @@ import type {
   ReportsArrived,
 } from '../contract/preflight-runs.ts';
 import { signals, statusQuery } from '../contract/messages.ts';
-import { type Alarm, setAlarm } from './alarm.ts';
+import { type Timer, startTimer } from './timer.ts';
 import { attributeWriter, iso, showDetails } from './attributes.ts';
-import { named, type OpenRun, PreflightMemory, unheard } from './preflight-memory.ts';
+import { named, type OpenRun, PreflightState, notNotified } from './preflight-state.ts';
 import { announce, decideCollection, decidePreflight, perform, tolerate } from './proxies.ts';
 
 /** How often somebody looks whether a workload is still there of which nothing is heard. */
@@ -27,16 +27,16 @@ const mostTries = 20;
 /** When a run must be over: two alarms, of which the first is set anew while reports come. */
 interface Deadlines {
   readonly inactivityMs: number;
-  inactive: Alarm;
+  inactive: Timer;
   /** Ranks that had reported when it was set. */
-  heard: number;
-  readonly absolute: Alarm;
+  reportsSeen: number;
+  readonly absolute: Timer;
   readonly endsAt: number;
 }
 
 /** Collects the preflight reports of one workload, run by run, and ends each run with one verdict. */
-export async function preflight({ workload, carried }: PreflightInput): Promise<PreflightOutcome> {
-  const memory = new PreflightMemory(carried);
+export async function preflight({ workload, continued }: PreflightInput): Promise<PreflightOutcome> {
+  const state = new PreflightState(continued);
   const write = attributeWriter();
   const title = `${workload.name} in ${workload.namespace}`;
   let status: Pick<PreflightStatus, 'phase' | 'because' | 'waitingFor' | 'since'> = {
@@ -46,44 +46,44 @@ export async function preflight({ workload, carried }: PreflightInput): Promise<
     since: iso(Date.now()),
   };
   let deadlines: Deadlines | undefined;
-  let idle: Alarm | undefined;
+  let idle: Timer | undefined;
   let gone = false;
   let over: { readonly kind: PreflightOutcome['outcome']; readonly because: string } | undefined;
 
-  setHandler(defineSignal<[ReportsArrived]>(signals.reportsArrived), (payload) => memory.take(payload, Date.now()));
-  setHandler(defineSignal<[PodsTesting]>(signals.podsTesting), (payload) => memory.expect(payload, Date.now()));
+  setHandler(defineSignal<[ReportsArrived]>(signals.reportsArrived), (payload) => state.take(payload, Date.now()));
+  setHandler(defineSignal<[PodsTesting]>(signals.podsTesting), (payload) => state.expect(payload, Date.now()));
   setHandler(defineSignal(signals.podsGone), () => {
     gone = true;
   });
   setHandler(defineQuery<PreflightStatus>(statusQuery), () => ({
     workload,
     ...status,
-    ...memory.progress(),
+    ...state.progress(),
     ...(deadlines ? { until: iso(until(deadlines)) } : {}),
-    ...(memory.last ? { last: memory.last } : {}),
-    refused: memory.refused,
-    dropped: memory.dropped,
+    ...(state.last ? { last: state.last } : {}),
+    refused: state.refused,
+    dropped: state.dropped,
   }));
-  tell('waiting', status.because, status.waitingFor);
+  setStatus('waiting', status.because, status.waitingFor);
 
   for (;;) {
-    const before = memory.open;
-    memory.sort();
-    const { open } = memory;
+    const before = state.open;
+    state.sort();
+    const { open } = state;
     if (open !== before) endDeadlines();
-    if (open && (memory.isComplete() || memory.superseded !== undefined)) {
-      await judge(open, memory.superseded === undefined ? 'complete' : 'superseded');
+    if (open && (state.isComplete() || state.superseded !== undefined)) {
+      await judge(open, state.superseded === undefined ? 'complete' : 'superseded');
       continue;
     }
-    if (open && memory.cannotWait()) {
+    if (open && state.cannotWait()) {
       await judge(open, 'part');
       continue;
     }
-    if (gone || idle?.rang) {
+    if (gone || idle?.fired) {
       over = await look();
       continue;
     }
-    if (over && !memory.hasWork()) {
+    if (over && !state.hasWork()) {
       // What was seen of the nodes stays true without the job.
       if (!open) return end(over);
       await judge(open, 'expired');
@@ -91,27 +91,27 @@ export async function preflight({ workload, carried }: PreflightInput): Promise<
     }
     if (open) {
       deadlines ??= await setDeadlines(open);
-      if (memory.hasWork()) continue;
-      if (deadlines.absolute.rang || (deadlines.inactive.rang && deadlines.heard === open.reports.size)) {
+      if (state.hasWork()) continue;
+      if (deadlines.absolute.fired || (deadlines.inactive.fired && deadlines.reportsSeen === open.reports.size)) {
         await judge(open, 'expired');
         continue;
       }
-      if (deadlines.inactive.rang) waitAnew(open, deadlines);
+      if (deadlines.inactive.fired) waitAnew(open, deadlines);
       collecting(open);
     } else {
       // A run's reports would not fit into one payload, so a history may only be cut between two runs.
-      if (workflowInfo().continueAsNewSuggested) return continueAsNew<typeof preflight>({ workload, carried: memory.carry() });
-      idle ??= setAlarm(lookAfterMs, 'look whether the workload is still there');
-      if (memory.last) tell('waiting', memory.last.because, 'the next run of its pods');
+      if (workflowInfo().continueAsNewSuggested) return continueAsNew<typeof preflight>({ workload, continued: state.continueAsNewState() });
+      idle ??= startTimer(lookAfterMs, 'look whether the workload is still there');
+      if (state.last) setStatus('waiting', state.last.because, 'the next run of its pods');
     }
     await condition(
       () =>
-        memory.hasWork() ||
+        state.hasWork() ||
         gone ||
-        idle?.rang === true ||
-        deadlines?.inactive.rang === true ||
-        deadlines?.absolute.rang === true ||
-        (memory.open === undefined && workflowInfo().continueAsNewSuggested),
+        idle?.fired === true ||
+        deadlines?.inactive.fired === true ||
+        deadlines?.absolute.fired === true ||
+        (state.open === undefined && workflowInfo().continueAsNewSuggested),
     );
   }
 
@@ -121,17 +121,17 @@ export async function preflight({ workload, carried }: PreflightInput): Promise<
     const { inactivityMs, deadlineMs } = await decideCollection({ size: open.size });
     return {
       inactivityMs,
-      inactive: setAlarm(inactivityMs, `run ${open.run}: no report for so long`),
-      heard: open.reports.size,
-      absolute: setAlarm(deadlineMs, `run ${open.run}: not complete for so long`),
+      inactive: startTimer(inactivityMs, `run ${open.run}: no report for so long`),
+      reportsSeen: open.reports.size,
+      absolute: startTimer(deadlineMs, `run ${open.run}: not complete for so long`),
       endsAt: open.startedAt + deadlineMs,
     };
   }
 
   /** Reports came since it was set: the rest of the time since the last of them. */
   function waitAnew(open: OpenRun, current: Deadlines): void {
-    current.inactive = setAlarm(open.lastAt + current.inactivityMs - Date.now(), `run ${open.run}: no report for so long`);
-    current.heard = open.reports.size;
+    current.inactive = startTimer(open.lastAt + current.inactivityMs - Date.now(), `run ${open.run}: no report for so long`);
+    current.reportsSeen = open.reports.size;
   }
 
   function endDeadlines(): void {
@@ -141,57 +141,57 @@ export async function preflight({ workload, carried }: PreflightInput): Promise<
   }
 
   function until({ inactivityMs, endsAt }: Deadlines): number {
-    return Math.min(endsAt, (memory.open?.lastAt ?? endsAt) + inactivityMs);
+    return Math.min(endsAt, (state.open?.lastAt ?? endsAt) + inactivityMs);
   }
 
   /** One verdict: nodes are told first, for that is what keeps the next pods off them. */
   async function judge(open: OpenRun, how: 'complete' | 'part' | 'expired' | 'superseded'): Promise<void> {
-    tell('judging', `${open.reports.size} of ${open.size} reports`, 'the verdict');
+    setStatus('judging', `${open.reports.size} of ${open.size} reports`, 'the verdict');
     const reports = [...open.reports.values()].toSorted((a, b) => a.report.rank - b.report.rank);
     const request = { workload, run: open.run, size: open.size, reports, evidence: how === 'superseded' ? ('expired' as const) : how };
-    let decision = await decidePreflight({ ...request, told: [...open.told] });
+    let decision = await decidePreflight({ ...request, notified: [...open.notified] });
     const first = decision;
     const abnormal = [...first.failed, ...first.slow].map(({ node }) => node);
     if (abnormal.length > 0) write({ KcoverNode: abnormal.slice(0, 20), KcoverFault: first.faults[0]?.code ?? 'preflight' });
-    for (; decision.faults.length > 0; decision = await decidePreflight({ ...request, told: [...open.told] })) {
-      await tellNodes(open, decision.faults, decision.because);
-      for (const { node } of decision.faults) if (node !== undefined) open.told.add(node);
+    for (; decision.faults.length > 0; decision = await decidePreflight({ ...request, notified: [...open.notified] })) {
+      await notifyNodes(open, decision.faults, decision.because);
+      for (const { node } of decision.faults) if (node !== undefined) open.notified.add(node);
       if (decision.left === 0) break;
     }
     const key = `${workflowInfo().workflowId}#${open.run}`;
     if (how === 'part') {
       for (const { report } of reports) open.looked.add(report.rank);
       if (first.failed.length === 0) return;
-      const message = `${first.because}${unheard(open)}`;
-      await announce({ about: about(open), type: 'Warning', reason: eventReasons.preflightFailed, message, key: `${key}/${open.told.size}` });
+      const message = `${first.because}${notNotified(open)}`;
+      await announce({ about: about(open), type: 'Warning', reason: eventReasons.preflightFailed, message, key: `${key}/${open.notified.size}` });
       return;
     }
     endDeadlines();
     const follows = first.acts && abnormal.length > 0 ? await consequence() : '';
     const outcome = how === 'complete' ? 'judged' : how;
-    const run = memory.close(outcome, first.at, because(open, memory.superseded, first), first);
+    const run = state.close(outcome, first.at, because(open, state.superseded, first), first);
     if (!run) return;
     write({ KcoverOutcome: outcomeOf(run) });
     if (workload.job) await tolerate(perform('noteVerdict', `leave the verdict on ${workload.job.name}`, { job: workload.job, note: noteOf(run) }));
-    await announce({ about: about(open), ...voice(run), message: `${run.because}${follows}`, key });
+    await announce({ about: about(open), ...eventKind(run), message: `${run.because}${follows}`, key });
   }
 
   /** Each fault until Temporal took it: told again, a node that a person has released meanwhile would be taken out once more. */
-  async function tellNodes({ untold }: OpenRun, faults: readonly Fault[], why: string): Promise<void> {
+  async function notifyNodes({ unnotified }: OpenRun, faults: readonly Fault[], why: string): Promise<void> {
     let left = faults;
     let refusal = '';
     for (let tries = 1; left.length > 0 && tries <= mostTries; tries++) {
       const nodes = named(left.map(({ node = '' }) => node));
       if (tries > 1) {
-        tell('judging', `${nodes} cannot be told yet: ${refusal}`, `Temporal, which was asked ${tries - 1} of ${mostTries} times`);
+        setStatus('judging', `${nodes} cannot be told yet: ${refusal}`, `Temporal, which was asked ${tries - 1} of ${mostTries} times`);
         await sleep(Math.min(60_000, 1000 * 2 ** tries));
       }
-      const answer = await tolerate(perform('tellNodes', `tell ${nodes}: ${why}`, { faults: left }));
-      const ids = new Set(answer ? answer.untold : left.map(({ id }) => id));
+      const answer = await tolerate(perform('notifyNodes', `tell ${nodes}: ${why}`, { faults: left }));
+      const ids = new Set(answer ? answer.unnotified : left.map(({ id }) => id));
       left = left.filter(({ id }) => ids.has(id));
       refusal = answer?.because ?? 'Temporal did not take it';
     }
-    for (const { node } of left) if (node !== undefined) untold.set(node, refusal);
+    for (const { node } of left) if (node !== undefined) unnotified.set(node, refusal);
   }
 
   /** For people: what becomes of the job is the business of its own workflow, and nothing waits for the sentence. */
@@ -215,32 +215,32 @@ export async function preflight({ workload, carried }: PreflightInput): Promise<
 
   function end({ kind, because: why }: NonNullable<typeof over>): PreflightOutcome {
     endDeadlines();
-    tell('ended', why, 'nothing');
-    return { workload, outcome: kind, because: why, runs: memory.progress().run };
+    setStatus('ended', why, 'nothing');
+    return { workload, outcome: kind, because: why, runs: state.progress().run };
   }
 
   function collecting({ size, run, pod }: OpenRun): void {
-    if (size === 0) return tell('collecting', `run ${run}: ${pod.name} tests, and no report has come`, 'reports of preflight containers');
-    const { received, missing } = memory.progress();
+    if (size === 0) return setStatus('collecting', `run ${run}: ${pod.name} tests, and no report has come`, 'reports of preflight containers');
+    const { received, missing } = state.progress();
     const ranks = missing.length > 10 ? `${missing.slice(0, 10).join(', ')}, ...` : missing.join(', ');
-    tell('collecting', `run ${run}: ${received} of ${size} reports`, `ranks ${ranks}`);
+    setStatus('collecting', `run ${run}: ${received} of ${size} reports`, `ranks ${ranks}`);
   }
 
   function about({ pod }: OpenRun): Announcement['about'] {
     return workload.job ? { kind: 'job', job: workload.job } : { kind: 'pod', namespace: workload.namespace, ...pod };
   }
 
-  function tell(phase: PreflightStatus['phase'], why: string, waitingFor: string): void {
+  function setStatus(phase: PreflightStatus['phase'], why: string, waitingFor: string): void {
     status = { phase, because: why, waitingFor, since: status.phase === phase ? status.since : iso(Date.now()) };
     write({ KcoverPhase: phase });
-    const { last } = memory;
+    const { last } = state;
     showDetails(`preflight of ${title}: ${phase}`, [
       ['because', why],
       ['waiting for', waitingFor],
       ['until', deadlines && iso(until(deadlines))],
       ['last run', last && `${last.run}: ${last.outcome}, ${last.because}`],
       ...(last?.verdict ? [...last.verdict.failed, ...last.verdict.slow] : []).map(({ node, verdict, because: why }) => [`${verdict}: ${node}`, why] as const),
-      ...memory.refused.slice(-5).map(({ rank, what, because: why }) => [`refused: rank ${rank}`, `${what}: ${why}`] as const),
+      ...state.refused.slice(-5).map(({ rank, what, because: why }) => [`refused: rank ${rank}`, `${what}: ${why}`] as const),
     ]);
   }
 }
@@ -262,7 +262,7 @@ function outcomeOf({ outcome, verdict }: PreflightRun): string {
   return (verdict?.counts.undetermined ?? 0) > 0 ? 'undetermined' : 'healthy';
 }
 
-function voice(run: PreflightRun): Pick<Announcement, 'type' | 'reason'> {
+function eventKind(run: PreflightRun): Pick<Announcement, 'type' | 'reason'> {
   const outcome = outcomeOf(run);
   if (run.outcome === 'expired') return { type: 'Warning', reason: eventReasons.preflightIncomplete };
   if (run.outcome === 'superseded' && outcome !== 'abnormal') return { type: 'Normal', reason: eventReasons.preflightIncomplete };

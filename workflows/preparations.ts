@@ -4,11 +4,11 @@ import type { RecoveryPlan } from '../contract/recovery-plan.ts';
 import { approve } from './ask-person.ts';
 import { saveFirst } from './checkpoint.ts';
 import { captureEvidence, keepEvidence } from './evidence.ts';
-import type { Prepared, Preparing, Step } from './preparing.ts';
-import { findRoom } from './room.ts';
-import type { Story } from './story.ts';
+import type { Prepared, Preparing, PreparationStep } from './preparing.ts';
+import { ensureCapacity } from './capacity.ts';
+import type { Timeline } from './timeline.ts';
 
-const steps: readonly Step[] = [approve, captureEvidence, saveFirst, findRoom];
+const steps: readonly PreparationStep[] = [approve, captureEvidence, saveFirst, ensureCapacity];
 
 /** What was seen no longer ago still holds: the stop looks itself whether job and pods are those that it was decided for. ms */
 const freshMs = 2000;
@@ -17,23 +17,23 @@ const freshMs = 2000;
 export async function prepare(preparing: Preparing): Promise<Prepared> {
   const { plan } = preparing.decision;
   if (!plan) return (await keepEvidence(preparing)) ? 'look again' : 'ready';
-  if (preparing.memory.isFirst('plan')) for (const each of plan.ignored) preparing.story.happened('ignored', each);
+  if (preparing.state.isFirst('plan')) for (const each of plan.ignored) preparing.timeline.happened('ignored', each);
   for (const step of steps) {
     const prepared = await step(preparing, plan);
     if (prepared !== 'ready') return prepared;
   }
-  if (preparing.isNews()) return 'look again';
-  return doneAt(preparing) - preparing.seenAt > freshMs && preparing.memory.looksAgainForAge() ? 'look again' : 'ready';
+  if (preparing.hasChanged()) return 'look again';
+  return doneAt(preparing) - preparing.seenAt > freshMs && preparing.state.looksAgainForAge() ? 'look again' : 'ready';
 }
 
 /** When the last step was done, ms, as history holds it: after a local activity the workflow's own clock may be another in replay. */
-const doneAt = ({ memory, decision }: Preparing): number => Math.max(decision.at, memory.evidence.at(-1)?.at ?? 0, memory.room.decisions.at(-1)?.at ?? 0);
+const doneAt = ({ state, decision }: Preparing): number => Math.max(decision.at, state.evidence.at(-1)?.at ?? 0, state.capacity.decisions.at(-1)?.at ?? 0);
 
 /** What would have been done, where nothing may be. */
-export function tellPlan(story: Story, { level, approval, checkpoint, capacity, ignored }: RecoveryPlan): void {
-  if (approval) story.happened('would ask', approval.because);
-  story.happened(checkpoint.strategy === 'none' ? 'would await no checkpoint' : `would await a checkpoint (${checkpoint.strategy})`, checkpoint.because);
-  if (capacity) story.happened('would look for room', `without it: ${capacity.choice}`);
-  story.happened(`would restart the ${level.name}`, level.because);
-  for (const each of ignored) story.happened('ignored', each);
+export function recordPlan(timeline: Timeline, { level, approval, checkpoint, capacity, ignored }: RecoveryPlan): void {
+  if (approval) timeline.happened('would ask', approval.because);
+  timeline.happened(checkpoint.strategy === 'none' ? 'would await no checkpoint' : `would await a checkpoint (${checkpoint.strategy})`, checkpoint.because);
+  if (capacity) timeline.happened('would look for room', `without it: ${capacity.choice}`);
+  timeline.happened(`would restart the ${level.name}`, level.because);
+  for (const each of ignored) timeline.happened('ignored', each);
 }

@@ -5,26 +5,26 @@ import type { eventReasons } from '../contract/ids.ts';
 import type { RecoveryPlan } from '../contract/recovery-plan.ts';
 import type { AttemptFacts, RecoveryDecision, RecoveryInput } from '../contract/recovery.ts';
 import type { Approvals } from './approval.ts';
-import type { IncidentMemory } from './incident-memory.ts';
+import type { IncidentState } from './incident-state.ts';
 import type { End } from './next-attempt.ts';
-import type { Story } from './story.ts';
+import type { Timeline } from './timeline.ts';
 
 /** One stop that is about to be. */
 export interface Preparing {
   readonly input: RecoveryInput;
-  readonly memory: IncidentMemory;
+  readonly state: IncidentState;
   readonly approvals: Approvals;
-  readonly story: Story;
+  readonly timeline: Timeline;
   readonly event: (type: Announcement['type'], reason: keyof typeof eventReasons, message: string) => Announcement;
   readonly decision: Extract<RecoveryDecision, { kind: 'stop' }>;
   readonly facts: AttemptFacts;
   /** When these were seen, ms, by the clock of the worker that looked: history holds it. */
   readonly seenAt: number;
   /** Something came that the decision has not seen. */
-  readonly isNews: () => boolean;
+  readonly hasChanged: () => boolean;
 }
 
 /** `look again`: something came, or may have come meanwhile, on which what comes next depends. */
 export type Prepared = 'ready' | 'look again' | End;
 
-export type Step = (preparing: Preparing, plan: RecoveryPlan) => Promise<Prepared>;
+export type PreparationStep = (preparing: Preparing, plan: RecoveryPlan) => Promise<Prepared>;

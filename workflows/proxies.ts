@@ -18,7 +18,7 @@ import type { NodeView } from '../contract/nodes.ts';
 import { inMarkdown } from '../contract/text.ts';
 
 type Name = keyof Activities;
-type Decisions = Pick<Activities, Extract<Name, `decide${string}`>>;
+type DecisionActivities = Pick<Activities, Extract<Name, `decide${string}`>>;
 
 /** Pure and in memory: milliseconds. Local, so that a decision costs one event and no queue. */
 const decision: LocalActivityOptions = { startToCloseTimeout: '10s', retry: { maximumInterval: '10s' } };
@@ -89,7 +89,7 @@ const capture: ActivityOptions = {
 const record: ActivityOptions = { startToCloseTimeout: '15s', scheduleToCloseTimeout: '10m', retry: { maximumInterval: '30s' } };
 
 /** Telling people: tried again for a while, and nothing that is urgent waits for it. */
-const tell: ActivityOptions = { startToCloseTimeout: '15s', scheduleToCloseTimeout: '2m', retry: { maximumInterval: '15s' } };
+const announcement: ActivityOptions = { startToCloseTimeout: '15s', scheduleToCloseTimeout: '2m', retry: { maximumInterval: '15s' } };
 
 const table = {
   observeNode: call,
@@ -101,29 +101,29 @@ const table = {
   reserveQuarantine: call,
   quarantineNode: taint,
   releaseNode: taint,
-  tellJobs: edit,
-  tellNodes: edit,
+  notifyJobs: edit,
+  notifyNodes: edit,
   observeWorkload: call,
   noteVerdict: record,
   resumeJob: letGo,
-  acknowledgeWish: edit,
+  removeRecoveryLabel: edit,
   findRecoveries: lookUp,
   lookAtRecovery: call,
-  tellWaiting: once,
+  notifyWaiting: once,
   stopAttempt: stop,
   awaitAttempt: watch,
   verifyProgress: watch,
   awaitCheckpoint: watch,
   observeCapacity: shared,
-  takeSpares: optional,
-  reshapeJob: optional,
+  takeStandbyNodes: optional,
+  resizeJob: optional,
   askProcesses: optional,
   captureEvidence: capture,
   recordIncident: record,
-  announce: tell,
+  announce: announcement,
 } as const satisfies Record<Exclude<Name, `decide${string}`>, ActivityOptions>;
 
-const decided = (summary: string) => proxyLocalActivities<Decisions>({ ...decision, summary });
+const decided = (summary: string) => proxyLocalActivities<DecisionActivities>({ ...decision, summary });
 export const { decideNode } = decided('what the faults mean for the node');
 export const { decideIncident } = decided('whether the faults open an incident');
 export const { decideRecovery } = decided('what to do next');

@@ -9,16 +9,16 @@ const mostBytes = 900_000;
 /** Of a list that does not fit. */
 const mostOfMany = 50;
 
-export interface KeptPods {
+export interface TrimmedPods {
   readonly pods: readonly AttemptPod[];
   /** How many there were, where not all are kept. */
   readonly of?: number;
 }
 
 /** `earlier`: how many there were when `pods` was cut before. */
-export type KeepPods = (pods: readonly AttemptPod[], earlier?: number) => KeptPods;
+export type TrimPods = (pods: readonly AttemptPod[], earlier?: number) => TrimmedPods;
 
-export function podKeeper(): KeepPods {
+export function podTrimmer(): TrimPods {
   let left = mostBytes;
   return (pods, earlier) => {
     const bytes = bytesOf(pods);

@@ -15,20 +15,20 @@ import { jobTitle } from '../contract/jobs.ts';
 import { type FaultsObserved, type JobPause, signals, statusQuery } from '../contract/messages.ts';
 import type { IncidentRecord, RecoveryDecision, RecoveryInput, RecoveryOutcome, RecoveryStatus } from '../contract/recovery.ts';
 import { attributeWriter, iso } from './attributes.ts';
-import { type HoldKind, Holds } from './holds.ts';
-import { IncidentMemory, notProvenDead, sentence } from './incident-memory.ts';
+import { type HoldReason, HoldDeadlines } from './hold-deadlines.ts';
+import { IncidentState, notProvenDead, sentence } from './incident-state.ts';
 import { Approvals } from './approval.ts';
 import { refusedBy } from './ask-person.ts';
 import { tryInProcess } from './in-process.ts';
 import { allAnnounced, announce, decideRecovery, perform, short } from './proxies.ts';
 import { type End, followAttempt, type Following } from './next-attempt.ts';
-import { prepare, tellPlan } from './preparations.ts';
-import { heldOf } from './wishes.ts';
+import { prepare, recordPlan } from './preparations.ts';
+import { parsePause } from './operator-requests.ts';
 import { othersRun, resume, stop } from './stop.ts';
-import { firstPhase, openStory } from './story.ts';
+import { firstPhase, openTimeline } from './timeline.ts';
 import { wholeAttempt } from './whole-attempt.ts';
 
-type Decided<Kind extends RecoveryDecision['kind']> = Extract<RecoveryDecision, { kind: Kind }>;
+type DecisionOf<Kind extends RecoveryDecision['kind']> = Extract<RecoveryDecision, { kind: Kind }>;
 
 /** So often in a row nothing came of a stop, with pauses up to a minute, because the job changed since the look or the stop could not be sent: a person is asked. */
 const mostInterferences = 8;
@@ -46,41 +46,41 @@ const slowLookMs = 5 * 60_000;
 export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
   const { incident, job, limits } = input;
   const startedAt = Date.now();
-  const memory = new IncidentMemory(input.faults);
+  const state = new IncidentState(input.faults);
   const approvals = new Approvals(incident);
-  memory.paused = input.paused;
-  const story = openStory(job, incident, firstPhase);
+  state.paused = input.paused;
+  const timeline = openTimeline(job, incident, firstPhase);
   const write = attributeWriter();
-  const holds = new Holds();
+  const holds = new HoldDeadlines();
   /** The mark when the cluster's workflow heard that we wait; whoever it told since is forgotten there. */
   let knownAt: number | undefined;
 
   setHandler(defineSignal<[FaultsObserved]>(signals.faultsObserved), (payload) => {
-    for (const fault of memory.take(payload).slice(0, 5)) story.happened('fault joined', sentence(fault));
+    for (const fault of state.take(payload).slice(0, 5)) timeline.happened('fault joined', sentence(fault));
   });
-  setHandler(defineSignal(signals.permissionChanged), () => memory.ring());
+  setHandler(defineSignal(signals.recheck), () => state.newRevision());
   setHandler(defineSignal<[JobPause]>(signals.jobPaused), (payload) => {
-    memory.paused = heldOf(payload);
-    memory.ring();
+    state.paused = parsePause(payload);
+    state.newRevision();
   });
   setHandler(defineQuery<RecoveryStatus>(statusQuery), () => ({
     incident,
-    attempt: memory.stops.length + 1,
-    faults: memory.faults
+    attempt: state.stops.length + 1,
+    faults: state.faults
       .slice(0, 20)
-      .map(({ id, code, message, node, hold }) => ({ id, code, message, ...(node ? { node } : {}), ...(hold ? { hold } : {}) })),
-    ...story.status(),
+      .map(({ id, code, message, node, quarantine }) => ({ id, code, message, ...(node ? { node } : {}), ...(quarantine ? { quarantine } : {}) })),
+    ...timeline.status(),
     ...approvals.status(),
   }));
 
-  for (const fault of memory.faults.slice(0, 5)) story.happened('fault', sentence(fault));
+  for (const fault of state.faults.slice(0, 5)) timeline.happened('fault', sentence(fault));
   let end: End;
   try {
     end = await recover();
   } catch (error) {
     if (isCancellation(error)) end = { outcome: 'cancelled', because: 'the recovery was cancelled' };
     else if (error instanceof ActivityFailure)
-      end = { outcome: 'handed over', because: `${error.activityType} failed for good: ${error.cause?.message ?? error.message}` };
+      end = { outcome: 'escalated', because: `${error.activityType} failed for good: ${error.cause?.message ?? error.message}` };
     else throw error;
   }
   return CancellationScope.nonCancellable(() => finish(end));
@@ -89,59 +89,59 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
   async function recover(): Promise<End> {
     let level: Following['level'];
     for (let interferences = 0; ;) {
-      const mark = memory.mark();
-      const { fresh, nodes, pods } = memory.look();
-      if (holds.times === 0) story.now('deciding', { because: memory.faults[0]?.message ?? '', waitingFor: 'a look at the job' });
+      const revision = state.revision();
+      const { fresh, nodes, pods } = state.look();
+      if (holds.times === 0) timeline.now('deciding', { because: state.faults[0]?.message ?? '', waitingFor: 'a look at the job' });
       const attempt = await perform('observeAttempt', `look at ${jobTitle(job)}, its pods and nodes`, { job, nodes, ...(pods.length > 0 && { pods }) });
       const heldMs = holds.msOf('held', Date.now());
-      memory.sees(attempt.job?.progress);
+      state.sees(attempt.job?.progress);
       // What arrived meanwhile is seen here, and a node that nobody looked at must not pass for one that is gone.
-      if (memory.nodes().length > nodes.length) continue;
-      const paused = attempt.paused ?? memory.paused;
+      if (state.nodes().length > nodes.length) continue;
+      const paused = attempt.paused ?? state.paused;
       const decision = await decideRecovery({
         attempt: { ...attempt, ...(paused && { paused }) },
         fresh,
-        answered: memory.answeredFaults(),
-        stops: memory.stops.length,
-        ...memory.stoppedBy(),
+        handled: state.handledFaults(),
+        stops: state.stops.length,
+        ...state.stoppedBy(),
         attempts: limits.attempts,
         asked: input.askedBy !== undefined,
         now: Date.now(),
-        ...(memory.tried.length > 0 && { tried: memory.tried }),
+        ...(state.tried.length > 0 && { tried: state.tried }),
         ...(heldMs !== undefined && { heldMs }),
       });
-      memory.decided(decision);
-      if (memory.decisions.length === 1) tellStart(decision);
+      state.decided(decision);
+      if (state.decisions.length === 1) announceStart(decision);
       if (decision.kind === 'end') {
-        if (decision.plan) tellPlan(story, decision.plan);
+        if (decision.plan) recordPlan(timeline, decision.plan);
         return decision;
       }
       if (decision.kind === 'hold' && decision.inProcess) {
         letGo();
-        const end = await tryInProcess({ input, memory, story, isNews: () => memory.unanswered().length > fresh.length }, decision);
+        const end = await tryInProcess({ input, state, timeline, hasChanged: () => state.unhandled().length > fresh.length }, decision);
         if (!end) continue;
-        memory.answer(fresh);
+        state.answer(fresh);
         return end;
       }
       if (decision.kind === 'hold') {
         const denied = approvals.denied();
-        if (denied) return refusedBy({ story, event }, denied);
-        const kind = decision.blind === true ? 'blind' : paused ? 'paused' : 'held';
-        if (await hold(kind, decision, mark)) continue;
-        return { outcome: 'handed over', because: `still held after its deadline: ${decision.because}`, unanswered: kind !== 'held' };
+        if (denied) return refusedBy({ timeline, event }, denied);
+        const kind = decision.unobservable === true ? 'unobservable' : paused ? 'paused' : 'held';
+        if (await hold(kind, decision, revision)) continue;
+        return { outcome: 'escalated', because: `still held after its deadline: ${decision.because}`, unhandled: kind !== 'held' };
       }
       letGo();
       if (decision.kind === 'stop') {
         const preparing = {
           input,
-          memory,
+          state,
           approvals,
-          story,
+          timeline,
           event,
           decision,
           facts: attempt,
           seenAt: attempt.at ?? decision.at,
-          isNews: () => memory.mark() !== mark,
+          hasChanged: () => state.revision() !== revision,
         };
         const prepared = await prepare(preparing);
         if (prepared === 'look again') continue;
@@ -152,25 +152,25 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
         const stopped = whole === 'others run' ? othersRun : await stop({ ...preparing, facts: whole });
         if (stopped !== 'stopped') {
           const { because, againMs } = stopped;
-          if (againMs === undefined || ++interferences >= mostInterferences) return { outcome: 'handed over', because };
+          if (againMs === undefined || ++interferences >= mostInterferences) return { outcome: 'escalated', because };
           await sleep(pauseAfter(interferences, againMs));
           continue;
         }
         interferences = 0;
       }
-      memory.answer(fresh);
+      state.answer(fresh);
       if (decision.kind === 'stop') level = decision.plan?.level.name === 'pod' ? decision.plan.level : undefined;
-      const next = await followAttempt({ input, startedAt, memory, story, event, level });
-      if (next === 'news') continue;
-      if (!('escalate' in next)) return next;
-      memory.tried.push({ level: 'pod', because: next.escalate });
-      story.happened('the whole job next', next.escalate);
+      const next = await followAttempt({ input, startedAt, state, timeline, event, level });
+      if (next === 'changed') continue;
+      if (!('nextLevelBecause' in next)) return next;
+      state.tried.push({ level: 'pod', because: next.nextLevelBecause });
+      timeline.happened('the whole job next', next.nextLevelBecause);
     }
   }
 
   /** People hear of the faults; and of a recovery only when one begins. */
-  function tellStart(decision: RecoveryDecision): void {
-    const seen = memory.faults.filter((fault) => fault.source !== 'operator').slice(0, 5);
+  function announceStart(decision: RecoveryDecision): void {
+    const seen = state.faults.filter((fault) => fault.source !== 'operator').slice(0, 5);
     const events = seen.map((fault) => event('Warning', 'faultObserved', sentence(fault), fault.id));
     if (decision.kind !== 'end') events.push(event('Normal', 'recoveryStarted', `${decision.because}: ${incident}`));
     if (events.length > 0) void announce(...events);
@@ -180,20 +180,20 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
   function letGo(): void {
     const heldMs = holds.end(Date.now());
     approvals.extend(heldMs);
-    memory.wasHeld(heldMs);
+    state.addHeldTime(heldMs);
   }
 
   /** Waits until something changes; false when the deadline of this hold passed first. */
-  async function hold(kind: HoldKind, decision: Decided<'hold'>, mark: number): Promise<boolean> {
+  async function hold(kind: HoldReason, decision: DecisionOf<'hold'>, revision: number): Promise<boolean> {
     const { isFirst, since } = holds.begin(kind, Date.now());
     const until = since + (kind === 'held' ? limits.holdMs : patienceMs);
-    story.now('held', { because: `held: ${decision.because}`, waitingFor: decision.try, until });
+    timeline.now('held', { because: `held: ${decision.because}`, waitingFor: decision.remedy, until });
     if (isFirst) {
-      story.happened('held', decision.because);
-      void announce(event('Warning', 'recoveryHeld', `held: ${decision.because}; ${decision.try}`));
+      timeline.happened('held', decision.because);
+      void announce(event('Warning', 'recoveryHeld', `held: ${decision.because}; ${decision.remedy}`));
     }
-    if (isFirst || knownAt !== memory.mark()) {
-      knownAt = memory.mark();
+    if (isFirst || knownAt !== state.revision()) {
+      knownAt = state.revision();
       await getExternalWorkflowHandle(clusterWorkflowId)
         .signal(signals.waiting, { workflowId: incident })
         .catch(() => undefined);
@@ -202,30 +202,32 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
     }
     const again = decision.lookAgainMs === undefined ? slowLookMs : pauseAfter(holds.times - 1, decision.lookAgainMs);
     const pause = Math.min(Math.max(1, until - Date.now()), again);
-    const changed = await condition(() => memory.mark() !== mark || approvals.denied() !== undefined, pause, { summary: short(`held: ${decision.because}`) });
+    const changed = await condition(() => state.revision() !== revision || approvals.denied() !== undefined, pause, {
+      summary: short(`held: ${decision.because}`),
+    });
     return changed || Date.now() < until;
   }
 
   /** A stop that was begun is brought to its end: whatever ended the recovery, our own suspend is taken off. */
   async function finish(given: End): Promise<RecoveryOutcome> {
     // What arrives from here on is left to the next incident.
-    const faults = given.unanswered ? memory.dealtWith() : memory.taken(given.outcome === 'restarted' || given.outcome === 'recovered');
+    const faults = given.unhandled ? state.handledIds() : state.coveredIds(given.outcome === 'restarted' || given.outcome === 'recovered');
     const { outcome, because: why, pods = [], podsOf, attemptStartedAt } = await resumed(given);
-    const because = `${why}${notProvenDead(memory.forcedEver())}`;
-    story.happened(outcome, because);
-    story.now('recording', { because, waitingFor: 'the record store' });
-    write({ KcoverOutcome: outcome, KcoverNode: memory.nodes().slice(0, 20) });
+    const because = `${why}${notProvenDead(state.forcedEver())}`;
+    timeline.happened(outcome, because);
+    timeline.now('recording', { because, waitingFor: 'the record store' });
+    write({ KcoverOutcome: outcome, KcoverNode: state.nodes().slice(0, 20) });
     const report: RecoveryOutcome = {
       incident,
       outcome,
       because,
-      ...memory.counts(),
-      ...memory.charge(),
+      ...state.counts(),
+      ...state.attribution(),
       faults,
       ...(attemptStartedAt ? { attemptStartedAt } : {}),
     };
     const times = { startedAt: iso(startedAt), endedAt: iso(Date.now()) };
-    const what = { ...memory.document(pods, podsOf), timeline: story.timeline };
+    const what = { ...state.document(pods, podsOf), timeline: timeline.entries };
     const answers = approvals.close();
     const record: IncidentRecord = { schema: 1, incident, job, outcome, because, ...times, ...what, ...(answers.length > 0 && { approvals: answers }) };
     const good = outcome === 'restarted' || outcome === 'recovered';
@@ -239,16 +241,16 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
       announce(event(good || outcome === 'cancelled' ? 'Normal' : 'Warning', reason, `${outcome}: ${because}`)),
     ]);
     await condition(allAnnounced);
-    story.now('ended', { because: `${outcome}: ${because}`, waitingFor: 'nothing' });
+    timeline.now('ended', { because: `${outcome}: ${because}`, waitingFor: 'nothing' });
     return report;
   }
 
   async function resumed(given: End): Promise<End> {
     try {
-      await resume({ input, memory, story, event });
+      await resume({ input, state, timeline, event });
       return given;
     } catch {
-      return { outcome: 'handed over', because: `${given.because}; and it could not be resumed: look at spec.suspend of ${jobTitle(job)}` };
+      return { outcome: 'escalated', because: `${given.because}; and it could not be resumed: look at spec.suspend of ${jobTitle(job)}` };
     }
   }
 
@@ -256,7 +258,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
     type: Announcement['type'],
     reason: keyof typeof eventReasons,
     message: string,
-    key = `${incident}#${memory.stops.length}/${message}`,
+    key = `${incident}#${state.stops.length}/${message}`,
   ): Announcement {
     return { about: { kind: 'job', job }, type, reason: eventReasons[reason], message, key };
   }

@@ -2,9 +2,9 @@
 
 import type { AttemptPod } from '../contract/jobs.ts';
 import type { RecoveryLimits, StopRequest, StopResult } from '../contract/recovery.ts';
-import { counted, type IncidentMemory } from './incident-memory.ts';
+import { counted, type IncidentState } from './incident-state.ts';
 import { perform } from './proxies.ts';
-import type { Story } from './story.ts';
+import type { Timeline } from './timeline.ts';
 
 /** What a deletion by force has at least, however late it was decided. */
 const leastStopMs = 60_000;
@@ -16,40 +16,40 @@ interface Forcing {
   readonly pods: readonly AttemptPod[];
   readonly because: string;
   /** Whether or not a kubelet would still end them. */
-  readonly noGrace?: true;
+  readonly immediate?: true;
 }
 
 /** `until`, ms: when the whole stop must be over. Each round after the first forces what the one before found to be lost. */
 export async function stopAttempt(
   request: StopRequest,
-  { until, overtime }: { readonly until: number; readonly overtime: RecoveryLimits['overtime'] },
-  memory: IncidentMemory,
-  story: Story,
+  { until, overdue }: { readonly until: number; readonly overdue: RecoveryLimits['overdue'] },
+  state: IncidentState,
+  timeline: Timeline,
 ): Promise<Exclude<StopResult, { kind: 'lost' }>> {
   let result = await perform('stopAttempt', `stop attempt ${request.attempt} (${counted(request)}) by ${request.by}: ${request.because}`, request);
-  let isOvertime = false;
+  let isOverdue = false;
   for (let round = 1; ; round++) {
-    const forcing: Forcing | undefined = result.kind === 'lost' ? result : overtime === 'force' && !isOvertime ? overdue(request, result) : undefined;
+    const forcing: Forcing | undefined = result.kind === 'lost' ? result : overdue === 'force' && !isOverdue ? forceOverdue(request, result) : undefined;
     if (!forcing) break;
-    isOvertime ||= forcing.noGrace === true;
+    isOverdue ||= forcing.immediate === true;
     const { pods, because } = forcing;
     if (round > mostRounds) {
       return { kind: 'timed-out', because: `${because}; that was so ${round} times, and each time its node came back`, left: pods.map(({ name }) => name) };
     }
-    memory.mayForce(pods);
+    state.mayForce(pods);
     const doomed = counted({ pods });
-    story.happened(`deleting ${doomed} by force${forcing.noGrace ? ', each when its own time to end is over' : ''}`, because);
+    timeline.happened(`deleting ${doomed} by force${forcing.immediate ? ', each when its own time to end is over' : ''}`, because);
     const deadlineMs = Math.max(leastStopMs, until - Date.now());
-    const noGrace = forcing.noGrace && { noGrace: true as const, ...(request.noGrace ? {} : { overtime: true as const }) };
-    result = await perform('stopAttempt', `delete ${doomed} by force: ${because}`, { ...request, ...noGrace, force: memory.forcedNow(), deadlineMs });
-    memory.wasForced('forced' in result ? (result.forced ?? []) : []);
+    const immediate = forcing.immediate && { immediate: true as const, ...(request.immediate ? {} : { overdue: true as const }) };
+    result = await perform('stopAttempt', `delete ${doomed} by force: ${because}`, { ...request, ...immediate, force: state.forcedNow(), deadlineMs });
+    state.wasForced('forced' in result ? (result.forced ?? []) : []);
   }
   return result.kind === 'lost' ? { kind: 'timed-out', because: result.because, left: result.pods.map(({ name }) => name) } : result;
 }
 
 /** What its time to end was not enough for. Source: the grace-over-time of Ascend's Volcano plugin. */
-function overdue({ pods, leaving = [] }: StopRequest, result: StopResult): Forcing | undefined {
+function forceOverdue({ pods, terminating = [] }: StopRequest, result: StopResult): Forcing | undefined {
   if (result.kind !== 'timed-out') return undefined;
   const left = new Set(result.left);
-  return { pods: [...pods, ...leaving].filter(({ name }) => left.has(name)), because: result.because, noGrace: true };
+  return { pods: [...pods, ...terminating].filter(({ name }) => left.has(name)), because: result.because, immediate: true };
 }

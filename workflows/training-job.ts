@@ -1,24 +1,24 @@
 import { condition, continueAsNew, defineQuery, defineSignal, defineUpdate, setHandler, workflowInfo } from '@temporalio/workflow';
 import { eventReasons, recoveryId } from '../contract/ids.ts';
 import { jobTitle, type JobView } from '../contract/jobs.ts';
-import { type FaultsObserved, type JobObserved, notReady, type OperatorWish, type Recover, signals, statusQuery, updates } from '../contract/messages.ts';
+import { type FaultsObserved, type JobObserved, notReady, type OperatorRequest, type Recover, signals, statusQuery, updates } from '../contract/messages.ts';
 import type { RecoveryOutcome } from '../contract/recovery.ts';
-import type { Asked, IncidentDecision, JobInput, JobOutcome, JobStatus, RecoverAnswer } from '../contract/training-job.ts';
-import { asideEvents, mayBeOver, refusalEvent } from './aside.ts';
+import type { RequestedBy, IncidentDecision, JobInput, JobOutcome, JobStatus, RecoverAnswer } from '../contract/training-job.ts';
+import { dismissalEvents, mayBeOver, refusalEvent } from './dismissal-events.ts';
 import { attributeWriter, iso, showDetails } from './attributes.ts';
-import { announceStuck, howToEnd, lookAtRecovery, startRecovery, tellPause, tellRecovery } from './child.ts';
+import { announceStuck, howToEnd, lookAtRecovery, startRecovery, signalPause, signalRecovery } from './child.ts';
 import { isObject, takeFaults, textOf } from './faults.ts';
-import { asksOf, endOf } from './job-look.ts';
-import { JobMemory } from './job-memory.ts';
+import { overridesIn, endOf } from './job-look.ts';
+import { JobState } from './job-state.ts';
 import { allAnnounced, announce, attempt, awaitAnnounced, decideIncident, decideOptIn, perform, short, tolerate } from './proxies.ts';
-import { requireWish } from './wishes.ts';
+import { validateOperatorRequest } from './operator-requests.ts';
 
 /** How long an open incident may be silent before somebody looks at it. */
 const lookAfterMs = 5 * 60_000;
 
 /** Looks after one training job from opt-in to its end: collects faults, opens one incident at a time, keeps the budget. */
-export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcome> {
-  const memory = new JobMemory(carried);
+export async function trainingJob({ job, continued }: JobInput): Promise<JobOutcome> {
+  const state = new JobState(continued);
   const write = attributeWriter();
   let status: Pick<JobStatus, 'phase' | 'because' | 'waitingFor' | 'since' | 'until'> = {
     phase: 'starting',
@@ -26,113 +26,113 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
     waitingFor: '',
     since: iso(Date.now()),
   };
-  let ready = carried !== undefined;
+  let ready = continued !== undefined;
   let changed = false;
   let removing = 0;
   /** When faults were last judged, ms. The clock of the workflow itself may differ in replay, and commands follow from it. */
   let judgedAt = 0;
   let ended: JobOutcome | undefined;
   /** The mark when the job was last read: what came since may be about another word of its owner. */
-  let lookedAt = memory.mark();
+  let lookedAt = state.revision();
   /** Why the open recovery does not get on. */
   let stuck: string | undefined;
 
-  setHandler(defineSignal<[FaultsObserved]>(signals.faultsObserved), (payload) => memory.take(takeFaults(payload)));
+  setHandler(defineSignal<[FaultsObserved]>(signals.faultsObserved), (payload) => state.take(takeFaults(payload)));
   setHandler(defineSignal<[JobObserved]>(signals.jobObserved), () => {
     changed = true;
   });
   setHandler(
     defineSignal<[Recover?]>(signals.recover),
-    (wish: unknown) => {
-      const { by, reason, label } = isObject(wish) ? wish : {};
-      memory.wish({ by: textOf(by) ?? 'signal', reason: textOf(reason) ?? 'asked by signal', ...(label === true ? { label } : {}) });
+    (request: unknown) => {
+      const { by, reason, label } = isObject(request) ? request : {};
+      state.takeRequest({ by: textOf(by) ?? 'signal', reason: textOf(reason) ?? 'asked by signal', ...(label === true ? { label } : {}) });
     },
     { description: 'Asks for a recovery now: {"by": "...", "reason": "..."}' },
   );
   setHandler(defineSignal<[RecoveryOutcome]>(signals.recoveryEnded), (outcome) => {
     stuck = undefined;
-    memory.recoveryEnded(outcome, Date.now());
+    state.recoveryEnded(outcome, Date.now());
   });
   setHandler(
-    defineUpdate<RecoverAnswer, [OperatorWish]>(updates.recoverNow),
-    (wish) => ({ incident: memory.open(recoveryId(job, Date.now()), Date.now(), wish) }),
+    defineUpdate<RecoverAnswer, [OperatorRequest]>(updates.recoverNow),
+    (request) => ({ incident: state.open(recoveryId(job, Date.now()), Date.now(), request) }),
     {
       description: 'Restarts the whole job now, beyond the budget',
-      validator: (wish) => {
-        requireWish(wish);
-        if (memory.incident) throw new Error(`already recovering: ${memory.incident.incident}`);
+      validator: (request) => {
+        validateOperatorRequest(request);
+        if (state.incident) throw new Error(`already recovering: ${state.incident.incident}`);
         if (ended) throw new Error(`no longer looked after: ${ended.because}`);
         if (!ready) throw new Error(notReady);
       },
     },
   );
-  setHandler(defineUpdate<OperatorWish, [OperatorWish]>(updates.pause), (wish) => memory.pause({ by: wish.by, reason: wish.reason }), {
+  setHandler(defineUpdate<OperatorRequest, [OperatorRequest]>(updates.pause), (request) => state.pause({ by: request.by, reason: request.reason }), {
     description: 'Nothing disruptive begins for this job until it is resumed',
-    validator: requireWish,
+    validator: validateOperatorRequest,
   });
-  setHandler(defineUpdate<{ wasPaused: boolean }, [OperatorWish]>(updates.resume), (wish) => ({ wasPaused: memory.goOn(wish) }), {
+  setHandler(defineUpdate<{ wasPaused: boolean }, [OperatorRequest]>(updates.resume), (request) => ({ wasPaused: state.goOn(request) }), {
     description: 'Ends a pause of this job; what waits is judged anew',
-    validator: requireWish,
+    validator: validateOperatorRequest,
   });
-  setHandler(defineQuery<JobStatus>(statusQuery), () => ({ job, ...status, ...memory.summary(Date.now()) }));
+  setHandler(defineQuery<JobStatus>(statusQuery), () => ({ job, ...status, ...state.summary(Date.now()) }));
 
   // The first act of a run: is the job still there, and still ours?
-  tell('starting', 'reading the job', 'the API server');
+  setStatus('starting', 'reading the job', 'the API server');
   const view = await look();
   if (view && !ready && !ended) await begin(view);
   ready = true;
-  if (memory.incident?.started) await lookAtChild(memory.incident.incident);
+  if (state.incident?.started) await lookAtChild(state.incident.incident);
 
   for (;;) {
-    const mark = memory.mark();
-    if (changed || (ended && lookedAt !== mark)) await look();
+    const revision = state.revision();
+    if (changed || (ended && lookedAt !== revision)) await look();
     if (ended && isDone()) return finish(ended);
 
     const until = await turn();
     if (until === 'again') continue;
     if (mayContinue()) await awaitAnnounced();
     // What is not carried may have come meanwhile.
-    if (mayContinue()) return continueAsNew<typeof trainingJob>({ job, carried: memory.carry() });
+    if (mayContinue()) return continueAsNew<typeof trainingJob>({ job, continued: state.continueAsNewState() });
 
-    const news = () => changed || memory.mark() !== mark || isLabelLeft() || mayContinue() || (ended !== undefined && isDone());
-    if (until === undefined) await condition(news);
-    else if (!(await condition(news, Math.max(1, until - Date.now()), { summary: short(`${status.phase}: ${status.waitingFor}`) })) && memory.incident?.started)
-      await lookAtChild(memory.incident.incident);
+    const isDue = () => changed || state.revision() !== revision || isLabelLeft() || mayContinue() || (ended !== undefined && isDone());
+    if (until === undefined) await condition(isDue);
+    else if (!(await condition(isDue, Math.max(1, until - Date.now()), { summary: short(`${status.phase}: ${status.waitingFor}`) })) && state.incident?.started)
+      await lookAtChild(state.incident.incident);
   }
 
   /** One turn: pass on, judge, or just wait. Answers when to turn again without news. */
   async function turn(): Promise<number | undefined | 'again'> {
     await passPauseOn();
     if (isLabelLeft()) void refuseLabel();
-    const { incident } = memory;
+    const { incident } = state;
     if (incident?.started) {
-      if (stuck !== undefined) tell('stuck', `${incident.incident} does not get on: ${stuck}`, howToEnd(incident.incident));
+      if (stuck !== undefined) setStatus('stuck', `${incident.incident} does not get on: ${stuck}`, howToEnd(incident.incident));
       else
-        tell(
+        setStatus(
           'recovering',
-          incident.askedBy ? `${incident.askedBy.by} asked: ${incident.askedBy.reason}` : (memory.inbox[0]?.message ?? 'a fault'),
+          incident.askedBy ? `${incident.askedBy.by} asked: ${incident.askedBy.reason}` : (state.inbox[0]?.message ?? 'a fault'),
           `the outcome of ${incident.incident}`,
         );
-      while (memory.incident?.started && memory.toForward().length > 0) await forward(incident.incident);
-      return memory.incident ? Date.now() + lookAfterMs : 'again';
+      while (state.incident?.started && state.toForward().length > 0) await forward(incident.incident);
+      return state.incident ? Date.now() + lookAfterMs : 'again';
     }
-    if (incident || (memory.hasWork() && !ended)) return (await consider()) ?? 'again';
-    if (memory.paused) {
-      const waiting = memory.inbox[0] ? `; waiting: ${memory.inbox[0].message}` : '';
-      tell('paused', `paused by ${memory.paused.by}: ${memory.paused.reason}${waiting}`, 'kcover resume');
+    if (incident || (state.hasWork() && !ended)) return (await consider()) ?? 'again';
+    if (state.paused) {
+      const waiting = state.inbox[0] ? `; waiting: ${state.inbox[0].message}` : '';
+      setStatus('paused', `paused by ${state.paused.by}: ${state.paused.reason}${waiting}`, 'kcover resume');
       return undefined;
     }
-    tell('watching', memory.last ? `last incident ${memory.last.outcome}` : 'no fault', 'a fault');
+    setStatus('watching', state.last ? `last incident ${state.last.outcome}` : 'no fault', 'a fault');
     return undefined;
   }
 
   function isLabelLeft(): boolean {
-    return memory.labelLeft;
+    return state.labelLeft;
   }
 
   /** Nothing waits for it but the end of this run: a pause or a fault may come at any time. */
   async function refuseLabel(): Promise<void> {
-    const incident = memory.incident?.incident ?? memory.last?.incident ?? '';
+    const incident = state.incident?.incident ?? state.last?.incident ?? '';
     const message = `already recovering, the label was removed: ${incident}`;
     const event = { about: { kind: 'job', job }, type: 'Normal', reason: eventReasons.recoveryRefused, message, key: `${job.uid}/${incident}/label` } as const;
     removing += 1;
@@ -143,25 +143,25 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
 
   /** Nothing is left to do for a job that has ended. */
   function isDone(): boolean {
-    return !memory.incident && !changed && memory.mark() === lookedAt && !isLabelLeft() && removing === 0 && allAnnounced();
+    return !state.incident && !changed && state.revision() === lookedAt && !isLabelLeft() && removing === 0 && allAnnounced();
   }
 
   function mayContinue(): boolean {
-    return workflowInfo().continueAsNewSuggested && memory.pauseNews.length === 0 && !isLabelLeft() && removing === 0;
+    return workflowInfo().continueAsNewSuggested && state.pauseChanges.length === 0 && !isLabelLeft() && removing === 0;
   }
 
   /** False when it could not be removed. */
   async function removeLabel(because: string): Promise<boolean> {
-    memory.labelRemoved();
-    const removed = perform('acknowledgeWish', `remove the need-recovery label: ${because}`, { job }).then(() => true);
+    state.labelRemoved();
+    const removed = perform('removeRecoveryLabel', `remove the need-recovery label: ${because}`, { job }).then(() => true);
     return (await tolerate(removed)) === true;
   }
 
   /** Of a pause, and of its end, people hear, and an open recovery. */
   async function passPauseOn(): Promise<void> {
-    for (let news = memory.pauseNews.shift(); news; news = memory.pauseNews.shift()) {
-      if (memory.incident?.started) await tellPause(memory.incident.incident, memory.paused);
-      const message = `${news.what} by ${news.by}: ${news.reason}`;
+    for (let change = state.pauseChanges.shift(); change; change = state.pauseChanges.shift()) {
+      if (state.incident?.started) await signalPause(state.incident.incident, state.paused);
+      const message = `${change.what} by ${change.by}: ${change.reason}`;
       void announce({ about: { kind: 'job', job }, type: 'Normal', reason: eventReasons.jobPaused, message, key: `${job.uid}/${iso(Date.now())}/${message}` });
     }
   }
@@ -169,30 +169,30 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
   /** Reads the job, tells an open recovery to look too, and resumes what a lost recovery left suspended. */
   async function look(): Promise<JobView | undefined> {
     changed = false;
-    lookedAt = memory.mark();
+    lookedAt = state.revision();
     const seen = await tolerate(perform('observeJob', `read ${jobTitle(job)}`, { job }));
     // Unreadable for good: what was known stays, until the next change is seen.
     if (seen === undefined) return undefined;
     ended = endOf(seen, job);
-    memory.asks = asksOf(seen);
-    if (memory.incident?.started) await forward(memory.incident.incident, true);
+    state.overrides = overridesIn(seen);
+    if (state.incident?.started) await forward(state.incident.incident, true);
     const stranger = seen?.suspension?.by === 'kcover' ? seen.suspension.incident : undefined;
-    if (stranger !== undefined && stranger !== memory.incident?.incident) await lookAtRecovery(job, stranger);
+    if (stranger !== undefined && stranger !== state.incident?.incident) await lookAtRecovery(job, stranger);
     return seen ?? undefined;
   }
 
   /** The first run of a job: what Temporal still knows of it, and whether it could be recovered at all. */
   async function begin(seen: JobView): Promise<void> {
-    memory.optedInAt = seen.optedInAt;
+    state.optedInAt = seen.optedInAt;
     const [found, optIn] = await Promise.all([attempt(perform('findRecoveries', 'what was spent in the last hour', { job })), decideOptIn(seen)]);
-    if ('done' in found) memory.adopt(found.done, Date.now());
+    if ('done' in found) state.adopt(found.done, Date.now());
     else adoptUnseen(seen, found.failed);
     if (optIn.kind !== 'warn') return;
     void announce({
       about: { kind: 'job', job },
       type: 'Warning',
       reason: eventReasons.notRecoverable,
-      message: `${optIn.because}; ${optIn.try}`,
+      message: `${optIn.because}; ${optIn.remedy}`,
       key: job.uid,
     });
   }
@@ -200,94 +200,94 @@ export async function trainingJob({ job, carried }: JobInput): Promise<JobOutcom
   /** Nobody could say which recoveries there were: the budget begins anew, and of open ones only that which suspended the job is known. */
   function adoptUnseen(seen: JobView, why: string): void {
     const open = seen.suspension?.by === 'kcover' ? seen.suspension.incident : undefined;
-    memory.adopt({ spent: [], ...(open !== undefined && { open }) }, Date.now());
+    state.adopt({ usage: [], ...(open !== undefined && { open }) }, Date.now());
     const message = `Temporal could not say which recoveries this job had lately (${why}): its budget begins anew`;
     void announce({ about: { kind: 'job', job }, type: 'Warning', reason: eventReasons.budgetUnknown, message, key: `${job.uid}/${workflowInfo().runId}` });
   }
 
   async function forward(incident: string, lookAnew = false): Promise<void> {
-    const faults = memory.toForward();
-    if (!(await tellRecovery(incident, faults, lookAnew))) await lookAtChild(incident);
-    memory.forwarded(faults);
+    const faults = state.toForward();
+    if (!(await signalRecovery(incident, faults, lookAnew))) await lookAtChild(incident);
+    state.forwarded(faults);
   }
 
   async function lookAtChild(incident: string): Promise<void> {
     const seen = await lookAtRecovery(job, incident);
-    if (seen.report) memory.recoveryEnded(seen.report, Date.now());
+    if (seen.report) state.recoveryEnded(seen.report, Date.now());
     if (seen.stuck !== undefined && stuck === undefined) announceStuck(job, incident, seen.stuck);
     ({ stuck } = seen);
   }
 
   /** Judges what waits; answers when to judge again, or nothing when something was done. */
   async function consider(): Promise<number | undefined> {
-    const wish = memory.nextWish();
-    if (wish?.label) await removeLabel('before acting on it');
+    const request = state.nextRequest();
+    if (request?.label) await removeLabel('before acting on it');
     // Whether a job crashes again and again without getting on, or has got over an old failure, is seen from its progress; and what it asks for may have changed.
-    const asked: Asked | undefined = memory.incident?.askedBy ?? wish;
-    const before = memory.incident?.incident;
-    const wantsLook = memory.spent.some((one) => one.blame === 'user') || memory.inbox.some((fault) => mayBeOver(fault, judgedAt));
+    const asked: RequestedBy | undefined = state.incident?.askedBy ?? request;
+    const before = state.incident?.incident;
+    const wantsLook = state.usage.some((one) => one.blame === 'user') || state.inbox.some((fault) => mayBeOver(fault, judgedAt));
     const seen = wantsLook ? await tolerate(perform('observeJob', `how far is ${jobTitle(job)}?`, { job })) : undefined;
-    if (seen) memory.asks = asksOf(seen);
+    if (seen) state.overrides = overridesIn(seen);
     const decision = await decideIncident({
       job,
-      faults: memory.inbox,
-      spent: memory.spent,
-      optedInAt: memory.optedInAt,
-      historyUntil: memory.historyUntil,
-      since: memory.waitingSince ?? Date.now(),
+      faults: state.inbox,
+      usage: state.usage,
+      optedInAt: state.optedInAt,
+      historyUntil: state.historyUntil,
+      since: state.waitingSince ?? Date.now(),
       now: Date.now(),
       ...(seen?.progress ? { progress: seen.progress } : {}),
-      ...(memory.asks ? { wishes: memory.asks } : {}),
-      ...(memory.paused ? { paused: memory.paused } : {}),
+      ...(state.overrides ? { overrides: state.overrides } : {}),
+      ...(state.paused ? { paused: state.paused } : {}),
       ...(asked ? { askedBy: { by: asked.by, reason: asked.reason, ...(asked.byLabel ? { byLabel: asked.byLabel } : {}) } } : {}),
-      ...(memory.attemptStartedAt === undefined ? {} : { attemptStartedAt: memory.attemptStartedAt }),
+      ...(state.attemptStartedAt === undefined ? {} : { attemptStartedAt: state.attemptStartedAt }),
     });
     judgedAt = decision.at;
-    memory.setAside(decision.aside.map((one) => one.id));
-    const events = asideEvents(job, decision.aside);
+    state.dismiss(decision.dismissed.map((one) => one.id));
+    const events = dismissalEvents(job, decision.dismissed);
     if (events.length > 0) void announce(...events);
     // A person has asked meanwhile, which is judged by itself.
-    if (memory.incident?.incident !== before) return undefined;
-    if (decision.kind === 'paused') memory.waitForPause();
-    if (decision.kind === 'wait') tell('waiting', decision.because, 'its time', decision.until);
+    if (state.incident?.incident !== before) return undefined;
+    if (decision.kind === 'paused') state.waitForPause();
+    if (decision.kind === 'wait') setStatus('waiting', decision.because, 'its time', decision.until);
     if (decision.kind === 'refuse' && decision.request) return refuseRequest(decision);
     if (decision.kind === 'refuse') refuse(decision);
     if (decision.kind === 'open') {
-      if (!memory.incident) memory.open(recoveryId(job, decision.at), decision.at, wish);
-      const open = memory.incident;
-      const faults = open ? memory.faultsFor(job, open) : [];
-      if (open) await startRecovery(job, open, faults, decision.limits, memory.paused);
-      if (open) memory.started(open, faults, decision.charge);
+      if (!state.incident) state.open(recoveryId(job, decision.at), decision.at, request);
+      const open = state.incident;
+      const faults = open ? state.faultsFor(job, open) : [];
+      if (open) await startRecovery(job, open, faults, decision.limits, state.paused);
+      if (open) state.started(open, faults, decision.attribution);
     }
     return decision.kind === 'wait' || decision.kind === 'refuse' ? decision.until : undefined;
   }
 
   function refuse(decision: Extract<IncidentDecision, { kind: 'refuse' }>): void {
-    tell('refused', decision.because, 'the budget, or kcover recover', decision.until);
-    if (memory.refuse(decision.until)) void announce(refusalEvent(job, decision, `${decision.until}`));
+    setStatus('refused', decision.because, 'the budget, or kcover recover', decision.until);
+    if (state.refuse(decision.until)) void announce(refusalEvent(job, decision, `${decision.until}`));
   }
 
   /** People hear of it once for each time until which it holds: its Event has the same name again. */
   function refuseRequest(decision: Extract<IncidentDecision, { kind: 'refuse' }>): undefined {
-    memory.refuseRequest();
+    state.refuseRequest();
     void announce(refusalEvent(job, decision, `label/${decision.until}`));
   }
 
-  function tell(phase: JobStatus['phase'], because: string, waitingFor: string, until?: number): void {
+  function setStatus(phase: JobStatus['phase'], because: string, waitingFor: string, until?: number): void {
     const same = status.phase === phase && status.because === because;
     status = { phase, because, waitingFor, since: same ? status.since : iso(Date.now()), ...(until === undefined ? {} : { until: iso(until) }) };
-    write({ KcoverPhase: phase, ...(memory.last ? { KcoverOutcome: memory.last.outcome } : {}) });
+    write({ KcoverPhase: phase, ...(state.last ? { KcoverOutcome: state.last.outcome } : {}) });
     showDetails(`${jobTitle(job)}: ${phase}`, [
       ['because', because],
       ['waiting for', waitingFor],
       ['until', status.until],
-      ['incident', memory.incident?.incident],
-      ['last incident', memory.last && `${memory.last.outcome}: ${memory.last.because}`],
+      ['incident', state.incident?.incident],
+      ['last incident', state.last && `${state.last.outcome}: ${state.last.because}`],
     ]);
   }
 
   function finish(outcome: JobOutcome): JobOutcome {
-    tell('ended', outcome.because, 'nothing');
+    setStatus('ended', outcome.because, 'nothing');
     write({ KcoverOutcome: outcome.outcome });
     return outcome;
   }

@@ -12,8 +12,8 @@ export async function wholeAttempt({ job }: RecoveryInput, facts: AttemptFacts):
 /** Pods that were asked to go may have gone since the look: the list has the last word on them. */
 export function completed(
   facts: AttemptFacts & Required<Pick<AttemptFacts, 'more'>>,
-  { pods, leaving, digest, blind }: Listed,
+  { pods, terminating, digest, unobservable }: Listed,
 ): AttemptFacts | 'others run' | 'not seen' {
-  if (blind !== undefined) return 'not seen';
-  return digest === facts.more.digest ? { ...facts, pods, leaving, more: { pods: 0, leaving: 0, digest } } : 'others run';
+  if (unobservable !== undefined) return 'not seen';
+  return digest === facts.more.digest ? { ...facts, pods, terminating, more: { pods: 0, terminating: 0, digest } } : 'others run';
 }

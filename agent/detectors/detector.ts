@@ -30,7 +30,7 @@ export interface RunningDetector {
 
 export interface DetectorStatus {
   /** `blind`: it cannot see; that is never evidence of a fault. */
-  readonly state: 'starting' | 'watching' | 'blind';
+  readonly state: 'starting' | 'watching' | 'unavailable';
   /** One sentence. */
   readonly because: string;
   /** Lines that it has looked at since the start. */

@@ -11,12 +11,12 @@ import type { KernelPosition } from '../../contract/faults.ts';
 import type { DetectorStatus, DetectorContext, RunningDetector } from '../detectors/detector.ts';
 import { withDiskDeadline } from '../disk-deadline.ts';
 import { reasonOf } from '../system-error.ts';
-import { createWake } from '../wake.ts';
+import { createAsyncEvent } from '../async-event.ts';
 import { readBootId } from './boot-id.ts';
 import { type OpenedLog, openKernelLog } from './open.ts';
 import { loadPosition, type Position, savePosition } from './position-file.ts';
 
-export interface FollowOptions extends Pick<DetectorContext, 'hostRoot' | 'stateDirectory' | 'gap' | 'settled'> {
+export interface KernelLogOptions extends Pick<DetectorContext, 'hostRoot' | 'stateDirectory' | 'gap' | 'settled'> {
   readonly path: string;
   readonly log: Logger;
   /** An old line, for the evidence of the next new one. */
@@ -30,9 +30,9 @@ const retryMs = 500;
 /** Lines without faults move the position on disk this often. */
 const saveMs = 1000;
 
-export function followKernelLog(options: FollowOptions): RunningDetector {
+export function followKernelLog(options: KernelLogOptions): RunningDetector {
   const { hostRoot, path, stateDirectory, log } = options;
-  const wake = createWake();
+  const changed = createAsyncEvent();
   let stopped = false;
   let read = 0;
   let status: Omit<DetectorStatus, 'read'> = { state: 'starting', because: `opening ${join(hostRoot, path)}` };
@@ -74,7 +74,7 @@ export function followKernelLog(options: FollowOptions): RunningDetector {
       if (look.lines.length > 0 || !look.more) position = { bootId, next: look.next };
       const now = Date.now();
       if (fault || savedAt === 0 || now - savedAt >= saveMs) await remember(now);
-      if (!look.more) await wake.sleep(pollMs);
+      if (!look.more) await changed.wait(pollMs);
       else await new Promise(setImmediate);
     }
     return 'stopped';
@@ -92,7 +92,7 @@ export function followKernelLog(options: FollowOptions): RunningDetector {
     const begin = position === undefined ? 'end' : position.bootId === bootId ? position.next : 0;
     let opened: OpenedLog;
     try {
-      opened = await openKernelLog({ hostRoot, path, begin, seen: options.seen, changed: wake.wake });
+      opened = await openKernelLog({ hostRoot, path, begin, seen: options.seen, changed: changed.notify });
     } catch (error) {
       // What appears later was not there before us.
       if (error instanceof KcoverError && error.code === 'not-found') position ??= { bootId, next: 0 };
@@ -117,8 +117,8 @@ export function followKernelLog(options: FollowOptions): RunningDetector {
       } catch (error) {
         const because = error instanceof KcoverError ? `${error.message}: ${error.because}` : reasonOf(error);
         if (status.because !== because) log.error({ because }, 'the kernel log cannot be read');
-        status = { state: 'blind', because };
-        await wake.sleep(retryMs);
+        status = { state: 'unavailable', because };
+        await changed.wait(retryMs);
       }
     }
     await remember(Date.now());
@@ -129,7 +129,7 @@ export function followKernelLog(options: FollowOptions): RunningDetector {
     status: () => ({ ...status, read }),
     async stop() {
       stopped = true;
-      wake.wake();
+      changed.notify();
       await running;
     },
   };

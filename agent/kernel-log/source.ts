@@ -7,7 +7,7 @@ export interface LogLine {
 }
 
 /** What one look brought. */
-export type Look =
+export type LogRead =
   | {
       readonly kind: 'lines';
       readonly lines: readonly LogLine[];
@@ -22,7 +22,7 @@ export type Look =
   | { readonly kind: 'restarted' };
 
 export interface LogSource {
-  look(): Promise<Look>;
+  look(): Promise<LogRead>;
   close(): Promise<void>;
 }
 

@@ -5,7 +5,7 @@ import type { RankFile } from '../rank-files.ts';
 const firstMs = 500;
 const longestMs = 30_000;
 
-export interface Waiting {
+export interface RetrySchedule {
   readonly count: number;
   isDue(file: RankFile): boolean;
   /** It is to be sent again, after a while. How often that was said of what the file now holds. */
@@ -15,18 +15,18 @@ export interface Waiting {
   keep(files: readonly RankFile[]): void;
 }
 
-interface Turn {
+interface RetryTurn {
   readonly version: string;
   readonly tries: number;
   /** Of the monotonic clock. */
   readonly dueAt: number;
 }
 
-export function createWaiting(): Waiting {
-  let turns = new Map<string, Turn>();
-  const fresh = ({ version }: RankFile): Turn => ({ version, tries: 0, dueAt: 0 });
+export function createWaiting(): RetrySchedule {
+  let turns = new Map<string, RetryTurn>();
+  const fresh = ({ version }: RankFile): RetryTurn => ({ version, tries: 0, dueAt: 0 });
   /** What is written anew begins anew. */
-  const turnOf = (file: RankFile): Turn => {
+  const turnOf = (file: RankFile): RetryTurn => {
     const turn = turns.get(file.key);
     return turn?.version === file.version ? turn : fresh(file);
   };

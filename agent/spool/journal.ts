@@ -6,7 +6,7 @@ import { appendOwnFile, readOwnFile, replaceOwnFile } from '../own-file.ts';
 import { systemErrorCode } from '../system-error.ts';
 
 /** First line: `stream`. Then what was put in, and what may be forgotten. */
-export type Entry =
+export type JournalEntry =
   | { readonly stream: string; readonly nextSeq: number; readonly nextGap: number }
   | { readonly report: Report }
   /** The same number again replaces it. */
@@ -15,8 +15,8 @@ export type Entry =
   | { readonly forget: { readonly seq: number; readonly gap: number } };
 
 /** What was found on disk; lines that are not whole entries are counted. */
-export interface Found {
-  readonly entries: readonly Entry[];
+export interface JournalContents {
+  readonly entries: readonly JournalEntry[];
   readonly broken: number;
   readonly bytes: number;
 }
@@ -26,7 +26,7 @@ const isObject = (value: unknown): value is Readonly<Record<string, unknown>> =>
 const isNumber = (value: unknown): value is number => Number.isSafeInteger(value);
 
 /** Only kcover writes this file: shapes are checked as far as a half-written or damaged line could differ. */
-function isEntry(value: unknown): value is Entry {
+function isEntry(value: unknown): value is JournalEntry {
   if (!isObject(value)) return false;
   if ('stream' in value) return typeof value['stream'] === 'string' && isNumber(value['nextSeq']) && isNumber(value['nextGap']);
   if (isObject(value['report'])) return isNumber(value['report']['seq']) && isObject(value['report']['fault']);
@@ -34,7 +34,7 @@ function isEntry(value: unknown): value is Entry {
   return isObject(value['forget']) && isNumber(value['forget']['seq']) && isNumber(value['forget']['gap']);
 }
 
-function parse(line: string): Entry | undefined {
+function parse(line: string): JournalEntry | undefined {
   try {
     const value: unknown = JSON.parse(line);
     return isEntry(value) ? value : undefined;
@@ -43,10 +43,10 @@ function parse(line: string): Entry | undefined {
   }
 }
 
-export const encode = (entries: readonly Entry[]): string => entries.map((entry) => `${JSON.stringify(entry)}\n`).join('');
+export const encode = (entries: readonly JournalEntry[]): string => entries.map((entry) => `${JSON.stringify(entry)}\n`).join('');
 
 /** Undefined when there is no file yet. Throws when it cannot be read. */
-export async function readJournal(directory: string): Promise<Found | undefined> {
+export async function readJournal(directory: string): Promise<JournalContents | undefined> {
   const text = await readOwnFile(join(directory, name)).catch((error: unknown) => {
     if (systemErrorCode(error) === 'ENOENT') return undefined;
     throw error;

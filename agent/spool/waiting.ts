@@ -2,9 +2,9 @@
 
 import type { Fault } from '../../contract/faults.ts';
 import type { Gap, Report } from '../../contract/reports.ts';
-import type { Entry } from './journal.ts';
+import type { JournalEntry } from './journal.ts';
 
-interface Kept {
+interface StoredReport {
   readonly report: Report;
   readonly bytes: number;
 }
@@ -20,7 +20,7 @@ const gapsMost = 50;
 const sizeOf = (report: Report): number => Buffer.byteLength(JSON.stringify(report));
 const add = (one: Gap['lost'], other: Gap['lost']): Gap['lost'] => (one === 'unknown' || other === 'unknown' ? 'unknown' : one + other);
 
-export interface Waiting {
+export interface PendingReports {
   /** Of the file it was restored from. */
   readonly stream: string | undefined;
   readonly nextSeq: number;
@@ -39,18 +39,18 @@ export interface Waiting {
   };
   forget(through: { readonly seq: number; readonly gap: number }): void;
   dropOldest(toBytes: number): { readonly count: number; readonly seq: number };
-  entries(): readonly Entry[];
+  entries(): readonly JournalEntry[];
 }
 
-interface Start {
+interface SpoolStart {
   readonly stream: string | undefined;
   readonly nextSeq: number;
   readonly nextGap: number;
-  readonly kept: Kept[];
+  readonly kept: StoredReport[];
   readonly gaps: KeptGap[];
 }
 
-function waitingFrom(start: Start): Waiting {
+function waitingFrom(start: SpoolStart): PendingReports {
   let { nextSeq, nextGap, kept, gaps } = start;
   let bytes = kept.reduce((sum, one) => sum + one.bytes, 0);
   let shownSeq = nextSeq - 1;
@@ -126,14 +126,14 @@ function waitingFrom(start: Start): Waiting {
   };
 }
 
-export const emptyWaiting = (): Waiting => waitingFrom({ stream: undefined, nextSeq: 1, nextGap: 1, kept: [], gaps: [] });
+export const emptyWaiting = (): PendingReports => waitingFrom({ stream: undefined, nextSeq: 1, nextGap: 1, kept: [], gaps: [] });
 
 /** What a journal leaves when it is read from beginning to end. */
-export function restore(entries: readonly Entry[]): Waiting {
+export function restore(entries: readonly JournalEntry[]): PendingReports {
   let stream: string | undefined;
   let nextSeq = 1;
   let nextGap = 1;
-  const reports = new Map<number, Kept>();
+  const reports = new Map<number, StoredReport>();
   const gaps = new Map<number, KeptGap>();
   for (const entry of entries) {
     if ('stream' in entry) {

@@ -11,7 +11,8 @@ export const classify: CommandEntry = {
   exits: [],
   async run(typed, { environment }) {
     const given = typed.arguments('lines');
-    if (given.length === 0 && environment.stdinIsTerminal) throw new KcoverError('usage', 'there is no line to classify', { try: 'dmesg | kcover classify' });
+    if (given.length === 0 && environment.stdinIsTerminal)
+      throw new KcoverError('usage', 'there is no line to classify', { remedy: 'dmesg | kcover classify' });
     const lines = given.length > 0 ? given : (await environment.stdin()).split('\n');
     const found = lines.flatMap((line) => classifyLine(line) ?? []);
     return {

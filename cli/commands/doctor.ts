@@ -25,7 +25,7 @@ export const doctor: CommandEntry = {
     const role = typed.option('role');
     const config = typed.option('config');
     if (config !== undefined && role === undefined)
-      throw new KcoverError('usage', '--config needs to know whose settings these are', { try: `--role ${roles.join('|')} --config ${config}` });
+      throw new KcoverError('usage', '--config needs to know whose settings these are', { remedy: `--role ${roles.join('|')} --config ${config}` });
     const findings = await examine({
       environment,
       session,
@@ -52,6 +52,6 @@ function report(findings: readonly Finding[]): string {
     ['check', 'result', 'because'],
     findings.map(({ check, result, because }) => [check, result, because]),
   );
-  const tries = findings.flatMap(({ check, result, try: advice }) => (result === 'ok' || advice === undefined ? [] : [`${check}\n  try: ${advice}`]));
+  const tries = findings.flatMap(({ check, result, remedy: advice }) => (result === 'ok' || advice === undefined ? [] : [`${check}\n  try: ${advice}`]));
   return [lines, ...tries].join('\n\n');
 }

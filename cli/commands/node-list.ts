@@ -59,14 +59,14 @@ export const nodeList: CommandEntry = {
 const isOurs = (node: V1Node): boolean => node.metadata?.annotations?.[annotations.quarantineIncident] !== undefined;
 
 /** What each of them says of one node. */
-interface Known {
+interface KnownNode {
   readonly marked: V1Node | undefined;
   readonly status: NodeStatus | undefined;
   readonly reserved: Reservation | undefined;
 }
 
 /** What stands on the node is the truth about its quarantine; the workflow knows the rest. */
-export function rowOf(node: string, { marked, status, reserved }: Known, taint: Taint): Row {
+export function rowOf(node: string, { marked, status, reserved }: KnownNode, taint: Taint): Row {
   const notes = marked?.metadata?.annotations ?? {};
   const incident = status?.incident ?? notes[annotations.quarantineIncident] ?? reserved?.incident;
   return {

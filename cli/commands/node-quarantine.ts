@@ -25,7 +25,7 @@ export const nodeQuarantine: CommandEntry = {
 
     const [kube, client] = await Promise.all([session.kube(), session.temporal()]);
     if ((await readNode(kube, node)) === undefined)
-      throw new KcoverError('not-found', `there is no node ${node}`, { what: 'there is no such node', try: 'kubectl get nodes' });
+      throw new KcoverError('not-found', `there is no node ${node}`, { what: 'there is no such node', remedy: 'kubectl get nodes' });
     await requireSameCluster(client, await clusterUid(kube));
     await signalWithStart(client, nodeStart(node, typed.value('task-queue')), signals.quarantine, { by: environment.user, reason: typed.value('reason') });
     const seen = await awaitQuarantine(client, node);

@@ -20,15 +20,15 @@ export const nodeRelease: CommandEntry = {
   async run(typed, { environment, session }) {
     const node = typed.argument('node');
     requireOneMeaning(typed, node);
-    const said = { by: environment.user, reason: typed.value('reason') };
+    const request = { by: environment.user, reason: typed.value('reason') };
     const taskQueue = typed.value('task-queue');
     if (typed.flag('all')) {
       const { quarantine } = (await readSettings('worker', typed.option('config'))).settings;
       const { releaseAll } = await import('../node-release/all.ts');
-      return releaseAll({ session, said, taskQueue, quarantine, ownerOnly: typed.flag('owner-only'), dryRun: typed.flag('dry-run') });
+      return releaseAll({ session, request, taskQueue, quarantine, ownerOnly: typed.flag('owner-only'), dryRun: typed.flag('dry-run') });
     }
     const { releaseByWorkflow } = await import('../node-release/by-workflow.ts');
-    const released = await releaseByWorkflow(session, node, said, taskQueue);
+    const released = await releaseByWorkflow(session, node, request, taskQueue);
     const { incident, outcome, because } = released;
     return {
       data: released,
@@ -42,7 +42,7 @@ export const nodeRelease: CommandEntry = {
 
 function requireOneMeaning(typed: Typed, node: string): void {
   const attempt = 'kcover node release gpu-3 --reason "...", or kcover node release --all --reason "..."';
-  if (typed.flag('all') === (node !== '')) throw new KcoverError('usage', 'it takes the name of one node, or --all', { try: attempt });
+  if (typed.flag('all') === (node !== '')) throw new KcoverError('usage', 'it takes the name of one node, or --all', { remedy: attempt });
   if (!typed.flag('all') && (typed.flag('owner-only') || typed.flag('dry-run')))
-    throw new KcoverError('usage', '--owner-only and --dry-run go with --all', { try: attempt });
+    throw new KcoverError('usage', '--owner-only and --dry-run go with --all', { remedy: attempt });
 }

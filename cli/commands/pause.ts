@@ -2,10 +2,9 @@ import type { Client } from '@temporalio/client';
 import type { Paused } from '../../contract/cluster.ts';
 import { clusterWorkflowId, jobWorkflowId } from '../../contract/ids.ts';
 import { type JobRef, jobTitle } from '../../contract/jobs.ts';
-import { type OperatorWish, updates } from '../../contract/messages.ts';
-import type { Held } from '../../contract/recovery.ts';
-import { type Answer, type CommandEntry, sharedOptions } from '../command.ts';
-import { commandFor, wishOfJob } from '../job-wish.ts';
+import { type OperatorRequest, updates } from '../../contract/messages.ts';
+import { type CommandOutput, type CommandEntry, sharedOptions } from '../command.ts';
+import { commandFor, sendJobUpdate } from '../job-update.ts';
 import type { Session } from '../session.ts';
 
 export const pause: CommandEntry = {
@@ -16,17 +15,17 @@ export const pause: CommandEntry = {
   exits: ['refused', 'notFound', 'unreachable'],
   async run(typed, surroundings) {
     const { environment, session } = surroundings;
-    const said = { by: environment.user, reason: typed.value('reason') };
-    if (typed.argument('job') === '') return pauseAll(session, typed.value('task-queue'), said);
+    const request = { by: environment.user, reason: typed.value('reason') };
+    if (typed.argument('job') === '') return pauseAll(session, typed.value('task-queue'), request);
     const { jobTyped } = await import('../jobs.ts');
     const { ref } = await jobTyped(typed, surroundings);
-    return pauseJob(await session.temporal(), ref, said);
+    return pauseJob(await session.temporal(), ref, request);
   },
 };
 
-async function pauseAll(session: Session, taskQueue: string, said: OperatorWish): Promise<Answer> {
-  const { whyUnkept, wishOfCluster } = await import('../cluster-wish.ts');
-  const { by, reason, since } = await wishOfCluster<Paused>(session, taskQueue, updates.pause, said);
+async function pauseAll(session: Session, taskQueue: string, request: OperatorRequest): Promise<CommandOutput> {
+  const { whyUnkept, sendClusterUpdate } = await import('../cluster-update.ts');
+  const { by, reason, since } = await sendClusterUpdate<Paused>(session, taskQueue, updates.pause, request);
   const unkept = await whyUnkept(session);
   const warning = unkept === undefined ? '' : `\n  not yet kept outside of Temporal, where it would outlive the workflow ${clusterWorkflowId}: ${unkept}`;
   return {
@@ -35,8 +34,8 @@ async function pauseAll(session: Session, taskQueue: string, said: OperatorWish)
   };
 }
 
-async function pauseJob(client: Client, job: JobRef, said: OperatorWish): Promise<Answer> {
-  const { by, reason } = await wishOfJob<Held>(client, job, updates.pause, said, 'paused');
+async function pauseJob(client: Client, job: JobRef, request: OperatorRequest): Promise<CommandOutput> {
+  const { by, reason } = await sendJobUpdate<OperatorRequest>(client, job, updates.pause, request, 'paused');
   return {
     data: { job, workflow: jobWorkflowId(job), paused: { by, reason } },
     text: `${jobTitle(job)} in ${job.namespace}: paused by ${by}: ${reason}\n  no stop of it begins until: ${commandFor('resume', job)}`,

@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { KcoverError } from '../../contract/errors.ts';
-import { type Answer, type CommandEntry, sharedOptions, type Surroundings, type Typed } from '../command.ts';
-import type { PlanFacts } from '../plan/facts.ts';
+import { type CommandOutput, type CommandEntry, sharedOptions, type Surroundings, type Typed } from '../command.ts';
+import type { PlanInput } from '../plan/facts.ts';
 import { readSettings, type Settings } from '../settings-file.ts';
 
 export const plan: CommandEntry = {
@@ -25,36 +25,36 @@ export const plan: CommandEntry = {
     if (file !== undefined && job === '') return fromFile(file, typed, surroundings);
     if (file === undefined && job !== '') return fromCluster(typed, surroundings);
     throw new KcoverError('usage', job === '' ? 'there is neither a job nor a file of facts' : 'facts are of one job: no other can be named', {
-      try: 'kcover plan pytorchjob/llm, or kcover plan --facts facts.json',
+      remedy: 'kcover plan pytorchjob/llm, or kcover plan --facts facts.json',
     });
   },
 };
 
-async function fromCluster(typed: Typed, surroundings: Surroundings): Promise<Answer> {
+async function fromCluster(typed: Typed, surroundings: Surroundings): Promise<CommandOutput> {
   const { jobTyped } = await import('../jobs.ts');
   const { gatherFacts } = await import('../plan/gather.ts');
   const { effectiveSettings } = await import('../settings-fields.ts');
   const { settings, schema, written } = await readSettings('worker', typed.option('config'));
   const job = await jobTyped(typed, surroundings);
   const { environment, session, now } = surroundings;
-  const wish = { job, fault: faultTyped(typed, environment.user), settings, written: effectiveSettings(schema, written), now };
-  const facts = await gatherFacts(session, wish);
+  const request = { job, fault: faultTyped(typed, environment.user), settings, written: effectiveSettings(schema, written), now };
+  const facts = await gatherFacts(session, request);
   return answerOf(facts, settings);
 }
 
-async function fromFile(file: string, typed: Typed, { environment }: Surroundings): Promise<Answer> {
+async function fromFile(file: string, typed: Typed, { environment }: Surroundings): Promise<CommandOutput> {
   const { parseFacts } = await import('../plan/facts.schema.ts');
-  const { imagine } = await import('../plan/imagined.ts');
+  const { hypotheticalFault } = await import('../plan/hypothetical.ts');
   const fault = faultTyped(typed, environment.user);
   const read = parseFacts(file === '-' ? 'stdin' : file, file === '-' ? await environment.stdin() : await textOf(file));
   const config = typed.option('config');
   const settings = config === undefined ? read.settings : (await readSettings('worker', config)).settings;
   const { job, pods } = read.facts.attempt;
-  const imagined = fault && imagine({ ...fault, job: job.ref, pods, at: read.facts.at });
-  return answerOf({ ...read.facts, ...(imagined && { imagined }) }, settings);
+  const hypothetical = fault && hypotheticalFault({ ...fault, job: job.ref, pods, at: read.facts.at });
+  return answerOf({ ...read.facts, ...(hypothetical && { hypothetical }) }, settings);
 }
 
-async function answerOf(facts: PlanFacts, settings: Settings<'worker'>): Promise<Answer> {
+async function answerOf(facts: PlanInput, settings: Settings<'worker'>): Promise<CommandOutput> {
   const { pageOf } = await import('../plan/page.ts');
   const { planOf } = await import('../plan/plan.ts');
   const made = planOf(facts, settings);
@@ -65,7 +65,7 @@ function faultTyped(typed: Typed, by: string) {
   const code = typed.option('fault');
   if (code !== undefined) return { code, node: typed.option('node'), pod: typed.option('pod'), by };
   if (typed.option('node') === undefined && typed.option('pod') === undefined) return undefined;
-  throw new KcoverError('usage', '--node and --pod say where --fault would be', { try: '--fault xid/79 --node gpu-3' });
+  throw new KcoverError('usage', '--node and --pod say where --fault would be', { remedy: '--fault xid/79 --node gpu-3' });
 }
 
 async function textOf(file: string): Promise<string> {
@@ -73,6 +73,6 @@ async function textOf(file: string): Promise<string> {
     return await readFile(file, 'utf8');
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
-    throw new KcoverError('file.unreadable', `${file}: ${why}`, { what: 'the facts cannot be read', try: 'name another file, or - for stdin' });
+    throw new KcoverError('file.unreadable', `${file}: ${why}`, { what: 'the facts cannot be read', remedy: 'name another file, or - for stdin' });
   }
 }

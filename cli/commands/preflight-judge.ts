@@ -7,7 +7,7 @@ import { judgeStatistical } from '../../policy/preflight-statistical.ts';
 import { judgeStrict } from '../../policy/preflight-strict.ts';
 import { type CommandEntry, sharedOptions } from '../command.ts';
 import { readFiles, type Reports, reportsOf, vectorOf } from '../preflight/files.ts';
-import { type Judged, stepsText, verdictText } from '../preflight/verdict.ts';
+import { type JudgedReports, stepsText, verdictText } from '../preflight/verdict.ts';
 
 export const preflightJudge: CommandEntry = {
   summary: 'Say from report files alone which nodes are slow or failed, how sure that is and which pairs speak for it.',
@@ -50,7 +50,7 @@ function judge(
   { size, reports }: Reports,
   rule: PreflightRule,
   { name, threshold }: { readonly name: CollectingProfile | 'live'; readonly threshold: number },
-): Judged {
+): JudgedReports {
   const judgement = (rule === 'strict' ? judgeStrict : judgeStatistical)(reports, { size, threshold });
   const ranks = new Set(reports.map(({ rank }) => rank));
   const named = (...verdicts: readonly NodeJudgement['verdict'][]) =>

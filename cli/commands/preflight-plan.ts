@@ -56,5 +56,5 @@ const resultOf = (round: number, peer: number | undefined): PlannedRank['results
 function wholeNumber(option: string, text: string, { least, most }: { readonly least: number; readonly most: number }): number {
   const number = /^\d{1,9}$/.test(text) ? Number(text) : NaN;
   if (number >= least && number <= most) return number;
-  throw new KcoverError('usage', `${option} ${text} is not a whole number from ${least} to ${most}`, { try: `${option} ${least}` });
+  throw new KcoverError('usage', `${option} ${text} is not a whole number from ${least} to ${most}`, { remedy: `${option} ${least}` });
 }

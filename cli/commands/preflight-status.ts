@@ -33,7 +33,7 @@ async function newest(client: Client, namespace: string, workload: string): Prom
   if (chosen) return chosen.workflowId;
   throw new KcoverError('not-found', `no preflight of ${workload} in namespace ${namespace} is known`, {
     what: 'there is no such preflight',
-    try: `kubectl get pods -n ${namespace} -l kcover.io/preflight=true`,
+    remedy: `kubectl get pods -n ${namespace} -l kcover.io/preflight=true`,
   });
 }
 

@@ -2,7 +2,7 @@ import { jobTitle } from '../../contract/jobs.ts';
 import { updates } from '../../contract/messages.ts';
 import type { RecoverAnswer } from '../../contract/training-job.ts';
 import { type CommandEntry, sharedOptions } from '../command.ts';
-import { commandFor, wishOfJob } from '../job-wish.ts';
+import { commandFor, sendJobUpdate } from '../job-update.ts';
 
 export const recover: CommandEntry = {
   summary: 'Restart all pods of a job now, whatever the mode and the budget say.',
@@ -17,8 +17,8 @@ export const recover: CommandEntry = {
     const { jobTyped } = await import('../jobs.ts');
     const { ref } = await jobTyped(typed, surroundings);
     const client = await surroundings.session.temporal();
-    const said = { by: surroundings.environment.user, reason: typed.value('reason') };
-    const { incident } = await wishOfJob<RecoverAnswer>(client, ref, updates.recoverNow, said, 'recovered');
+    const request = { by: surroundings.environment.user, reason: typed.value('reason') };
+    const { incident } = await sendJobUpdate<RecoverAnswer>(client, ref, updates.recoverNow, request, 'recovered');
     return {
       data: { job: ref, incident },
       text: `${jobTitle(ref)} in ${ref.namespace}: recovery begun\n  incident ${incident}\n  follow   ${commandFor('status', ref)}`,

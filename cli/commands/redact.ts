@@ -3,9 +3,9 @@ import { KcoverError } from '../../contract/errors.ts';
 import { redactionPatterns } from '../../faults/redaction/built-in.ts';
 import { lineLength, LogRedactor, type RedactedLine } from '../../faults/redaction/log.ts';
 import { type CommandEntry, sharedOptions } from '../command.ts';
-import type { Environment } from '../environment.ts';
+import type { CliEnvironment } from '../environment.ts';
 import { linesOf } from '../redact/lines.ts';
-import { inWords, Tally } from '../redact/tally.ts';
+import { inWords, RedactionTally } from '../redact/tally.ts';
 import { readSettings } from '../settings-file.ts';
 
 export const redact: CommandEntry = {
@@ -20,7 +20,7 @@ export const redact: CommandEntry = {
   async run(typed, { environment }) {
     const { settings } = await readSettings('worker', typed.option('config'));
     const prints = typed.value('output') === 'table';
-    const tally = new Tally();
+    const tally = new RedactionTally();
     const take = async (lines: readonly RedactedLine[]): Promise<void> => {
       lines.forEach((line) => tally.add(line));
       if (prints && lines.length > 0) await environment.writeOut(lines.map(({ text }) => `${text}\n`).join(''));
@@ -47,9 +47,9 @@ async function hideAll(lines: AsyncIterable<string>, own: readonly string[], tak
   await take([...done, ...log.end()]);
 }
 
-async function* piecesOf(file: string, environment: Environment): AsyncGenerator<string> {
+async function* piecesOf(file: string, environment: CliEnvironment): AsyncGenerator<string> {
   if (file === '' || file === '-') {
-    if (file === '' && environment.stdinIsTerminal) throw new KcoverError('usage', 'there is no log to read', { try: 'kubectl logs POD | kcover redact' });
+    if (file === '' && environment.stdinIsTerminal) throw new KcoverError('usage', 'there is no log to read', { remedy: 'kubectl logs POD | kcover redact' });
     yield* environment.stdinPieces();
     return;
   }
@@ -57,6 +57,6 @@ async function* piecesOf(file: string, environment: Environment): AsyncGenerator
     yield* createReadStream(file, 'utf8');
   } catch (error) {
     const why = error instanceof Error ? error.message : 'unknown failure';
-    throw new KcoverError('file.unreadable', `${file}: ${why}`, { what: 'the log cannot be read', try: 'name another file, or - for stdin' });
+    throw new KcoverError('file.unreadable', `${file}: ${why}`, { what: 'the log cannot be read', remedy: 'name another file, or - for stdin' });
   }
 }

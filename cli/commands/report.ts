@@ -23,7 +23,7 @@ export const report: CommandEntry = {
     if (!record)
       throw new KcoverError('not-found', `nobody has a record of ${incident}`, {
         what: 'there is no such report',
-        try: 'kcover status while it is open; --records with the records of a worker when Temporal has forgotten it',
+        remedy: 'kcover status while it is open; --records with the records of a worker when Temporal has forgotten it',
       });
     const store = typed.option('evidence');
     const evidence = store === undefined ? undefined : await readEvidence(store, record);

@@ -1,9 +1,9 @@
 import type { Client } from '@temporalio/client';
 import { clusterWorkflowId, jobWorkflowId } from '../../contract/ids.ts';
 import { type JobRef, jobTitle } from '../../contract/jobs.ts';
-import { type OperatorWish, updates } from '../../contract/messages.ts';
-import { type Answer, type CommandEntry, sharedOptions } from '../command.ts';
-import { wishOfJob } from '../job-wish.ts';
+import { type OperatorRequest, updates } from '../../contract/messages.ts';
+import { type CommandOutput, type CommandEntry, sharedOptions } from '../command.ts';
+import { sendJobUpdate } from '../job-update.ts';
 import type { Session } from '../session.ts';
 
 export const resume: CommandEntry = {
@@ -20,11 +20,11 @@ export const resume: CommandEntry = {
   exits: ['refused', 'notFound', 'unreachable'],
   async run(typed, surroundings) {
     const { environment, session } = surroundings;
-    const said = { by: environment.user, reason: typed.value('reason') };
-    if (typed.argument('job') === '') return resumeAll(session, typed.value('task-queue'), said);
+    const request = { by: environment.user, reason: typed.value('reason') };
+    if (typed.argument('job') === '') return resumeAll(session, typed.value('task-queue'), request);
     const { jobTyped } = await import('../jobs.ts');
     const { ref } = await jobTyped(typed, surroundings);
-    return resumeJob(await session.temporal(), ref, said);
+    return resumeJob(await session.temporal(), ref, request);
   },
 };
 
@@ -34,14 +34,14 @@ interface Resumed {
 
 const inWords = ({ wasPaused }: Resumed): string => (wasPaused ? 'resumed; what waited is judged anew' : 'it was not paused');
 
-async function resumeAll(session: Session, taskQueue: string, said: OperatorWish): Promise<Answer> {
-  const { wishOfCluster } = await import('../cluster-wish.ts');
-  const answer = await wishOfCluster<Resumed>(session, taskQueue, updates.resume, said);
+async function resumeAll(session: Session, taskQueue: string, request: OperatorRequest): Promise<CommandOutput> {
+  const { sendClusterUpdate } = await import('../cluster-update.ts');
+  const answer = await sendClusterUpdate<Resumed>(session, taskQueue, updates.resume, request);
   return { data: { workflow: clusterWorkflowId, wasPaused: answer.wasPaused }, text: inWords(answer) };
 }
 
-async function resumeJob(client: Client, job: JobRef, said: OperatorWish): Promise<Answer> {
-  const answer = await wishOfJob<Resumed>(client, job, updates.resume, said, 'resumed');
+async function resumeJob(client: Client, job: JobRef, request: OperatorRequest): Promise<CommandOutput> {
+  const answer = await sendJobUpdate<Resumed>(client, job, updates.resume, request, 'resumed');
   return {
     data: { job, workflow: jobWorkflowId(job), wasPaused: answer.wasPaused },
     text: `${jobTitle(job)} in ${job.namespace}: ${inWords(answer)}`,

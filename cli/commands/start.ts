@@ -2,7 +2,7 @@ import { labels } from '../../contract/ids.ts';
 import { jobTitle, type JobView } from '../../contract/jobs.ts';
 import { jobStart } from '../../contract/starts.ts';
 import { whyNeverRecoverable } from '../../policy/recoverable.ts';
-import { type Answer, type CommandEntry, sharedOptions } from '../command.ts';
+import { type CommandOutput, type CommandEntry, sharedOptions } from '../command.ts';
 
 export const start: CommandEntry = {
   summary: 'Look after a job: sets its opt-in label and starts its workflow.',
@@ -27,7 +27,7 @@ export const start: CommandEntry = {
   },
 };
 
-function started(job: JobView, workflow: string, protection: string): Answer {
+function started(job: JobView, workflow: string, protection: string): CommandOutput {
   const never = whyNeverRecoverable(job);
   // Only the worker knows its settings.
   const why = never ?? job.unsafeSuspend;
@@ -36,7 +36,7 @@ function started(job: JobView, workflow: string, protection: string): Answer {
   return {
     data: { job: job.ref, workflow, label: `${labels.cascadingRecovery}=true`, recoverable: why === undefined, protection, ...why },
     text: why
-      ? `${title}: watched, but it cannot be recovered${unless}\n  because: ${why.because}\n  try:     ${why.try}`
+      ? `${title}: watched, but it cannot be recovered${unless}\n  because: ${why.because}\n  try:     ${why.remedy}`
       : `${title}: watched\n  workflow ${workflow}\n  ${protection}`,
   };
 }

@@ -7,12 +7,12 @@ import type { JobProgress } from '../../contract/progress.ts';
 import type { Question } from '../../contract/recovery-plan.ts';
 import type { RecoveryStatus } from '../../contract/recovery.ts';
 import { blames } from '../../contract/faults.ts';
-import { type JobStatus, ledgersOf } from '../../contract/training-job.ts';
-import { ledgerLimits } from '../../policy/budget.ts';
+import { type JobStatus, usageByCategoryOf } from '../../contract/training-job.ts';
+import { categoryLimits } from '../../policy/budget.ts';
 import { ago, clockTime, deadline } from '../clock.ts';
 import { type CommandEntry, sharedOptions } from '../command.ts';
 import { causeOf } from '../incidents/incident.ts';
-import { commandFor, notWatched } from '../job-wish.ts';
+import { commandFor, notWatched } from '../job-update.ts';
 import { properties } from '../output.ts';
 import { readSettings, type Settings } from '../settings-file.ts';
 
@@ -83,15 +83,15 @@ export function describe(job: JobStatus, { recovery, cause, budget, progress }: 
     closed ? '' : `waiting for ${waiting.waitingFor} ${deadline(waiting.until, now)}`.trimEnd(),
   ];
   const last = job.last && `${job.last.outcome} ${ago(job.last.at, now)}: ${job.last.because}`;
-  const moment = recovery?.timeline.at(-1);
+  const entry = recovery?.timeline.at(-1);
   return [
     title.filter((part) => part !== '').join('   '),
     properties([
       ['because', waiting.because],
       [
         'now',
-        moment
-          ? `attempt ${recovery?.attempt}; ${clockTime(moment.at, now)} ${moment.what}${moment.because === undefined ? '' : ` (${moment.because})`}`
+        entry
+          ? `attempt ${recovery?.attempt}; ${clockTime(entry.at, now)} ${entry.what}${entry.because === undefined ? '' : ` (${entry.because})`}`
           : `${job.phase} since ${clockTime(job.since, now)} (${ago(job.since, now)})`,
       ],
       ['next', nextOf[waiting.phase]],
@@ -112,14 +112,15 @@ const trainingLine = ({ step, checkpointStep, at }: JobProgress, now: number): s
   `step ${step}${checkpointStep === undefined ? '' : `, checkpoint ${checkpointStep}`}, ${ago(at, now)}`;
 
 /** Of the window for which the settings have limits, else of the last hour. */
-function budgetLine({ spent, spentThisHour, ledgers }: JobStatus, budget: Budget | undefined, now: number): string {
+function budgetLine({ usage, recoveriesThisHour, usageByCategory }: JobStatus, budget: Budget | undefined, now: number): string {
   const said = (count: number, since: string): string => `${count} ${count === 1 ? 'recovery' : 'recoveries'} in the last ${since}`;
-  if (!budget || !spent) return `${said(spentThisHour, 'hour')}${ledgers ? `: ${blames.map((blame) => `${blame} ${ledgers[blame] ?? 0}`).join(', ')}` : ''}`;
-  const counted = spent.filter(({ startedAt, asked }) => startedAt > now - budget.window && !asked);
-  const [whose, limits] = [ledgersOf(counted), ledgerLimits(budget)];
+  if (!budget || !usage)
+    return `${said(recoveriesThisHour, 'hour')}${usageByCategory ? `: ${blames.map((blame) => `${blame} ${usageByCategory[blame] ?? 0}`).join(', ')}` : ''}`;
+  const counted = usage.filter(({ startedAt, asked }) => startedAt > now - budget.window && !asked);
+  const [whose, limits] = [usageByCategoryOf(counted), categoryLimits(budget)];
   const nobodys = counted.filter(({ blame }) => blame === undefined).length;
   const each = blames.map((blame) => `${blame} ${(whose[blame] ?? 0) + nobodys} of ${limits[blame]}`).join(', ');
-  const labelled = spent.filter(({ startedAt, byLabel }) => startedAt > now - budget.window && byLabel).length;
+  const labelled = usage.filter(({ startedAt, byLabel }) => startedAt > now - budget.window && byLabel).length;
   const asked = labelled > 0 ? `; asked for by label ${labelled} of ${budget.label}` : '';
   return `${said(counted.length, formatDuration(budget.window))}: ${each}${nobodys > 0 ? ` (${nobodys} of which nobody knows, in each)` : ''}${asked}`;
 }
@@ -153,5 +154,5 @@ const nextOf: Readonly<Record<JobStatus['phase'] | RecoveryStatus['phase'], stri
   ended: 'nothing',
 };
 
-const faultLine = ({ code, message, node, hold }: RecoveryStatus['faults'][number]): string =>
-  `${code}${node === undefined ? '' : ` on ${node}`}${hold ? ` (${hold.state})` : ''}: ${message}`;
+const faultLine = ({ code, message, node, quarantine }: RecoveryStatus['faults'][number]): string =>
+  `${code}${node === undefined ? '' : ` on ${node}`}${quarantine ? ` (${quarantine.state})` : ''}: ${message}`;

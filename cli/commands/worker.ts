@@ -31,5 +31,5 @@ function collectionOf(text: string | undefined): number {
   const read = duration('0s').safeParse(text);
   if (read.success) return read.data;
   const why = read.error.issues[0]?.message ?? 'must be a duration';
-  throw new KcoverError('usage', `--preflight-report-collection-timeout ${text} ${why}`, { try: '--preflight-report-collection-timeout 30m' });
+  throw new KcoverError('usage', `--preflight-report-collection-timeout ${text} ${why}`, { remedy: '--preflight-report-collection-timeout 30m' });
 }

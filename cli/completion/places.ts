@@ -3,15 +3,15 @@
 import type { CommandEntry, Option } from '../command.ts';
 
 /** A point of the command line: after `kcover`, after `kcover node`, after `kcover node list`. */
-export interface Place {
+export interface CompletionPlace {
   /** `node list`; empty at the beginning. */
   readonly words: string;
   /** What can follow: commands, or the choices of its arguments. */
-  readonly next: readonly Word[];
-  readonly options: readonly Word[];
+  readonly next: readonly CompletionWord[];
+  readonly options: readonly CompletionWord[];
 }
 
-export interface Word {
+export interface CompletionWord {
   readonly word: string;
   readonly summary: string;
 }
@@ -23,22 +23,22 @@ export interface Valued {
 }
 
 export interface Completions {
-  readonly places: readonly Place[];
+  readonly places: readonly CompletionPlace[];
   readonly valued: readonly Valued[];
 }
 
-const help: Word = { word: '--help', summary: 'Print the help' };
+const help: CompletionWord = { word: '--help', summary: 'Print the help' };
 
 export function completionsOf(commands: Readonly<Record<string, CommandEntry>>, groups: Readonly<Record<string, string>>): Completions {
   const entries = Object.entries(commands);
   const single = entries.filter(([name]) => !name.includes(' ')).map(([name, { summary }]) => ({ word: name, summary }));
   const groupWords = Object.entries(groups).map(([word, summary]) => ({ word, summary }));
-  const root: Place = { words: '', next: [...single, ...groupWords, { word: 'help', summary: 'Print the help of a command' }], options: [help] };
-  const inGroups = groupWords.map(({ word }): Place => {
+  const root: CompletionPlace = { words: '', next: [...single, ...groupWords, { word: 'help', summary: 'Print the help of a command' }], options: [help] };
+  const inGroups = groupWords.map(({ word }): CompletionPlace => {
     const members = entries.filter(([name]) => name.startsWith(`${word} `));
     return { words: word, next: members.map(([name, { summary }]) => ({ word: name.slice(word.length + 1), summary })), options: [help] };
   });
-  const leaves = entries.map(([words, entry]): Place => ({
+  const leaves = entries.map(([words, entry]): CompletionPlace => ({
     words,
     next: entry.arguments.flatMap(({ choices = [], describe }) => choices.map((word) => ({ word, summary: describe }))),
     options: [...entry.options.flatMap((option) => namesOf(option).map((word) => ({ word, summary: option.describe }))), help],

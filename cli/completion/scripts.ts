@@ -1,6 +1,6 @@
 /** Scripts that complete the command line, one for each shell; each is made from the same tables and needs nothing else. */
 
-import type { Completions, Place, Word } from './places.ts';
+import type { Completions, CompletionPlace, CompletionWord } from './places.ts';
 
 export const shells = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof shells)[number];
@@ -8,8 +8,8 @@ export type Shell = (typeof shells)[number];
 export const completionScripts: Readonly<Record<Shell, (completions: Completions) => string>> = { bash, zsh, fish };
 
 const programs = 'kcover kubectl-kcover';
-const wordsOf = (words: readonly Word[]): string => words.map(({ word }) => word).join(' ');
-const known = (places: readonly Place[], separator: string): string =>
+const wordsOf = (words: readonly CompletionWord[]): string => words.map(({ word }) => word).join(' ');
+const known = (places: readonly CompletionPlace[], separator: string): string =>
   places
     .filter(({ words }) => words !== '')
     .map(({ words }) => `'${words}'`)
@@ -71,7 +71,7 @@ compdef _kcover ${programs}
 function fish({ places, valued }: Completions): string {
   const wantsValue = new Map(valued.flatMap(({ names, choices }) => names.map((name) => [name, choices] as const)));
   const at = (words: string): string => `complete -c kcover -n "__kcover_at '${words}'"`;
-  const offer = ({ words, next, options }: Place): string[] => [
+  const offer = ({ words, next, options }: CompletionPlace): string[] => [
     ...next.map(({ word, summary }) => `${at(words)} -f -a ${word} -d ${quoted(summary)}`),
     ...options.map(({ word, summary }) => {
       const choices = wantsValue.get(word);

@@ -1,7 +1,7 @@
 /** What controllers, workers and the command line need: Temporal, Kubernetes, and that both are those of one installation. */
 
 import { clusterUid } from '../../kube/connection.ts';
-import { ownNamespace, permissions, type Role as RoleWithRights } from '../../kube/permissions.ts';
+import { ownNamespace, permissions, type RoleWithRights } from '../../kube/permissions.ts';
 import { recordedUid } from '../cluster-identity.ts';
 import type { Session } from '../session.ts';
 import type { AnySettings, Exam } from './exam.ts';

@@ -1,13 +1,13 @@
 /** What is asked of `kcover doctor`, and the settings that it finds. */
 
-import type { Environment } from '../environment.ts';
+import type { CliEnvironment } from '../environment.ts';
 import type { Session } from '../session.ts';
-import type { Role, Settings } from '../settings-file.ts';
+import type { RoleName, Settings } from '../settings-file.ts';
 
 export interface Exam {
-  readonly environment: Environment;
+  readonly environment: CliEnvironment;
   readonly session: Session;
-  readonly role: Role | undefined;
+  readonly role: RoleName | undefined;
   /** Settings file of that role. */
   readonly config: string | undefined;
   /** Where kcover itself runs, if it was said. */
@@ -19,4 +19,4 @@ export interface Exam {
   readonly fix: boolean;
 }
 
-export type AnySettings = { readonly [R in Role]?: Settings<R> };
+export type AnySettings = { readonly [R in RoleName]?: Settings<R> };

@@ -3,22 +3,22 @@
 import { type ErrorCode, KcoverError } from '../../contract/errors.ts';
 
 export const results = ['ok', 'warn', 'failed'] as const;
-export type Result = (typeof results)[number];
+export type CheckResult = (typeof results)[number];
 
 export interface Finding {
   readonly check: string;
-  readonly result: Result;
+  readonly result: CheckResult;
   readonly because: string;
-  readonly try?: string;
+  readonly remedy?: string;
   /** What was to be asked did not answer. */
   readonly unreachable?: true;
 }
 
 export const ok = (check: string, because: string): Finding => ({ check, result: 'ok', because });
-export const warn = (check: string, because: string, advice: string): Finding => ({ check, result: 'warn', because, try: advice });
-export const failed = (check: string, because: string, advice: string): Finding => ({ check, result: 'failed', because, try: advice });
+export const warn = (check: string, because: string, advice: string): Finding => ({ check, result: 'warn', because, remedy: advice });
+export const failed = (check: string, because: string, advice: string): Finding => ({ check, result: 'failed', because, remedy: advice });
 
-const silences: readonly ErrorCode[] = ['kube.unreachable', 'kube.throttled', 'temporal.unreachable'];
+const unreachableCodes: readonly ErrorCode[] = ['kube.unreachable', 'kube.throttled', 'temporal.unreachable'];
 
 /** The finding of one check; an error of the catalogue is a finding too. */
 export async function look(check: string, examine: () => Promise<Finding>): Promise<Finding> {
@@ -26,7 +26,7 @@ export async function look(check: string, examine: () => Promise<Finding>): Prom
     return await examine();
   } catch (error) {
     if (!(error instanceof KcoverError)) throw error;
-    return { ...failed(check, error.because, error.advice), ...(silences.includes(error.code) && { unreachable: true as const }) };
+    return { ...failed(check, error.because, error.advice), ...(unreachableCodes.includes(error.code) && { unreachable: true as const }) };
   }
 }
 

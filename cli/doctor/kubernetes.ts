@@ -16,7 +16,7 @@ export interface LeaseName {
   readonly name: string;
 }
 
-interface Server {
+interface ServerVersion {
   readonly major: number;
   readonly minor: number;
   readonly version: string;
@@ -26,7 +26,7 @@ interface Server {
 
 /** Everything that needs no rights but the Lease; only the first where the API server does not answer. */
 export async function examineKubernetes(kube: Kube, lease: LeaseName): Promise<readonly Finding[]> {
-  let server: Server | undefined;
+  let server: ServerVersion | undefined;
   const first = await look('kubernetes', async () => {
     server = await askServer(kube);
     const { major, minor, version } = server;
@@ -45,7 +45,7 @@ export async function examineKubernetes(kube: Kube, lease: LeaseName): Promise<r
   ];
 }
 
-async function askServer(kube: Kube): Promise<Server> {
+async function askServer(kube: Kube): Promise<ServerVersion> {
   const doing = 'ask for the version';
   const from = Date.now();
   try {

@@ -3,7 +3,7 @@
 import { KcoverError } from '../../contract/errors.ts';
 import type { Kube } from '../../kube/connection.ts';
 import { inParallel } from '../../kube/parallel.ts';
-import { clusterRoles, type Permission, permissions, type Role, roles, tenantsName } from '../../kube/permissions.ts';
+import { clusterRoles, type Permission, permissions, type RoleWithRights, roles, tenantsName } from '../../kube/permissions.ts';
 import { askKube, readObject } from '../../kube/requests.ts';
 import { failed, type Finding, look, ok, warn } from './finding.ts';
 
@@ -35,7 +35,7 @@ export interface RightsExam {
   readonly kube: Kube;
   readonly installed: Installed;
   /** The role that was named, or all that have rights. */
-  readonly roles: readonly Role[];
+  readonly roles: readonly RoleWithRights[];
   /** One role was named: whoever asks may be it. */
   readonly named: boolean;
 }
@@ -47,7 +47,7 @@ export async function examineRights({ kube, installed, roles: judged, named }: R
   ]);
 }
 
-async function rightsOf(kube: Kube, role: Role, installed: Installed, named: boolean): Promise<Finding> {
+async function rightsOf(kube: Kube, role: RoleWithRights, installed: Installed, named: boolean): Promise<Finding> {
   const self = await whoAmI(kube);
   const { namespace, name } = installed;
   const account = `system:serviceaccount:${namespace}:${name}-${role}`;
@@ -116,7 +116,7 @@ const review = <T>(kube: Kube, group: string, kind: string, spec?: object): Prom
     `create a ${kind}`,
   );
 
-async function objectsOf(kube: Kube, role: Role, { namespace, name }: Installed): Promise<Finding> {
+async function objectsOf(kube: Kube, role: RoleWithRights, { namespace, name }: Installed): Promise<Finding> {
   const check = `objects of the ${role}`;
   const of = (object: string): string => object.replace('kcover', name);
   // How the rights in the namespaces of jobs are bound is for the installation to say.

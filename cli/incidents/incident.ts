@@ -6,7 +6,7 @@ import type { NodeOutcome, NodeQuarantine, NodeRecord } from '../../contract/nod
 import type { Outcome } from '../../contract/outcomes.ts';
 import type { IncidentRecord, RecoveryInput } from '../../contract/recovery.ts';
 
-export interface Incident {
+export interface IncidentSummary {
   readonly incident: string;
   readonly kind: 'recovery' | 'quarantine';
   /** Null for a node. */
@@ -27,7 +27,7 @@ export interface Incident {
 }
 
 /** Which incidents are wanted. */
-export interface Wanted {
+export interface IncidentFilter {
   /** Closed before this time is left out, ms. */
   readonly since: number;
   readonly namespace?: string | undefined;
@@ -36,7 +36,7 @@ export interface Wanted {
   readonly node?: string | undefined;
 }
 
-export const isWanted = ({ endedAt, namespace, kind, about, nodes }: Incident, wanted: Wanted): boolean =>
+export const isWanted = ({ endedAt, namespace, kind, about, nodes }: IncidentSummary, wanted: IncidentFilter): boolean =>
   (endedAt === null || Date.parse(endedAt) >= wanted.since) &&
   (wanted.namespace === undefined || namespace === wanted.namespace) &&
   (wanted.job === undefined || (kind === 'recovery' && about === wanted.job)) &&
@@ -50,7 +50,7 @@ const faultLine = ({ code, node, message }: Fault): string => `${code}${node ===
 
 export const nodesOf = (faults: readonly Fault[]): readonly string[] => [...new Set(faults.flatMap(({ node }) => node ?? []))];
 
-export function fromRecord(record: IncidentRecord | NodeRecord): Incident {
+export function fromRecord(record: IncidentRecord | NodeRecord): IncidentSummary {
   if ('job' in record) {
     const asked = record.faults.find(({ source }) => source === 'operator');
     const { incident, job, faults, startedAt, endedAt, outcome, because } = record;
@@ -78,7 +78,7 @@ export const quarantineOf = (
   node: string,
   { incident, because, by, since }: Pick<NodeQuarantine, 'incident' | 'because' | 'by' | 'since'>,
   ended: NodeRecord['ended'],
-): Incident => ({
+): IncidentSummary => ({
   incident,
   kind: 'quarantine',
   namespace: null,
@@ -96,11 +96,11 @@ export const quarantineOf = (
  * Quarantines of one node with the end of each: the same incident told twice is one, and a node has one at a time, so all but
  * the newest have ended. `stands`: the node's workflow still runs.
  */
-export function settleQuarantines(told: readonly Incident[], stands: boolean): readonly Incident[] {
-  const byId = new Map<string, Incident>();
-  for (const one of told) if (byId.get(one.incident)?.endedAt == null) byId.set(one.incident, one);
+export function settleQuarantines(incidents: readonly IncidentSummary[], stands: boolean): readonly IncidentSummary[] {
+  const byId = new Map<string, IncidentSummary>();
+  for (const one of incidents) if (byId.get(one.incident)?.endedAt == null) byId.set(one.incident, one);
   const ordered = [...byId.values()].toSorted(newestFirst);
-  return ordered.map((one, index): Incident => {
+  return ordered.map((one, index): IncidentSummary => {
     if (one.endedAt !== null) return one;
     const next = ordered[index - 1];
     if (next) return { ...one, outcome: 'replaced', endedAt: next.startedAt, endedBecause: next.because };
@@ -108,4 +108,4 @@ export function settleQuarantines(told: readonly Incident[], stands: boolean): r
   });
 }
 
-export const newestFirst = (a: Incident, b: Incident): number => b.startedAt.localeCompare(a.startedAt);
+export const newestFirst = (a: IncidentSummary, b: IncidentSummary): number => b.startedAt.localeCompare(a.startedAt);

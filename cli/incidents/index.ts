@@ -3,17 +3,17 @@
 import type { Client } from '@temporalio/client';
 import { parseDuration } from '../../contract/duration.ts';
 import { KcoverError } from '../../contract/errors.ts';
-import { type Incident, isWanted, newestFirst, type Wanted } from './incident.ts';
+import { type IncidentSummary, isWanted, newestFirst, type IncidentFilter } from './incident.ts';
 
 export interface Search {
-  readonly wanted: Wanted;
+  readonly wanted: IncidentFilter;
   readonly limit: number;
   /** Directory of records. */
   readonly records?: string | undefined;
 }
 
 /** Newest first. What Temporal still knows wins over its record. */
-export async function findIncidents(client: Client, { wanted, limit, records }: Search): Promise<readonly Incident[]> {
+export async function findIncidents(client: Client, { wanted, limit, records }: Search): Promise<readonly IncidentSummary[]> {
   const { quarantinesInTemporal, recoveriesInTemporal } = await import('./temporal.ts');
   const { incidentsInRecords } = await import('./records.ts');
   const aboutJobs = wanted.job !== undefined || wanted.namespace !== undefined;
@@ -26,14 +26,14 @@ export async function findIncidents(client: Client, { wanted, limit, records }: 
 }
 
 /** Quarantines of one node, newest first. */
-export async function findQuarantines(client: Client, { wanted, limit, records }: Search): Promise<readonly Incident[]> {
+export async function findQuarantines(client: Client, { wanted, limit, records }: Search): Promise<readonly IncidentSummary[]> {
   const { quarantinesInTemporal } = await import('./temporal.ts');
   const { incidentsInRecords } = await import('./records.ts');
   const [recorded, known] = await Promise.all([records === undefined ? [] : incidentsInRecords(records), quarantinesInTemporal(client, wanted)]);
   return chosen([...recorded.filter(({ kind }) => kind === 'quarantine'), ...known], { wanted, limit });
 }
 
-function chosen(all: readonly Incident[], { wanted, limit }: Search): readonly Incident[] {
+function chosen(all: readonly IncidentSummary[], { wanted, limit }: Search): readonly IncidentSummary[] {
   const byId = new Map(all.map((one) => [one.incident, one]));
   return [...byId.values()]
     .filter((one) => isWanted(one, wanted))
@@ -45,11 +45,11 @@ function chosen(all: readonly Incident[], { wanted, limit }: Search): readonly I
 export function sinceOf(text: string | undefined, now: number): number {
   if (text === undefined) return 0;
   const past = parseDuration(text);
-  if (past === undefined) throw new KcoverError('usage', `--since ${text} is not a duration`, { try: '--since 30m, 24h or 7d' });
+  if (past === undefined) throw new KcoverError('usage', `--since ${text} is not a duration`, { remedy: '--since 30m, 24h or 7d' });
   return Math.max(0, now - past);
 }
 
 export function limitOf(text: string): number {
   if (/^[1-9]\d{0,4}$/.test(text)) return Number(text);
-  throw new KcoverError('usage', `--limit ${text} is not a whole number from 1 to 99999`, { try: '--limit 50' });
+  throw new KcoverError('usage', `--limit ${text} is not a whole number from 1 to 99999`, { remedy: '--limit 50' });
 }

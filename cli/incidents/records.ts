@@ -6,10 +6,10 @@ import { KcoverError } from '../../contract/errors.ts';
 import type { NodeRecord } from '../../contract/nodes.ts';
 import type { IncidentRecord } from '../../contract/recovery.ts';
 import { inParallel } from '../../kube/parallel.ts';
-import { fromRecord, type Incident, settleQuarantines } from './incident.ts';
+import { fromRecord, type IncidentSummary, settleQuarantines } from './incident.ts';
 
 /** Every incident in the directory of a worker's records. What is no record of ours is passed over. */
-export async function incidentsInRecords(directory: string): Promise<readonly Incident[]> {
+export async function incidentsInRecords(directory: string): Promise<readonly IncidentSummary[]> {
   const found = (await inParallel(await filesIn(directory), readRecord)).flatMap((record) => (record ? [fromRecord(record)] : []));
   const quarantines = found.filter(({ kind }) => kind === 'quarantine');
   const nodes = new Set(quarantines.map(({ about }) => about));
@@ -30,7 +30,7 @@ async function filesIn(directory: string): Promise<readonly string[]> {
   } catch (error) {
     throw new KcoverError('file.unreadable', `read ${directory}: ${error instanceof Error ? error.message : 'unknown failure'}`, {
       what: 'the records cannot be read',
-      try: 'name the directory that records.directory of the worker names',
+      remedy: 'name the directory that records.directory of the worker names',
     });
   }
 }

@@ -11,7 +11,7 @@ import { quoted } from '../../contract/visibility.ts';
 import { inParallel } from '../../kube/parallel.ts';
 import { askTemporal } from '../temporal.ts';
 import { attribute, listWorkflows, unlessGone } from '../workflows.ts';
-import { causeOf, fromRecord, type Incident, nodesOf, quarantineOf, settleQuarantines, type Wanted } from './incident.ts';
+import { causeOf, fromRecord, type IncidentSummary, nodesOf, quarantineOf, settleQuarantines, type IncidentFilter } from './incident.ts';
 
 const atOnce = 8;
 const nodeKey = defineSearchAttributeKey('KcoverNode', searchAttributes.KcoverNode);
@@ -22,7 +22,11 @@ type Payloads = Parameters<typeof decodeArrayFromPayloads>[1];
 const stillThere = (since: number): string => `(ExecutionStatus = 'Running' OR CloseTime > '${new Date(since).toISOString()}')`;
 
 /** The newest `limit` recoveries. */
-export async function recoveriesInTemporal(client: Client, { since, namespace, job, node }: Wanted, limit: number): Promise<readonly Incident[]> {
+export async function recoveriesInTemporal(
+  client: Client,
+  { since, namespace, job, node }: IncidentFilter,
+  limit: number,
+): Promise<readonly IncidentSummary[]> {
   const query = [
     `WorkflowType = '${workflowTypes.recovery}'`,
     stillThere(since),
@@ -34,7 +38,7 @@ export async function recoveriesInTemporal(client: Client, { since, namespace, j
   return inParallel(found.slice(0, limit), (info) => readRecovery(client, info), atOnce);
 }
 
-async function readRecovery(client: Client, info: WorkflowExecutionInfo): Promise<Incident> {
+async function readRecovery(client: Client, info: WorkflowExecutionInfo): Promise<IncidentSummary> {
   const { workflowId, runId, startTime, closeTime, status } = info;
   const input = await unlessGone(readStart(client, workflowId, runId));
   const closed = closeTime === undefined ? undefined : ((await unlessGone(howItClosed(client, workflowId, status.name))) ?? forgotten);
@@ -81,28 +85,31 @@ export async function readStart(client: Client, workflowId: string, runId?: stri
 }
 
 /** Quarantines of all nodes, or of one. */
-export async function quarantinesInTemporal(client: Client, { since, node }: Pick<Wanted, 'since' | 'node'>): Promise<readonly Incident[]> {
+export async function quarantinesInTemporal(client: Client, { since, node }: Pick<IncidentFilter, 'since' | 'node'>): Promise<readonly IncidentSummary[]> {
   const which = node === undefined ? '' : ` AND WorkflowId = ${quoted(nodeWorkflowId(node))}`;
   const runs = await listWorkflows(client, `WorkflowType = '${workflowTypes.nodeQuarantine}' AND ${stillThere(since)}${which}`);
-  const told = (await inParallel(runs, (run) => readRun(client, run), atOnce)).flat();
+  const found = (await inParallel(runs, (run) => readRun(client, run), atOnce)).flat();
   const running = new Set(runs.filter(({ status }) => status.name === 'RUNNING').map(({ workflowId }) => workflowId));
-  const nodes = new Set(told.map(({ about }) => about));
+  const nodes = new Set(found.map(({ about }) => about));
   return [...nodes].flatMap((name) =>
     settleQuarantines(
-      told.filter(({ about }) => about === name),
+      found.filter(({ about }) => about === name),
       running.has(nodeWorkflowId(name)),
     ),
   );
 }
 
 /** What one run was told at its start, and every record that it had written; in this order. */
-async function readRun(client: Client, { workflowId, runId }: WorkflowExecutionInfo): Promise<readonly Incident[]> {
+async function readRun(client: Client, { workflowId, runId }: WorkflowExecutionInfo): Promise<readonly IncidentSummary[]> {
   const history = await unlessGone(askTemporal(client, `read ${workflowId}`, () => client.workflow.getHandle(workflowId, runId).fetchHistory()));
   if (history === undefined) return [];
   const input = await decoded<NodeInput>(client, history.events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads);
-  const carried = input?.carried?.quarantine;
+  const continued = input?.continued?.quarantine;
   const records = await Promise.all(recordsIn(history).map((payloads) => decoded<NodeRecord>(client, payloads)));
-  return [...(input && carried ? [quarantineOf(input.node, carried, undefined)] : []), ...records.flatMap((record) => (record ? [fromRecord(record)] : []))];
+  return [
+    ...(input && continued ? [quarantineOf(input.node, continued, undefined)] : []),
+    ...records.flatMap((record) => (record ? [fromRecord(record)] : [])),
+  ];
 }
 
 /** The record that a recovery wrote at its end; undefined while it is open, or when Temporal knows no such recovery. */

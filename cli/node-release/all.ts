@@ -3,16 +3,16 @@
 import type { V1Node } from '@kubernetes/client-node';
 import { KcoverError } from '../../contract/errors.ts';
 import { annotations } from '../../contract/ids.ts';
-import type { OperatorWish } from '../../contract/messages.ts';
+import type { OperatorRequest } from '../../contract/messages.ts';
 import type { QuarantineSettings } from '../../kube/quarantine.ts';
-import type { Answer } from '../command.ts';
+import type { CommandOutput } from '../command.ts';
 import { table } from '../output.ts';
 import type { Session } from '../session.ts';
 import { releaseByWorkflow } from './by-workflow.ts';
 
 export interface ReleaseAll {
   readonly session: Session;
-  readonly said: OperatorWish;
+  readonly request: OperatorRequest;
   readonly taskQueue: string;
   /** By the marks on the nodes alone, and all of them; else by the workflows. */
   readonly ownerOnly: boolean;
@@ -20,20 +20,20 @@ export interface ReleaseAll {
   readonly quarantine: QuarantineSettings;
 }
 
-interface Row {
+interface ReleaseRow {
   readonly node: string;
   readonly incident: string | null;
   readonly outcome: string;
   readonly because: string | null;
 }
 
-export async function releaseAll(asked: ReleaseAll): Promise<Answer> {
+export async function releaseAll(asked: ReleaseAll): Promise<CommandOutput> {
   const { session, ownerOnly, dryRun } = asked;
   const { listObjects } = await import('../../kube/requests.ts');
-  const { isMarked } = await import('../../kube/quarantine.ts');
+  const { hasQuarantineAnnotations } = await import('../../kube/quarantine.ts');
   const nodes = await listObjects<V1Node>(await session.kube(), '/api/v1/nodes', {}, 'list nodes');
-  const ours = nodes.filter((node) => (ownerOnly ? isMarked(node) : incidentOn(node) !== null));
-  const rows: Row[] = [];
+  const ours = nodes.filter((node) => (ownerOnly ? hasQuarantineAnnotations(node) : incidentOn(node) !== null));
+  const rows: ReleaseRow[] = [];
   // One after the other: each is written to the audit log with its reason, and a refusal of one holds up no other.
   for (const node of ours) rows.push(dryRun ? wouldBe(node, ownerOnly) : await released(node, asked));
   const lines = rows.map(({ node, outcome, incident, because }) => [node, outcome, incident ?? '', because ?? '']);
@@ -47,21 +47,21 @@ export async function releaseAll(asked: ReleaseAll): Promise<Answer> {
 const nameOf = ({ metadata }: V1Node): string => metadata?.name ?? '';
 const incidentOn = ({ metadata }: V1Node): string | null => metadata?.annotations?.[annotations.quarantineIncident] ?? null;
 
-const wouldBe = (node: V1Node, ownerOnly: boolean): Row => ({
+const wouldBe = (node: V1Node, ownerOnly: boolean): ReleaseRow => ({
   node: nameOf(node),
   incident: incidentOn(node),
   outcome: ownerOnly ? 'would be cleared' : 'would be released',
   because: node.metadata?.annotations?.[annotations.quarantineReason] ?? null,
 });
 
-async function released(node: V1Node, { session, said, taskQueue, ownerOnly, quarantine }: ReleaseAll): Promise<Row> {
+async function released(node: V1Node, { session, request, taskQueue, ownerOnly, quarantine }: ReleaseAll): Promise<ReleaseRow> {
   const row = { node: nameOf(node), incident: incidentOn(node) };
   try {
-    if (!ownerOnly) return await releaseByWorkflow(session, row.node, said, taskQueue);
+    if (!ownerOnly) return await releaseByWorkflow(session, row.node, request, taskQueue);
     const { editNode } = await import('../../kube/nodes.ts');
     const { clearEdit } = await import('../../kube/quarantine.ts');
     await editNode(await session.kube(), row.node, node.metadata?.uid ?? '', (seen) => clearEdit(seen, quarantine));
-    return { ...row, outcome: 'cleared', because: `${said.by}: ${said.reason}` };
+    return { ...row, outcome: 'cleared', because: `${request.by}: ${request.reason}` };
   } catch (error) {
     if (!(error instanceof KcoverError)) throw error;
     return { ...row, outcome: 'failed', because: `${error.message}: ${error.because}` };

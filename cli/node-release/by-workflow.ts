@@ -3,7 +3,7 @@
 import type { Client } from '@temporalio/client';
 import { KcoverError } from '../../contract/errors.ts';
 import { annotations, nodeWorkflowId } from '../../contract/ids.ts';
-import { type OperatorWish, updates } from '../../contract/messages.ts';
+import { type OperatorRequest, updates } from '../../contract/messages.ts';
 import type { NodeOutcome } from '../../contract/nodes.ts';
 import { nodeStart } from '../../contract/starts.ts';
 import type { Kube } from '../../kube/connection.ts';
@@ -18,11 +18,11 @@ export interface Released {
   readonly because: string | null;
 }
 
-export async function releaseByWorkflow(session: Session, node: string, said: OperatorWish, taskQueue: string): Promise<Released> {
+export async function releaseByWorkflow(session: Session, node: string, request: OperatorRequest, taskQueue: string): Promise<Released> {
   const { startWorkflow } = await import('../start-workflow.ts');
-  const { wish } = await import('../workflows.ts');
+  const { sendUpdate } = await import('../workflows.ts');
   const client = await session.temporal();
-  const release = () => wish<{ incident: string }>(client, nodeWorkflowId(node), updates.release, said);
+  const release = () => sendUpdate<{ incident: string }>(client, nodeWorkflowId(node), updates.release, request);
   const { incident } = await release()
     .catch(async (error: unknown) => {
       // Its workflow was terminated and left the taint: a new one takes it over, and gives it back.
@@ -44,9 +44,9 @@ async function isOurs(kube: Kube, name: string): Promise<boolean> {
 
 function explained(error: unknown, node: string): unknown {
   if (!(error instanceof KcoverError)) return error;
-  if (error.code === 'refused') return new KcoverError('refused', error.because, { what: `node ${node} is not released`, try: 'kcover node list' });
+  if (error.code === 'refused') return new KcoverError('refused', error.because, { what: `node ${node} is not released`, remedy: 'kcover node list' });
   if (error.code === 'not-found')
-    return new KcoverError('not-found', `kcover looks after no node ${node}`, { what: 'there is nothing to release', try: 'kcover node list' });
+    return new KcoverError('not-found', `kcover looks after no node ${node}`, { what: 'there is nothing to release', remedy: 'kcover node list' });
   return error;
 }
 

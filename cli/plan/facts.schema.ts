@@ -4,15 +4,15 @@ import { parse } from 'yaml';
 import { z } from 'zod';
 import { KcoverError } from '../../contract/errors.ts';
 import { actions, blames } from '../../contract/faults.ts';
-import { capacityChoices, checkpointStrategies, hangResponses, recoveryModes, restartLevels } from '../../contract/job-wishes.ts';
+import { capacityChoices, checkpointStrategies, hangResponses, recoveryModes, restartLevels } from '../../contract/job-overrides.ts';
 import { jobKinds, stopMethods } from '../../contract/jobs.ts';
 import { progressPhases } from '../../contract/progress.ts';
 import { type WorkerSettings, workerSettings } from '../../contract/settings.schema.ts';
-import type { PlanFacts } from './facts.ts';
+import type { PlanInput } from './facts.ts';
 
 const time = z.iso.datetime({ offset: true, error: 'must be a time such as 2026-11-21T07:09:03Z' });
 /** Of our own clock, ms; with every duration of the settings added it is still a date. */
-const moment = z
+const epochMs = z
   .number()
   .min(0)
   .max(Date.UTC(9999, 11, 31));
@@ -34,18 +34,18 @@ const fault = z.looseObject({
   standing: z.enum(['current', 'retired', 'unknown']).optional(),
   kernel: z.looseObject({ bootId: text, sequence: count }).optional(),
   pod: z.looseObject({ name: text, uid: text, createdAt: time }).optional(),
-  hold: z.looseObject({ state: z.enum(['quarantined', 'held', 'observed', 'released', 'not-ready']), because }).optional(),
+  quarantine: z.looseObject({ state: z.enum(['quarantined', 'held', 'observed', 'released', 'not-ready']), because }).optional(),
 });
 
 const pace = z.looseObject({ msPerStep: z.number().positive(), stepsPerCheckpoint: z.number().positive().optional() });
 const progress = z.looseObject({ step: count, checkpointStep: count.optional(), at: time, phase: z.enum(progressPhases).optional(), pace: pace.optional() });
 
-const wishes = z.looseObject({
+const overrides = z.looseObject({
   mode: z.enum(recoveryModes).optional(),
   checkpoint: z.enum(checkpointStrategies).optional(),
   capacity: z.enum(capacityChoices).optional(),
   minReplicas: z.int().min(1).optional(),
-  shapes: z.array(z.int().min(1)).optional(),
+  allowedSizes: z.array(z.int().min(1)).optional(),
   level: z.enum(restartLevels).optional(),
   hang: z.enum(hangResponses).optional(),
   retries: z.int().min(0).max(100).optional(),
@@ -64,7 +64,7 @@ const job = z.looseObject({
   canStopBy: z.array(z.enum(stopMethods)),
   gpus: count.optional(),
   progress: progress.optional(),
-  wishes: wishes.optional(),
+  overrides: overrides.optional(),
   resourceVersion: z.string(),
 });
 
@@ -80,8 +80,8 @@ const node = z.looseObject({
 const capacity = z.looseObject({
   needed: count,
   fit: count,
-  fitWithSpares: count,
-  spares: z.array(text),
+  fitWithStandby: count,
+  standbyNodes: z.array(text),
   because,
   sizes: z.looseObject({ now: count, least: count }).optional(),
 });
@@ -94,20 +94,20 @@ const facts = z.strictObject({
     oldestPodAt: time.optional(),
     job,
     pods: z.array(pod),
-    leaving: z.array(pod).optional(),
+    terminating: z.array(pod).optional(),
     nodes: z.array(node),
     undecided: z.array(z.looseObject({ node: text, because })),
     paused: held.optional(),
-    blind: z.string().optional(),
+    unobservable: z.string().optional(),
   }),
   known: z.strictObject({
     fresh: z.array(fault),
-    answered: z.array(fault),
-    spent: z.array(
+    handled: z.array(fault),
+    usage: z.array(
       z.looseObject({
         incident: text,
-        startedAt: moment,
-        endedAt: moment.optional(),
+        startedAt: epochMs,
+        endedAt: epochMs.optional(),
         blame: z.enum(blames).optional(),
         asked: z.literal(true).optional(),
         step: count.optional(),
@@ -119,7 +119,7 @@ const facts = z.strictObject({
     paused: held.optional(),
     open: z.strictObject({ incident: text, stops: count, attempts: count, asked: z.boolean() }).optional(),
   }),
-  imagined: fault.optional(),
+  hypothetical: fault.optional(),
   capacity: capacity.optional(),
   capacityOfAll: capacity.optional(),
   unseen: z.array(z.string()),
@@ -128,12 +128,12 @@ const facts = z.strictObject({
 const most = 5;
 
 /** Facts alone, or the whole answer of `kcover plan --output json`, as JSON or YAML; with the settings in them. Throws `usage` with what is wrong. */
-export function parseFacts(file: string, written: string): { readonly facts: PlanFacts; readonly settings: WorkerSettings } {
+export function parseFacts(file: string, written: string): { readonly facts: PlanInput; readonly settings: WorkerSettings } {
   const document = unwrapped(parsed(file, written));
   const result = facts.safeParse(document);
   const settings = workerSettings.safeParse(result.data?.settings ?? {});
   // Optional fields may be present and undefined for zod; what was read from a file never is.
-  if (result.success && settings.success) return { facts: result.data as PlanFacts, settings: settings.data };
+  if (result.success && settings.success) return { facts: result.data as PlanInput, settings: settings.data };
   const issues = [...issuesOf(result.error, []), ...issuesOf(settings.error, ['settings'])];
   const more = issues.length > most ? `; and ${issues.length - most} more` : '';
   throw unusable(`${file}: ${issues.slice(0, most).join('; ')}${more}`);
@@ -153,4 +153,4 @@ function parsed(file: string, written: string): unknown {
 const unwrapped = (document: unknown): unknown => (typeof document === 'object' && document !== null && 'facts' in document ? document.facts : document);
 
 const unusable = (why: string): KcoverError =>
-  new KcoverError('usage', why, { what: 'the facts cannot be used', try: 'kcover plan JOB --output json > facts.json writes such a file' });
+  new KcoverError('usage', why, { what: 'the facts cannot be used', remedy: 'kcover plan JOB --output json > facts.json writes such a file' });

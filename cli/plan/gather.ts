@@ -14,16 +14,16 @@ import { inParallel } from '../../kube/parallel.ts';
 import { podsOfJob } from '../../kube/pods.ts';
 import { decides } from '../../policy/pod-watch.ts';
 import type { Session } from '../session.ts';
-import { type Known, nothingKnown, type PlanFacts } from './facts.ts';
-import { type Imagining, imagine } from './imagined.ts';
-import { readPermission, readKnown } from './known.ts';
-import { withRoom } from './room.ts';
+import { type KnownFacts, nothingKnown, type PlanInput } from './facts.ts';
+import { type HypotheticalFault, hypotheticalFault } from './hypothetical.ts';
+import { readHolds, readKnown } from './known.ts';
+import { withCapacity } from './capacity.ts';
 
 /** What was typed. */
-export interface Wish {
+export interface PlanRequest {
   /** As it was found under its name. */
   readonly job: JobView;
-  readonly fault?: Pick<Imagining, 'code' | 'node' | 'pod' | 'by'> | undefined;
+  readonly fault?: Pick<HypotheticalFault, 'code' | 'node' | 'pod' | 'by'> | undefined;
   readonly settings: WorkerSettings;
   /** The same as a file would have them. */
   readonly written: unknown;
@@ -31,41 +31,41 @@ export interface Wish {
 }
 
 /** Throws when Kubernetes does not answer; that Temporal does not is told in `unseen`. */
-export async function gatherFacts(session: Session, { job: { ref }, fault, settings, written, now }: Wish): Promise<PlanFacts> {
+export async function gatherFacts(session: Session, { job: { ref }, fault, settings, written, now }: PlanRequest): Promise<PlanInput> {
   const kube = await session.kube();
   const { taint } = settings.quarantine;
   const at = new Date(now).toISOString();
-  const [job, { present: pods, leaving, oldestAt, succeeded }] = await Promise.all([readJob(kube, ref, taint), podsOfJob(kube, ref)]);
+  const [job, { present: pods, terminating, oldestAt, succeeded }] = await Promise.all([readJob(kube, ref, taint), podsOfJob(kube, ref)]);
   if (!job) throw new KcoverError('not-found', `${ref.name} was deleted a moment ago`, { what: 'there is no such job' });
-  const imagined = fault && imagine({ ...fault, job: ref, pods, at });
+  const hypothetical = fault && hypotheticalFault({ ...fault, job: ref, pods, at });
 
-  const told = await askedOf(session, (client) => readKnown(client, ref));
-  const known = told.answer ?? nothingKnown;
-  const nodes = await readNodes(kube, [...known.fresh, ...known.answered], imagined, taint);
+  const history = await askedOf(session, (client) => readKnown(client, ref));
+  const known = history.answer ?? nothingKnown;
+  const nodes = await readNodes(kube, [...known.fresh, ...known.handled], hypothetical, taint);
   const open = nodes.filter(({ taint: its }) => !its).map(({ name }) => name);
-  const permission = await askedOf(session, (client) => readPermission(client, open));
+  const permission = await askedOf(session, (client) => readHolds(client, open));
   const decided = succeeded.find((pod) => decides(job, pod));
-  const attempt: PlanFacts['attempt'] = {
+  const attempt: PlanInput['attempt'] = {
     job,
     ...(decided && { succeeded: decided.name }),
     pods,
     ...(oldestAt !== undefined && { oldestPodAt: oldestAt }),
-    ...(leaving.length > 0 && { leaving }),
+    ...(terminating.length > 0 && { terminating }),
     nodes,
     ...(permission.answer ?? { undecided: [] }),
   };
-  const unseen = unseenOf(told, permission);
-  const facts: PlanFacts = { schema: 1, at, settings: written, attempt, known, ...(imagined && { imagined }), unseen };
-  return withRoom(kube, facts, settings);
+  const unseen = unseenOf(history, permission);
+  const facts: PlanInput = { schema: 1, at, settings: written, attempt, known, ...(hypothetical && { hypothetical }), unseen };
+  return withCapacity(kube, facts, settings);
 }
 
-interface Asked<T> {
+interface QueryResult<T> {
   readonly answer?: T | undefined;
   readonly failure?: KcoverError;
 }
 
 /** What Temporal does not answer is missing, and said. */
-async function askedOf<T>(session: Session, ask: (client: Client) => Promise<T>): Promise<Asked<T>> {
+async function askedOf<T>(session: Session, ask: (client: Client) => Promise<T>): Promise<QueryResult<T>> {
   try {
     return { answer: await ask(await session.temporal()) };
   } catch (error) {
@@ -74,25 +74,25 @@ async function askedOf<T>(session: Session, ask: (client: Client) => Promise<T>)
   }
 }
 
-function unseenOf(told: Asked<Known | undefined>, permission: Asked<Pick<AttemptFacts, 'paused' | 'undecided'>>): string[] {
-  const because = (told.failure ?? permission.failure)?.because;
+function unseenOf(history: QueryResult<KnownFacts | undefined>, permission: QueryResult<Pick<AttemptFacts, 'paused' | 'undecided'>>): string[] {
+  const because = (history.failure ?? permission.failure)?.because;
   return [
-    ...(told.failure ? [`faults that wait, and what was spent: ${because}`] : []),
+    ...(history.failure ? [`faults that wait, and what was spent: ${because}`] : []),
     ...(permission.failure ? [`whether kcover is paused: ${because}`] : []),
-    ...(!told.failure && told.answer === undefined ? ['no workflow looks after the job: nobody waits with a fault, and nothing was spent'] : []),
+    ...(!history.failure && history.answer === undefined ? ['no workflow looks after the job: nobody waits with a fault, and nothing was spent'] : []),
   ];
 }
 
 async function readNodes(
   kube: Kube,
   faults: readonly Fault[],
-  imagined: Fault | undefined,
+  hypothetical: Fault | undefined,
   taint: WorkerSettings['quarantine']['taint'],
 ): Promise<readonly NodeView[]> {
-  const names = [...new Set([...faults, ...(imagined ? [imagined] : [])].flatMap(({ node }) => node ?? []))];
+  const names = [...new Set([...faults, ...(hypothetical ? [hypothetical] : [])].flatMap(({ node }) => node ?? []))];
   const found = await inParallel(names, (name) => readNode(kube, name));
   const views = found.flatMap((node) => (node ? [nodeView(node, taint)] : []));
-  if (imagined?.node !== undefined && !views.some(({ name }) => name === imagined.node))
-    throw new KcoverError('not-found', `there is no node ${imagined.node}`, { what: 'there is no such node', try: 'kubectl get nodes' });
+  if (hypothetical?.node !== undefined && !views.some(({ name }) => name === hypothetical.node))
+    throw new KcoverError('not-found', `there is no node ${hypothetical.node}`, { what: 'there is no such node', remedy: 'kubectl get nodes' });
   return views;
 }

@@ -4,31 +4,31 @@ import type { Client } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { clusterWorkflowId, jobWorkflowId, nodeWorkflowId } from '../../contract/ids.ts';
 import type { JobRef } from '../../contract/jobs.ts';
-import { type FaultsObserved, type OperatorWish, signals, updates } from '../../contract/messages.ts';
+import { type FaultsObserved, type OperatorRequest, signals, updates } from '../../contract/messages.ts';
 import type { AttemptFacts, RecoveryInput, RecoveryOutcome, StopResult } from '../../contract/recovery.ts';
 import { historyMs, type JobInput } from '../../contract/training-job.ts';
 import { askTemporal } from '../temporal.ts';
 import { statusOf, unlessGone } from '../workflows.ts';
-import type { Known } from './facts.ts';
-import { foldJob, foldRecovery, type Moment } from './told.ts';
+import type { KnownFacts } from './facts.ts';
+import { foldJob, foldRecovery, type HistoryEntry } from './fold-history.ts';
 
 type History = Awaited<ReturnType<ReturnType<Client['workflow']['getHandle']>['fetchHistory']>>;
 type Event = NonNullable<History['events']>[number];
 type Payloads = Parameters<typeof decodeArrayFromPayloads>[1];
 
 /** What the job's workflow and its open recovery know; undefined when none looks after the job. */
-export async function readKnown(client: Client, job: JobRef): Promise<Known | undefined> {
-  const told = await unlessGone(readWorkflow<JobInput>(client, jobWorkflowId(job)));
-  if (told === undefined) return undefined;
-  const historyUntil = told.input?.carried?.historyUntil ?? new Date(told.startedAt - historyMs).toISOString();
-  const { open, ...known } = { ...foldJob(told.input, told.moments), historyUntil };
+export async function readKnown(client: Client, job: JobRef): Promise<KnownFacts | undefined> {
+  const workflow = await unlessGone(readWorkflow<JobInput>(client, jobWorkflowId(job)));
+  if (workflow === undefined) return undefined;
+  const historyUntil = workflow.input?.continued?.historyUntil ?? new Date(workflow.startedAt - historyMs).toISOString();
+  const { open, ...known } = { ...foldJob(workflow.input, workflow.entries), historyUntil };
   const recovery = open === undefined ? undefined : await unlessGone(readWorkflow<RecoveryInput>(client, open));
-  if (recovery?.input === undefined || recovery.closed) return { ...known, answered: [] };
-  return { ...known, ...foldRecovery(recovery.input, recovery.moments) };
+  if (recovery?.input === undefined || recovery.closed) return { ...known, handled: [] };
+  return { ...known, ...foldRecovery(recovery.input, recovery.entries) };
 }
 
 /** Who paused the whole cluster, and which of the nodes are still being judged. */
-export async function readPermission(client: Client, nodes: readonly string[]): Promise<Pick<AttemptFacts, 'paused' | 'undecided'>> {
+export async function readHolds(client: Client, nodes: readonly string[]): Promise<Pick<AttemptFacts, 'paused' | 'undecided'>> {
   const cluster = await unlessGone(statusOf(client, 'cluster', clusterWorkflowId));
   const judged = await Promise.all(nodes.map((node) => unlessGone(statusOf(client, 'nodeQuarantine', nodeWorkflowId(node)))));
   const undecided = judged.flatMap((status) => (status?.phase === 'deciding' ? [{ node: status.node, because: status.because }] : []));
@@ -38,7 +38,7 @@ export async function readPermission(client: Client, nodes: readonly string[]): 
 
 interface Read<Input> {
   readonly input: Input | undefined;
-  readonly moments: readonly Moment[];
+  readonly entries: readonly HistoryEntry[];
   /** When this run began, ms. */
   readonly startedAt: number;
   readonly closed: boolean;
@@ -51,12 +51,12 @@ async function readWorkflow<Input>(client: Client, workflowId: string): Promise<
   const stops = new Set(
     all.flatMap((event) => (event.activityTaskScheduledEventAttributes?.activityType?.name === 'stopAttempt' ? [String(event.eventId)] : [])),
   );
-  const moments: Moment[] = [];
+  const entries: HistoryEntry[] = [];
   for (const event of all) {
-    const moment = await momentOf(client, event, stops);
-    if (moment) moments.push(moment);
+    const entry = await entryOf(client, event, stops);
+    if (entry) entries.push(entry);
   }
-  return { input, moments, startedAt: all[0] ? timeOf(all[0]) : 0, closed: isClose(all.at(-1)) };
+  return { input, entries, startedAt: all[0] ? timeOf(all[0]) : 0, closed: isClose(all.at(-1)) };
 }
 
 /** One that was ended from outside reported nothing to its job. */
@@ -70,22 +70,22 @@ const isClose = (last: Event | undefined): boolean =>
   );
 
 /** `stops`: ids of the events that asked for a stop. */
-async function momentOf(client: Client, event: Event, stops: ReadonlySet<string>): Promise<Moment | undefined> {
+async function entryOf(client: Client, event: Event, stops: ReadonlySet<string>): Promise<HistoryEntry | undefined> {
   const at = timeOf(event);
   const began = event.startChildWorkflowExecutionInitiatedEventAttributes?.workflowId;
   if (began) return { at, kind: 'began', incident: began };
   const signalled = event.workflowExecutionSignaledEventAttributes;
-  if (signalled) return signalMoment(client, at, signalled.signalName ?? '', signalled.input?.payloads);
-  const wished = event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest?.input;
-  if (wished?.name === updates.pause) return { at, kind: 'paused', by: await decoded<OperatorWish>(client, wished.args?.payloads) };
-  if (wished?.name === updates.resume) return { at, kind: 'paused', by: undefined };
+  if (signalled) return signalEntry(client, at, signalled.signalName ?? '', signalled.input?.payloads);
+  const update = event.workflowExecutionUpdateAcceptedEventAttributes?.acceptedRequest?.input;
+  if (update?.name === updates.pause) return { at, kind: 'paused', by: await decoded<OperatorRequest>(client, update.args?.payloads) };
+  if (update?.name === updates.resume) return { at, kind: 'paused', by: undefined };
   const done = event.activityTaskCompletedEventAttributes;
   if (done && stops.has(String(done.scheduledEventId)))
     return (await decoded<StopResult>(client, done.result?.payloads))?.kind === 'stopped' ? { at, kind: 'stopped' } : undefined;
   return undefined;
 }
 
-async function signalMoment(client: Client, at: number, name: string, payloads: Payloads): Promise<Moment | undefined> {
+async function signalEntry(client: Client, at: number, name: string, payloads: Payloads): Promise<HistoryEntry | undefined> {
   if (name === signals.faultsObserved) return { at, kind: 'faults', faults: (await decoded<FaultsObserved>(client, payloads))?.faults ?? [] };
   if (name !== signals.recoveryEnded) return undefined;
   const report = await decoded<RecoveryOutcome>(client, payloads);

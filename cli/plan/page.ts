@@ -2,27 +2,27 @@
 
 import { jobTitle } from '../../contract/jobs.ts';
 import { properties, table } from '../output.ts';
-import type { PlanFacts } from './facts.ts';
-import type { Plan } from './plan.ts';
-import type { Step } from './steps.ts';
+import type { PlanInput } from './facts.ts';
+import type { PlanReport } from './plan.ts';
+import type { PlanStep } from './steps.ts';
 
-const does: Readonly<Record<Plan['does'], string>> = {
+const does: Readonly<Record<PlanReport['does'], string>> = {
   stops: 'would stop pods',
   holds: 'would hold: nothing is stopped until that changes',
   nothing: 'would do nothing',
 };
 
-export function pageOf(facts: PlanFacts, plan: Plan): string {
-  const { attempt, known, imagined, unseen } = facts;
+export function pageOf(facts: PlanInput, plan: PlanReport): string {
+  const { attempt, known, hypothetical, unseen } = facts;
   const { ref } = attempt.job;
   const paused = [attempt.paused && `kcover by ${attempt.paused.by}`, known.paused && `the job by ${known.paused.by}`].filter(Boolean).join(', ');
   return [
     `${ref.namespace}/${jobTitle(ref)}   ${does[plan.does]}`,
     properties([
       ['because', plan.because],
-      ['try', plan.try],
+      ['try', plan.remedy],
       ['training', severityOf(plan)],
-      ['imagined', imagined && `${imagined.code}${imagined.node === undefined ? '' : ` on ${imagined.node}`}: nobody has seen it`],
+      ['assumed', hypothetical && `${hypothetical.code}${hypothetical.node === undefined ? '' : ` on ${hypothetical.node}`}: nobody has seen it`],
       ['paused', paused],
       ['open', known.open?.incident],
       ['ignored', plan.ignored.join('; ')],
@@ -38,11 +38,11 @@ export function pageOf(facts: PlanFacts, plan: Plan): string {
 }
 
 /** As far as the faults tell. */
-function severityOf({ decisions: { recovery } }: Plan): string | undefined {
+function severityOf({ decisions: { recovery } }: PlanReport): string | undefined {
   return recovery?.kind === 'stop' || recovery?.kind === 'end' ? recovery.plan?.severity : undefined;
 }
 
-function tableOf(steps: readonly Step[], title?: string): string[] {
+function tableOf(steps: readonly PlanStep[], title?: string): string[] {
   if (steps.length === 0) return [];
   const rows = steps.map(({ step, what, because }) => [step, what, because]);
   return ['', ...(title === undefined ? [] : [title]), table(['step', 'what', 'because'], rows)];

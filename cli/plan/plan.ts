@@ -9,72 +9,75 @@ import type { IncidentDecision } from '../../contract/training-job.ts';
 import type { NodeDecision } from '../../contract/activities.ts';
 import type { Undated } from '../../policy/decision.ts';
 import { decideIncident } from '../../policy/incident.ts';
-import type { PlanFacts } from './facts.ts';
-import { judgeImagined } from './imagined-node.ts';
+import type { PlanInput } from './facts.ts';
+import { judgeHypothetical } from './hypothetical-node.ts';
 import { reachLevel } from './levels.ts';
-import { type Step, stepsOf } from './steps.ts';
+import { type PlanStep, stepsOf } from './steps.ts';
 
 /** The decisions as the worker would record them, but for time and settings. */
-export interface Decisions {
+export interface PlanDecisions {
   readonly node?: Undated<NodeDecision>;
   readonly incident?: Undated<IncidentDecision>;
   readonly recovery?: Undated<RecoveryDecision>;
   readonly capacity?: Undated<CapacityDecision>;
 }
 
-export interface Plan {
+export interface PlanReport {
   /** `stops`: pods would be stopped. `holds`: nothing until something changes. `nothing`: that is all. */
   readonly does: 'stops' | 'holds' | 'nothing';
   readonly because: string;
-  readonly try?: string;
+  readonly remedy?: string;
   /** In their order. */
-  readonly steps: readonly Step[];
+  readonly steps: readonly PlanStep[];
   /** Wishes of the job that do not count, a sentence each. */
   readonly ignored: readonly string[];
-  readonly decisions: Decisions;
+  readonly decisions: PlanDecisions;
 }
 
-type Reason = Pick<Plan, 'because' | 'try'>;
+type Reason = Pick<PlanReport, 'because' | 'remedy'>;
 
-export function planOf(given: PlanFacts, settings: WorkerSettings): Plan {
+export function planOf(given: PlanInput, settings: WorkerSettings): PlanReport {
   const { job } = given.attempt;
-  const end = (does: Plan['does'], { because, try: advice }: Reason, steps: readonly Step[] = [], decisions: Decisions = {}): Plan => ({
+  const end = (does: PlanReport['does'], { because, remedy: advice }: Reason, steps: readonly PlanStep[] = [], decisions: PlanDecisions = {}): PlanReport => ({
     does,
     because,
-    ...(advice !== undefined && { try: advice }),
+    ...(advice !== undefined && { remedy: advice }),
     steps,
-    ignored: job.wishes?.ignored ?? [],
+    ignored: job.overrides?.ignored ?? [],
     decisions,
   });
-  if (!job.optedIn) return end('nothing', { because: 'the job is not opted in', try: `kcover start ${jobTitle(job.ref)} -n ${job.ref.namespace}` });
+  if (!job.optedIn) return end('nothing', { because: 'the job is not opted in', remedy: `kcover start ${jobTitle(job.ref)} -n ${job.ref.namespace}` });
 
-  const { facts, steps: quarantine, decision: node, concerns } = judgeImagined(given, settings);
+  const { facts, steps: quarantine, decision: node, concerns } = judgeHypothetical(given, settings);
   if (node && !concerns) return end('nothing', node, quarantine, { node });
   const decided = node ? { node } : {};
 
   const opening = open(facts, settings);
-  const begun = [...quarantine, ...opening.steps];
+  const firstSteps = [...quarantine, ...opening.steps];
   const { decision: incident } = opening;
-  if (incident && incident.kind !== 'open') return end(opening.does, opening, begun, { ...decided, incident });
+  if (incident && incident.kind !== 'open') return end(opening.does, opening, firstSteps, { ...decided, incident });
 
   const { recovery, steps: before, level } = reachLevel(facts, opening.now, settings);
-  const soFar: Decisions = { ...decided, ...(incident && { incident }), recovery };
-  if (recovery.kind === 'go-on') return end('nothing', recovery, [...begun, ...before], soFar);
+  const soFar: PlanDecisions = { ...decided, ...(incident && { incident }), recovery };
+  if (recovery.kind === 'go-on') return end('nothing', recovery, [...firstSteps, ...before], soFar);
   const { steps, capacity, holds } = stepsOf(level, settings);
   const decisions = { ...soFar, ...(capacity && { capacity }) };
-  const all = [...begun, ...before, ...(recovery.kind === 'end' ? steps.map((step) => ({ ...step, otherwise: true as const })) : steps)];
+  const all = [...firstSteps, ...before, ...(recovery.kind === 'end' ? steps.map((step) => ({ ...step, otherwise: true as const })) : steps)];
   const plan = recovery.kind === 'hold' ? undefined : recovery.plan;
-  const made = (does: Plan['does'], reason: Reason): Plan => ({ ...end(does, reason, all, decisions), ignored: plan?.ignored ?? job.wishes?.ignored ?? [] });
+  const made = (does: PlanReport['does'], reason: Reason): PlanReport => ({
+    ...end(does, reason, all, decisions),
+    ignored: plan?.ignored ?? job.overrides?.ignored ?? [],
+  });
   if (recovery.kind === 'hold') return made('holds', recovery);
   if (recovery.kind === 'end') return made('nothing', recovery);
   return holds ? made('holds', holds) : made('stops', recovery);
 }
 
 interface Opening extends Reason {
-  readonly does: Plan['does'];
+  readonly does: PlanReport['does'];
   /** Missing where a recovery is open already. */
   readonly decision?: Undated<IncidentDecision>;
-  readonly steps: readonly Step[];
+  readonly steps: readonly PlanStep[];
   /** When it would be opened, ms: what has to be waited for has passed. */
   readonly now: number;
 }
@@ -83,20 +86,20 @@ interface Opening extends Reason {
 const mostWaits = 5;
 
 /** Whether the faults open a recovery; waits are steps, and time is taken to pass. */
-function open(facts: PlanFacts, settings: WorkerSettings): Opening {
+function open(facts: PlanInput, settings: WorkerSettings): Opening {
   const { job } = facts.attempt;
-  const { fresh, spent, attemptStartedAt, historyUntil, paused, open: already } = facts.known;
+  const { fresh, usage, attemptStartedAt, historyUntil, paused, open: already } = facts.known;
   const at = Date.parse(facts.at);
   if (already) return { does: 'stops', because: `${already.incident} is open`, steps: [], now: at };
-  const faults = [...fresh, ...(facts.imagined ? [facts.imagined] : [])];
+  const faults = [...fresh, ...(facts.hypothetical ? [facts.hypothetical] : [])];
   const asked = faults.find(({ source }) => source === 'operator');
-  const steps: Step[] = [];
+  const steps: PlanStep[] = [];
   for (let now = at; ;) {
     const decision = decideIncident(
       {
         job: job.ref,
         faults: faults.filter(({ source }) => source !== 'operator'),
-        spent,
+        usage,
         optedInAt: job.optedInAt,
         since: Math.min(at, ...faults.map(({ seenAt }) => Date.parse(seenAt))),
         now,
@@ -104,7 +107,7 @@ function open(facts: PlanFacts, settings: WorkerSettings): Opening {
         ...(attemptStartedAt !== undefined && { attemptStartedAt }),
         ...(historyUntil !== undefined && { historyUntil }),
         ...(job.progress && { progress: job.progress }),
-        ...(job.wishes && { wishes: job.wishes }),
+        ...(job.overrides && { overrides: job.overrides }),
         ...(paused && { paused }),
       },
       settings,
@@ -115,7 +118,7 @@ function open(facts: PlanFacts, settings: WorkerSettings): Opening {
   }
 }
 
-function closing(decision: Undated<IncidentDecision>, { attempt: { job } }: PlanFacts): Pick<Opening, 'does' | 'because' | 'try'> {
+function closing(decision: Undated<IncidentDecision>, { attempt: { job } }: PlanInput): Pick<Opening, 'does' | 'because' | 'remedy'> {
   const { because } = decision;
   const command = (word: string): string => `kcover ${word} ${jobTitle(job.ref)} -n ${job.ref.namespace}`;
   switch (decision.kind) {
@@ -123,10 +126,10 @@ function closing(decision: Undated<IncidentDecision>, { attempt: { job } }: Plan
     case 'wait':
       return { does: 'stops', because };
     case 'refuse':
-      return { does: 'nothing', because: `refused until ${new Date(decision.until).toISOString()}: ${because}`, try: decision.try };
+      return { does: 'nothing', because: `refused until ${new Date(decision.until).toISOString()}: ${because}`, remedy: decision.remedy };
     case 'nothing':
       return { does: 'nothing', because };
     case 'paused':
-      return { does: 'holds', because, try: command('resume') };
+      return { does: 'holds', because, remedy: command('resume') };
   }
 }

@@ -7,10 +7,10 @@ import type { RecoveryDecision } from '../../contract/recovery.ts';
 import type { WorkerSettings } from '../../contract/settings.schema.ts';
 import type { Undated } from '../../policy/decision.ts';
 import { stopMethod } from '../../policy/recovery.ts';
-import type { PlanFacts } from './facts.ts';
-import { judgeRoom } from './judge-room.ts';
+import type { PlanInput } from './facts.ts';
+import { judgeCapacity } from './judge-capacity.ts';
 
-export interface Step {
+export interface PlanStep {
   readonly step: 'quarantine' | 'wait' | 'approve' | 'evidence' | 'checkpoint' | 'capacity' | 'stop' | 'restart' | 'verify';
   readonly what: string;
   readonly because: string;
@@ -19,38 +19,38 @@ export interface Step {
 }
 
 interface Steps {
-  readonly steps: readonly Step[];
+  readonly steps: readonly PlanStep[];
   readonly capacity?: Undated<CapacityDecision>;
   /** Why it would not come to the stop now. */
-  readonly holds?: { readonly because: string; readonly try: string };
+  readonly holds?: { readonly because: string; readonly remedy: string };
 }
 
 /** What a recovery comes to. */
-export interface Level {
+export interface PlanLevel {
   readonly decision: Undated<RecoveryDecision>;
   /** With the room that it looks at. */
-  readonly facts: PlanFacts;
+  readonly facts: PlanInput;
   /** A level before it that was found to be of no use when room was looked for. */
-  readonly passed?: Step;
+  readonly passed?: PlanStep;
 }
 
 /** From the question to a person to the proof; empty without a plan. */
-export function stepsOf({ decision, facts, passed }: Level, settings: WorkerSettings): Steps {
+export function stepsOf({ decision, facts, passed }: PlanLevel, settings: WorkerSettings): Steps {
   const stopped = stopOf(facts, decision, settings);
   if (!stopped) return { steps: [] };
   const { plan, by } = stopped;
-  const capacity = judgeRoom(facts, plan, by, settings)?.decision;
+  const capacity = judgeCapacity(facts, plan, by, settings)?.decision;
   const before = [
     ...(plan.approval ? [approve(plan.approval)] : []),
     ...evidence(facts, settings),
-    ...(plan.checkpoint.strategy === 'dying-gasp' ? [] : [checkpoint(plan.checkpoint)]),
+    ...(plan.checkpoint.strategy === 'on-termination' ? [] : [checkpoint(plan.checkpoint)]),
     ...(passed ? [passed] : []),
-    ...room(plan, capacity),
+    ...capacitySteps(plan, capacity),
   ];
   if (capacity?.kind === 'hold') return { steps: before, capacity, holds: capacity };
   const after = [
     stop(facts, plan, by, decision.because),
-    ...(plan.checkpoint.strategy === 'dying-gasp' ? [checkpoint(plan.checkpoint)] : []),
+    ...(plan.checkpoint.strategy === 'on-termination' ? [checkpoint(plan.checkpoint)] : []),
     restart(facts, plan, capacity, settings),
     verify(facts, settings),
   ];
@@ -58,55 +58,55 @@ export function stepsOf({ decision, facts, passed }: Level, settings: WorkerSett
 }
 
 /** The stop that is decided, or that would be; undefined without a plan. */
-export function stopOf({ attempt: { job } }: PlanFacts, decision: Undated<RecoveryDecision>, settings: WorkerSettings) {
+export function stopOf({ attempt: { job } }: PlanInput, decision: Undated<RecoveryDecision>, settings: WorkerSettings) {
   const plan = decision.kind === 'stop' || decision.kind === 'end' ? decision.plan : undefined;
   const by = decision.kind === 'stop' ? decision.by : stopMethod(job, settings);
   return plan && by && { plan, by };
 }
 
-const silence = ({ withinMs, otherwise }: Approval): string => `a person has ${formatDuration(withinMs)}; silence means ${otherwise}`;
+const withoutAnswer = ({ withinMs, otherwise }: Approval): string => `a person has ${formatDuration(withinMs)}; silence means ${otherwise}`;
 
-const approve = (approval: Approval): Step => ({ step: 'approve', what: silence(approval), because: approval.because });
+const approve = (approval: Approval): PlanStep => ({ step: 'approve', what: withoutAnswer(approval), because: approval.because });
 
-function evidence({ attempt: { pods } }: PlanFacts, { recovery: { evidence: kept } }: WorkerSettings): Step[] {
+function evidence({ attempt: { pods } }: PlanInput, { recovery: { evidence: kept } }: WorkerSettings): PlanStep[] {
   if (kept.within === 0) return [];
   return [{ step: 'evidence', what: `logs and states of ${podsOf(pods.length)}, ${formatDuration(kept.within)} at most`, because: 'a stop takes them away' }];
 }
 
-function checkpoint(plan: CheckpointPlan): Step {
+function checkpoint(plan: CheckpointPlan): PlanStep {
   const { because } = plan;
   switch (plan.strategy) {
     case 'none':
       return { step: 'checkpoint', what: 'none is awaited', because };
     case 'fresh':
       return { step: 'checkpoint', what: `one beyond step ${plan.beyond}, ${formatDuration(plan.withinMs)} at most`, because };
-    case 'dying-gasp':
+    case 'on-termination':
       return { step: 'checkpoint', what: `one of step ${plan.atLeast} within ${formatDuration(plan.withinMs)} after the stop`, because };
   }
 }
 
-function room({ capacity: plan }: RecoveryPlan, decision: Undated<CapacityDecision> | undefined): Step[] {
+function capacitySteps({ capacity: plan }: RecoveryPlan, decision: Undated<CapacityDecision> | undefined): PlanStep[] {
   if (!plan) return [];
   if (!decision) return [{ step: 'capacity', what: `without room: ${plan.choice}`, because: 'nobody has looked for room yet' }];
-  return [{ step: 'capacity', what: roomIn(decision), because: decision.because }];
+  return [{ step: 'capacity', what: describeCapacity(decision), because: decision.because }];
 }
 
-function roomIn(decision: Undated<CapacityDecision>): string {
+function describeCapacity(decision: Undated<CapacityDecision>): string {
   switch (decision.kind) {
     case 'go':
       return 'go on';
-    case 'spare':
+    case 'standby':
       return `take ${decision.nodes.join(', ')} from stand-by`;
     case 'shrink':
       return `go on with ${podsOf(decision.pods)}`;
     case 'hold':
       return 'hold: nothing is stopped';
     case 'ask':
-      return silence(decision);
+      return withoutAnswer(decision);
   }
 }
 
-function stop({ attempt: { pods } }: PlanFacts, { level, force }: RecoveryPlan, by: StopMethod, because: string): Step {
+function stop({ attempt: { pods } }: PlanInput, { level, force }: RecoveryPlan, by: StopMethod, because: string): PlanStep {
   const grace = force ? ', without time to end' : '';
   if (level.name === 'job') return { step: 'stop', what: `${podsOf(pods.length)} by ${by}${grace}`, because };
   const names = pods.filter(({ uid }) => level.pods.includes(uid)).map(({ name }) => name);
@@ -114,17 +114,17 @@ function stop({ attempt: { pods } }: PlanFacts, { level, force }: RecoveryPlan, 
 }
 
 function restart(
-  { attempt: { job } }: PlanFacts,
+  { attempt: { job } }: PlanInput,
   { level }: RecoveryPlan,
   capacity: Undated<CapacityDecision> | undefined,
   { recovery }: WorkerSettings,
-): Step {
+): PlanStep {
   const count = capacity?.kind === 'shrink' ? capacity.pods : job.podsExpected;
   const within = level.name === 'pod' ? level.withinMs : recovery.deadlines.restart;
   return { step: 'restart', what: `all ${podsOf(count)} ready within ${formatDuration(within)}, none on a quarantined node`, because: level.because };
 }
 
-function verify({ attempt: { job } }: PlanFacts, { recovery: { verify: limits } }: WorkerSettings): Step {
+function verify({ attempt: { job } }: PlanInput, { recovery: { verify: limits } }: WorkerSettings): PlanStep {
   if (!job.progress) return { step: 'verify', what: 'nothing', because: 'the job reports no progress: restarted, not verified' };
   const what = `a first step within ${formatDuration(limits.first)}, one beyond ${job.progress.step} within ${formatDuration(limits.most)}`;
   return { step: 'verify', what, because: 'only training that moves on is recovered' };

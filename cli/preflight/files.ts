@@ -37,7 +37,7 @@ function parsed(file: string, text: string): unknown {
 const wordsOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const unusable = (file: string, because: string, advice: string): KcoverError =>
-  new KcoverError('file.unreadable', `${file}: ${because}`, { what: 'a preflight file cannot be used', try: advice });
+  new KcoverError('file.unreadable', `${file}: ${because}`, { what: 'a preflight file cannot be used', remedy: advice });
 
 /** The vector, when the only file holds one; throws when one of several does, or when it is none that can be replayed. */
 export function vectorOf(files: readonly JsonFile[]): Vector | undefined {
@@ -72,6 +72,6 @@ export function reportsOf(files: readonly JsonFile[], profile: ReportProfile): R
     reports.push(report);
   }
   const [first] = reports;
-  if (first === undefined) throw new KcoverError('usage', 'there is no report', { try: 'kcover preflight judge job-0.json job-1.json' });
+  if (first === undefined) throw new KcoverError('usage', 'there is no report', { remedy: 'kcover preflight judge job-0.json job-1.json' });
   return { size: first.size, reports: reports.toSorted((a, b) => a.rank - b.rank) };
 }

@@ -1,11 +1,11 @@
 /** How a person reads what was judged. */
 
-import type { Judgement, NodeJudgement } from '../../contract/preflight.ts';
+import type { PreflightJudgement, NodeJudgement } from '../../contract/preflight.ts';
 import type { Expiry, StepOutcome } from '../../policy/preflight-replay.ts';
 import { table } from '../output.ts';
 
 /** A judgement of reports from files. */
-export interface Judged extends Judgement {
+export interface JudgedReports extends PreflightJudgement {
   readonly profile: string;
   readonly size: number;
   readonly received: number;
@@ -19,7 +19,7 @@ export interface Judged extends Judgement {
 const order: readonly NodeJudgement['verdict'][] = ['failed', 'slow', 'undetermined', 'healthy'];
 
 /** What was found, a row for each node, and the pairs that speak for what is not healthy. */
-export function verdictText(judged: Judged): string {
+export function verdictText(judged: JudgedReports): string {
   const { rule, profile, nodes, size, received, missing, because, confidence } = judged;
   const counts = order.map((verdict) => [verdict, nodes.filter((node) => node.verdict === verdict).length] as const).filter(([, count]) => count > 0);
   const sorted = nodes.toSorted((a, b) => order.indexOf(a.verdict) - order.indexOf(b.verdict));

@@ -1,7 +1,7 @@
 /** Lines of a text that comes in pieces, whatever its size: of a longer line no more than one character beyond `most` is held. */
 export async function* linesOf(pieces: AsyncIterable<string>, most: number): AsyncGenerator<string> {
   let rest = '';
-  let isBegun = false;
+  let hasOpenLine = false;
   for await (const piece of pieces) {
     let from = 0;
     for (let end = piece.indexOf('\n'); end !== -1; end = piece.indexOf('\n', from)) {
@@ -10,9 +10,9 @@ export async function* linesOf(pieces: AsyncIterable<string>, most: number): Asy
       from = end + 1;
     }
     rest = join(rest, piece, from, piece.length, most);
-    isBegun = from < piece.length || (isBegun && from === 0);
+    hasOpenLine = from < piece.length || (hasOpenLine && from === 0);
   }
-  if (isBegun) yield rest;
+  if (hasOpenLine) yield rest;
 }
 
 const join = (rest: string, piece: string, from: number, end: number, most: number): string =>

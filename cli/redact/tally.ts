@@ -17,7 +17,7 @@ export interface Hidden {
 }
 
 /** Counts while a log goes by. */
-export class Tally {
+export class RedactionTally {
   #lines = 0;
   #redacted = 0;
   #cut = 0;

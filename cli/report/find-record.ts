@@ -17,7 +17,9 @@ export interface RecordSearch {
 /** Undefined when nobody has it, or when the recovery has not ended. */
 export async function findRecord({ incident, records, temporal }: RecordSearch): Promise<IncidentRecord | undefined> {
   if (!/^recovery\/./.test(incident))
-    throw new KcoverError('usage', `${incident} is not the id of a recovery`, { try: 'kcover incidents lists them: recovery/<namespace>/<job>/<uid>/<time>' });
+    throw new KcoverError('usage', `${incident} is not the id of a recovery`, {
+      remedy: 'kcover incidents lists them: recovery/<namespace>/<job>/<uid>/<time>',
+    });
   const kept = records === undefined ? undefined : await readRecord(join(records, recordFile(incident)));
   if (kept && 'job' in kept && kept.incident === incident) return kept;
   const { recordInTemporal } = await import('../incidents/temporal.ts');

@@ -8,7 +8,7 @@ import type { Outcome } from '../../contract/outcomes.ts';
 import type { IncidentRecord, RecoveryDecision } from '../../contract/recovery.ts';
 import type { EvidenceIndex } from './evidence-index.ts';
 import { code, grid, list, plain, quote, sections } from './markdown.ts';
-import { approvalsOf, checkpointsOf, roomOf } from './preparations.ts';
+import { approvalsOf, checkpointsOf, capacityDecisionsOf } from './preparations.ts';
 
 /** `evidence`: undefined when no evidence store was named. */
 export function reportOf(record: IncidentRecord, evidence: readonly EvidenceIndex[] | undefined): string {
@@ -25,7 +25,7 @@ export function reportOf(record: IncidentRecord, evidence: readonly EvidenceInde
     { title: 'Decisions', text: list(decisions.map(decisionLine)) },
     { title: 'Approvals', text: approvalsOf(record) },
     { title: 'Checkpoints', text: checkpointsOf(record) },
-    { title: 'Room', text: roomOf(record) },
+    { title: 'Capacity', text: capacityDecisionsOf(record) },
     { title: 'Stops', text: stopsOf(stops) },
     { title: 'Deleted by force', text: forceOf(record) },
     { title: 'Progress', text: progressOf(record) },
@@ -46,7 +46,7 @@ const meaning: Readonly<Record<Outcome, string>> = {
   refused: 'nothing was stopped',
   failed: 'it did not come back',
   cancelled: 'it was ended from outside',
-  'handed over': 'a person has to look after it',
+  escalated: 'a person has to look after it',
 };
 
 const introOf = ({ incident, outcome, because, startedAt, endedAt, stops }: IncidentRecord): string =>
@@ -59,17 +59,17 @@ const introOf = ({ incident, outcome, because, startedAt, endedAt, stops }: Inci
 
 const faultsOf = (faults: IncidentRecord['faults']): string =>
   faults
-    .map(({ code: what, message, node, device, seenAt, hold, evidence }) =>
+    .map(({ code: what, message, node, device, seenAt, quarantine, evidence }) =>
       [
         `- ${code(what)}${node === undefined ? '' : ` on ${plain(node)}`}${device === undefined ? '' : ` (${plain(device)})`}: ${plain(message)}`,
-        `  seen ${plain(seenAt)}${hold ? `; node ${hold.state}: ${plain(hold.because)}` : ''}`,
+        `  seen ${plain(seenAt)}${quarantine ? `; node ${quarantine.state}: ${plain(quarantine.because)}` : ''}`,
         ...(evidence && evidence.length > 0 ? ['', quote(evidence), ''] : []),
       ].join('\n'),
     )
     .join('\n');
 
 const decisionLine = (decision: RecoveryDecision): string =>
-  `${new Date(decision.at).toISOString()} **${wordsOf(decision)}**: ${plain(decision.because)}${'try' in decision && decision.try !== undefined ? ` (try: ${plain(decision.try)})` : ''}`;
+  `${new Date(decision.at).toISOString()} **${wordsOf(decision)}**: ${plain(decision.because)}${'remedy' in decision && decision.remedy !== undefined ? ` (try: ${plain(decision.remedy)})` : ''}`;
 
 const wordsOf = (decision: RecoveryDecision): string => {
   if (decision.kind === 'stop') return `stop by ${decision.by}`;

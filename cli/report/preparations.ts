@@ -1,13 +1,13 @@
 /** What came before the stops of a recovery: who was asked, what was saved, whether there was room; pure. */
 
-import type { Answer } from '../../contract/recovery-plan.ts';
+import type { OperatorAnswer } from '../../contract/recovery-plan.ts';
 import type { IncidentRecord } from '../../contract/recovery.ts';
 import { formatDuration } from '../../contract/duration.ts';
 import { list, plain } from './markdown.ts';
 
 export const approvalsOf = ({ approvals = [] }: IncidentRecord): string | undefined => (approvals.length === 0 ? undefined : list(approvals.map(answerOf)));
 
-const answerOf = ({ question, approved, by, reason, at }: Answer): string =>
+const answerOf = ({ question, approved, by, reason, at }: OperatorAnswer): string =>
   `${plain(at)} **${approved ? 'approved' : 'denied'}** by ${plain(by)}: ${plain(reason)}${question === undefined ? '' : ` (${plain(question)})`}`;
 
 export const checkpointsOf = ({ checkpoints = [] }: IncidentRecord): string | undefined =>
@@ -15,7 +15,7 @@ export const checkpointsOf = ({ checkpoints = [] }: IncidentRecord): string | un
 
 const waited = (one: NonNullable<IncidentRecord['checkpoints']>[number]): string => ('waitedMs' in one ? ` after ${formatDuration(one.waitedMs)}` : '');
 
-export function roomOf({ capacity = [], pods }: IncidentRecord): string | undefined {
+export function capacityDecisionsOf({ capacity = [], pods }: IncidentRecord): string | undefined {
   if (capacity.length === 0 && !pods) return undefined;
   const decided = capacity.map(({ at, kind, because }) => `${new Date(at).toISOString()} **${kind}**: ${plain(because)}`);
   return list([...decided, ...(pods ? [`It went on with ${pods.after} pods instead of ${pods.before}.`] : [])]);

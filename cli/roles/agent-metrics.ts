@@ -29,10 +29,10 @@ export function agentMetrics(registry: Registry, status: () => AgentStatus): voi
   gauge(table.acceptedAt, ({ reporter }) => (reporter.lastAcceptedAt === undefined ? 0 : Date.parse(reporter.lastAcceptedAt) / 1000));
   gauge(table.preflightWaiting, ({ preflight }) => preflight.waiting);
   gauge(table.preflightIgnored, ({ preflight }) => preflight.ignored);
-  gauge(table.preflightBlind, ({ preflight }) => Number(preflight.blind !== undefined));
+  gauge(table.preflightUnavailable, ({ preflight }) => Number(preflight.unavailable !== undefined));
   gauge(table.preflightFailing, ({ preflight }) => preflight.failures);
   gauge(table.progressIgnored, ({ progress }) => progress.ignored);
-  gauge(table.progressBlind, ({ progress }) => Number(progress.blind !== undefined));
+  gauge(table.progressUnavailable, ({ progress }) => Number(progress.unavailable !== undefined));
   gauge(table.progressFailing, ({ progress }) => progress.failures);
 
   /** Counted elsewhere since the start: the counter takes the sums over. */
@@ -51,17 +51,17 @@ export function agentMetrics(registry: Registry, status: () => AgentStatus): voi
   counter(table.gaps, ({ spool }) => spool.gaps);
   counter(table.sent, ({ reporter }) => [['', reporter.sent]]);
   counter(table.refused, ({ reporter }) => reporter.refused);
-  counter(table.preflightTaken, ({ preflight }) => [['', preflight.taken]]);
+  counter(table.preflightAccepted, ({ preflight }) => [['', preflight.accepted]]);
   counter(table.preflightRefused, ({ preflight }) => preflight.refused);
   counter(table.progressSent, ({ progress }) => [['', progress.sent]]);
   counter(table.progressUnusable, ({ progress }) => [['', progress.unusable]]);
   counter(table.read, ({ detectors }) => Object.entries(detectors).map(([name, { read }]) => [name, read] as const));
 
   new Gauge({
-    ...table.blind,
+    ...table.detectorUnavailable,
     registers,
     collect() {
-      for (const [detector, { state }] of Object.entries(status().detectors)) this.set({ detector }, Number(state === 'blind'));
+      for (const [detector, { state }] of Object.entries(status().detectors)) this.set({ detector }, Number(state === 'unavailable'));
     },
   });
 }

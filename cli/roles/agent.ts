@@ -2,13 +2,13 @@ import { type AgentStatus, startAgent } from '../../agent/index.ts';
 import { nodeName } from '../../agent/node-name.ts';
 import type { AgentSettings } from '../../contract/settings.schema.ts';
 import type { ExitName } from '../command.ts';
-import type { Environment } from '../environment.ts';
+import type { CliEnvironment } from '../environment.ts';
 import { agentMetrics } from './agent-metrics.ts';
 import { inRole } from './role.ts';
 
 export interface AgentRole {
   readonly settings: AgentSettings;
-  readonly environment: Environment;
+  readonly environment: CliEnvironment;
   readonly hostRoot: string;
   readonly node: string | undefined;
 }
@@ -28,11 +28,11 @@ export const runAgent = ({ settings, environment, hostRoot, node }: AgentRole): 
 
 /** What the agent cannot see. Another one in its place could not either, so it stays ready. */
 export function remarksOn({ detectors, preflight, progress }: AgentStatus): readonly string[] {
-  const blind = (what: string, why: string | undefined): readonly string[] => (why === undefined ? [] : [`${what} cannot be looked at: ${why}`]);
+  const unavailable = (what: string, why: string | undefined): readonly string[] => (why === undefined ? [] : [`${what} cannot be looked at: ${why}`]);
   return [
-    ...Object.entries(detectors).flatMap(([name, { state, because }]) => blind(name, state === 'blind' ? because : undefined)),
-    ...blind('preflight reports', preflight.blind),
-    ...blind('progress files', progress.blind),
+    ...Object.entries(detectors).flatMap(([name, { state, because }]) => unavailable(name, state === 'unavailable' ? because : undefined)),
+    ...unavailable('preflight reports', preflight.unavailable),
+    ...unavailable('progress files', progress.unavailable),
   ];
 }
 

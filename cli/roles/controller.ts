@@ -3,7 +3,7 @@ import { startController } from '../../controller/index.ts';
 import { clusterUid } from '../../kube/connection.ts';
 import { requireSameCluster } from '../cluster-identity.ts';
 import type { ExitName } from '../command.ts';
-import type { Environment } from '../environment.ts';
+import type { CliEnvironment } from '../environment.ts';
 import { openKube } from '../kubernetes.ts';
 import { connectTemporal, temporalTarget } from '../temporal.ts';
 import { inRole } from './role.ts';
@@ -11,7 +11,7 @@ import { requireSearchAttributes } from './search-attributes.ts';
 
 export interface ControllerRole {
   readonly settings: ControllerSettings;
-  readonly environment: Environment;
+  readonly environment: CliEnvironment;
   readonly kubeconfig: string | undefined;
 }
 

@@ -40,7 +40,7 @@ export async function serveHealth({ listen, notReady, remarks, registry, more }:
     return { address, close: () => server.close() };
   } catch (error) {
     throw new KcoverError('address.taken', `health.listen ${listen}: ${error instanceof Error ? error.message : 'cannot listen'}`, {
-      try: 'set health.listen to a free port',
+      remedy: 'set health.listen to a free port',
     });
   }
 }

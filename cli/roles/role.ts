@@ -6,11 +6,11 @@ import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { KcoverError } from '../../contract/errors.ts';
 import { metricTable } from '../../contract/metrics.ts';
 import type { ExitName } from '../command.ts';
-import type { Environment } from '../environment.ts';
-import { type Role as RoleName } from '../settings-file.ts';
+import type { CliEnvironment } from '../environment.ts';
+import { type RoleName } from '../settings-file.ts';
 import { serveHealth } from './health.ts';
 
-export interface Role {
+export interface RoleContext {
   readonly log: Logger;
   readonly registry: Registry;
   /** Aborted by SIGTERM or SIGINT. */
@@ -31,12 +31,17 @@ export interface RoleSettings {
 }
 
 /** The role was told to end while it waited. */
-class Stopped extends Error {}
+class StopRequested extends Error {}
 
 const backOff = { firstMs: 500, mostMs: 15_000 } as const;
 
 /** Runs a role until it ends by itself or by a signal; `ok` for a signal. */
-export async function inRole(name: RoleName, settings: RoleSettings, environment: Environment, run: (role: Role) => Promise<ExitName>): Promise<ExitName> {
+export async function inRole(
+  name: RoleName,
+  settings: RoleSettings,
+  environment: CliEnvironment,
+  run: (role: RoleContext) => Promise<ExitName>,
+): Promise<ExitName> {
   const log = pino(
     {
       level: settings.log.level,
@@ -52,7 +57,7 @@ export async function inRole(name: RoleName, settings: RoleSettings, environment
   let remarks = (): readonly string[] => [];
   let more = (): Promise<string> => Promise.resolve('');
 
-  const role: Role = {
+  const role: RoleContext = {
     log,
     registry,
     stopping: ending.signal,
@@ -65,13 +70,13 @@ export async function inRole(name: RoleName, settings: RoleSettings, environment
   const forget = onSignals((signal) => {
     log.info({ signal }, 'stopping');
     notReady = 'stopping';
-    ending.abort(new Stopped(signal));
+    ending.abort(new StopRequested(signal));
   });
   log.info({ health: health.address }, 'starting');
   try {
     return await run(role);
   } catch (error) {
-    if (error instanceof Stopped) return 'ok';
+    if (error instanceof StopRequested) return 'ok';
     throw error;
   } finally {
     forget();

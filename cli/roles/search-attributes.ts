@@ -48,7 +48,7 @@ export async function requireSearchAttributes(connection: Connected, where: Wher
   const gaps = await searchAttributeGaps(connection, where);
   if (gaps === undefined) return false;
   if (gaps.missing.length + gaps.wrong.length === 0) return true;
-  throw new KcoverError('temporal.attributes', gaps.because, { what: `Temporal namespace ${where.namespace} lacks search attributes`, try: gaps.command });
+  throw new KcoverError('temporal.attributes', gaps.because, { what: `Temporal namespace ${where.namespace} lacks search attributes`, remedy: gaps.command });
 }
 
 /** Registers them; a server takes a moment until it knows them. */

@@ -58,7 +58,7 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
 }
 
 /** Runs until `stopping`. One that ends by itself ends the others too: a process that does half of its work would pass for a healthy one. */
-export async function runTogether(workers: readonly Worker[], stopping: AbortSignal): Promise<void> {
+export async function runWorkers(workers: readonly Worker[], stopping: AbortSignal): Promise<void> {
   const shutdown = () => {
     for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();
   };

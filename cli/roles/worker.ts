@@ -6,19 +6,19 @@ import { clusterUid } from '../../kube/connection.ts';
 import { ownNamespace } from '../../kube/permissions.ts';
 import { claimCluster } from '../cluster-identity.ts';
 import type { ExitName } from '../command.ts';
-import type { Environment } from '../environment.ts';
+import type { CliEnvironment } from '../environment.ts';
 import { openKube } from '../kubernetes.ts';
 import { connectError, temporalTarget, type TemporalTarget } from '../temporal.ts';
 import { workflowBundle } from './bundle.ts';
 import { inRole } from './role.ts';
 import { requireSearchAttributes } from './search-attributes.ts';
-import { createWorker, forEffects, forWaits, runTogether } from './task-workers.ts';
+import { createWorker, forEffects, forWaits, runWorkers } from './task-workers.ts';
 import { installRuntime, quietLogger } from './temporal-runtime.ts';
 import { workerMetrics } from './worker-metrics.ts';
 
 export interface WorkerRole {
   readonly settings: WorkerSettings;
-  readonly environment: Environment;
+  readonly environment: CliEnvironment;
   readonly kubeconfig: string | undefined;
   readonly workflowBundle: string | undefined;
 }
@@ -52,7 +52,7 @@ export const runWorker = ({ settings, environment, kubeconfig, workflowBundle: b
     if (!stopping.aborted) {
       readiness(undefined);
       log.info({ taskQueue, mode: settings.mode, cluster: uid, temporal: target.address, namespace: target.namespace }, 'ready');
-      await runTogether(workers, stopping);
+      await runWorkers(workers, stopping);
     }
     await Promise.allSettled([connection.close(), kube.close()]);
     return stopping.aborted ? 'ok' : 'failed';

@@ -6,7 +6,7 @@ export interface Announcements {
   /** Whether the set of this pod was begun. */
   covers(id: string, uid: string): boolean;
   /** Whether Temporal knows of it. */
-  isTold(id: string, uid: string): boolean;
+  isNotified(id: string, uid: string): boolean;
   /** A pod goes. If it stood for its set, these still belong to that, and later ones do not. */
   left(id: string, uid: string, survivors: () => Iterable<string>): void;
   /** None is left. */
@@ -15,7 +15,7 @@ export interface Announcements {
 
 interface Announced {
   readonly uid: string;
-  told: boolean;
+  notified: boolean;
   /** Set once its pod is gone: who lived with it. */
   survivors?: ReadonlySet<string>;
 }
@@ -31,15 +31,15 @@ export function openAnnouncements(): Announcements {
 
   return {
     begin(id, uid) {
-      const set: Announced = { uid, told: false };
+      const set: Announced = { uid, notified: false };
       sets.set(id, set);
       return {
-        took: () => void (set.told = true),
+        took: () => void (set.notified = true),
         lost: () => void (sets.get(id) === set && sets.delete(id)),
       };
     },
     covers: (id, uid) => covering(id, uid) !== undefined,
-    isTold: (id, uid) => covering(id, uid)?.told === true,
+    isNotified: (id, uid) => covering(id, uid)?.notified === true,
     left(id, uid, survivors) {
       const set = sets.get(id);
       if (set?.uid === uid) set.survivors ??= new Set(survivors());

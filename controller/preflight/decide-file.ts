@@ -5,7 +5,7 @@ import type { PreflightFile, RefusedReport } from '../../contract/preflight-file
 import type { PreflightPod, TestTime } from '../../kube/preflight-pods.ts';
 
 export type FileDecision =
-  | { readonly answer: 'taken'; readonly pod: PreflightPod; readonly report: CollectedReport }
+  | { readonly answer: 'accepted'; readonly pod: PreflightPod; readonly report: CollectedReport }
   | { readonly answer: 'wait'; readonly because: string }
   /** Told to the workflow where a pod says whose it is. */
   | { readonly answer: 'refused'; readonly pod?: PreflightPod; readonly refused: RefusedReport };
@@ -63,7 +63,7 @@ function forgery({ rank, report }: Extract<PreflightFile, { report: unknown }>, 
 function take({ report, writtenAt }: Extract<PreflightFile, { report: unknown }>, pod: PreflightPod, share: NodeShare | undefined): FileDecision {
   if (share === undefined) return { answer: 'wait', because: 'its node is not seen yet' };
   const { name, uid, createdAt } = pod;
-  return { answer: 'taken', pod, report: { report, pod: { name, uid, createdAt }, share, writtenAt: new Date(writtenAt).toISOString() } };
+  return { answer: 'accepted', pod, report: { report, pod: { name, uid, createdAt }, share, writtenAt: new Date(writtenAt).toISOString() } };
 }
 
 /** A test without an end either runs still, or its pod went before it was seen to end. */

@@ -16,7 +16,7 @@ export function nodeShare(has: Amounts, pods: readonly Amounts[]): NodeShare {
   return { asked: total(asked), of: total(Object.values(has)) };
 }
 
-type Holder = Pick<PreflightPod, 'startedAt' | 'tests' | 'testing' | 'ended' | 'over' | 'accelerators'>;
+type AcceleratorUser = Pick<PreflightPod, 'startedAt' | 'tests' | 'testing' | 'ended' | 'over' | 'accelerators'>;
 
 /** Of the pods beside one, so many count: more than a kubelet runs at once. */
 const mostBeside = 256;
@@ -25,24 +25,24 @@ const mostBeside = 256;
  * The most that this pod and those beside it held at one moment. They may have ended since, or be leaving: where a node is broken, all of them
  * fail. Pods that came one after the other are not added up, for a tenant with one accelerator could so convict a node of eight.
  */
-export function shareTogether(has: Amounts, pod: Holder, beside: readonly Holder[]): NodeShare {
-  const [own] = holdingOf(pod);
+export function shareOf(has: Amounts, pod: AcceleratorUser, beside: readonly AcceleratorUser[]): NodeShare {
+  const [own] = usageOf(pod);
   if (!own) return nodeShare(has, [pod.accelerators]);
-  const others = beside.flatMap(holdingOf).filter((other) => holdsAt(other, own.from) || holdsAt(own, other.from));
-  const together = [own, ...others.slice(0, mostBeside)];
+  const others = beside.flatMap(usageOf).filter((other) => usesAt(other, own.from) || usesAt(own, other.from));
+  const holdings = [own, ...others.slice(0, mostBeside)];
   // What is held grows only where another begins.
-  const moments = new Set(together.map(({ from }) => from).filter((from) => holdsAt(own, from)));
-  const shares = [...moments].map((at) =>
+  const starts = new Set(holdings.map(({ from }) => from).filter((from) => usesAt(own, from)));
+  const shares = [...starts].map((at) =>
     nodeShare(
       has,
-      together.filter((one) => holdsAt(one, at)).map(({ accelerators }) => accelerators),
+      holdings.filter((one) => usesAt(one, at)).map(({ accelerators }) => accelerators),
     ),
   );
   return shares.reduce((most, share) => (share.asked > most.asked ? share : most), nodeShare(has, [pod.accelerators]));
 }
 
 /** Milliseconds of the node's clock. */
-interface Holding {
+interface UsageSpan {
   readonly from: number;
   readonly until: number;
   readonly accelerators: Amounts;
@@ -52,7 +52,7 @@ interface Holding {
  * From when a kubelet admitted the pod to the end of what is known that it ran. None for one whose test never ran: it may be there by its own
  * word alone, or was refused.
  */
-function holdingOf({ startedAt, tests, testing, ended, over, accelerators }: Holder): readonly Holding[] {
+function usageOf({ startedAt, tests, testing, ended, over, accelerators }: AcceleratorUser): readonly UsageSpan[] {
   const ran = tests.length > 0 || (!over && (testing || ended !== undefined));
   const from = Math.min(...[...(startedAt === undefined ? [] : [startedAt]), ...tests.map((test) => test.from)].map(Date.parse));
   if (!ran || !Number.isFinite(from)) return [];
@@ -61,6 +61,6 @@ function holdingOf({ startedAt, tests, testing, ended, over, accelerators }: Hol
 }
 
 /** Times are whole seconds: of two that begin in the same one, each may be over in it. */
-const holdsAt = ({ from, until }: Holding, at: number): boolean => from === at || (from < at && at < until);
+const usesAt = ({ from, until }: UsageSpan, at: number): boolean => from === at || (from < at && at < until);
 
 const total = (amounts: readonly number[]): number => amounts.reduce((sum, amount) => sum + amount, 0);

@@ -82,7 +82,7 @@ export function openPodTable(now: () => number): PodTable {
     leave(uid) {
       const pod = pods.get(uid);
       if (!pod) return;
-      pods.set(uid, { ...pod, testing: false, leaving: true, over: true });
+      pods.set(uid, { ...pod, testing: false, terminating: true, over: true });
       departed.set(uid, now());
       forgetOld();
     },
@@ -96,4 +96,4 @@ const placeOf = ({ workload, node = '' }: PreflightPod): string => `${preflightW
 
 /** Times of creation are whole seconds: of two in one second the one that stays is the newer. */
 const newestFirst = (a: PreflightPod, b: PreflightPod): number =>
-  b.createdAt.localeCompare(a.createdAt) || Number(a.leaving) - Number(b.leaving) || Number(a.ended !== undefined) - Number(b.ended !== undefined);
+  b.createdAt.localeCompare(a.createdAt) || Number(a.terminating) - Number(b.terminating) || Number(a.ended !== undefined) - Number(b.ended !== undefined);

@@ -6,7 +6,7 @@ import type { TrainingPod } from '../../kube/training-pods.ts';
 /** What contradicts itself. `clock`: a time that cannot be. `checkpoint-ahead`: a checkpoint of a step that is not done yet. */
 export type Oddity = 'clock' | 'checkpoint-ahead';
 
-export type ProgressDecision =
+export type ProgressFileDecision =
   | { readonly answer: 'counted'; readonly pod: TrainingPod; readonly progress: JobProgress; readonly odd: readonly Oddity[] }
   | { readonly answer: 'no-pod' | 'not-started' | 'stale' };
 
@@ -18,7 +18,7 @@ const leadMs = 60_000;
 const aheadMs = 5 * 60_000;
 
 /** `pods`: of the file's namespace, job and rank on the reporter's node, as far as they may still report. `now`: UTC, ms. */
-export function decideProgress(file: ProgressFile, pods: readonly TrainingPod[], now: number): ProgressDecision {
+export function decideProgress(file: ProgressFile, pods: readonly TrainingPod[], now: number): ProgressFileDecision {
   if (pods.length === 0) return { answer: 'no-pod' };
   const started = pods.flatMap((pod) => (pod.startedAt === undefined ? [] : [{ pod, from: Date.parse(pod.startedAt) - slackMs }]));
   if (started.length === 0) return { answer: 'not-started' };

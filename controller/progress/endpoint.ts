@@ -4,7 +4,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type ProgressAnswer, progressPath } from '../../contract/progress.ts';
 import { progressFiles } from '../../contract/progress.schema.ts';
 import type { Reject } from '../refusals.ts';
-import { firstIssue, notLeading, refused, type Reporter } from '../reporter.ts';
+import { firstIssue, notLeading, refused, type ReporterIdentity } from '../reporter.ts';
 import type { ProgressWatch } from './watch.ts';
 
 /** What only a leader has. */
@@ -17,7 +17,7 @@ export interface ProgressEndpoint {
   /** Undefined while we do not lead. */
   readonly progress: () => ProgressTaker | undefined;
   /** Who was let in. */
-  readonly reporterOf: (request: FastifyRequest) => Reporter | undefined;
+  readonly reporterOf: (request: FastifyRequest) => ReporterIdentity | undefined;
   readonly reject: Reject;
 }
 

@@ -12,13 +12,13 @@ import { survive } from '../survive.ts';
 export interface HangOptions {
   readonly settings: HangSettings;
   /** The job as its watch knows it. */
-  readonly job: (job: JobRef) => Pick<JobView, 'optedIn' | 'finished' | 'suspension' | 'podsExpected' | 'wishes'> | undefined;
+  readonly job: (job: JobRef) => Pick<JobView, 'optedIn' | 'finished' | 'suspension' | 'podsExpected' | 'overrides'> | undefined;
   /** The pod, by UID, as it is now. */
   readonly pod: (uid: string) => TrainingPod | undefined;
   /** How many pods of the job work. */
   readonly working: (job: JobRef) => number;
   /** Whether steps that are made on this node would be heard. */
-  readonly hears: (node: string) => boolean;
+  readonly isLive: (node: string) => boolean;
   /** `onLost`: nobody was told. */
   readonly raise: (job: JobRef, fault: Fault, onLost: () => void) => void;
   /** Monotonic, ms. */
@@ -34,7 +34,7 @@ export interface Hangs {
   forget(uid: string): void;
 }
 
-interface Watched extends Standstill {
+interface WatchedPod extends Standstill {
   readonly pod: TrainingPod;
 }
 
@@ -46,9 +46,9 @@ const mostJobs = 10_000;
 export function watchHangs(options: HangOptions): Hangs {
   const { settings, now } = options;
   /** By job; who was heard last comes last. */
-  const watched = new Map<string, Watched>();
+  const watched = new Map<string, WatchedPod>();
   /** By job: when the standstill began that was told. */
-  const told = new Map<string, number>();
+  const reported = new Map<string, number>();
   let lookedAt = now();
 
   function hear(pod: TrainingPod, progress: JobProgress): void {
@@ -69,31 +69,31 @@ export function watchHangs(options: HangOptions): Hangs {
     for (const seen of watched.values()) survive(options.log, 'a job could not be judged', seen.pod.job, () => lookAt(seen, at, slept));
   }
 
-  function lookAt(seen: Watched, at: number, slept: boolean): void {
+  function lookAt(seen: WatchedPod, at: number, slept: boolean): void {
     const { uid } = seen.pod.job;
     if (slept || !canBeJudged(seen.pod)) watched.set(uid, { ...seen, excusedAt: at });
-    else if (told.get(uid) !== seen.movedAt) judge(seen, at);
+    else if (reported.get(uid) !== seen.movedAt) judge(seen, at);
   }
 
   /** The silence of a job says something only while all of it runs, and could be heard. */
-  function canBeJudged(speaker: TrainingPod): boolean {
-    const job = options.job(speaker.job);
-    if (!job?.optedIn || job.finished || job.suspension || job.wishes?.hang === 'ignore') return false;
-    const pod = options.pod(speaker.uid);
-    return pod?.present === true && isSameRun(pod, speaker) && options.working(speaker.job) >= job.podsExpected && options.hears(pod.node);
+  function canBeJudged(reportingPod: TrainingPod): boolean {
+    const job = options.job(reportingPod.job);
+    if (!job?.optedIn || job.finished || job.suspension || job.overrides?.hang === 'ignore') return false;
+    const pod = options.pod(reportingPod.uid);
+    return pod?.present === true && isSameRun(pod, reportingPod) && options.working(reportingPod.job) >= job.podsExpected && options.isLive(pod.node);
   }
 
-  function judge({ pod, ...seen }: Watched, at: number): void {
+  function judge({ pod, ...seen }: WatchedPod, at: number): void {
     const decision = judgeHang(seen, settings, at);
     if (decision.kind === 'waits') return;
     const { job, uid } = pod;
-    told.set(job.uid, seen.movedAt);
-    options.raise(job, hangFault(job, uid, seen.progress, decision.because, new Date().toISOString()), () => told.delete(job.uid));
+    reported.set(job.uid, seen.movedAt);
+    options.raise(job, hangFault(job, uid, seen.progress, decision.because, new Date().toISOString()), () => reported.delete(job.uid));
   }
 
   function forget(uid: string): void {
     watched.delete(uid);
-    told.delete(uid);
+    reported.delete(uid);
   }
 
   return { hear, look, forget };

@@ -23,10 +23,10 @@ export interface TrainingPods {
 /** How long after its end a pod may be heard, ms: an agent looks every few seconds, and sends again what did not arrive. */
 const lastWordMs = 60_000;
 
-interface Entry {
+interface PodEntry {
   readonly pod: TrainingPod;
   /** The job that carries its progress: the one that controls it, or that one's maker. It outlives what it made. */
-  readonly carrier?: JobRef;
+  readonly topJob?: JobRef;
   /** Of all pods it was the so manieth to be seen. */
   readonly seenAs: number;
   /** How many had been seen when it was asked to go, or ended. */
@@ -37,26 +37,26 @@ interface Entry {
 }
 
 /** `now`: monotonic, ms. `carrierOf`: the job, or the one that made it, while that is there. */
-export function openTrainingPods(now: () => number, carrierOf: (job: JobRef) => JobRef | undefined): TrainingPods {
-  const pods = new Map<string, Entry>();
+export function openTrainingPods(now: () => number, topJobOf: (job: JobRef) => JobRef | undefined): TrainingPods {
+  const pods = new Map<string, PodEntry>();
   const nodes = new Map<string, Set<string>>();
   /** By the job that controls them: UIDs. */
   const owned = openMembers();
   /** By UID of the job that carries their progress: the last of its pods, in the order in which they were seen, whose containers have begun. */
-  const begun = new Map<string, number>();
+  const startedBy = new Map<string, number>();
   /** In the order in which they went. */
   const gone: { readonly uid: string; readonly at: number }[] = [];
   let count = 0;
 
-  function put(pod: TrainingPod, more: Pick<Entry, 'gone'> = {}): void {
+  function put(pod: TrainingPod, more: Pick<PodEntry, 'gone'> = {}): void {
     const before = pods.get(pod.uid);
     const { seenAs = ++count, leftAs = count, endedAt = now() } = before ?? {};
-    const carrier = carrierOf(pod.job) ?? before?.carrier;
-    pods.set(pod.uid, { pod, seenAs, ...(carrier && { carrier }), ...(!pod.present && { leftAs }), ...(pod.ended && { endedAt }), ...more });
+    const topJob = topJobOf(pod.job) ?? before?.topJob;
+    pods.set(pod.uid, { pod, seenAs, ...(topJob && { topJob }), ...(!pod.present && { leftAs }), ...(pod.ended && { endedAt }), ...more });
     nodes.set(pod.node, (nodes.get(pod.node) ?? new Set()).add(pod.uid));
     owned.put(jobKey(pod.job), pod.uid);
-    if (before?.carrier && before.carrier.uid !== carrier?.uid) begun.delete(before.carrier.uid);
-    if (carrier && pod.present && pod.startedAt !== undefined) begun.set(carrier.uid, Math.max(seenAs, begun.get(carrier.uid) ?? 0));
+    if (before?.topJob && before.topJob.uid !== topJob?.uid) startedBy.delete(before.topJob.uid);
+    if (topJob && pod.present && pod.startedAt !== undefined) startedBy.set(topJob.uid, Math.max(seenAs, startedBy.get(topJob.uid) ?? 0));
   }
 
   function remove(uid: string): void {
@@ -78,28 +78,28 @@ export function openTrainingPods(now: () => number, carrierOf: (job: JobRef) => 
       const uids = nodes.get(entry.pod.node);
       uids?.delete(first.uid);
       if (uids?.size === 0) nodes.delete(entry.pod.node);
-      const job = entry.carrier?.uid ?? '';
-      if (begun.get(job) === entry.seenAs) begun.delete(job);
+      const job = entry.topJob?.uid ?? '';
+      if (startedBy.get(job) === entry.seenAs) startedBy.delete(job);
     }
   }
 
   function isLatest(uid: string): boolean {
     const entry = pods.get(uid);
     if (!entry) return false;
-    const { pod, carrier, leftAs = 0, endedAt = now() } = entry;
-    return pod.present || (now() - endedAt <= lastWordMs && (begun.get(carrier?.uid ?? '') ?? 0) <= leftAs);
+    const { pod, topJob, leftAs = 0, endedAt = now() } = entry;
+    return pod.present || (now() - endedAt <= lastWordMs && (startedBy.get(topJob?.uid ?? '') ?? 0) <= leftAs);
   }
 
   function lookAgain(job: JobRef): void {
-    const carrier = carrierOf(job)?.uid;
-    const moved = [...owned.of(jobKey(job))].flatMap((uid) => pods.get(uid) ?? []).filter((entry) => entry.carrier?.uid !== carrier);
+    const topJob = topJobOf(job)?.uid;
+    const moved = [...owned.of(jobKey(job))].flatMap((uid) => pods.get(uid) ?? []).filter((entry) => entry.topJob?.uid !== topJob);
     for (const { pod, gone: isGone } of moved) put(pod, isGone && { gone: isGone });
   }
 
   const on = (node: string): TrainingPod[] =>
     [...(nodes.get(node) ?? [])].flatMap((uid) => {
-      const { pod, carrier } = pods.get(uid) ?? {};
-      return pod && carrier ? { ...pod, job: carrier } : [];
+      const { pod, topJob } = pods.get(uid) ?? {};
+      return pod && topJob ? { ...pod, job: topJob } : [];
     });
   return {
     put: (pod) => put(pod),

@@ -7,13 +7,13 @@ import { controllingJob } from '../../kube/job-kinds/index.ts';
 import { isMaster, rankOf } from '../../kube/pod-ranks.ts';
 import { isWorking, type TrainingPod, trainingPodOf } from '../../kube/training-pods.ts';
 import type { WatchEvent } from '../../kube/watch.ts';
-import type { Letter } from '../letters.ts';
+import type { WorkflowMessage } from '../messages.ts';
 import type { ControllerMetrics } from '../metrics.ts';
 import { survive } from '../survive.ts';
 import type { KnownJob } from '../watchers/known-jobs.ts';
-import { decideProgress, type ProgressDecision } from './decide-file.ts';
+import { decideProgress, type ProgressFileDecision } from './decide-file.ts';
 import { type HangOptions, watchHangs } from './hangs.ts';
-import { keepProgress, type KeeperOptions, type Timing, type WriteResult } from './keeper.ts';
+import { createProgressWriter, type ProgressWriterOptions, type WriterClock, type WriteResult } from './writer.ts';
 import { openTrainingPods } from './pod-table.ts';
 import { countWorkers } from './workers.ts';
 
@@ -21,9 +21,9 @@ type Pod = Parameters<typeof trainingPodOf>[0];
 
 export interface ProgressOptions {
   /** As the keeper needs it. */
-  readonly write: KeeperOptions['write'];
+  readonly write: ProgressWriterOptions['write'];
   readonly everyMs: number;
-  readonly hang: Pick<HangOptions, 'settings' | 'hears' | 'raise'>;
+  readonly hang: Pick<HangOptions, 'settings' | 'isLive' | 'raise'>;
   /** The job, or the one that made it, as far as that is there. */
   readonly job: (job: JobRef) => KnownJob | undefined;
   readonly metrics: Pick<ControllerMetrics, 'progressFiles' | 'progressOdd' | 'progressWrites' | 'trainingHangs'>;
@@ -36,9 +36,9 @@ export interface ProgressWatch {
   /** A pod of a job changed. */
   see(event: WatchEvent<Pod>): void;
   /** What a file of this node is worth. */
-  take(file: ProgressFile, node: string): ProgressDecision['answer'];
+  take(file: ProgressFile, node: string): ProgressFileDecision['answer'];
   /** A letter is sent: where it opens an incident, the last known progress of its jobs is written before they are stopped. */
-  heed(letter: Letter): void;
+  heed(message: WorkflowMessage): void;
   /** The job is known, or the one that made it. */
   lookAgain(job: JobRef): void;
   /** The job object is gone. */
@@ -54,34 +54,34 @@ export function watchProgress({ write, everyMs, hang, job, metrics, log, signal 
   const timing = timingUntil(signal, log);
   const pods = openTrainingPods(timing.now, (ref) => job(ref)?.ref);
   const workers = countWorkers((ref) => job(ref)?.ref ?? ref);
-  const keeper = keepProgress({
+  const writer = createProgressWriter({
     everyMs,
     write,
     annotated: (ref) => job(ref)?.progress,
     isOptedIn: (ref) => job(ref)?.optedIn === true,
     isLatest: pods.isLatest,
     timing,
-    onWrite: tellWrite,
+    onWrite: reportWrite,
     signal,
   });
   const hangs = watchHangs({ ...hang, raise, job, pod: pods.get, working: workers.of, now: timing.now, log });
   /** What was said to be odd, by pod and oddity, and not again. */
-  const told = new Set<string>();
+  const reported = new Set<string>();
   let remindedAt = -Infinity;
 
-  function tellWrite(ref: JobRef, result: WriteResult, error?: unknown): void {
+  function reportWrite(ref: JobRef, result: WriteResult, error?: unknown): void {
     metrics.progressWrites.inc({ result });
     if (result !== 'failed' || signal.aborted || performance.now() - remindedAt < remindMs) return;
     remindedAt = performance.now();
     log.warn({ job: ref, err: error }, `the progress of ${jobTitle(ref)} cannot be written yet`);
   }
 
-  function tellOdd({ uid, job: ref }: TrainingPod, what: string): void {
+  function reportOdd({ uid, job: ref }: TrainingPod, what: string): void {
     metrics.progressOdd.inc({ what });
     const key = `${uid} ${what}`;
-    if (told.has(key)) return;
-    if (told.size >= 10_000) told.clear();
-    told.add(key);
+    if (reported.has(key)) return;
+    if (reported.size >= 10_000) reported.clear();
+    reported.add(key);
     log.warn({ job: ref, what }, `the progress of ${jobTitle(ref)} is odd: ${oddities[what] ?? what}`);
   }
 
@@ -103,16 +103,16 @@ export function watchProgress({ write, everyMs, hang, job, metrics, log, signal 
     return rankOf(place, known && isMaster(known.succeedsWith?.role));
   }
 
-  function take(file: ProgressFile, node: string): ProgressDecision['answer'] {
+  function take(file: ProgressFile, node: string): ProgressFileDecision['answer'] {
     const writers = pods.writersOn(node).filter((pod) => pod.job.namespace === file.namespace && pod.workload === file.job && rankIn(pod) === file.rank);
     const decision = decideProgress(file, writers, Date.now());
     metrics.progressFiles.inc({ answer: decision.answer });
     if (decision.answer !== 'counted') return decision.answer;
     const { pod } = decision;
-    for (const odd of decision.odd) tellOdd(pod, odd);
-    const taken = keeper.take(pod, file.rank, decision.progress);
-    if (taken === 'stepped-back') tellOdd(pod, 'step-back');
-    if (taken !== 'not-its-turn') hangs.hear(pod, keeper.newest(pod.job.uid) ?? decision.progress);
+    for (const odd of decision.odd) reportOdd(pod, odd);
+    const accepted = writer.take(pod, file.rank, decision.progress);
+    if (accepted === 'stepped-back') reportOdd(pod, 'step-back');
+    if (accepted !== 'not-its-turn') hangs.hear(pod, writer.newest(pod.job.uid) ?? decision.progress);
     return 'counted';
   }
 
@@ -128,16 +128,16 @@ export function watchProgress({ write, everyMs, hang, job, metrics, log, signal 
     take,
     heed({ says, starts }) {
       if (says !== 'faultsObserved' && says !== 'recover') return;
-      if (starts?.kind === 'job') keeper.hasten(starts.job);
-      else if (starts?.kind === 'node') for (const under of pods.jobsOn(starts.node)) keeper.hasten(under);
+      if (starts?.kind === 'job') writer.hasten(starts.job);
+      else if (starts?.kind === 'node') for (const under of pods.jobsOn(starts.node)) writer.hasten(under);
     },
     lookAgain(ref) {
       pods.lookAgain(ref);
       workers.lookAgain(ref);
-      keeper.lookAgain(ref);
+      writer.lookAgain(ref);
     },
     forget({ uid }) {
-      keeper.forget(uid);
+      writer.forget(uid);
       hangs.forget(uid);
     },
   };
@@ -149,7 +149,7 @@ const oddities: Readonly<Record<string, string>> = {
   'step-back': 'its step is below the one before; the newer file counts',
 };
 
-const timingUntil = (signal: AbortSignal, log: Logger): Timing => ({
+const timingUntil = (signal: AbortSignal, log: Logger): WriterClock => ({
   now: () => performance.now(),
   after(ms, act) {
     const timer = setTimeout(() => {

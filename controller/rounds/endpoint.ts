@@ -4,14 +4,14 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { roundsPath } from '../../contract/preflight-rounds.ts';
 import { roundRequest } from '../../contract/preflight-rounds.schema.ts';
 import type { Reject } from '../refusals.ts';
-import { firstIssue, notLeading, refused, type Reporter } from '../reporter.ts';
+import { firstIssue, notLeading, refused, type ReporterIdentity } from '../reporter.ts';
 import type { Rounds } from './polls.ts';
 
 export interface RoundsEndpoint {
   /** Undefined while we do not lead. */
   readonly rounds: () => Rounds | undefined;
   /** Who was let in. */
-  readonly reporterOf: (request: FastifyRequest) => Reporter | undefined;
+  readonly reporterOf: (request: FastifyRequest) => ReporterIdentity | undefined;
   readonly reject: Reject;
 }
 

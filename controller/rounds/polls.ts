@@ -6,13 +6,13 @@ import type { ControllerSettings } from '../../contract/settings.schema.ts';
 import { type RoundAnswer, type RoundRequest, roundsPollMs } from '../../contract/preflight-rounds.ts';
 import { planRound } from '../../policy/preflight-plan.ts';
 import { notLeading, type Refusal, refused } from '../reporter.ts';
-import { openRun, type Run, type TestingPod } from './run.ts';
-import { openSightings } from './sightings.ts';
+import { openRun, type Run, type RoundPod } from './run.ts';
+import { openPodWaits } from './pod-waits.ts';
 
 export interface RoundsOptions {
   readonly settings: Pick<ControllerSettings['preflight'], 'rounds' | 'most' | 'within'>;
   /** The live pod of this UID, where it is one that tests its node. */
-  readonly podOf: (uid: string) => TestingPod | undefined;
+  readonly podOf: (uid: string) => RoundPod | undefined;
   /** Aborted when we no longer lead: ends every request. */
   readonly signal: AbortSignal;
   readonly log: Pick<Logger, 'info'>;
@@ -28,7 +28,7 @@ export interface Rounds {
 }
 
 /** A pod may ask before our watch has told of it, ms. */
-const sightMs = 5000;
+const podVisibleMs = 5000;
 /** How often runs are forgotten whose pods are gone, ms. */
 const forgetMs = 60_000;
 
@@ -41,11 +41,11 @@ export function beginRounds({ settings, podOf, signal, log, pollMs = roundsPollM
   const runs = new Map<string, Run>();
   /** By workflow, then by pod. */
   const held = new Map<string, Map<string, (why: Woken) => void>>();
-  const sightings = openSightings({ podOf, signal, withinMs: Math.min(sightMs, pollMs) });
+  const podWaits = openPodWaits({ podOf, signal, withinMs: Math.min(podVisibleMs, pollMs) });
   let forgotAt = performance.now();
-  signal.addEventListener('abort', () => [...held.keys()].forEach(wake), { once: true });
+  signal.addEventListener('abort', () => [...held.keys()].forEach(resumeWaiting), { once: true });
 
-  function runOf(id: string, { namespace, name }: TestingPod['workload']): Run {
+  function runOf(id: string, { namespace, name }: RoundPod['workload']): Run {
     const run =
       runs.get(id) ??
       openRun({
@@ -58,7 +58,7 @@ export function beginRounds({ settings, podOf, signal, log, pollMs = roundsPollM
     return run;
   }
 
-  function wake(id: string): void {
+  function resumeWaiting(id: string): void {
     for (const resume of held.get(id)?.values() ?? []) resume('changed');
   }
 
@@ -86,7 +86,7 @@ export function beginRounds({ settings, podOf, signal, log, pollMs = roundsPollM
 
   return {
     async next(uid, request) {
-      const pod = await sightings.await(uid);
+      const pod = await podWaits.await(uid);
       if (signal.aborted) return notLeading();
       if (pod === 'asked again') return askedAgain;
       if (pod === 'full') return refused('not-testing', 'this pod is not known yet, and too many others wait for that already: ask again');
@@ -100,13 +100,13 @@ export function beginRounds({ settings, podOf, signal, log, pollMs = roundsPollM
         const run = runOf(id, pod.workload);
         const before = run.version();
         const asked = run.ask(pod, request, performance.now());
-        if (run.version() !== before) wake(id);
+        if (run.version() !== before) resumeWaiting(id);
         if (asked.kind === 'answer') return asked.answer;
         if (asked.kind === 'refused') return refused('other-size', asked.because);
         if (performance.now() >= until) return { kind: 'wait', because: asked.because };
         if ((await hold(id, uid, Math.min(until, asked.until))) === 'asked again') return askedAgain;
       }
     },
-    waiting: () => [...held.values()].reduce((sum, { size }) => sum + size, sightings.waiting()),
+    waiting: () => [...held.values()].reduce((sum, { size }) => sum + size, podWaits.waiting()),
   };
 }

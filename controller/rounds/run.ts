@@ -5,10 +5,10 @@
 
 import { createHash } from 'node:crypto';
 import type { Workload } from '../../contract/preflight.ts';
-import type { PlanFacts, RoundAnswer, RoundPlan, RoundRequest } from '../../contract/preflight-rounds.ts';
+import type { RoundFacts, RoundAnswer, RoundPlan, RoundRequest } from '../../contract/preflight-rounds.ts';
 
 /** A pod that tests its node. */
-export interface TestingPod {
+export interface RoundPod {
   readonly uid: string;
   readonly workload: Workload;
   readonly rank: number;
@@ -17,14 +17,14 @@ export interface TestingPod {
   readonly createdAt: string;
 }
 
-export type Asked =
+export type RoundReply =
   | { readonly kind: 'answer'; readonly answer: RoundAnswer }
   | { readonly kind: 'refused'; readonly because: string }
   /** Nothing to say before another rank asks, or before this time (ms, of the clock of `now`). */
   | { readonly kind: 'hold'; readonly until: number; readonly because: string };
 
 export interface RunOptions {
-  readonly plan: (facts: PlanFacts) => RoundPlan;
+  readonly plan: (facts: RoundFacts) => RoundPlan;
   /** How long a round waits for a rank after it heard of another one, ms. */
   readonly withinMs: number;
   /** `without`: ranks that took part before and did not come in time. */
@@ -32,15 +32,15 @@ export interface RunOptions {
 }
 
 export interface Run {
-  ask(pod: TestingPod, request: RoundRequest, now: number): Asked;
+  ask(pod: RoundPod, request: RoundRequest, now: number): RoundReply;
   /** Changes when those who hold may have an answer. */
   version(): number;
   /** Drops pods that are gone; false when none is left. */
   keep(isThere: (uid: string) => boolean): boolean;
 }
 
-interface Member {
-  readonly pod: TestingPod;
+interface RoundMember {
+  readonly pod: RoundPod;
   readonly request: RoundRequest;
 }
 
@@ -50,10 +50,10 @@ type Planned =
   | { readonly kind: 'past' }
   | { readonly kind: 'round'; readonly peers: Map<number, number> };
 
-const done = (because: string): Asked => ({ kind: 'answer', answer: { kind: 'done', because } });
+const done = (because: string): RoundReply => ({ kind: 'answer', answer: { kind: 'done', because } });
 
 export function openRun({ plan, withinMs, onPlan }: RunOptions): Run {
-  const members = new Map<number, Member>();
+  const members = new Map<number, RoundMember>();
   /** UIDs of pods whose rank a newer pod has. */
   const replaced = new Set<string>();
   let planned: Planned[] = [];
@@ -63,7 +63,7 @@ export function openRun({ plan, withinMs, onPlan }: RunOptions): Run {
   /** Of the next round: who has told what it needs, whom it waits for, and when it last heard of one. */
   let ready = new Set<number>();
   let awaited = new Set<number>();
-  let heardAt = 0;
+  let lastSeenAt = 0;
 
   function restart(): void {
     members.clear();
@@ -74,7 +74,7 @@ export function openRun({ plan, withinMs, onPlan }: RunOptions): Run {
   }
 
   /** Makes room for a newer pod. */
-  function isReplaced(pod: TestingPod): boolean {
+  function isReplaced(pod: RoundPod): boolean {
     if (replaced.has(pod.uid)) return true;
     const known = members.get(pod.rank)?.pod;
     if (!known || known.uid === pod.uid) return false;
@@ -84,13 +84,13 @@ export function openRun({ plan, withinMs, onPlan }: RunOptions): Run {
     return isOlder;
   }
 
-  function objection({ rank }: TestingPod, request: RoundRequest): string | undefined {
+  function objection({ rank }: RoundPod, request: RoundRequest): string | undefined {
     if (rank >= request.size) return `rank ${rank} is not below the size ${request.size}`;
     const others = members.size - (members.has(rank) ? 1 : 0);
     return others > 0 && request.size !== size ? `other ranks of this run say that there are ${size}, not ${request.size}` : undefined;
   }
 
-  function register(pod: TestingPod, request: RoundRequest, now: number): void {
+  function register(pod: RoundPod, request: RoundRequest, now: number): void {
     if (planned.length === 0 && (members.size === 0 || size !== request.size)) awaited = new Set(Array.from({ length: request.size }, (_, rank) => rank));
     size = request.size;
     members.set(pod.rank, { pod, request });
@@ -102,11 +102,11 @@ export function openRun({ plan, withinMs, onPlan }: RunOptions): Run {
     awaited.delete(pod.rank);
     if (ready.has(pod.rank)) return;
     ready.add(pod.rank);
-    heardAt = now;
+    lastSeenAt = now;
   }
 
   function advance(now: number): void {
-    while (planned.at(-1)?.kind !== 'done' && ready.size > 0 && (awaited.size === 0 || now >= heardAt + withinMs)) {
+    while (planned.at(-1)?.kind !== 'done' && ready.size > 0 && (awaited.size === 0 || now >= lastSeenAt + withinMs)) {
       const round = planned.length;
       const without = [...awaited];
       const took = [...ready].toSorted((a, b) => a - b);
@@ -116,7 +116,7 @@ export function openRun({ plan, withinMs, onPlan }: RunOptions): Run {
       version++;
       ready = new Set(took.filter((rank) => resultsOf(rank) > round));
       awaited = new Set(took.filter((rank) => resultsOf(rank) <= round));
-      heardAt = now;
+      lastSeenAt = now;
     }
   }
 
@@ -135,9 +135,9 @@ export function openRun({ plan, withinMs, onPlan }: RunOptions): Run {
 
   const resultsOf = (rank: number): number => members.get(rank)?.request.results.length ?? 0;
 
-  function answer({ rank }: TestingPod, round: number): Asked {
+  function answer({ rank }: RoundPod, round: number): RoundReply {
     const last = planned.at(-1);
-    if (round >= planned.length && last?.kind !== 'done') return { kind: 'hold', until: heardAt + withinMs, because: whomFor() };
+    if (round >= planned.length && last?.kind !== 'done') return { kind: 'hold', until: lastSeenAt + withinMs, because: whomFor() };
     const found = planned[round] ?? last;
     if (found?.kind === 'done') return done(found.because);
     const peer = found?.kind === 'round' ? found.peers.get(rank) : undefined;
@@ -189,7 +189,7 @@ const rememberedOf = (plan: RoundPlan): Planned =>
       };
 
 /** Of the workload and its present pods: another run meets other partners. */
-function seedOf(pods: readonly TestingPod[]): string {
+function seedOf(pods: readonly RoundPod[]): string {
   const uids = pods.map(({ uid }) => uid).toSorted();
   return `${pods[0]?.workload.uid ?? ''}/${createHash('sha256').update(uids.join()).digest('hex')}`;
 }

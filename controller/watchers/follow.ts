@@ -3,23 +3,23 @@
 import type { Logger } from 'pino';
 import type { Kube } from '../../kube/connection.ts';
 import { watchResource, type WatchEvent, type Watched } from '../../kube/watch.ts';
-import type { Delivery } from '../delivery.ts';
-import type { Letter } from '../letters.ts';
+import type { Outbox } from '../outbox.ts';
+import type { WorkflowMessage } from '../messages.ts';
 import type { ControllerMetrics } from '../metrics.ts';
 import { survive } from '../survive.ts';
 
 /** What every watcher needs. It ends with the signal. */
-export interface Watching {
+export interface WatchContext {
   readonly kube: Kube;
-  readonly delivery: Delivery;
-  readonly metrics: Pick<ControllerMetrics, 'podFaults' | 'wishesIgnored' | 'watchBreaks'>;
+  readonly outbox: Outbox;
+  readonly metrics: Pick<ControllerMetrics, 'podFaults' | 'recoveryLabelsIgnored' | 'watchBreaks'>;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
 
 type Watchable = Parameters<typeof watchResource>[0] extends { readonly onEvent: (event: WatchEvent<infer Object>) => void } ? Object : never;
 
-export interface FollowOptions<T> {
+export interface ResourceWatchOptions<T> {
   /** As the metric names it. */
   readonly what: string;
   readonly path: string;
@@ -28,11 +28,11 @@ export interface FollowOptions<T> {
   readonly trim?: (object: T) => T;
   readonly onEvent: (event: WatchEvent<T>) => void;
   /** Whether what was told is up to date from now on. */
-  readonly onSight?: (sees: boolean) => void;
+  readonly onReachability?: (sees: boolean) => void;
 }
 
-export function follow<T extends Watchable>({ kube, metrics, log, signal }: Watching, options: FollowOptions<T>): Watched<T> {
-  const { what, path, labelSelector, trim, onEvent, onSight } = options;
+export function follow<T extends Watchable>({ kube, metrics, log, signal }: WatchContext, options: ResourceWatchOptions<T>): Watched<T> {
+  const { what, path, labelSelector, trim, onEvent, onReachability } = options;
   return watchResource<T>({
     kube,
     path,
@@ -44,16 +44,16 @@ export function follow<T extends Watchable>({ kube, metrics, log, signal }: Watc
     },
     onState(state, because) {
       if (state === 'broken') metrics.watchBreaks.inc({ what });
-      onSight?.(state === 'watching');
+      onReachability?.(state === 'watching');
       log[state === 'broken' ? 'warn' : 'info']({ what, because }, `watch of ${what}: ${state}`);
     },
   });
 }
 
 /** Sends for as long as we lead. The letter is lost only when that ends: the next leader learns the same from its own watches. */
-export function post({ delivery, log }: Pick<Watching, 'delivery' | 'log' | 'signal'>, letter: Letter, onLost?: () => void): void {
-  delivery.send(letter).catch((error: unknown) => {
+export function enqueue({ outbox, log }: Pick<WatchContext, 'outbox' | 'log' | 'signal'>, message: WorkflowMessage, onLost?: () => void): void {
+  outbox.send(message).catch((error: unknown) => {
     onLost?.();
-    log.debug({ err: error, to: letter.workflowId, says: letter.says }, 'not told');
+    log.debug({ err: error, to: message.workflowId, says: message.says }, 'not told');
   });
 }

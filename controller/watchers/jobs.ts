@@ -2,12 +2,12 @@
 
 import { labels } from '../../contract/ids.ts';
 import { jobTitle } from '../../contract/jobs.ts';
-import { type JobKindEntry, jobKinds, makerOf, watchPath } from '../../kube/job-kinds/index.ts';
+import { type JobKindEntry, jobKinds, ownerJobOf, watchPath } from '../../kube/job-kinds/index.ts';
 import type { QuarantineTaint } from '../../kube/nodes.ts';
 import { findStrays, findUnsupervised, foldJob, type JobStep } from '../../policy/job-watch.ts';
-import { jobEndLetter, type Letter, optedInLetter, startLetter, wishLetter } from '../letters.ts';
+import { jobEndMessage, type WorkflowMessage, optedInMessage, startMessage, recoverMessage } from '../messages.ts';
 import type { Workflows } from '../temporal.ts';
-import { follow, post, type Watching } from './follow.ts';
+import { follow, enqueue, type WatchContext } from './follow.ts';
 import { knowJobs, type KnownJob, type KnownJobs } from './known-jobs.ts';
 import { pause, persist } from './persist.ts';
 
@@ -21,7 +21,7 @@ export interface JobsWatch {
   readonly settled: Promise<void>;
 }
 
-export interface JobsOptions extends Watching {
+export interface JobsOptions extends WatchContext {
   readonly taint: QuarantineTaint;
   readonly workflows: Workflows;
   /** How often it looks whether every job has its workflow, ms. */
@@ -47,35 +47,35 @@ export function watchJobs(options: JobsOptions): JobsWatch {
     }),
   );
   const synced = Promise.all(watches.map((watch) => watch.synced));
-  const settled = tellStrays(synced, known, options);
+  const settled = notifyStrays(synced, known, options);
   settled.then(() => keepSupervised(known, options)).catch((error: unknown) => options.log.error({ err: error }, 'defect: jobs are not looked at again'));
   return { get: known.top, synced, settled };
 }
 
 function knownJob(entry: JobKindEntry, object: JobObject, taint: QuarantineTaint): KnownJob {
-  const maker = makerOf(entry.kind, object.metadata);
+  const ownerJob = ownerJobOf(entry.kind, object.metadata);
   const wantsRecovery = object.metadata?.labels?.[labels.needRecovery] === 'true';
-  return { ...entry.view(object, taint), wantsRecovery, ...(maker && { maker }) };
+  return { ...entry.view(object, taint), wantsRecovery, ...(ownerJob && { ownerJob }) };
 }
 
 function take(step: JobStep, job: KnownJob, options: JobsOptions): void {
-  if (step.kind === 'ignore-wish') {
-    options.metrics.wishesIgnored.inc();
+  if (step.kind === 'ignore-label') {
+    options.metrics.recoveryLabelsIgnored.inc();
     options.log.warn({ job: job.ref, because: step.because }, `${labels.needRecovery} on ${jobTitle(job.ref)} is ignored`);
     return;
   }
   options.log.info({ job: job.ref, step }, `${jobTitle(job.ref)}: ${step.kind}`);
-  post(options, letterOf(step, job));
+  enqueue(options, messageOf(step, job));
 }
 
-function letterOf(step: Exclude<JobStep, { kind: 'ignore-wish' }>, { ref }: KnownJob): Letter {
-  if (step.kind === 'start') return startLetter(ref);
-  if (step.kind === 'recover') return wishLetter(ref, { label: true, by: 'label', reason: `labelled ${labels.needRecovery}=true` });
-  return step.observed.change === 'opted-in' ? optedInLetter(ref) : jobEndLetter(startLetter(ref).workflowId, step.observed);
+function messageOf(step: Exclude<JobStep, { kind: 'ignore-label' }>, { ref }: KnownJob): WorkflowMessage {
+  if (step.kind === 'start') return startMessage(ref);
+  if (step.kind === 'recover') return recoverMessage(ref, { label: true, by: 'label', reason: `labelled ${labels.needRecovery}=true` });
+  return step.observed.change === 'opted-in' ? optedInMessage(ref) : jobEndMessage(startMessage(ref).workflowId, step.observed);
 }
 
 /** What ended while nobody watched. The list comes before the comparison, so that a job started in between is not taken for a stray. */
-async function tellStrays(synced: Promise<unknown>, known: KnownJobs, options: JobsOptions): Promise<void> {
+async function notifyStrays(synced: Promise<unknown>, known: KnownJobs, options: JobsOptions): Promise<void> {
   const running = await persist('list the running job workflows', options, async () => {
     await synced;
     return options.workflows.runningJobs();
@@ -83,7 +83,7 @@ async function tellStrays(synced: Promise<unknown>, known: KnownJobs, options: J
   if (!running || options.signal.aborted) return;
   for (const { workflowId, observed } of findStrays(running, known.all())) {
     options.log.info({ workflowId, observed }, 'a job ended while nobody watched');
-    post(options, jobEndLetter(workflowId, observed));
+    enqueue(options, jobEndMessage(workflowId, observed));
   }
 }
 
@@ -98,7 +98,7 @@ async function keepSupervised(known: KnownJobs, options: JobsOptions): Promise<v
     if (!running || options.signal.aborted) return;
     for (const job of findUnsupervised(running, known.all())) {
       options.log.warn({ job }, `no workflow looks after ${jobTitle(job)}: it is started`);
-      post(options, startLetter(job));
+      enqueue(options, startMessage(job));
     }
   }
 }

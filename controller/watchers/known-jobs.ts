@@ -6,7 +6,7 @@ import type { JobSeen } from '../../policy/job-watch.ts';
 
 export interface KnownJob extends JobView, JobSeen {
   /** The job that made it: what happens to its pods is that one's business. */
-  readonly maker?: JobRef;
+  readonly ownerJob?: JobRef;
 }
 
 export interface KnownJobs {
@@ -39,13 +39,13 @@ export function knowJobs(): KnownJobs {
   /** It ends, for makers only go up: see `makerOf`. */
   function top(ref: JobRef): KnownJob | undefined {
     const job = known.get(jobKey(ref));
-    return (job?.maker && top(job.maker)) ?? job;
+    return (job?.ownerJob && top(job.ownerJob)) ?? job;
   }
 
   function family(ref: JobRef): readonly KnownJob[] {
     const job = known.get(jobKey(ref));
-    const made = jobKinds[ref.kind].owns ? [...known.values()].filter(({ maker }) => maker && isSameJob(maker, ref)) : [];
-    return [...(job ? [job] : []), ...made.flatMap((each) => family(each.ref))];
+    const children = jobKinds[ref.kind].owns ? [...known.values()].filter(({ ownerJob }) => ownerJob && isSameJob(ownerJob, ref)) : [];
+    return [...(job ? [job] : []), ...children.flatMap((each) => family(each.ref))];
   }
 
   return { put, remove, top, family, all: () => [...known.values()] };

@@ -5,16 +5,16 @@ import type { Amounts } from '../../contract/placement.ts';
 import type { ControllerSettings } from '../../contract/settings.schema.ts';
 import { acceleratorsOf, nodeView, type QuarantineTaint, readinessOf, readNode } from '../../kube/nodes.ts';
 import { trimNode } from '../../kube/trim.ts';
-import { faultsOfReturned, foldNode, missedOf, type NodeMemory, type NodeSeen, seenOf } from '../../policy/node-watch.ts';
-import { faultLetter, nodeLetter } from '../letters.ts';
+import { faultsOfReturned, foldNode, missedOf, type TrackedNode, type NodeSeen, seenOf } from '../../policy/node-watch.ts';
+import { faultMessage, nodeMessage } from '../messages.ts';
 import type { Workflows } from '../temporal.ts';
-import { follow, post, type Watching } from './follow.ts';
+import { follow, enqueue, type WatchContext } from './follow.ts';
 import { followOutages } from './outages.ts';
 import { pause, persist } from './persist.ts';
 
 type Node = Parameters<typeof nodeView>[0];
 
-export interface NodesOptions extends Watching {
+export interface NodesWatchOptions extends WatchContext {
   readonly taint: QuarantineTaint;
   readonly workflows: Workflows;
   readonly readiness: ControllerSettings['nodes'];
@@ -33,22 +33,22 @@ export interface NodesWatch {
   readonly settled: Promise<void>;
 }
 
-export function watchNodes(options: NodesOptions): NodesWatch {
+export function watchNodes(options: NodesWatchOptions): NodesWatch {
   const { taint, workflows, log, signal, lookAgainMs = [500, 2000, 10_000, 60_000] } = options;
-  const memories = new Map<string, NodeMemory>();
+  const trackedNodes = new Map<string, TrackedNode>();
   const accelerators = new Map<string, Amounts>();
   /** UIDs of which it is known whether they are a machine that returned. */
   const looked = new Set<string>();
   let listed = false;
   const outages = followOutages({
     settings: options.readiness,
-    tell: (node, fault) => void tellOutage(node, fault),
+    notify: (node, fault) => void notifyOutage(node, fault),
     log,
     signal,
   });
 
   const watched = follow<Node>(options, {
-    onSight: outages.sight,
+    onReachability: outages.setReachable,
     what: 'nodes',
     path: '/api/v1/nodes',
     trim: trimNode,
@@ -66,25 +66,25 @@ export function watchNodes(options: NodesOptions): NodesWatch {
   });
 
   /** A watch may stand still for a while without anybody knowing: what is told was read just now. */
-  async function tellOutage(node: string, fault: Fault): Promise<void> {
+  async function notifyOutage(node: string, fault: Fault): Promise<void> {
     const read = await persist(`read node ${node}`, options, async () => ({ object: await readNode(options.kube, node) }));
     if (!read?.object || readinessOf(read.object).ready || readinessOf(read.object).transition !== fault.seenAt) return;
     followNode(node);
-    post(options, faultLetter({ kind: 'node', node }, fault));
+    enqueue(options, faultMessage({ kind: 'node', node }, fault));
   }
 
   function fold(node: string, seen: NodeSeen | undefined): void {
-    const { tell, memory } = foldNode(memories.get(node), seen);
-    if (!memory.seen && !memory.followed) memories.delete(node);
-    else memories.set(node, memory);
-    if (!tell) return;
-    log.info({ node, observed: tell }, 'a node under care changed');
-    post(options, nodeLetter(node, tell));
+    const { notify, tracked } = foldNode(trackedNodes.get(node), seen);
+    if (!tracked.seen && !tracked.followed) trackedNodes.delete(node);
+    else trackedNodes.set(node, tracked);
+    if (!notify) return;
+    log.info({ node, observed: notify }, 'a node under care changed');
+    enqueue(options, nodeMessage(node, notify));
   }
 
   function followNode(node: string): void {
-    const memory = memories.get(node);
-    memories.set(node, { ...memory, followed: true });
+    const tracked = trackedNodes.get(node);
+    trackedNodes.set(node, { ...tracked, followed: true });
   }
 
   /** Once for each UID, as soon as the machine is known. */
@@ -94,7 +94,7 @@ export function watchNodes(options: NodesOptions): NodesWatch {
     for (const wait of [0, ...lookAgainMs]) {
       await pause(wait, signal);
       const last = await persist(`look at the last run of node/${node}`, options, () => workflows.lastRun(node));
-      const now = memories.get(node)?.seen;
+      const now = trackedNodes.get(node)?.seen;
       // Gone again, or another one by now: its own look decides.
       if (!last || now?.uid !== seen.uid) return;
       // The run that belongs to the object before may not have ended yet.
@@ -103,7 +103,7 @@ export function watchNodes(options: NodesOptions): NodesWatch {
       if (faults.length === 0) return;
       log.warn({ node, faults: faults.map(({ id, code }) => ({ id, code })) }, 'a machine returned that was quarantined when it went');
       followNode(node);
-      for (const fault of faults) post(options, faultLetter({ kind: 'node', node }, fault));
+      for (const fault of faults) enqueue(options, faultMessage({ kind: 'node', node }, fault));
       return;
     }
   }
@@ -111,7 +111,7 @@ export function watchNodes(options: NodesOptions): NodesWatch {
   async function settle(): Promise<void> {
     const found = await persist('list the workflows of nodes', options, async () => {
       await watched.synced;
-      const present = new Map([...memories].flatMap(([node, { seen }]) => (seen ? [[node, seen] as const] : [])));
+      const present = new Map([...trackedNodes].flatMap(([node, { seen }]) => (seen ? [[node, seen] as const] : [])));
       const [running, gone] = await Promise.all([workflows.runningNodes(), workflows.nodesGone()]);
       return { present, running, gone: new Set(gone) };
     });
@@ -119,12 +119,12 @@ export function watchNodes(options: NodesOptions): NodesWatch {
     listed = true;
     for (const node of found.running) {
       followNode(node);
-      const missed = missedOf(memories.get(node)?.seen);
-      if (missed) post(options, nodeLetter(node, missed));
+      const missed = missedOf(trackedNodes.get(node)?.seen);
+      if (missed) enqueue(options, nodeMessage(node, missed));
     }
     // Who was here all the time and did not return need not be looked at.
     for (const [node, seen] of found.present) if (!found.gone.has(node)) looked.add(seen.uid);
-    await Promise.all([...memories].flatMap(([node, { seen }]) => (seen ? [lookAtReturned(node, seen)] : [])));
+    await Promise.all([...trackedNodes].flatMap(([node, { seen }]) => (seen ? [lookAtReturned(node, seen)] : [])));
   }
 
   const settled = settle().catch((error: unknown) => log.error({ err: error }, 'defect: the nodes could not be looked at'));

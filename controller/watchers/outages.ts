@@ -11,7 +11,7 @@ type Node = Parameters<typeof readinessOf>[0];
 
 export interface OutagesOptions {
   readonly settings: ControllerSettings['nodes'];
-  readonly tell: (node: string, fault: Fault) => void;
+  readonly notify: (node: string, fault: Fault) => void;
   readonly log: Logger;
   readonly signal: AbortSignal;
 }
@@ -21,7 +21,7 @@ export interface Outages {
   see(node: Node): void;
   forget(node: string): void;
   /** Whether the watch sees: nothing is judged before its first list and during its outages, and that time does not count. */
-  sight(sees: boolean): void;
+  setReachable(sees: boolean): void;
   /** Names of the nodes that are judged. */
   accelerated(): readonly string[];
 }
@@ -29,14 +29,14 @@ export interface Outages {
 const longestTimerMs = 2 ** 31 - 1;
 
 /** Remembers who is out since when, by our own clock: a new leader waits the whole time anew before it judges. */
-export function followOutages({ settings, tell, log, signal }: OutagesOptions): Outages {
+export function followOutages({ settings, notify, log, signal }: OutagesOptions): Outages {
   const accelerated = new Set<string>();
   const out = new Map<string, Outage>();
   /** By node: the fault that was told of its present outage. */
-  const told = new Map<string, string>();
+  const reported = new Map<string, string>();
   let timer: NodeJS.Timeout | undefined;
   let sees = false;
-  let blind: string | undefined;
+  let unobservable: string | undefined;
   /** Since when no node can be judged, ms of our own clock: the watch does not see, or too many are out. */
   let unobservableSince: number | undefined = performance.now();
   signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
@@ -46,17 +46,17 @@ export function followOutages({ settings, tell, log, signal }: OutagesOptions): 
     if (signal.aborted || !sees) return;
     const now = performance.now();
     const verdict = judgeOutages([...out.values()], accelerated.size, now, settings);
-    if (verdict.blind !== blind) {
-      blind = verdict.blind;
-      log.warn({ blind }, blind === undefined ? 'nodes can be judged again' : 'blind: no node is judged');
+    if (verdict.unobservable !== unobservable) {
+      unobservable = verdict.unobservable;
+      log.warn({ unobservable }, unobservable === undefined ? 'nodes can be judged again' : 'unobservable: no node is judged');
       if (observe()) return judge();
     }
     for (const fault of verdict.faults) {
       const { node } = fault;
-      if (node === undefined || told.get(node) === fault.id) continue;
-      told.set(node, fault.id);
+      if (node === undefined || reported.get(node) === fault.id) continue;
+      reported.set(node, fault.id);
       log.warn({ node, fault: fault.id, because: fault.message }, 'a node does not come back');
-      tell(node, fault);
+      notify(node, fault);
     }
     if (verdict.lookAt !== undefined)
       timer = setTimeout(() => survive(log, 'nodes could not be judged', {}, judge), Math.min(longestTimerMs, Math.max(1, verdict.lookAt - now)));
@@ -66,14 +66,14 @@ export function followOutages({ settings, tell, log, signal }: OutagesOptions): 
   function observe(): boolean {
     const now = performance.now();
     const from = unobservableSince;
-    unobservableSince = sees && blind === undefined ? undefined : (from ?? now);
+    unobservableSince = sees && unobservable === undefined ? undefined : (from ?? now);
     if (from === undefined || unobservableSince !== undefined) return false;
     for (const [node, outage] of out) out.set(node, { ...outage, since: outage.since + now - Math.max(from, outage.since) });
     return true;
   }
 
   function back(node: string): void {
-    told.delete(node);
+    reported.delete(node);
     if (out.delete(node)) judge();
   }
 
@@ -99,7 +99,7 @@ export function followOutages({ settings, tell, log, signal }: OutagesOptions): 
   return {
     see,
     forget,
-    sight(now) {
+    setReachable(now) {
       sees = now;
       observe();
       if (sees) judge();

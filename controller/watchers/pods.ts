@@ -6,17 +6,17 @@ import { type JobKindEntry, jobKey, jobKinds, jobOfPod } from '../../kube/job-ki
 import { podFailures } from '../../kube/pod-failures.ts';
 import { trimPod } from '../../kube/trim.ts';
 import type { WatchEvent } from '../../kube/watch.ts';
-import { failuresToTell, type PodSeen, whySilent } from '../../policy/pod-watch.ts';
-import { faultLetter } from '../letters.ts';
+import { failuresToReport, type PodSeen, whyNotReported } from '../../policy/pod-watch.ts';
+import { faultMessage } from '../messages.ts';
 import { survive } from '../survive.ts';
-import { follow, post, type Watching } from './follow.ts';
+import { follow, enqueue, type WatchContext } from './follow.ts';
 import type { KnownJob } from './known-jobs.ts';
 import { pause } from './persist.ts';
 
 type Pod = Parameters<typeof podFailures>[0];
 
 interface RememberedPod extends PodSeen {
-  readonly told: Set<string>;
+  readonly reported: Set<string>;
 }
 
 /**
@@ -25,17 +25,17 @@ interface RememberedPod extends PodSeen {
  */
 const firstWordMs = 10_000;
 /** How often it looks whether an agent that was silent is heard again, ms. */
-const sightMs = 1000;
+const checkEveryMs = 1000;
 /** Longer than any job waits for it, ms. */
 const patienceMs = 10 * 60_000;
 /** How often it looks whether they have, ms. */
 const listenMs = 100;
 
-export interface PodsOptions extends Watching {
+export interface PodsOptions extends WatchContext {
   /** Whether the node's agent was heard since this time (monotonic, ms), or since we lead. */
-  readonly heard: (node: string, since?: number) => boolean;
+  readonly seenSince: (node: string, since?: number) => boolean;
   /** Why the node could not have said what its pods died of; undefined while its agent can be heard. */
-  readonly silence: (node: string) => string | undefined;
+  readonly whyUnobservable: (node: string) => string | undefined;
   readonly job: (job: JobRef) => KnownJob | undefined;
   /** Every change of a pod of a job. */
   readonly onPod: (event: WatchEvent<Pod>) => void;
@@ -56,9 +56,9 @@ export function watchPods(options: PodsOptions): PodsWatch {
   const ledSince = performance.now();
   const listening = new Set<string>();
   /** Ids of faults that were told while their agent was silent. */
-  const unheard = new Set<string>();
+  const awaitingAgent = new Set<string>();
 
-  const maySpeak = ({ node }: Fault) => node === undefined || options.heard(node) || performance.now() - ledSince > firstWordMs;
+  const maySpeak = ({ node }: Fault) => node === undefined || options.seenSince(node) || performance.now() - ledSince > firstWordMs;
 
   /** Looks again soon; once for each job, however many of its pods wait. */
   function listen(owner: JobRef): void {
@@ -72,24 +72,24 @@ export function watchPods(options: PodsOptions): PodsWatch {
   }
 
   /** The agent may come back before the job has waited long enough: then the failure is told again, as one that can be judged. */
-  async function tellOnceHeard(owner: JobRef, fault: Fault, node: string): Promise<void> {
-    if (unheard.has(fault.id)) return;
-    unheard.add(fault.id);
+  async function reportOnceSeen(owner: JobRef, fault: Fault, node: string): Promise<void> {
+    if (awaitingAgent.has(fault.id)) return;
+    awaitingAgent.add(fault.id);
     const since = performance.now();
-    while (!options.signal.aborted && !options.heard(node, since) && performance.now() - since < patienceMs) await pause(sightMs, options.signal);
-    unheard.delete(fault.id);
+    while (!options.signal.aborted && !options.seenSince(node, since) && performance.now() - since < patienceMs) await pause(checkEveryMs, options.signal);
+    awaitingAgent.delete(fault.id);
     const job = options.job(owner);
-    if (!job || !options.heard(node, since) || whySilent(job, podsOf(owner)) !== undefined) return;
-    post(options, faultLetter({ kind: 'job', job: job.ref }, fault));
+    if (!job || !options.seenSince(node, since) || whyNotReported(job, podsOf(owner)) !== undefined) return;
+    enqueue(options, faultMessage({ kind: 'job', job: job.ref }, fault));
   }
 
   const podsOf = (owner: JobRef): readonly RememberedPod[] => [...(remembered.get(jobKey(owner))?.values() ?? [])];
 
   function remember(owner: JobRef, pod: PodSeen): void {
     const pods = remembered.get(jobKey(owner)) ?? new Map<string, RememberedPod>();
-    const told = pods.get(pod.uid)?.told ?? new Set<string>();
-    if (pod.failures.length === 0 && !pod.succeededAs && told.size === 0) return;
-    pods.set(pod.uid, { ...pod, told });
+    const reported = pods.get(pod.uid)?.reported ?? new Set<string>();
+    if (pod.failures.length === 0 && !pod.succeededAs && reported.size === 0) return;
+    pods.set(pod.uid, { ...pod, reported });
     remembered.set(jobKey(owner), pods);
   }
 
@@ -103,20 +103,22 @@ export function watchPods(options: PodsOptions): PodsWatch {
     const job = options.job(owner);
     if (!job) return;
     const pods = podsOf(owner);
-    const told = new Set(pods.flatMap((pod) => [...pod.told]));
-    for (const fault of failuresToTell(job, pods, told)) {
+    const reported = new Set(pods.flatMap((pod) => [...pod.reported]));
+    for (const fault of failuresToReport(job, pods, reported)) {
       if (!maySpeak(fault)) {
         listen(owner);
         continue;
       }
-      const memory = pods.find((pod) => pod.uid === fault.pod?.uid)?.told;
-      memory?.add(fault.id);
+      const reportedOfPod = pods.find((pod) => pod.uid === fault.pod?.uid)?.reported;
+      reportedOfPod?.add(fault.id);
       options.metrics.podFaults.inc({ code: fault.code });
-      const blind = fault.node === undefined ? undefined : options.silence(fault.node);
-      options.log.info({ job: job.ref, fault, blind }, 'a pod of the job failed');
-      post(options, faultLetter({ kind: 'job', job: job.ref }, { ...fault, ...(blind !== undefined && { blind }) }), () => memory?.delete(fault.id));
-      if (blind !== undefined)
-        tellOnceHeard(owner, fault, fault.node ?? '').catch((error: unknown) => options.log.error({ err: error, fault }, 'defect: not told again'));
+      const unobservable = fault.node === undefined ? undefined : options.whyUnobservable(fault.node);
+      options.log.info({ job: job.ref, fault, unobservable }, 'a pod of the job failed');
+      enqueue(options, faultMessage({ kind: 'job', job: job.ref }, { ...fault, ...(unobservable !== undefined && { unobservable }) }), () =>
+        reportedOfPod?.delete(fault.id),
+      );
+      if (unobservable !== undefined)
+        reportOnceSeen(owner, fault, fault.node ?? '').catch((error: unknown) => options.log.error({ err: error, fault }, 'defect: not told again'));
     }
   }
 
@@ -126,7 +128,7 @@ export function watchPods(options: PodsOptions): PodsWatch {
   const watches = kinds.map((entry) =>
     follow<Pod>(options, {
       what: `pods of ${entry.kind}`,
-      onSight: (sees) => void (sees ? unseen.delete(entry) : unseen.add(entry)),
+      onReachability: (sees) => void (sees ? unseen.delete(entry) : unseen.add(entry)),
       path: '/api/v1/pods',
       trim: trimPod,
       labelSelector: entry.podsOfKind,

@@ -9,13 +9,13 @@ import { openMembers } from '../members.ts';
 import { isSameJob } from '../../kube/job-kinds/index.ts';
 import { isMaster } from '../../kube/pod-ranks.ts';
 import { type PreflightPod, preflightPodOf, preflightSelector, workloadOf } from '../../kube/preflight-pods.ts';
-import { shareTogether } from '../preflight/node-share.ts';
+import { shareOf } from '../preflight/node-share.ts';
 import { trimPod } from '../../kube/trim.ts';
 import { type FilePlace, openPodTable, type PreflightPods } from '../preflight/pod-table.ts';
-import { podsGoneLetter, testingLetter } from '../letters.ts';
+import { podsGoneMessage, testingMessage } from '../messages.ts';
 import type { Workflows } from '../temporal.ts';
 import { survive } from '../survive.ts';
-import { follow, post, type Watching } from './follow.ts';
+import { follow, enqueue, type WatchContext } from './follow.ts';
 import type { KnownJob } from './known-jobs.ts';
 import { persist } from './persist.ts';
 
@@ -28,7 +28,7 @@ type Change = keyof typeof settleMs;
 /** How long after its beginning a reign may hear of pods that it never saw, ms. */
 const freshMs = 5 * 60_000;
 
-export interface PreflightsOptions extends Watching {
+export interface PreflightsOptions extends WatchContext {
   /** The job by all that an owner reference says of it, or the one that made it; undefined where there is none that is so. */
   readonly job: (job: JobRef) => KnownJob | undefined;
   /** What a node has; undefined while it is not seen. */
@@ -53,7 +53,7 @@ export interface PreflightsWatch {
   /** The job is known: pods whose rank depended on it may have one now. */
   lookAgain(job: KnownJob): void;
   /** A file of this pod was told: where it went and was the last, its workflow must look again. */
-  told(pod: PreflightPod): void;
+  notified(pod: PreflightPod): void;
   /** Resolves when the workflows of workloads whose pods went while nobody watched were told. */
   readonly settled: Promise<void>;
 }
@@ -83,7 +83,7 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
     path: '/api/v1/pods',
     trim: trimPod,
     labelSelector: preflightSelector,
-    onSight: (state) => void (sees = state),
+    onReachability: (state) => void (sees = state),
     onEvent({ type, object }) {
       const workload = workloadOf(object);
       if (!workload || !listensTo(workload.namespace)) return;
@@ -105,7 +105,7 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
     const pod = preflightPodOf(object, masterOf(workload));
     if (pod) {
       table.put(pod);
-      if (pod.leaving) goes(pod.uid, workload);
+      if (pod.terminating) goes(pod.uid, workload);
       else if (hasTested(pod) && !announcements.covers(preflightWorkflowId(workload), pod.uid)) settle(workload, 'testing');
       return;
     }
@@ -143,11 +143,11 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
     }
   }
 
-  const living = (id: string): readonly PreflightPod[] => [...members.of(id)].flatMap((uid) => table.get(uid) ?? []).filter(({ leaving }) => !leaving);
+  const living = (id: string): readonly PreflightPod[] => [...members.of(id)].flatMap((uid) => table.get(uid) ?? []).filter(({ terminating }) => !terminating);
 
   function share(pod: PreflightPod): NodeShare | undefined {
     const has = options.acceleratorsOf(pod.node ?? '');
-    return has && shareTogether(has, pod, table.beside(pod));
+    return has && shareOf(has, pod, table.beside(pod));
   }
 
   function goes(uid: string, workload: Workload): void {
@@ -179,7 +179,7 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
     unranked.delete(id);
     announcements.end(id);
     options.log.info({ workload }, 'no pod of a workload with preflight is left');
-    post(options, podsGoneLetter(id));
+    enqueue(options, podsGoneMessage(id));
   }
 
   /** Also of a set that has tested: reports of it may be on their way, and a test may be over before it is seen to run. */
@@ -195,7 +195,7 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
     const { uid, name, createdAt } = oldest;
     options.log.info({ workload, pod: name }, 'the pods of a workload test their nodes');
     const { took, lost } = announcements.begin(id, uid);
-    options.delivery.send(testingLetter(workload, { name, uid, createdAt })).then(took, (error: unknown) => {
+    options.outbox.send(testingMessage(workload, { name, uid, createdAt })).then(took, (error: unknown) => {
       options.log.debug({ err: error, to: id }, 'that pods test was not told');
       lost();
       settle(workload, 'testing');
@@ -203,28 +203,28 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
   }
 
   /** The pods come first: one that is created in between belongs to a workflow that is not on the list. */
-  async function tellStrays(): Promise<void> {
+  async function notifyStrays(): Promise<void> {
     const running = await persist('list the running preflights', options, async () => {
       await watched.synced;
       return options.workflows.runningPreflights();
     });
     if (!running || options.signal.aborted) return;
     const left = new Set(watched.objects().flatMap((object) => idOf(workloadOf(object)) ?? []));
-    for (const id of running) if (!left.has(id)) post(options, podsGoneLetter(id));
+    for (const id of running) if (!left.has(id)) enqueue(options, podsGoneMessage(id));
   }
 
   return {
     pods: table,
     fresh: () => performance.now() - since < freshMs,
-    isAnnounced: (pod) => pod.leaving || announcements.isTold(preflightWorkflowId(pod.workload), pod.uid),
+    isAnnounced: (pod) => pod.terminating || announcements.isNotified(preflightWorkflowId(pod.workload), pod.uid),
     sees: ({ namespace, workload: name }) => sees && ![...unranked.values()].some(({ workload }) => workload.namespace === namespace && workload.name === name),
     listensTo,
     lookAgain,
     share,
-    told(pod) {
-      if (pod.leaving) settle(pod.workload, 'gone');
+    notified(pod) {
+      if (pod.terminating) settle(pod.workload, 'gone');
     },
-    settled: tellStrays(),
+    settled: notifyStrays(),
   };
 }
 

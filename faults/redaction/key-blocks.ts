@@ -15,7 +15,7 @@ const longEndLength = 32;
 const header = /(?:Proc-Type|DEK-Info):/;
 const encoded = /^["']?[A-Za-z0-9+/]{1,400}={0,2}(?:\\[rn]|["'\\,+\s]){0,8}$/;
 
-interface Line {
+interface KeyBlockLine {
   /** A line of a key by itself. */
   readonly isKey: boolean;
   readonly text: string;
@@ -31,7 +31,7 @@ const startLength = 400;
 const alike = (start: string): string => start.trimStart().replace(/\d+/g, '0');
 
 export class KeyBlocks {
-  readonly #lines: Line[] = [];
+  readonly #lines: KeyBlockLine[] = [];
   /** Keys that began and did not end, as their lines begin, and how many lines are left for each. */
   #open: { readonly start: string; left: number }[] = [];
 
@@ -66,11 +66,11 @@ export class KeyBlocks {
 
   /** The lines before the end that begin as it does, and those that are of a key by themselves without any other in between. */
   #ended(before: string): readonly number[] {
-    const hasBegun = this.#open.length > 0;
+    const hasStarted = this.#open.length > 0;
     this.#open.pop();
     const start = alike(before.slice(0, startLength));
     const found = [0];
-    let isRow = !hasBegun;
+    let isRow = !hasStarted;
     for (let back = 1; back < this.#lines.length; back++) {
       const line = this.#lines.at(-1 - back);
       if (line === undefined || begins.test(line.text) || ends.test(line.text)) break;

@@ -15,17 +15,17 @@ function keptOf(groups: unknown): string {
   return typeof groups.kept === 'string' ? groups.kept : '';
 }
 
-const mark = /\[redacted: ([\w-]+)\]/g;
+const placeholder = /\[redacted: ([\w-]+)\]/g;
 
 /** How many places of a line were hidden, by pattern. `before` may hold marks of its own. */
 export function hiddenPlaces(before: string, after: string): ReadonlyMap<string, number> {
   if (before === after) return new Map();
-  const [was, is] = [marksIn(before), marksIn(after)];
+  const [was, is] = [placeholdersIn(before), placeholdersIn(after)];
   return new Map([...is].map(([name, count]) => [name, count - (was.get(name) ?? 0)] as const).filter(([, count]) => count > 0));
 }
 
-function marksIn(text: string): ReadonlyMap<string, number> {
-  const marks = new Map<string, number>();
-  for (const [, name = ''] of text.matchAll(mark)) marks.set(name, (marks.get(name) ?? 0) + 1);
-  return marks;
+function placeholdersIn(text: string): ReadonlyMap<string, number> {
+  const placeholders = new Map<string, number>();
+  for (const [, name = ''] of text.matchAll(placeholder)) placeholders.set(name, (placeholders.get(name) ?? 0) + 1);
+  return placeholders;
 }

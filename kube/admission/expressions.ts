@@ -1,23 +1,23 @@
 /** Expressions (CEL) that say that an object differs from what it was only where it may. Pure. */
 
 /** Fields that may differ: `true` for the field with all below it, `*` for every key. */
-export interface Fields {
-  readonly [name: string]: true | Fields;
+export interface FieldTree {
+  readonly [name: string]: true | FieldTree;
 }
 
 /** `['runPolicy.suspend', 'roles.*.replicas']` as a tree. */
-export function fieldsOf(paths: readonly string[]): Fields {
+export function fieldsOf(paths: readonly string[]): FieldTree {
   const names = [...new Set(paths.map((path) => path.split('.', 1)[0] ?? ''))];
   return Object.fromEntries(names.map((name) => [name, below(name, paths)]));
 }
 
-function below(name: string, paths: readonly string[]): true | Fields {
+function below(name: string, paths: readonly string[]): true | FieldTree {
   if (paths.includes(name)) return true;
   return fieldsOf(paths.filter((path) => path.startsWith(`${name}.`)).map((path) => path.slice(name.length + 1)));
 }
 
 /** Text of CEL: two maps are the same but for these fields. */
-export function sameBut(fields: Fields, now: string, before: string, depth = 0): string {
+export function sameBut(fields: FieldTree, now: string, before: string, depth = 0): string {
   const key = `k${depth}`;
   const { '*': each, ...named } = fields;
   if (each !== undefined && each !== true) {
@@ -37,7 +37,7 @@ export function sameBut(fields: Fields, now: string, before: string, depth = 0):
 }
 
 /** CEL has no names for values but those of the elements of a list. */
-const called = (now: string, before: string, fields: Fields, depth: number): string =>
+const called = (now: string, before: string, fields: FieldTree, depth: number): string =>
   `[dyn(${now})].all(now${depth}, [dyn(${before})].all(was${depth}, ${sameBut(fields, `now${depth}`, `was${depth}`, depth)}))`;
 
 /** A text and a list of texts as CEL writes them. */

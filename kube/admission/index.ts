@@ -2,7 +2,7 @@
 
 import type { V1ValidatingAdmissionPolicy, V1ValidatingAdmissionPolicyBinding } from '@kubernetes/client-node';
 import { quarantineTaintKey } from '../../contract/ids.ts';
-import { agentNamespace, ownNamespace, type Role, roleNames } from '../permissions.ts';
+import { agentNamespace, ownNamespace, type RoleWithRights, roleNames } from '../permissions.ts';
 import { textOf } from './expressions.ts';
 import { hostPaths } from './host-paths.ts';
 import type { Installation, Policy } from './policy.ts';
@@ -10,14 +10,14 @@ import { policiesOf } from './roles.ts';
 
 export type { Installation } from './policy.ts';
 
-const userOf = (role: Role): string => textOf(`system:serviceaccount:${ownNamespace}:kcover-${role}`);
+const userOf = (role: RoleWithRights): string => textOf(`system:serviceaccount:${ownNamespace}:kcover-${role}`);
 
 /** As docs/reference/rbac.yaml and the default settings have it. */
 export const byDefault: Installation = {
   controller: userOf('controller'),
   worker: userOf('worker'),
   taint: { key: textOf(quarantineTaintKey), effect: textOf('NoSchedule') },
-  spare: textOf('kcover.io/spare'),
+  standbyTaint: textOf('kcover.io/spare'),
   agents: { namespace: textOf(agentNamespace), account: textOf('kcover-agent') },
   directory: textOf('/var/lib/kcover'),
 };

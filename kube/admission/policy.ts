@@ -9,7 +9,7 @@ export interface Installation {
   readonly worker: string;
   /** The taint of a quarantine, and the key of the taint of stand-by nodes. */
   readonly taint: { readonly key: string; readonly effect: string };
-  readonly spare: string;
+  readonly standbyTaint: string;
   /** Where the agents are, and their account. */
   readonly agents: { readonly namespace: string; readonly account: string };
   /** kcover's directory on the nodes; ends without a slash. */

@@ -2,12 +2,12 @@
 
 import type { V1Validation } from '@kubernetes/client-node';
 import { jobKinds } from '../job-kinds/index.ts';
-import { type Changes, type Permission, permissions, type Role } from '../permissions.ts';
+import { type Changes, type Permission, permissions, type RoleWithRights } from '../permissions.ts';
 import { fieldsOf, listOf, sameBut, textOf } from './expressions.ts';
 import { type Installation, type Policy, refuse } from './policy.ts';
 
 /** One policy for each resource that the role patches or deletes; kinds of job share one. */
-export function policiesOf(role: Role, installation: Installation): Policy[] {
+export function policiesOf(role: RoleWithRights, installation: Installation): Policy[] {
   const table: readonly Permission[] = permissions[role];
   const byResource = Map.groupBy(
     table.filter(({ changes }) => changes),
@@ -19,9 +19,9 @@ export function policiesOf(role: Role, installation: Installation): Policy[] {
 
 const isJob = (apiGroup: string, resource: string): boolean => Object.values(jobKinds).some(({ group, plural }) => group === apiGroup && plural === resource);
 
-const asRole = (role: Role, installation: Installation) => ({ role: `request.userInfo.username == ${installation[role]}` });
+const asRole = (role: RoleWithRights, installation: Installation) => ({ role: `request.userInfo.username == ${installation[role]}` });
 
-function patchPolicy(role: Role, what: string, those: readonly Permission[], installation: Installation): Policy {
+function patchPolicy(role: RoleWithRights, what: string, those: readonly Permission[], installation: Installation): Policy {
   const all = (pick: (changes: Changes) => readonly string[] | undefined): string[] => [...new Set(those.flatMap(({ changes = {} }) => pick(changes) ?? []))];
   const spec = all((changes) => changes.spec);
   const annotations = all((changes) => changes.annotations);
@@ -71,7 +71,7 @@ const finalizersSame = 'object.metadata.?finalizers.orValue([]) == oldObject.met
  * One that may be removed is free to go, and bound as long as it is there. When the last label of a batch Job goes, the server gives it those
  * of its pod template.
  */
-const labelRules = (role: Role, labels: readonly string[], removed: readonly string[]): V1Validation[] => {
+const labelRules = (role: RoleWithRights, labels: readonly string[], removed: readonly string[]): V1Validation[] => {
   const now = 'variables.labels';
   const before = 'variables.labelsBefore';
   const ofTemplate = 'variables.spec[?"template"].orValue({})[?"metadata"].orValue({})[?"labels"].orValue({})';
@@ -87,17 +87,17 @@ const labelRules = (role: Role, labels: readonly string[], removed: readonly str
 };
 
 /** Taints of others stay; one of stand-by nodes may only go. */
-function taintRules(role: Role, { taint, spare }: Installation): V1Validation[] {
+function taintRules(role: RoleWithRights, { taint, standbyTaint }: Installation): V1Validation[] {
   const taints = (spec: string): string => `variables.${spec}[?"taints"].orValue([])`;
   const isOurs = `(t.key == ${taint.key} && t.effect == ${taint.effect})`;
-  const others = (spec: string): string => `${taints(spec)}.filter(t, !${isOurs} && t.key != ${spare})`;
+  const others = (spec: string): string => `${taints(spec)}.filter(t, !${isOurs} && t.key != ${standbyTaint})`;
   return [
     refuse(`the ${role} may change no taint but that of a quarantine`, `${others('spec')} ==\n${others('specBefore')}`),
-    refuse(`the ${role} may put no node on stand-by`, `${taints('spec')}.all(t, t.key != ${spare} || ${isOurs} || t in ${taints('specBefore')})`),
+    refuse(`the ${role} may put no node on stand-by`, `${taints('spec')}.all(t, t.key != ${standbyTaint} || ${isOurs} || t in ${taints('specBefore')})`),
   ];
 }
 
-function deletePolicy(role: Role, permission: Permission, installation: Installation): Policy {
+function deletePolicy(role: RoleWithRights, permission: Permission, installation: Installation): Policy {
   const owner = '(o.apiVersion.split("/")[0] + "/" + o.kind)';
   const entries = Object.values(jobKinds);
   const kinds = listOf([...new Set(entries.map(({ group, objectKind }) => `${group}/${objectKind}`))]);

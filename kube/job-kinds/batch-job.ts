@@ -32,7 +32,7 @@ function view(object: KubernetesObject, taint: QuarantineTaint): JobView {
       roles: roles(object),
       suspended: specSuspend.isSuspended(object),
       canStopBy: suspendUnlessQueued(object),
-      failsWhenDeleted: { because: 'a batch Job counts deleted pods as failures', try: 'take the job out of the queue' },
+      failsWhenDeleted: { because: 'a batch Job counts deleted pods as failures', remedy: 'take the job out of the queue' },
       unsafeSuspend: unsafeBatchJob({
         ranks: livePods(job),
         restartPolicy: job.spec?.template?.spec?.restartPolicy,
@@ -70,7 +70,7 @@ function ranksThatAreThrough({ spec, status }: BatchJob): Reason | undefined {
   if (spec?.completionMode !== 'Indexed' || succeeded === 0) return undefined;
   return {
     because: `${succeeded} of its ${spec.completions ?? spec.parallelism ?? 1} ranks have succeeded, and are not run again with the others`,
-    try: 'create the job anew, and let all ranks end together',
+    remedy: 'create the job anew, and let all ranks end together',
   };
 }
 
@@ -100,7 +100,7 @@ export const batchJob: JobKindEntry = {
   roleOf: () => undefined,
   succeedsWith: () => undefined,
   roles,
-  reshaping: {
+  resizing: {
     sizes,
     templates: false,
     patch: (_, { pods }) => (pods === undefined ? {} : { parallelism: pods, completions: pods }),

@@ -32,7 +32,7 @@ export interface JobKindEntry {
    */
   readonly namedBy?: (pod: Pick<V1Pod, 'metadata'>) => string | undefined;
   /** The kind of the one job that it makes, under its own name: the pods are that one's. */
-  readonly makes?: JobKind;
+  readonly childKind?: JobKind;
   /** The object as kcover sees it; pure. */
   readonly view: (object: KubernetesObject, taint: QuarantineTaint) => JobView;
   /** The part of a merge patch that stops or lets go on. Missing where nothing in its spec does: then no job of the kind can be stopped by suspend. */
@@ -51,7 +51,7 @@ export interface JobKindEntry {
   /** What the pods of its next attempt are like; pure. */
   readonly roles: (object: KubernetesObject) => readonly JobRole[];
   /** Missing where neither size nor pod templates may be changed while a job of the kind is suspended. */
-  readonly reshaping?: Reshaping;
+  readonly resizing?: Reshaping;
 }
 
 /** How a job is given another size; all pure. */
@@ -61,7 +61,7 @@ export interface Reshaping {
   /** Whether pod templates may be changed. */
   readonly templates: boolean;
   /** The part of a merge patch of the spec; without `pods` the size stays. A class for pods is left out where templates may not be changed. */
-  readonly patch: (object: KubernetesObject, wish: { readonly pods?: number; readonly priorityClass?: string }) => object;
+  readonly patch: (object: KubernetesObject, target: { readonly pods?: number; readonly priorityClass?: string }) => object;
 }
 
 /** One role of a job: its pods and what happens when one ends. */

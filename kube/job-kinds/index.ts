@@ -9,15 +9,15 @@ import type { JobKindEntry } from './entry.ts';
 import { jobSet } from './jobset.ts';
 import { kubeflowKinds } from './kubeflow-kinds.ts';
 import { leaderWorkerSet } from './leaderworkerset.ts';
-import { canBe, controllerOf, jobKey } from './makers.ts';
+import { canBe, controllerOf, jobKey } from './owner-jobs.ts';
 import { mpiJobV2beta1 } from './mpijob-v2beta1.ts';
 import { rayCluster, rayJob } from './ray.ts';
 import { trainJob } from './trainjob.ts';
 import { volcanoJob } from './volcano-job.ts';
 
 export type { JobKindEntry } from './entry.ts';
-export { canBe, controllerOf, isMade, isSameJob, jobKey, makerOf } from './makers.ts';
-export { suspensionMark } from './view.ts';
+export { canBe, controllerOf, mayHaveOwnerJob, isSameJob, jobKey, ownerJobOf } from './owner-jobs.ts';
+export { suspensionId } from './view.ts';
 
 export const jobKinds: Readonly<Record<JobKind, JobKindEntry>> = {
   ...kubeflowKinds,

@@ -5,7 +5,7 @@ import type { JobRef, JobView } from '../../contract/jobs.ts';
 import type { Labels } from '../../contract/placement.ts';
 import type { QuarantineTaint } from '../nodes.ts';
 import type { JobKindEntry, JobRole } from './entry.ts';
-import { controllerOf } from './makers.ts';
+import { controllerOf } from './owner-jobs.ts';
 import { unsafeSet } from './own-failures.ts';
 import { podRole } from './pod-role.ts';
 import { asksForAccelerators } from './rank-containers.ts';
@@ -51,7 +51,7 @@ function owns(job: JobRef, pod: V1Pod): boolean {
 /** Why deleting the pods of a JobSet, or of what is made of one, is no way to stop it. */
 export const failsWhenDeleted: JobView['failsWhenDeleted'] = {
   because: 'its batch Jobs count deleted pods as failures',
-  try: 'take the job out of the queue',
+  remedy: 'take the job out of the queue',
 };
 
 function view(object: KubernetesObject, taint: QuarantineTaint): JobView {

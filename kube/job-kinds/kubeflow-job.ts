@@ -31,7 +31,7 @@ export interface SuccessRule {
   readonly unless?: Readonly<Record<string, string>>;
 }
 
-export interface Role {
+export interface ReplicaRole {
   readonly replicas?: number;
   readonly restartPolicy?: string;
   readonly template?: V1PodTemplateSpec;

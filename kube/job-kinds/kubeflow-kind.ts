@@ -5,7 +5,7 @@ import type { Labels } from '../../contract/placement.ts';
 import { jobKindNames, type JobView, type PodRole } from '../../contract/jobs.ts';
 import type { QuarantineTaint } from '../nodes.ts';
 import type { JobKindEntry, JobRole } from './entry.ts';
-import { type KubeflowJob, type KubeflowKind, kubeflowLabel, type Role, type SuccessRule } from './kubeflow-job.ts';
+import { type KubeflowJob, type KubeflowKind, kubeflowLabel, type ReplicaRole, type SuccessRule } from './kubeflow-job.ts';
 import { kubeflowReshaping, replicasOf, scalingRole, writesOfSize } from './kubeflow-size.ts';
 import { podRole } from './pod-role.ts';
 import { isNamed } from './rank-containers.ts';
@@ -35,13 +35,13 @@ export function kubeflowKind(data: KubeflowKind): JobKindEntry {
     roleOf: (labels) => podRole(labels[kubeflowLabel('replica-type')]?.toLowerCase(), labels[kubeflowLabel('replica-index')]),
     succeedsWith: (object) => succeedsWith(data, object),
     roles: (object) => jobRoles(data, object),
-    reshaping: kubeflowReshaping(data),
+    resizing: kubeflowReshaping(data),
   };
 }
 
 /** The operator takes the names of most roles in any case, and labels pods in lower case. */
-function rolesOf({ roles }: KubeflowKind, { spec }: KubeflowJob): ReadonlyMap<string, Role> {
-  const given = (spec?.[roles] ?? {}) as Readonly<Record<string, Role>>;
+function rolesOf({ roles }: KubeflowKind, { spec }: KubeflowJob): ReadonlyMap<string, ReplicaRole> {
+  const given = (spec?.[roles] ?? {}) as Readonly<Record<string, ReplicaRole>>;
   return new Map(Object.entries(given).map(([name, role]) => [name.toLowerCase(), role]));
 }
 
@@ -67,7 +67,7 @@ function view(data: KubeflowKind, object: KubernetesObject, taint: QuarantineTai
 
 const jobRoles = (data: KubeflowKind, job: KubeflowJob): readonly JobRole[] => [...rolesOf(data, job)].map(([name, role]) => jobRole(data, job, name, role));
 
-const jobRole = (data: KubeflowKind, job: KubeflowJob, name: string, role: Role): JobRole => ({
+const jobRole = (data: KubeflowKind, job: KubeflowJob, name: string, role: ReplicaRole): JobRole => ({
   replicas: replicasOf(data, name, role),
   restartPolicy: restartPolicyOf(role.restartPolicy, data.fillsIn.restartPolicy),
   template: role.template,
@@ -88,9 +88,9 @@ const labelsOf = (data: KubeflowKind, { metadata }: KubeflowJob, role: string): 
 /** What no restart policy mends. */
 function whyDeletingFails({ kind, recreatesWith }: KubeflowKind, { spec }: KubeflowJob): JobView['failsWhenDeleted'] {
   if (recreatesWith.length === 0)
-    return { because: `the controller of ${kind} fails a job whose pods are deleted, whatever its restart policy`, try: 'take the job out of the queue' };
+    return { because: `the controller of ${kind} fails a job whose pods are deleted, whatever its restart policy`, remedy: 'take the job out of the queue' };
   if (spec?.runPolicy?.backoffLimit === 0)
-    return { because: 'with backoffLimit 0 its controller fails the job when pods are deleted', try: 'raise runPolicy.backoffLimit, or leave it out' };
+    return { because: 'with backoffLimit 0 its controller fails the job when pods are deleted', remedy: 'raise runPolicy.backoffLimit, or leave it out' };
   return undefined;
 }
 

@@ -3,16 +3,16 @@
 import type { KubernetesObject } from '@kubernetes/client-node';
 import type { JobSizes } from '../../contract/placement.ts';
 import type { Reshaping } from './entry.ts';
-import type { KubeflowJob, KubeflowKind, Role } from './kubeflow-job.ts';
+import type { KubeflowJob, KubeflowKind, ReplicaRole } from './kubeflow-job.ts';
 
 /** In lower case. */
 export const scalingRole = 'worker';
 
-export const replicasOf = ({ fillsIn }: KubeflowKind, name: string, { replicas }: Role): number => replicas ?? fillsIn.replicas?.[name] ?? 1;
+export const replicasOf = ({ fillsIn }: KubeflowKind, name: string, { replicas }: ReplicaRole): number => replicas ?? fillsIn.replicas?.[name] ?? 1;
 
 /** Roles under the names that the object has them, in any case. */
-const rolesAsWritten = ({ roles }: KubeflowKind, { spec }: KubeflowJob): (readonly [name: string, role: Role])[] =>
-  Object.entries((spec?.[roles] ?? {}) as Readonly<Record<string, Role>>);
+const rolesAsWritten = ({ roles }: KubeflowKind, { spec }: KubeflowJob): (readonly [name: string, role: ReplicaRole])[] =>
+  Object.entries((spec?.[roles] ?? {}) as Readonly<Record<string, ReplicaRole>>);
 
 export const kubeflowReshaping = (data: KubeflowKind): Reshaping => ({
   templates: true,
@@ -27,7 +27,7 @@ export const kubeflowReshaping = (data: KubeflowKind): Reshaping => ({
         ...(priorityClass !== undefined && { template: { spec: { priorityClassName: priorityClass } } }),
       },
     ]);
-    return { [data.roles]: Object.fromEntries(roles), ...(pods !== undefined && fewerTogether(job, pods)) };
+    return { [data.roles]: Object.fromEntries(roles), ...(pods !== undefined && smallerGang(job, pods)) };
   },
 });
 
@@ -39,7 +39,7 @@ export const writesOfSize = ({ roles }: KubeflowKind): readonly string[] => [
 ];
 
 /** A gang scheduler that waits for more pods than there are would wait for ever. */
-function fewerTogether({ spec }: KubeflowJob, pods: number): object {
+function smallerGang({ spec }: KubeflowJob, pods: number): object {
   const minAvailable = spec?.runPolicy?.schedulingPolicy?.minAvailable ?? 0;
   return minAvailable > pods ? { runPolicy: { schedulingPolicy: { minAvailable: pods } } } : {};
 }
@@ -47,7 +47,7 @@ function fewerTogether({ spec }: KubeflowJob, pods: number): object {
 const podsIn = (data: KubeflowKind, job: KubeflowJob): number => rolesAsWritten(data, job).reduce((sum, [name, role]) => sum + countOf(data, name, role), 0);
 const workersIn = (data: KubeflowKind, job: KubeflowJob): number =>
   rolesAsWritten(data, job).reduce((sum, [name, role]) => (name.toLowerCase() === scalingRole ? sum + countOf(data, name, role) : sum), 0);
-const countOf = (data: KubeflowKind, name: string, role: Role): number => replicasOf(data, name.toLowerCase(), role);
+const countOf = (data: KubeflowKind, name: string, role: ReplicaRole): number => replicasOf(data, name.toLowerCase(), role);
 
 const workersAt = (data: KubeflowKind, job: KubeflowJob, pods: number): number => pods - (podsIn(data, job) - workersIn(data, job));
 

@@ -8,7 +8,7 @@ import type { JobRef, JobView, Reason } from '../../contract/jobs.ts';
 import { isObjectName } from '../../contract/object-names.ts';
 import type { QuarantineTaint } from '../nodes.ts';
 import type { JobKindEntry, JobRole } from './entry.ts';
-import { controllerOf } from './makers.ts';
+import { controllerOf } from './owner-jobs.ts';
 import { asksForAccelerators } from './rank-containers.ts';
 import { suspendUnlessQueued, viewOf } from './view.ts';
 
@@ -51,12 +51,12 @@ function view(object: KubernetesObject, taint: QuarantineTaint): JobView {
 /** Ranks find each other within a group: the others have nothing to do with a fault of one. */
 const severalGroups = (groups: number): Reason => ({
   because: `its ${groups} groups work each for itself, and all of them would be stopped`,
-  try: 'make a LeaderWorkerSet with one group for each training job',
+  remedy: 'make a LeaderWorkerSet with one group for each training job',
 });
 
 const recreatedMeanwhile: Reason = {
   because: 'its controller deletes a group that is created anew while pods of the one before it still go',
-  try: 'take the job out of the queue',
+  remedy: 'take the job out of the queue',
 };
 
 function groupsOf(object: KubernetesObject): number {

@@ -7,8 +7,8 @@ import type { KubernetesObject } from '@kubernetes/client-node';
 import type { JobView, Reason } from '../../contract/jobs.ts';
 import type { QuarantineTaint } from '../nodes.ts';
 import type { JobKindEntry, JobRole } from './entry.ts';
-import { kubeflowLabel, type Role } from './kubeflow-job.ts';
-import { controllerOf } from './makers.ts';
+import { kubeflowLabel, type ReplicaRole } from './kubeflow-job.ts';
+import { controllerOf } from './owner-jobs.ts';
 import { unsafeLauncher } from './own-failures.ts';
 import { podRole } from './pod-role.ts';
 import { asksForAccelerators } from './rank-containers.ts';
@@ -18,7 +18,7 @@ import { type Condition, finishedBy, restartPolicyOf, suspendUnlessQueued, viewO
 interface MPIJob extends KubernetesObject {
   readonly spec?: {
     readonly runPolicy?: { readonly backoffLimit?: number; readonly cleanPodPolicy?: string };
-    readonly mpiReplicaSpecs?: Readonly<Record<string, Role>>;
+    readonly mpiReplicaSpecs?: Readonly<Record<string, ReplicaRole>>;
   };
   readonly status?: { readonly conditions?: readonly Condition[] };
 }
@@ -35,7 +35,7 @@ function view(object: KubernetesObject, taint: QuarantineTaint): JobView {
       roles: podsOf,
       suspended: runPolicySuspend.isSuspended(object),
       canStopBy: suspendUnlessQueued(object),
-      failsWhenDeleted: { because: 'its launcher is a batch Job, which counts deleted pods as failures', try: 'take the job out of the queue' },
+      failsWhenDeleted: { because: 'its launcher is a batch Job, which counts deleted pods as failures', remedy: 'take the job out of the queue' },
       unsafeSuspend: unsafeLauncher({ restartPolicy: podsOf[0]?.restartPolicy, backoffLimit: spec?.runPolicy?.backoffLimit }),
       incomplete: spec?.runPolicy?.cleanPodPolicy === 'Running' ? failedWorkersStay : undefined,
       finished: finishedBy(status?.conditions, 'Succeeded', 'Failed'),
@@ -48,7 +48,7 @@ function view(object: KubernetesObject, taint: QuarantineTaint): JobView {
 /** `deleteWorkerPods` keeps them, and `getOrCreateWorker` takes them for workers that are there. */
 const failedWorkersStay: Reason = {
   because: 'with cleanPodPolicy Running a worker that has failed stays in the place of the new one',
-  try: 'set runPolicy.cleanPodPolicy to None or All',
+  remedy: 'set runPolicy.cleanPodPolicy to None or All',
 };
 
 function roles(object: KubernetesObject): readonly JobRole[] {

@@ -38,7 +38,7 @@ export function unsafeBatchJob(limits: JobLimits): Reason | undefined {
   if (limits.restartPolicy !== 'OnFailure' || limits.ranks <= askedAtOnce || !isTooLow(limits)) return undefined;
   return {
     because: `its controller counts every rank that ends with an error while the others are asked to go, and fails the job beyond backoffLimit ${limits.backoffLimit ?? usualBackoffLimit}`,
-    try: `set backoffLimit to ${neededLimit(limits)} or more, or use restart policy Never`,
+    remedy: `set backoffLimit to ${neededLimit(limits)} or more, or use restart policy Never`,
   };
 }
 
@@ -51,7 +51,7 @@ export function unsafeLauncher({ restartPolicy, backoffLimit }: Omit<JobLimits, 
   if (!isTooLow(limits)) return undefined;
   return {
     because: `its launcher may end with an error when the workers are asked to go, and fails the job beyond backoffLimit ${backoffLimit}`,
-    try: `set runPolicy.backoffLimit to ${neededLimit(limits)} or more`,
+    remedy: `set runPolicy.backoffLimit to ${neededLimit(limits)} or more`,
   };
 }
 
@@ -62,6 +62,6 @@ export function unsafeSet(jobs: readonly (JobLimits & { readonly replicas: numbe
   if (ranks < 2 || low.length === 0) return undefined;
   return {
     because: `its batch Jobs are suspended one after the other, and one with backoffLimit ${low[0]?.backoffLimit ?? usualBackoffLimit} may fail by ranks that end with an error meanwhile`,
-    try: `set backoffLimit of its job templates to ${Math.max(...low.map(neededLimit))} or more`,
+    remedy: `set backoffLimit of its job templates to ${Math.max(...low.map(neededLimit))} or more`,
   };
 }

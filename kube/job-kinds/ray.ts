@@ -4,7 +4,7 @@ import type { KubernetesObject, V1Pod, V1PodTemplateSpec } from '@kubernetes/cli
 import type { JobRef, JobView, Reason } from '../../contract/jobs.ts';
 import type { QuarantineTaint } from '../nodes.ts';
 import type { JobKindEntry, JobRole } from './entry.ts';
-import { controllerOf } from './makers.ts';
+import { controllerOf } from './owner-jobs.ts';
 import { podRole } from './pod-role.ts';
 import { asksForAccelerators } from './rank-containers.ts';
 import { specSuspend } from './suspend-field.ts';
@@ -55,7 +55,7 @@ function rolesOf({ headGroupSpec, workerGroupSpecs = [] }: ClusterSpec = {}): re
 const rolesOfCluster = (object: KubernetesObject): readonly JobRole[] => rolesOf((object as RayCluster).spec);
 const rolesOfJob = (object: KubernetesObject): readonly JobRole[] => rolesOf((object as RayJob).spec?.rayClusterSpec);
 
-const headDeleted: Reason = { because: 'what runs in a Ray cluster ends when its head is deleted', try: 'take the job out of the queue' };
+const headDeleted: Reason = { because: 'what runs in a Ray cluster ends when its head is deleted', remedy: 'take the job out of the queue' };
 
 function clusterView(object: KubernetesObject, taint: QuarantineTaint): JobView {
   return viewOf(
@@ -92,9 +92,9 @@ function jobView(object: KubernetesObject, taint: QuarantineTaint): JobView {
 function whyNotSuspended(object: KubernetesObject): Reason | undefined {
   const { spec }: RayJob = object;
   if (Object.keys(spec?.clusterSelector ?? {}).length > 0)
-    return { because: 'it runs in a Ray cluster that is not its own, and cannot be suspended', try: 'give it a rayClusterSpec, or opt in the RayCluster' };
+    return { because: 'it runs in a Ray cluster that is not its own, and cannot be suspended', remedy: 'give it a rayClusterSpec, or opt in the RayCluster' };
   if (spec?.shutdownAfterJobFinishes !== true)
-    return { because: 'KubeRay suspends no RayJob that keeps its Ray cluster', try: 'set shutdownAfterJobFinishes: true' };
+    return { because: 'KubeRay suspends no RayJob that keeps its Ray cluster', remedy: 'set shutdownAfterJobFinishes: true' };
   return undefined;
 }
 

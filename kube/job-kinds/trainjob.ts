@@ -52,7 +52,7 @@ function view(object: KubernetesObject, taint: QuarantineTaint): JobView {
 /** The limits of its batch Jobs stand in the runtime that it names. */
 const unknownLimits: Reason = {
   because: 'its runtime says when its batch Jobs fail by ranks that end with an error while they are suspended, which the TrainJob does not show',
-  try: 'give the job templates of its runtime a backoffLimit of twice its nodes, and set recovery.unsafeSuspend.TrainJob: stop',
+  remedy: 'give the job templates of its runtime a backoffLimit of twice its nodes, and set recovery.unsafeSuspend.TrainJob: stop',
 };
 
 /** Its templates stand in the runtime that it names; the object itself has only the number of nodes, their resources, and what it changes. */
@@ -91,7 +91,7 @@ export const trainJob: JobKindEntry = {
   podSelector: selectorOfSet,
   owns: isOfSet,
   controlsNoPods: true,
-  makes: 'JobSet',
+  childKind: 'JobSet',
   view,
   ...specSuspend,
   keepsEndedPods: true,

@@ -7,10 +7,10 @@ import { foreignText } from '../../faults/foreign-text.ts';
 import { progressOf } from '../job-progress.ts';
 import { isAccelerator, type QuarantineTaint } from '../nodes.ts';
 import { requestsOf } from '../pod-requests.ts';
-import { wishesOf } from '../job-wishes.ts';
+import { overridesOf } from '../job-overrides.ts';
 import { timeOf, timeOrEpoch } from '../time.ts';
 import type { JobRole, ViewParts } from './entry.ts';
-import { makerOf } from './makers.ts';
+import { ownerJobOf } from './owner-jobs.ts';
 
 /** Kueue's queue of the job: where there is one, it owns `suspend`. */
 const queueOf = ({ metadata }: KubernetesObject): string | undefined => metadata?.labels?.['kueue.x-k8s.io/queue-name'];
@@ -31,15 +31,15 @@ export function jobRefOf(kind: JobKind, metadata: V1ObjectMeta | undefined): Job
 
 export function viewOf(object: KubernetesObject, parts: ViewParts, taint: QuarantineTaint): JobView {
   const { metadata } = object;
-  const maker = makerOf(parts.kind, metadata);
-  const failsWhenDeleted = maker ? madeBy(maker) : parts.failsWhenDeleted;
+  const ownerJob = ownerJobOf(parts.kind, metadata);
+  const failsWhenDeleted = ownerJob ? recreatedByOwner(ownerJob) : parts.failsWhenDeleted;
   const queue = queueOf(object);
   const progress = progressOf(metadata);
   const gpus = gpusOf(parts.roles);
-  const wishes = wishesOf(metadata);
+  const overrides = overridesOf(metadata);
   return {
     ref: jobRefOf(parts.kind, metadata),
-    optedIn: maker === undefined && isOptedIn(metadata, parts.roles),
+    optedIn: ownerJob === undefined && isOptedIn(metadata, parts.roles),
     optedInAt: optedInAt(metadata),
     ...(parts.finished && { finished: parts.finished }),
     ...(parts.suspended && { suspension: suspensionOf(metadata) }),
@@ -47,11 +47,11 @@ export function viewOf(object: KubernetesObject, parts: ViewParts, taint: Quaran
     restartPolicy: strictest(parts.roles.map((role) => role.restartPolicy)),
     podsExpected: parts.roles.reduce((sum, { replicas }) => sum + replicas, 0),
     toleratesQuarantine: parts.roles.some((role) => tolerates(role.template, taint)),
-    canStopBy: maker ? [] : parts.canStopBy,
+    canStopBy: ownerJob ? [] : parts.canStopBy,
     ...(failsWhenDeleted && { failsWhenDeleted }),
     ...(parts.unsafeSuspend && { unsafeSuspend: parts.unsafeSuspend }),
     ...(parts.incomplete && { incomplete: parts.incomplete }),
-    ...(wishes && { wishes }),
+    ...(overrides && { overrides }),
     ...(parts.succeedsWith && { succeedsWith: parts.succeedsWith }),
     ...(gpus > 0 && { gpus }),
     ...(progress && { progress }),
@@ -59,9 +59,9 @@ export function viewOf(object: KubernetesObject, parts: ViewParts, taint: Quaran
   };
 }
 
-const madeBy = (maker: JobRef): JobView['failsWhenDeleted'] => ({
-  because: `${jobTitle(maker)} made it, and would let it go on or make it anew`,
-  try: `kcover start ${jobTitle(maker)}`,
+const recreatedByOwner = (ownerJob: JobRef): JobView['failsWhenDeleted'] => ({
+  because: `${jobTitle(ownerJob)} made it, and would let it go on or make it anew`,
+  remedy: `kcover start ${jobTitle(ownerJob)}`,
 });
 
 /** Accelerators that all pods together ask for. */
@@ -94,7 +94,7 @@ function ownsLabel(entry: { readonly fieldsV1?: object }): boolean {
 }
 
 /** Value of the annotation on a job that kcover suspended. */
-export const suspensionMark = (incident: string, attempt: number): string => `${incident}#${attempt}`;
+export const suspensionId = (incident: string, attempt: number): string => `${incident}#${attempt}`;
 
 function suspensionOf(metadata: V1ObjectMeta | undefined): Suspension {
   const match = /^(.+)#(\d+)$/.exec(metadata?.annotations?.[annotations.suspendedBy] ?? '');

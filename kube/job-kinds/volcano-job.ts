@@ -62,14 +62,17 @@ function whyDeletingFails(object: KubernetesObject): Reason | undefined {
   const answers = [spec, ...(spec.tasks ?? [])].flatMap(({ policies = [] }) => policies.filter(isRaised).map(({ action = 'SyncJob' }) => action));
   const other = answers.find((action) => action !== 'RestartJob' && action !== 'SyncJob');
   if (other !== undefined) {
-    return { because: `its policy answers deleted pods with ${other}`, try: 'let its policies for PodEvicted, Unknown and * be RestartJob, or leave them out' };
+    return {
+      because: `its policy answers deleted pods with ${other}`,
+      remedy: 'let its policies for PodEvicted, Unknown and * be RestartJob, or leave them out',
+    };
   }
   const { maxRetry = usualMaxRetry } = spec;
   const { retryCount = 0 } = status ?? {};
   if (!answers.includes('RestartJob') || retryCount + 1 < maxRetry) return undefined;
   return {
     because: `its policy answers deleted pods with RestartJob, and its controller fails it with restart ${retryCount + 1} of maxRetry ${maxRetry}`,
-    try: 'take out its policies for PodEvicted, Unknown and *, or create it with a higher maxRetry',
+    remedy: 'take out its policies for PodEvicted, Unknown and *, or create it with a higher maxRetry',
   };
 }
 

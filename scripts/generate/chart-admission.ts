@@ -12,7 +12,7 @@ const released: Installation = {
     key: `{{ dig "quarantine" "taint" "key" ${byDefault.taint.key} .Values.settings.worker | toJson }}`,
     effect: `{{ dig "quarantine" "taint" "effect" ${byDefault.taint.effect} .Values.settings.worker | toJson }}`,
   },
-  spare: `{{ dig "recovery" "capacity" "spare" ${byDefault.spare} .Values.settings.worker | toJson }}`,
+  standbyTaint: `{{ dig "recovery" "capacity" "standbyTaint" ${byDefault.standbyTaint} .Values.settings.worker | toJson }}`,
   agents: {
     namespace: '{{ include "kcover.agentNamespace" . | toJson }}',
     account: '{{ include "kcover.serviceAccountName" (dict "root" . "role" "agent") | toJson }}',

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { roles, settingsSchemas, type Role } from '../../cli/settings-file.ts';
+import { roles, settingsSchemas, type RoleName } from '../../cli/settings-file.ts';
 import { parseDuration } from '../../contract/duration.ts';
 import { chartValues } from './chart-values.ts';
 
@@ -10,7 +10,7 @@ interface JsonSchema {
 }
 
 /** Settings that follow from the release or from other values: who sets one of them in the values is told so. */
-const fromTheRelease: Readonly<Record<Role, readonly string[]>> = {
+const fromTheRelease: Readonly<Record<RoleName, readonly string[]>> = {
   worker: ['temporal', 'records.directory', 'recovery.evidence.directory', 'health'],
   controller: [
     'temporal',
@@ -37,7 +37,7 @@ export function chartSchema(): string {
   return `${JSON.stringify(schema, null, 2)}\n`;
 }
 
-function settingsOf(role: Role): JsonSchema {
+function settingsOf(role: RoleName): JsonSchema {
   const { $schema: _, ...schema } = jsonOf(settingsSchemas[role]);
   for (const path of fromTheRelease[role]) remove(schema, path.split('.'));
   return { ...schema, description: `Settings of kcover ${role} (docs/reference/settings.md), without those that the chart itself decides` };

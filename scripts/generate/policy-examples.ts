@@ -4,11 +4,11 @@ import {
   capacityChoices,
   checkpointStrategies,
   hangResponses,
-  wishAnnotations as ours,
+  overrideAnnotations as ours,
   recoveryModes,
   restartLevels,
-  referenceWishes as theirs,
-} from '../../contract/job-wishes.ts';
+  referenceOverrides as theirs,
+} from '../../contract/job-overrides.ts';
 import { jobKinds } from '../../contract/jobs.ts';
 
 /** A value as the settings file has it, in YAML on one line, and what it does there. */
@@ -17,10 +17,10 @@ export type SettingExample = readonly [value: string, does: string];
 /** By the path below `recovery`. */
 export const settingExamples: Readonly<Record<string, SettingExample>> = {
   correlation: ['2s', 'a pod that fails waits 2 s for a line of its node, and both become one incident'],
-  blind: ['5m', 'a pod that fails on a node with a silent agent waits up to 5 min for it'],
+  silentAgent: ['5m', 'a pod that fails on a node with a silent agent waits up to 5 min for it'],
   attempts: ['2', 'an incident that would need a third stop is handed over'],
   mode: ['force', 'pods are deleted without grace; a dying gasp is never awaited'],
-  overtime: ['person', 'pods that are left after `deadlines.stop` are named, and the incident is handed over'],
+  overdue: ['person', 'pods that are left after `deadlines.stop` are named, and the incident is handed over'],
 
   'budget.recoveries': ['3', 'the fourth for user code in `window` is refused, until one has slid out or a person asks; the same for those that blame nobody'],
   'budget.hardware': ['10', 'the eleventh in `window` for broken hardware is refused'],
@@ -39,7 +39,7 @@ export const settingExamples: Readonly<Record<string, SettingExample>> = {
   'approval.within': ['2h', 'the question stands for two hours'],
   'approval.otherwise': ['approve', 'silence lets the recovery go on'],
 
-  'checkpoint.strategy': ['dying-gasp', 'the job is stopped with grace, and the checkpoint that it saves then is awaited'],
+  'checkpoint.strategy': ['on-termination', 'the job is stopped with grace, and the checkpoint that it saves then is awaited'],
   'checkpoint.most': ['30m', 'a checkpoint that is more than half an hour away is not waited for'],
   'checkpoint.acknowledged': ['3m', 'the next attempt waits up to 3 min for the word that the last step was saved'],
   'checkpoint.mtbf': ['20m', 'a degrading node is expected to end the job in 20 min, so that waiting is rarely worth it'],
@@ -47,8 +47,8 @@ export const settingExamples: Readonly<Record<string, SettingExample>> = {
 
   'capacity.check': ['false', 'nobody looks for room: the pods wait for the scheduler'],
   'capacity.short': ['shrink', 'a job that still runs goes on with fewer pods, where it says how few'],
-  'capacity.dead': ['spare', 'a dead job gets stand-by nodes where all its pods find room with them, and waits otherwise'],
-  'capacity.spare': ['example.com/reserve', 'nodes with this taint stand by'],
+  'capacity.dead': ['standby', 'a dead job gets stand-by nodes where all its pods find room with them, and waits otherwise'],
+  'capacity.standbyTaint': ['example.com/reserve', 'nodes with this taint stand by'],
   'capacity.priorityClass': ['recovered', 'the pods of a job that was suspended and let go on have this class'],
 
   'levels.first': ['pod', 'the broken pods alone are restarted first, where the kind of job allows it'],
@@ -58,7 +58,7 @@ export const settingExamples: Readonly<Record<string, SettingExample>> = {
   'hang.response': ['recover', 'training that stands still is a fault like any other'],
 
   'jobMay.mode': ['[grace, off]', 'a job may be left alone, and is never killed at its own wish'],
-  'jobMay.checkpoint': ['[fresh, dying-gasp]', 'no job may ask for a stop without a checkpoint'],
+  'jobMay.checkpoint': ['[fresh, on-termination]', 'no job may ask for a stop without a checkpoint'],
   'jobMay.capacity': ['[hold, shrink]', 'stand-by nodes are for the operator to give'],
   'jobMay.level': ['[job]', 'the whole job is restarted, whatever it asks for'],
   'jobMay.hang': ['[ignore, notify]', 'no job may ask to be restarted when it hangs'],
@@ -92,7 +92,7 @@ export const settingExamples: Readonly<Record<string, SettingExample>> = {
 };
 
 /** What a job can write on itself. */
-export interface WishExample {
+export interface OverrideExample {
   /** Where it is written, and what may stand there. */
   readonly values: string;
   readonly means: string;
@@ -103,7 +103,7 @@ export interface WishExample {
   readonly does: string;
 }
 
-export const ourWishes: Readonly<Record<keyof typeof ours, WishExample>> = {
+export const annotationExamples: Readonly<Record<keyof typeof ours, OverrideExample>> = {
   mode: {
     values: recoveryModes.join(', '),
     means: 'how its pods are stopped. off: nothing is done unless a person asks; the incident says what would have been',
@@ -115,7 +115,7 @@ export const ourWishes: Readonly<Record<keyof typeof ours, WishExample>> = {
     values: checkpointStrategies.join(', '),
     means: 'what is saved before a stop',
     limit: 'recovery.jobMay.checkpoint',
-    example: { [ours.checkpoint]: 'dying-gasp' },
+    example: { [ours.checkpoint]: 'on-termination' },
     does: 'its trainer saves on SIGTERM, and that is awaited',
   },
   capacity: {
@@ -131,10 +131,10 @@ export const ourWishes: Readonly<Record<keyof typeof ours, WishExample>> = {
     example: { [ours.minReplicas]: '4' },
     does: 'it is never made smaller than 4 pods',
   },
-  shapes: {
+  allowedSizes: {
     values: 'numbers of pods with commas, at most 50',
     means: 'sizes of the whole job with which it can run',
-    example: { [ours.shapes]: '8,4,2' },
+    example: { [ours.allowedSizes]: '8,4,2' },
     does: 'with room for 7 it goes on with 4',
   },
   level: {
@@ -160,7 +160,7 @@ export const ourWishes: Readonly<Record<keyof typeof ours, WishExample>> = {
   },
 };
 
-export const theirWishes: Readonly<Record<keyof typeof theirs, WishExample>> = {
+export const referenceExamples: Readonly<Record<keyof typeof theirs, OverrideExample>> = {
   mode: {
     values: recoveryModes.join(', '),
     means: `as \`${ours.mode}\`. \`external-grace\` and \`external-force\` are not supported, and are told as ignored`,

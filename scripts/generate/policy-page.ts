@@ -1,14 +1,14 @@
 import { type Field, fieldsOf, peel, type Schema, shapeOf, written } from '../../cli/settings-fields.ts';
 import { labels } from '../../contract/ids.ts';
-import { referenceWishes, wishAnnotations } from '../../contract/job-wishes.ts';
+import { referenceOverrides, overrideAnnotations } from '../../contract/job-overrides.ts';
 import { recoverySettings } from '../../contract/recovery.schema.ts';
 import { generated, markdownTable } from './markdown.ts';
-import { ourWishes, settingExamples, theirWishes, type WishExample } from './policy-examples.ts';
+import { annotationExamples, settingExamples, referenceExamples, type OverrideExample } from './policy-examples.ts';
 
 /** Everything that decides a recovery: the operator's settings, and what a job may write on itself. */
 export const policyPage = (): string =>
   [
-    generated('contract/recovery.schema.ts, contract/job-wishes.ts and scripts/generate/policy-examples.ts'),
+    generated('contract/recovery.schema.ts, contract/job-overrides.ts and scripts/generate/policy-examples.ts'),
     '# Policy of a recovery',
     "What decides how a job is recovered: `recovery` in the worker's [settings](settings.md), and what the job asks for by its annotations, as far as the operator lets it. What each step does with it: [recovery](../recovery.md). `kcover plan JOB` says what would be done now, and `kcover config check worker FILE` what a file leads to.",
     'Not here, but part of it: `mode` (observe or act), `faults.responses` and `faults.codes` (which faults lead to anything at all) and `preflight.slow` of the worker, and `progress.hang` of the controller (when training stands still).',
@@ -24,18 +24,18 @@ export const policyPage = (): string =>
     ]),
     '## What a job asks for',
     `Annotations of the job object; those of its pod template do not count. The job opts in by the label \`${labels.cascadingRecovery}: "true"\` ([concepts](../concepts.md)); without it nothing here means anything.`,
-    wishTable(ourWishes, wishAnnotations),
+    overrideTable(annotationExamples, overrideAnnotations),
     '### In the words of the reference systems',
     'Labels of the job object, or annotations where there is no such label.',
-    wishTable(theirWishes, referenceWishes),
+    overrideTable(referenceExamples, referenceOverrides),
     '### What counts',
     [
       '1. A wish beyond its limit does not count; the setting of the operator holds. A number above the limit counts as the limit.',
       '2. Where an annotation of kcover and a word of a reference system say different things, the annotation counts.',
-      `3. A value that is not understood does not count. Of sizes (\`${wishAnnotations.minReplicas}\`, \`${wishAnnotations.shapes}\`) it means that the job gets no smaller one, unless the word of the reference project beside it is understood.`,
-      `4. \`${wishAnnotations.capacity}: shrink\` without \`${wishAnnotations.minReplicas}\` or \`${wishAnnotations.shapes}\` does not count. Shapes below the least number do not count; where none is left, the job gets no smaller size.`,
-      `5. \`${wishAnnotations.checkpoint}: dying-gasp\` beside \`${wishAnnotations.mode}: force\` does not count: there is no time to save.`,
-      `6. \`${wishAnnotations.hang}: ignore\` is heard by the controller too, which then judges nobody, whatever \`recovery.jobMay.hang\` says.`,
+      `3. A value that is not understood does not count. Of sizes (\`${overrideAnnotations.minReplicas}\`, \`${overrideAnnotations.allowedSizes}\`) it means that the job gets no smaller one, unless the word of the reference project beside it is understood.`,
+      `4. \`${overrideAnnotations.capacity}: shrink\` without \`${overrideAnnotations.minReplicas}\` or \`${overrideAnnotations.allowedSizes}\` does not count. Shapes below the least number do not count; where none is left, the job gets no smaller size.`,
+      `5. \`${overrideAnnotations.checkpoint}: on-termination\` beside \`${overrideAnnotations.mode}: force\` does not count: there is no time to save.`,
+      `6. \`${overrideAnnotations.hang}: ignore\` is heard by the controller too, which then judges nobody, whatever \`recovery.jobMay.hang\` says.`,
     ].join('\n'),
     'Every wish that does not count is told by a sentence in the plan of the incident (`ignored`), for example `kcover.io/mode "gentle" is none of grace, force, off`.',
     'A person is never limited by any of this: `kcover recover` restarts the whole job now, also in mode off and beyond the budget, and waits for no checkpoint. Without room its pods wait for the scheduler. Only a pause holds it.',
@@ -74,12 +74,12 @@ function settingRow({ path, type, byDefault, describe }: Field, ofGroup: string 
 export const settingExample = (path: readonly string[], value: string): string =>
   `recovery: ${path.reduceRight((inner, key) => `{ ${key}: ${inner} }`, value)}`;
 
-const wishTable = <K extends string>(wishes: Readonly<Record<K, WishExample>>, names: Readonly<Record<K, string>>): string =>
+const overrideTable = <K extends string>(overrides: Readonly<Record<K, OverrideExample>>, names: Readonly<Record<K, string>>): string =>
   markdownTable(
     ['name', 'value', 'meaning', 'limited by', 'example', 'what it does'],
-    (Object.keys(wishes) as K[]).map((wish) => {
-      const { values, means, limit, example, does } = wishes[wish];
+    (Object.keys(overrides) as K[]).map((override) => {
+      const { values, means, limit, example, does } = overrides[override];
       const said = Object.entries(example).map(([key, value]) => `\`${key}: "${value}"\``);
-      return [`\`${names[wish]}\``, values, means, limit === undefined ? '' : `\`${limit}\``, said.join(', '), does];
+      return [`\`${names[override]}\``, values, means, limit === undefined ? '' : `\`${limit}\``, said.join(', '), does];
     }),
   );

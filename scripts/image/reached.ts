@@ -4,21 +4,21 @@ import { readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
 import { parseSync } from 'oxc-parser';
 
-export interface Reached {
+export interface ReachedFiles {
   /** Relative to dist/. */
   readonly files: ReadonlySet<string>;
   readonly packages: ReadonlySet<string>;
 }
 
 /** What an image starts from. */
-interface Start {
+interface EntryPoint {
   readonly dist: string;
   readonly entry: string;
   /** Whether what a file imports only when it is needed belongs to the image. */
   readonly followsDynamic: (file: string) => boolean;
 }
 
-export function reachedFrom({ dist, entry, followsDynamic }: Start): Reached {
+export function reachedFrom({ dist, entry, followsDynamic }: EntryPoint): ReachedFiles {
   const files = new Set<string>();
   const packages = new Set<string>();
   const waiting = [entry];

@@ -12,16 +12,16 @@ const pods = (count: number, prefix = 'a'): AttemptPod[] =>
 
 describe('a look at an attempt', () => {
   it('names every pod of a small one', () => {
-    expect(attemptInShort({ pods: pods(200), leaving: [] }, { nodes: [] })).toEqual({ pods: pods(200) });
+    expect(attemptInShort({ pods: pods(200), terminating: [] }, { nodes: [] })).toEqual({ pods: pods(200) });
   });
 
   it('names of a large one the first, those that faults name and those on blamed nodes, and counts the others', () => {
     const all = pods(5000);
-    const leaving = pods(300, 'going');
-    const seen = attemptInShort({ pods: all, leaving }, { nodes: ['gpu-30'], pods: ['a-4000', 'gone'] });
+    const terminating = pods(300, 'going');
+    const seen = attemptInShort({ pods: all, terminating }, { nodes: ['gpu-30'], pods: ['a-4000', 'gone'] });
     expect(seen.pods.map(({ name }) => name)).toEqual(['llm-0', 'llm-30', 'llm-4000']);
-    expect(seen.leaving).toMatchObject([{ uid: 'going-30' }]);
-    expect(seen.more).toEqual({ pods: 4997, leaving: 299, digest: digestOf(all) });
+    expect(seen.terminating).toMatchObject([{ uid: 'going-30' }]);
+    expect(seen.more).toEqual({ pods: 4997, terminating: 299, digest: digestOf(all) });
   });
 
   it('has another digest for other pods, and the same in another order', () => {
@@ -34,31 +34,31 @@ describe('a look at an attempt', () => {
 describe('the list of every pod of a large attempt', () => {
   const all = pods(300);
   const going = pods(3, 'going');
-  const more = attemptInShort({ pods: all, leaving: going }, { nodes: [] }).more ?? { pods: 0, leaving: 0, digest: 'none' };
-  const facts = { pods: all.slice(0, 1), leaving: going, nodes: [], undecided: [], more };
+  const more = attemptInShort({ pods: all, terminating: going }, { nodes: [] }).more ?? { pods: 0, terminating: 0, digest: 'none' };
+  const facts = { pods: all.slice(0, 1), terminating: going, nodes: [], undecided: [], more };
 
   it('is that of the look when pods that were asked to go are gone since', () => {
-    const seen = completed(facts, { pods: all, leaving: going.slice(1), digest: digestOf(all) });
-    expect(seen).toMatchObject({ pods: all, leaving: going.slice(1), more: { pods: 0, leaving: 0 } });
+    const seen = completed(facts, { pods: all, terminating: going.slice(1), digest: digestOf(all) });
+    expect(seen).toMatchObject({ pods: all, terminating: going.slice(1), more: { pods: 0, terminating: 0 } });
   });
 
   it('is another when one of those present was replaced', () => {
     const others = [...all.slice(1), ...pods(1, 'made-anew')];
-    expect(completed(facts, { pods: others, leaving: going, digest: digestOf(others) })).toBe('others run');
+    expect(completed(facts, { pods: others, terminating: going, digest: digestOf(others) })).toBe('others run');
   });
 
   it('says nothing of them when nothing could be seen', () => {
-    expect(completed(facts, { pods: [], leaving: [], digest: '', blind: 'no answer' })).toBe('not seen');
+    expect(completed(facts, { pods: [], terminating: [], digest: '', unobservable: 'no answer' })).toBe('not seen');
   });
 });
 
 describe('the next step of a recovery, decided from a large attempt in short', () => {
   const act = settings({ mode: 'act' });
-  const whole = { pods: pods(5000), leaving: pods(300, 'going') };
+  const whole = { pods: pods(5000), terminating: pods(300, 'going') };
   const oldestPodAt = '2026-11-21T06:00:00Z';
   const failed = (uid: string, createdAt = oldestPodAt) =>
     podFault({ id: `pod/${uid}`, seenAt: '2026-11-21T07:00:00Z', pod: { name: `llm-${uid}`, uid, createdAt } });
-  const onNode = (node: string, code = 'xid/79') => kernelFault({ id: `${node}/${code}`, code, node, hold: { state: 'quarantined', because: code } });
+  const onNode = (node: string, code = 'xid/79') => kernelFault({ id: `${node}/${code}`, code, node, quarantine: { state: 'quarantined', because: code } });
 
   it.each([
     ['a pod that failed', failed('a-4000')],
@@ -71,15 +71,15 @@ describe('the next step of a recovery, decided from a large attempt in short', (
     ['a node under no pod', onNode('gpu-6000')],
   ])('is what it would be from all of its pods: %s', (_, fault) => {
     const nodes = fault.node === undefined ? [] : [fault.node];
-    const decide = (seen: Pick<AttemptFacts, 'pods' | 'leaving' | 'more'>) => {
+    const decide = (seen: Pick<AttemptFacts, 'pods' | 'terminating' | 'more'>) => {
       const attempt = {
-        job: jobView({ podsExpected: 5000, wishes: { ignored: [], level: 'pod' } }),
+        job: jobView({ podsExpected: 5000, overrides: { ignored: [], level: 'pod' } }),
         ...seen,
         oldestPodAt,
         nodes: nodes.map((name) => tainted({ name })),
         undecided: [],
       };
-      return decideRecovery({ attempt, fresh: [fault], answered: [], stops: 0, attempts: 3, asked: false }, act);
+      return decideRecovery({ attempt, fresh: [fault], handled: [], stops: 0, attempts: 3, asked: false }, act);
     };
     const short = attemptInShort(whole, { nodes, ...(fault.pod && { pods: [fault.pod.uid] }) });
     expect(short.pods.length).toBeLessThan(5);

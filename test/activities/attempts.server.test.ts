@@ -131,15 +131,15 @@ describe('a stop', () => {
     await awaitRunning(cluster.api, running);
     const job = refOf(running);
     const request = await requestFor(job, by);
-    const [victim] = request.pods;
-    if (!victim) throw new Error('no pods');
-    await deletePod(cluster.kube, job.namespace, victim);
+    const [deletedPod] = request.pods;
+    if (!deletedPod) throw new Error('no pods');
+    await deletePod(cluster.kube, job.namespace, deletedPod);
     await patchJob(job, { metadata: { labels: { changed: 'true' } } });
 
     expect(await cluster.run('stopAttempt', request)).toMatchObject({ kind: 'interfered' });
-    await awaitRunning(cluster.api, running, { except: new Set([victim.uid]) });
+    await awaitRunning(cluster.api, running, { except: new Set([deletedPod.uid]) });
     const left = new Set((await podsOfJob(cluster.kube, job)).present.map((pod) => pod.uid));
-    expect(request.pods.filter((pod) => pod !== victim && !left.has(pod.uid))).toEqual([]);
+    expect(request.pods.filter((pod) => pod !== deletedPod && !left.has(pod.uid))).toEqual([]);
   });
 
   it('never touches a suspend of the owner, and neither does a resume', async () => {

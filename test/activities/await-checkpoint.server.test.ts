@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { annotations, labels } from '../../contract/ids.ts';
 import type { JobRef } from '../../contract/jobs.ts';
 import type { CheckpointRequest, CheckpointResult } from '../../contract/recovery-plan.ts';
-import { jobPath, suspensionMark } from '../../kube/job-kinds/index.ts';
+import { jobPath, suspensionId } from '../../kube/job-kinds/index.ts';
 import { askKube, patchObject, readObject } from '../../kube/requests.ts';
 import { pytorchJob } from '../../testbed/job-manifests.ts';
 import { createJob } from '../../testbed/jobs.ts';
@@ -56,7 +56,7 @@ const begin = (taskQueue: string, request: CheckpointRequest) =>
   });
 
 /** A worker has it: it said that it lives. */
-const begun = (handle: Awaited<ReturnType<typeof begin>>) =>
+const hasStarted = (handle: Awaited<ReturnType<typeof begin>>) =>
   eventually(
     () => handle.describe(),
     (seen) => seen.lastHeartbeatTime !== undefined,
@@ -67,9 +67,9 @@ describe('a checkpoint that is waited for', () => {
     const job = await training();
     await says(job, 1150, 1100);
     const handle = await begin(cluster.taskQueue, requestFor(job));
-    await begun(handle);
+    await hasStarted(handle);
     await patchJob(job, {
-      metadata: { annotations: { [annotations.suspendedBy]: suspensionMark(incident, 1) } },
+      metadata: { annotations: { [annotations.suspendedBy]: suspensionId(incident, 1) } },
       spec: { runPolicy: { suspend: true } },
     });
     await says(job, 1199, 1199);
@@ -106,11 +106,11 @@ describe('a checkpoint that is waited for', () => {
     const job = await training();
     const first = await liveCluster({ taskQueue: `checkpoint-${randomUUID()}` });
     const withinMs = 15_000;
-    const begunAt = Date.now();
+    const startedAt = Date.now();
     const handle = await begin(first.taskQueue, requestFor(job, { withinMs }));
-    await begun(handle);
+    await hasStarted(handle);
     await first.close();
-    await new Promise((resolve) => setTimeout(resolve, begunAt + withinMs + 1000 - Date.now()));
+    await new Promise((resolve) => setTimeout(resolve, startedAt + withinMs + 1000 - Date.now()));
     const second = await liveCluster({ taskQueue: first.taskQueue });
     try {
       await says(job, 1200, 1200);

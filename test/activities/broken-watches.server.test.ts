@@ -10,7 +10,7 @@ import { jobPath } from '../../kube/job-kinds/index.ts';
 import { askKube } from '../../kube/requests.ts';
 import { ownNamespace } from '../../kube/permissions.ts';
 import { type ApiProxy, openApiProxy } from '../../testbed/api-proxy.ts';
-import { attachWorld } from '../../testbed/attach.ts';
+import { attachTestCluster } from '../../testbed/attach.ts';
 import { pytorchJob } from '../../testbed/job-manifests.ts';
 import { awaitRunning, createJob, type RunningJob } from '../../testbed/jobs.ts';
 import { Ports } from '../../testbed/servers/ports.ts';
@@ -22,16 +22,16 @@ let kubeconfig: string;
 let cluster: LiveCluster;
 const created: JobRef[] = [];
 beforeAll(async () => {
-  const world = attachWorld(process.env['KCOVER_TEST_WORLD'] ?? '');
-  const directory = join(world.directory, 'watch-proxy');
+  const testCluster = attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? '');
+  const directory = join(testCluster.directory, 'watch-proxy');
   mkdirSync(directory);
-  const to = { server: world.kubernetes.server, authority: world.kubernetes.authority };
-  proxy = await openApiProxy({ to, port: await new Ports(world.directory).take(), directory });
-  kubeconfig = await world.kubernetes.kubeconfigFor({ namespace: ownNamespace, name: 'kcover-worker' }, proxy);
+  const to = { server: testCluster.kubernetes.server, authority: testCluster.kubernetes.authority };
+  proxy = await openApiProxy({ to, port: await new Ports(testCluster.directory).take(), directory });
+  kubeconfig = await testCluster.kubernetes.kubeconfigFor({ namespace: ownNamespace, name: 'kcover-worker' }, proxy);
   cluster = await liveCluster({ kubeconfig });
 });
 afterAll(async () => {
-  proxy.setWeather({});
+  proxy.setFaultProfile({});
   const remove = (job: JobRef) => askKube(cluster.kube, { method: 'DELETE', path: jobPath(job), query: { propagationPolicy: 'Background' } }, 'tidy up');
   await Promise.all(created.map((job) => remove(job).catch(() => undefined)));
   await cluster.close();
@@ -55,7 +55,7 @@ describe('a watch that is cut again and again', () => {
     const job = refOf(running);
     const { pods, job: seen } = await cluster.run('observeAttempt', { job, nodes: [] });
     const stop = { incident, attempt: 1, job, by: 'suspend', resourceVersion: seen?.resourceVersion ?? '', pods, because: 'a test asks' } as const;
-    proxy.setWeather({ 'cut watch': 1 });
+    proxy.setFaultProfile({ 'cut watch': 1 });
     const since = new Date().toISOString();
     const proof = { incident, job, since, beyond: 1200, firstMs: 3000, stallMs: 3000, mostMs: 9000 };
     const results = await Promise.all([
@@ -71,7 +71,7 @@ describe('a watch that is cut again and again', () => {
 
 describe('a worker that is replaced again and again', () => {
   it('keeps no deadline from passing', async () => {
-    proxy.setWeather({});
+    proxy.setFaultProfile({});
     const job = refOf(await create({ gpus: 99 }));
     const taskQueue = `replaced-${randomUUID()}`;
     let worker = await liveCluster({ taskQueue });
@@ -105,15 +105,15 @@ describe('an outage that begins with the answer to the stop', () => {
     const { pods, job: seen } = await cluster.run('observeAttempt', { job, nodes: [] });
     const request = { incident, attempt: 1, job, by: 'suspend', resourceVersion: seen?.resourceVersion ?? '', pods, because: 'a test asks' } as const;
     const before = proxy.injected['cut after'];
-    proxy.setWeather({ 'cut after': 1 }, ({ method }) => method === 'PATCH');
+    proxy.setFaultProfile({ 'cut after': 1 }, ({ method }) => method === 'PATCH');
     const stopping = cluster.run('stopAttempt', { ...request, deadlineMs: 2000 });
     await until('the answer is lost', 20_000, () =>
       Promise.resolve(proxy.injected['cut after'] > before ? { found: true } : { missing: 'no change was asked for' }),
     );
-    proxy.setWeather({ 'cut before': 1 });
+    proxy.setFaultProfile({ 'cut before': 1 });
     proxy.cutWatches();
     await sleep(5000);
-    proxy.setWeather({});
+    proxy.setFaultProfile({});
     expect(await stopping).toMatchObject({ kind: 'stopped', requests: 1 });
     expect(await cluster.run('resumeJob', { job, incident })).toEqual({ resumed: true });
   });

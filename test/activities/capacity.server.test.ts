@@ -15,7 +15,7 @@ import { eventually } from '../support/rig.ts';
 import { liveCluster, type LiveCluster } from './live-cluster.ts';
 
 const gpu = 'nvidia.com/gpu';
-const spare = 'kcover.io/spare';
+const standbyTaint = 'kcover.io/spare';
 const incident = 'recovery/default/x/1/2026-11-21T07:09:03.117Z';
 const short = () => randomUUID().slice(0, 8);
 
@@ -39,7 +39,7 @@ afterAll(async () => {
   // Nobody ends a pod whose node is gone.
   await eventually(
     () => Promise.all(jobs.map((job) => podsOfJob(cluster.kube, job))),
-    (left) => left.every(({ present, leaving }) => present.length + leaving.length === 0),
+    (left) => left.every(({ present, terminating }) => present.length + terminating.length === 0),
     60_000,
   );
   await Promise.all(nodePaths.map(remove));
@@ -47,7 +47,7 @@ afterAll(async () => {
 });
 
 /** Nodes of 8 GPUs that only jobs with this selector are put on. */
-async function pool(count: number, spares = 0): Promise<{ selector: Record<string, string>; nodes: string[] }> {
+async function pool(count: number, standbyNodes = 0): Promise<{ selector: Record<string, string>; nodes: string[] }> {
   const selector = { 'example.org/pool': short() };
   const allocatable = { cpu: '64', memory: '1Ti', pods: '110', [gpu]: '8' };
   const create = async (name: string, taints: readonly V1Taint[]) => {
@@ -59,7 +59,7 @@ async function pool(count: number, spares = 0): Promise<{ selector: Record<strin
   const id = short();
   const nodes = await Promise.all([
     ...Array.from({ length: count }, (_, index) => create(`room-${id}-${index}`, [])),
-    ...Array.from({ length: spares }, (_, index) => create(`spare-${id}-${index}`, [{ key: spare, effect: 'NoSchedule' }])),
+    ...Array.from({ length: standbyNodes }, (_, index) => create(`spare-${id}-${index}`, [{ key: standbyTaint, effect: 'NoSchedule' }])),
   ]);
   const isUsable = (node: V1Node | undefined) =>
     node?.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') === true &&
@@ -125,11 +125,11 @@ async function requestsOf(work: () => Promise<unknown>): Promise<string[]> {
   return paths;
 }
 
-describe('room', () => {
+describe('capacity', () => {
   it('is what foreign taints, cordons and the requests of others leave', async () => {
     const { selector, nodes } = await pool(4);
     const { job } = await create('PyTorchJob', { suspend: true, nodeSelector: selector });
-    expect(await look(job)).toMatchObject({ needed: 4, fit: 4, fitWithSpares: 4, spares: [], sizes: { now: 4, least: 2 } });
+    expect(await look(job)).toMatchObject({ needed: 4, fit: 4, fitWithStandby: 4, standbyNodes: [], sizes: { now: 4, least: 2 } });
 
     await taint(nodes[0], 'DeletionCandidateOfClusterAutoscaler', 'now');
     await edit(nodes[1], { unschedulable: true });
@@ -200,15 +200,15 @@ describe.each([
 
     const old = await suspend(job);
     const request = { incident, job, pods: 3 };
-    expect(await cluster.run('reshapeJob', request)).toEqual({ kind: 'reshaped', before: 4, after: 3 });
-    expect(await cluster.run('reshapeJob', request)).toEqual({ kind: 'reshaped', before: 4, after: 3 });
+    expect(await cluster.run('resizeJob', request)).toEqual({ kind: 'resized', before: 4, after: 3 });
+    expect(await cluster.run('resizeJob', request)).toEqual({ kind: 'resized', before: 4, after: 3 });
     expect(await cluster.run('resumeJob', { job, incident })).toEqual({ resumed: true });
 
     const next = await cluster.run('awaitAttempt', { incident, job, old, deadlineMs: 50_000 });
     expect(next).toMatchObject({ kind: 'running' });
     expect(next.kind === 'running' && next.pods).toHaveLength(3);
-    const told = (await podsOf(cluster.api, running)).map(({ spec }) => spec?.containers[0]?.env?.find(({ name }) => name === 'WORLD_SIZE')?.value);
-    expect(told).toEqual([worldSize, worldSize, worldSize]);
+    const worldSizes = (await podsOf(cluster.api, running)).map(({ spec }) => spec?.containers[0]?.env?.find(({ name }) => name === 'WORLD_SIZE')?.value);
+    expect(worldSizes).toEqual([worldSize, worldSize, worldSize]);
     expect(await cluster.run('observeJob', { job })).toMatchObject({ podsExpected: 3, gpus: 24 });
     const object = await readObject(cluster.kube, jobPath(job), 'read');
     expect(object?.metadata?.annotations).toMatchObject({ [annotations.podsBefore]: '4' });
@@ -220,13 +220,13 @@ describe('another shape', () => {
   it('is refused while the job is not suspended by this incident', async () => {
     const refused = { kind: 'refused', because: 'it is not suspended by this incident' };
     const running = await createRunning('PyTorchJob', { gpus: 0 });
-    expect(await cluster.run('reshapeJob', { incident, job: running.job, pods: 3 })).toEqual(refused);
+    expect(await cluster.run('resizeJob', { incident, job: running.job, pods: 3 })).toEqual(refused);
     const { job } = await create('PyTorchJob', { gpus: 0, suspend: true });
-    expect(await cluster.run('reshapeJob', { incident, job, pods: 3 })).toEqual(refused);
+    expect(await cluster.run('resizeJob', { incident, job, pods: 3 })).toEqual(refused);
 
     await suspend(running.job);
-    expect(await cluster.run('reshapeJob', { incident: `${incident}0`, job: running.job, pods: 3 })).toEqual(refused);
-    expect(await cluster.run('reshapeJob', { incident, job: { ...running.job, uid: 'another' }, pods: 3 })).toEqual({
+    expect(await cluster.run('resizeJob', { incident: `${incident}0`, job: running.job, pods: 3 })).toEqual(refused);
+    expect(await cluster.run('resizeJob', { incident, job: { ...running.job, uid: 'another' }, pods: 3 })).toEqual({
       kind: 'refused',
       because: 'the job is gone',
     });
@@ -237,20 +237,20 @@ describe('another shape', () => {
     const { job } = await createRunning('PyTorchJob', { gpus: 0 });
     await suspend(job);
     const request = { incident, job, pods: 3, priorityClass: 'nobody' };
-    const reshaped = { kind: 'reshaped', before: 4, after: 3, ignored: 'there is no priority class nobody' };
-    expect(await cluster.run('reshapeJob', request)).toEqual(reshaped);
-    expect(await cluster.run('reshapeJob', request)).toEqual(reshaped);
+    const resized = { kind: 'resized', before: 4, after: 3, ignored: 'there is no priority class nobody' };
+    expect(await cluster.run('resizeJob', request)).toEqual(resized);
+    expect(await cluster.run('resizeJob', request)).toEqual(resized);
     expect(await cluster.run('observeJob', { job })).toMatchObject({ podsExpected: 3 });
   });
 
   it('may be a priority class, where there is one', async () => {
     const { job, running } = await createRunning('PyTorchJob', { gpus: 0, workers: 1 });
     const old = await suspend(job);
-    expect(await cluster.run('reshapeJob', { incident, job, priorityClass: 'nobody' })).toEqual({
+    expect(await cluster.run('resizeJob', { incident, job, priorityClass: 'nobody' })).toEqual({
       kind: 'refused',
       because: 'there is no priority class nobody',
     });
-    expect(await cluster.run('reshapeJob', { incident, job, priorityClass: urgent })).toEqual({ kind: 'reshaped', before: 2, after: 2 });
+    expect(await cluster.run('resizeJob', { incident, job, priorityClass: urgent })).toEqual({ kind: 'resized', before: 2, after: 2 });
     await cluster.run('resumeJob', { job, incident });
     const pods = await awaitRunning(cluster.api, running, { except: new Set(old) });
     expect(pods.map(({ spec }) => spec?.priority)).toEqual([1000, 1000]);
@@ -262,28 +262,28 @@ describe('stand-by nodes', () => {
     const { selector, nodes } = await pool(3, 2);
     const { job } = await create('PyTorchJob', { suspend: true, nodeSelector: selector });
     const facts = await look(job);
-    expect(facts).toMatchObject({ needed: 4, fit: 3, fitWithSpares: 4, spares: [nodes[3]] });
-    expect(facts.because).toContain(`taint ${spare}`);
+    expect(facts).toMatchObject({ needed: 4, fit: 3, fitWithStandby: 4, standbyNodes: [nodes[3]] });
+    expect(facts.because).toContain(`taint ${standbyTaint}`);
 
-    const request = { incident, nodes: facts.spares };
-    expect(await cluster.run('takeSpares', request)).toEqual({ taken: [nodes[3]] });
-    expect(await cluster.run('takeSpares', request)).toEqual({ taken: [nodes[3]] });
+    const request = { incident, nodes: facts.standbyNodes };
+    expect(await cluster.run('takeStandbyNodes', request)).toEqual({ taken: [nodes[3]] });
+    expect(await cluster.run('takeStandbyNodes', request)).toEqual({ taken: [nodes[3]] });
     const node = await readNode(nodes[3] ?? '');
-    expect(node?.spec?.taints?.some(({ key }) => key === spare) ?? false).toBe(false);
-    expect(node?.metadata?.annotations).toMatchObject({ [annotations.spareTaken]: recoveryWithoutUid(incident) });
-    expect(await look(job)).toMatchObject({ needed: 4, fit: 4, spares: [] });
+    expect(node?.spec?.taints?.some(({ key }) => key === standbyTaint) ?? false).toBe(false);
+    expect(node?.metadata?.annotations).toMatchObject({ [annotations.standbyNodeTaken]: recoveryWithoutUid(incident) });
+    expect(await look(job)).toMatchObject({ needed: 4, fit: 4, standbyNodes: [] });
 
-    await taint(nodes[3], spare);
-    expect(await cluster.run('takeSpares', request)).toEqual({ taken: [] });
-    expect(await cluster.run('takeSpares', { ...request, incident: `${incident}0` })).toEqual({ taken: [nodes[3]] });
+    await taint(nodes[3], standbyTaint);
+    expect(await cluster.run('takeStandbyNodes', request)).toEqual({ taken: [] });
+    expect(await cluster.run('takeStandbyNodes', { ...request, incident: `${incident}0` })).toEqual({ taken: [nodes[3]] });
   });
 
   it('are left where they are when they are cordoned, quarantined, gone or no stand-by nodes', async () => {
     const { nodes } = await pool(1, 2);
     await edit(nodes[1], { unschedulable: true });
-    const taints = [spare, 'kcover.io/quarantine'].map((key) => ({ key, effect: 'NoSchedule' }));
+    const taints = [standbyTaint, 'kcover.io/quarantine'].map((key) => ({ key, effect: 'NoSchedule' }));
     await edit(nodes[2], { taints });
-    expect(await cluster.run('takeSpares', { incident, nodes: [...nodes, 'nobody'] })).toEqual({ taken: [] });
+    expect(await cluster.run('takeStandbyNodes', { incident, nodes: [...nodes, 'nobody'] })).toEqual({ taken: [] });
     expect((await readNode(nodes[2] ?? ''))?.spec?.taints).toEqual(expect.arrayContaining(taints));
   });
 });

@@ -79,7 +79,7 @@ describe('evidence of a job on a real API server', () => {
   });
 
   it('takes a pod that is gone for one without a log', async () => {
-    const wish = {
+    const logRequest = {
       namespace: job.namespace,
       pod: { name: 'nobody' },
       container: 'pytorch',
@@ -88,6 +88,6 @@ describe('evidence of a job on a real API server', () => {
       bytes: 1000,
       signal: AbortSignal.timeout(10_000),
     };
-    expect(await readPodLog(cluster.kube, wish)).toBeUndefined();
+    expect(await readPodLog(cluster.kube, logRequest)).toBeUndefined();
   });
 });

@@ -3,18 +3,18 @@ import { mkdtemp, readdir, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { capturing } from '../../activities/evidence.ts';
-import { Collector } from '../../activities/evidence-collector.ts';
+import { EvidenceCollector } from '../../activities/evidence-collector.ts';
 import { directoryEvidence } from '../../activities/evidence-store.ts';
 import { KcoverError } from '../../contract/errors.ts';
 import { evidenceLimits, type Evidence, type EvidenceFile, type EvidenceRequest } from '../../contract/evidence.ts';
 import { builtInPatterns } from '../../faults/redaction/built-in.ts';
-import { ImaginedSource, never, podOf } from './imagined-source.ts';
+import { FakeEvidenceSource, never, podOf } from './fake-evidence-source.ts';
 
 let directory = '';
-let source: ImaginedSource;
+let source: FakeEvidenceSource;
 beforeEach(async () => {
   directory = await mkdtemp(join(tmpdir(), 'kcover-evidence-'));
-  source = new ImaginedSource();
+  source = new FakeEvidenceSource();
 });
 afterEach(() => rm(directory, { recursive: true, force: true }));
 
@@ -147,7 +147,7 @@ describe('what cannot be had is left out, and said', () => {
   });
 
   it('asks hardly anybody any more when no kubelet at all answers', async () => {
-    source = new ImaginedSource(200);
+    source = new FakeEvidenceSource(200);
     source.text = never;
     expect(await capture({ deadlineMs: 8000 })).toMatchObject({ ranks: 200, because: expect.stringMatching(/logs of \d+ pods: no answer/) });
     expect(source.asked.length).toBeLessThan(32);
@@ -166,7 +166,7 @@ describe('bounds', () => {
   });
 
   it('ask for fewer lines where the limit of bytes would have taken the end', async () => {
-    source = new ImaginedSource(1);
+    source = new FakeEvidenceSource(1);
     source.text = (_, __, { lines, bytes }) => Promise.resolve(lines > 50 ? 'x'.repeat(bytes) : 'the end\n');
     const evidence = await capture();
     expect(await read(evidence, 'pod_llm-0_pytorch.log')).toBe('the end\n');
@@ -175,7 +175,7 @@ describe('bounds', () => {
 
   it('leave less for each the nearer the end is, and never go beyond it', async () => {
     const draft = await storeOf().open(source.request().incident, 1);
-    const into = new Collector(draft, [], 100_000);
+    const into = new EvidenceCollector(draft, [], 100_000);
     for (let rank = 0; rank < 200; rank++) await into.log({ file: `${rank}.log`, what: 'log', pod: `${rank}` }, 'a line of it\n'.repeat(1000), false);
     const sizes = into.files.map(({ bytes }) => bytes);
     expect(sizes).toEqual(sizes.toSorted((a, b) => b - a));

@@ -9,7 +9,7 @@ describe('an error of the catalogue', () => {
       type: 'node.gone',
       nonRetryable: true,
       message: 'the node is gone or was replaced: node gpu-3 was replaced',
-      details: [{ because: 'node gpu-3 was replaced', try: 'nothing: the quarantine ends' }],
+      details: [{ because: 'node gpu-3 was replaced', remedy: 'nothing: the quarantine ends' }],
     });
   });
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { attachWorld } from '../../testbed/attach.ts';
+import { attachTestCluster } from '../../testbed/attach.ts';
 import { readWrites, type Write } from '../../testbed/audit.ts';
 import { batchJob, type JobManifest, pytorchJob } from '../../testbed/job-manifests.ts';
 import { awaitRunning, createJob } from '../../testbed/jobs.ts';
@@ -61,16 +61,16 @@ describe('a stop of single pods', () => {
   it('has them made anew, and the others go on', async () => {
     const all = await running(pytorch(1), 'pods');
     const broken = all.pods.slice(-1);
-    const staying = all.pods.slice(0, -1);
+    const remaining = all.pods.slice(0, -1);
     // Whoever wrote to the job since it was looked at, its pods are the same.
     await patchObject(cluster.kube, jobPath(all.job), { metadata: { annotations: { 'example.org/note': 'new' } } }, 'change the job');
     expect(await cluster.run('stopAttempt', { ...all, pods: broken })).toMatchObject({ kind: 'stopped', requests: 1 });
 
-    const next = await cluster.run('awaitAttempt', { incident, job: all.job, old: uids(broken), staying: uids(staying), deadlineMs: 60_000 });
+    const next = await cluster.run('awaitAttempt', { incident, job: all.job, old: uids(broken), remaining: uids(remaining), deadlineMs: 60_000 });
     expect(next).toMatchObject({ kind: 'running', misplaced: 0 });
     if (next.kind !== 'running') throw new Error('it does not run');
     expect(next.pods).toHaveLength(all.pods.length);
-    expect(uids(next.pods)).toEqual(expect.arrayContaining(uids(staying)));
+    expect(uids(next.pods)).toEqual(expect.arrayContaining(uids(remaining)));
     expect(uids(next.pods)).not.toContain(broken[0]?.uid);
     expect((await cluster.run('observeJob', { job: all.job }))?.finished).toBeUndefined();
     expect((await cluster.run('observeJob', { job: all.job }))?.suspension).toBeUndefined();
@@ -98,7 +98,7 @@ describe('a stop without grace', () => {
     ['PyTorchJob by deleting its pods', pytorch(long), 'delete-collection'],
     ['batch Job, which may not fail once, by suspending it', batch(long), 'suspend'],
   ])('is sent first and answers who is left, ends them when it is called again, and fails no job: %s', async (_, manifest, by) => {
-    const request: StopRequest = { ...(await running(manifest, by)), noGrace: true };
+    const request: StopRequest = { ...(await running(manifest, by)), immediate: true };
     const asked = await cluster.run('stopAttempt', request);
     expect(asked).toMatchObject({ kind: 'lost', because: 'mode is force' });
     expect(uids(lostOf(asked))).toEqual(uids(request.pods));
@@ -114,7 +114,7 @@ describe('a stop without grace', () => {
   });
 
   it('leaves pods alone that their controller has not asked to go: it would count them as failed', async () => {
-    const request: StopRequest = { ...(await running(batch(1), 'suspend')), noGrace: true, deadlineMs: 4000 };
+    const request: StopRequest = { ...(await running(batch(1), 'suspend')), immediate: true, deadlineMs: 4000 };
     const early = await cluster.run('stopAttempt', { ...request, force: request.pods });
     expect(early).toMatchObject({ kind: 'timed-out' });
     expect(early).not.toHaveProperty('forced');
@@ -122,7 +122,7 @@ describe('a stop without grace', () => {
   });
 
   it('ends those too whom their controller asks to go later', async () => {
-    const request: StopRequest = { ...(await running(pytorch(long), 'suspend')), noGrace: true };
+    const request: StopRequest = { ...(await running(pytorch(long), 'suspend')), immediate: true };
     const [first] = request.pods;
     if (!first) throw new Error('no pods');
     await deletePod(cluster.kube, request.job.namespace, first);
@@ -141,7 +141,7 @@ describe('a stop without grace', () => {
   it('is over at once when nobody is left', async () => {
     const request = await running(pytorch(1), 'suspend');
     await cluster.run('stopAttempt', request);
-    expect(await cluster.run('stopAttempt', { ...request, noGrace: true })).toMatchObject({ kind: 'stopped', requests: 0 });
+    expect(await cluster.run('stopAttempt', { ...request, immediate: true })).toMatchObject({ kind: 'stopped', requests: 0 });
   });
 });
 
@@ -155,7 +155,7 @@ describe('pods that outlive a stop on living nodes', () => {
 
     // Living nodes: nobody of them is lost.
     expect(await cluster.run('stopAttempt', { ...request, force: [first] })).toMatchObject({ kind: 'timed-out' });
-    const ended = await cluster.run('stopAttempt', { ...request, deadlineMs: 30_000, force: all.pods, noGrace: true });
+    const ended = await cluster.run('stopAttempt', { ...request, deadlineMs: 30_000, force: all.pods, immediate: true });
     expect(ended).toMatchObject({ kind: 'stopped', forced: [{ uid: first.uid }, { uid: second.uid }] });
     expect(uids(await present(all))).toContain(other.uid);
   });
@@ -168,7 +168,7 @@ describe('pods that outlive a stop on living nodes', () => {
     const request: StopRequest = { ...all, pods, deadlineMs: 2000 };
     expect(await cluster.run('stopAttempt', request)).toMatchObject({ kind: 'timed-out' });
 
-    const forcing = cluster.run('stopAttempt', { ...request, force: pods, noGrace: true, overtime: true });
+    const forcing = cluster.run('stopAttempt', { ...request, force: pods, immediate: true, overdue: true });
     await sleep(7000);
     expect((await present(all)).map(({ uid }) => uid)).not.toContain(slow.uid);
     expect(await deletesOf(slow)).toHaveLength(1);
@@ -187,7 +187,7 @@ describe('pods that outlive a stop on living nodes', () => {
     const letGo = await keep(all, kept);
     const request: StopRequest = { ...all, pods, deadlineMs: 4000 };
     expect(await cluster.run('stopAttempt', request)).toMatchObject({ kind: 'timed-out' });
-    const forced: StopRequest = { ...request, force: pods, noGrace: true };
+    const forced: StopRequest = { ...request, force: pods, immediate: true };
     expect(await cluster.run('stopAttempt', forced)).toMatchObject({ kind: 'timed-out', left: [kept.name], forced: [{ uid: kept.uid }] });
 
     expect(await cluster.run('stopAttempt', forced)).toMatchObject({ kind: 'timed-out', left: [kept.name], forced: [{ uid: kept.uid }] });
@@ -199,6 +199,6 @@ describe('pods that outlive a stop on living nodes', () => {
 
 /** As the API server has counted them. */
 async function deletesOf({ uid }: AttemptPod): Promise<readonly Write[]> {
-  const { auditLog } = attachWorld(process.env['KCOVER_TEST_WORLD'] ?? '').kubernetes;
+  const { auditLog } = attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? '').kubernetes;
   return (await readWrites(auditLog)).filter(({ verb, deleted }) => verb === 'delete' && deleted.includes(uid));
 }

@@ -26,7 +26,7 @@ afterAll(async () => {
 });
 
 const incident = 'recovery/default/x/1/2026-11-21T07:09:03.117Z';
-const wish = { by: 'ada', reason: 'the network is broken' };
+const operator = { by: 'ada', reason: 'the network is broken' };
 
 /** A job whose pods run, and a request to stop all of them that is too old after two seconds. */
 async function running(by: StopMethod = 'suspend'): Promise<StopRequest> {
@@ -53,7 +53,7 @@ const start = (taskQueue: string, request: StopRequest) =>
   });
 
 /** What a worker answers that comes when the request is three seconds old. */
-async function takenUpLate(request: StopRequest): Promise<StopResult> {
+async function startLate(request: StopRequest): Promise<StopResult> {
   const taskQueue = `late-${randomUUID()}`;
   const handle = await start(taskQueue, request);
   await sleep(3000);
@@ -124,14 +124,14 @@ async function refuseChanges({ name, namespace }: JobRef, reason: 'Forbidden' | 
 describe('a stop that was decided a while ago', () => {
   it.each<StopMethod>(['suspend', 'delete-collection'])('by %s is not sent any more', async (by) => {
     const request = await running(by);
-    expect(await takenUpLate(request)).toMatchObject({ kind: 'unsent', because: expect.stringMatching(/^decided \ds ago and could not be sent: no worker/) });
+    expect(await startLate(request)).toMatchObject({ kind: 'unsent', because: expect.stringMatching(/^decided \ds ago and could not be sent: no worker/) });
     expect(await isUntouched(request)).toBe(true);
   });
 
   it('is seen to its end where an earlier try has sent it', async () => {
     const request = await running();
     await cluster.run('stopAttempt', { ...request, deadlineMs: 30_000 });
-    expect(await takenUpLate(request)).toMatchObject({ kind: 'stopped', requests: 0 });
+    expect(await startLate(request)).toMatchObject({ kind: 'stopped', requests: 0 });
     expect(await cluster.run('resumeJob', { job: request.job, incident })).toEqual({ resumed: true });
   });
 });
@@ -158,11 +158,11 @@ describe('a stop that the API server refuses', () => {
         args: [{ clusterUid: await clusterUid(cluster.kube) }],
         workflowIdConflictPolicy: 'TERMINATE_EXISTING',
       });
-      await paused.executeUpdate(updates.pause, { args: [wish] });
+      await paused.executeUpdate(updates.pause, { args: [operator] });
       await refuseChanges(request.job, 'Forbidden');
       const result = await cluster.run('stopAttempt', { ...request, deadlineMs: 30_000 });
       expect(result).toEqual({ kind: 'unsent', because: 'paused by ada: the network is broken' });
-      await paused.executeUpdate(updates.resume, { args: [wish] });
+      await paused.executeUpdate(updates.resume, { args: [operator] });
       await paused.terminate();
     } finally {
       await rig.close();
@@ -189,7 +189,7 @@ describe('a stop of a job that is paused alone', () => {
         taskQueue: rig.taskQueue,
         args: [{ job: request.job }],
       });
-      await paused.executeUpdate(updates.pause, { args: [wish] });
+      await paused.executeUpdate(updates.pause, { args: [operator] });
       await refuseChanges(request.job, 'Forbidden');
       const result = await cluster.run('stopAttempt', { ...request, deadlineMs: 30_000 });
       expect(result).toEqual({ kind: 'unsent', because: 'paused by ada: the network is broken' });

@@ -29,7 +29,7 @@ export interface LiveCluster {
   close(): Promise<void>;
 }
 
-interface Wanted {
+interface LiveClusterOptions {
   /** A new one unless given. */
   readonly taskQueue?: string;
   /** Where incidents are recorded, a directory unless given. */
@@ -47,7 +47,7 @@ export async function liveCluster({
   mode = 'act',
   kubeconfig: ofWorker,
   workflows,
-}: Wanted = {}): Promise<LiveCluster> {
+}: LiveClusterOptions = {}): Promise<LiveCluster> {
   quietRuntime();
   const { kubeconfig, temporalAddress: address, workflowBundle } = testServers<LiveServers>();
   const kube = connectKube({ kubeconfig: ofWorker ?? kubeconfig });

@@ -28,11 +28,11 @@ function newNodes(count: number): string[] {
 }
 
 /** Tells these nodes, whose workflows nobody runs; a client of Temporal comes by `on` with every call. */
-function tellNodes(nodes: readonly string[], on: WorkflowClientInterceptor = {}) {
+function notifyNodes(nodes: readonly string[], on: WorkflowClientInterceptor = {}) {
   const client = new Client({ connection: cluster.client.connection, interceptors: { workflow: [on] } });
   const temporal = { taskQueue: `nobody-${randomUUID()}` };
   const activities = preflightActivities({ kube: cluster.kube, settings: settings({ temporal }), temporal: () => client, log: pino({ level: 'silent' }) });
-  return activities.tellNodes({ faults: nodes.map(faultOf) });
+  return activities.notifyNodes({ faults: nodes.map(faultOf) });
 }
 
 describe('telling the nodes that a preflight found', () => {
@@ -40,7 +40,7 @@ describe('telling the nodes that a preflight found', () => {
     const nodes = newNodes(40);
     const asked = Promise.withResolvers<void>();
     let left = nodes.length;
-    const { untold } = await tellNodes(nodes, {
+    const { unnotified } = await notifyNodes(nodes, {
       async signalWithStart(call, next) {
         left -= 1;
         if (left === 0) asked.resolve();
@@ -48,7 +48,7 @@ describe('telling the nodes that a preflight found', () => {
         return next(call);
       },
     });
-    expect(untold).toEqual([]);
+    expect(unnotified).toEqual([]);
     const seen = await Promise.all(nodes.map((node) => handleOf(node).describe()));
     expect(new Set(seen.map(({ type, status }) => `${type} ${status.name}`))).toEqual(new Set(['nodeQuarantine RUNNING']));
   });
@@ -56,8 +56,8 @@ describe('telling the nodes that a preflight found', () => {
   it('names the one that can have no workflow and says why, and the others are told', async () => {
     const [first = '', last = ''] = newNodes(2);
     const refused = 'x'.repeat(2000);
-    const { untold, because } = await tellNodes([first, refused, last]);
-    expect(untold).toEqual([`preflight/${refused}`]);
+    const { unnotified, because } = await notifyNodes([first, refused, last]);
+    expect(unnotified).toEqual([`preflight/${refused}`]);
     expect(because).toMatch(/cannot be part of the name/);
     for (const node of [first, last]) expect((await handleOf(node).describe()).status.name).toBe('RUNNING');
   });

@@ -12,15 +12,15 @@ describe('a stop by deletion that is tried again', () => {
   const replaced = [pod('a'), pod('made-anew'), pod('c')];
 
   it('has not begun where a pod was replaced and no request was sent', () => {
-    expect(remainingPods(wanted, replaced, 0).hasBegun).toBe(false);
+    expect(remainingPods(wanted, replaced, 0).hasStarted).toBe(false);
   });
 
   it('has begun where a pod is gone and a request may have been sent', () => {
-    expect(remainingPods(wanted, replaced, 1).hasBegun).toBe(true);
+    expect(remainingPods(wanted, replaced, 1).hasStarted).toBe(true);
   });
 
   it('has begun where a pod is going, though no heartbeat told of a request', () => {
-    expect(remainingPods(wanted, [pod('a'), pod('b', true), pod('c')], 0).hasBegun).toBe(true);
+    expect(remainingPods(wanted, [pod('a'), pod('b', true), pod('c')], 0).hasStarted).toBe(true);
   });
 
   it('has not begun where all are untouched, whatever was sent', () => {
@@ -29,7 +29,7 @@ describe('a stop by deletion that is tried again', () => {
         wanted,
         wanted.map(({ uid }) => pod(uid)),
         1,
-      ).hasBegun,
+      ).hasStarted,
     ).toBe(false);
   });
 
@@ -39,5 +39,5 @@ describe('a stop by deletion that is tried again', () => {
 });
 
 it('a first try has not begun, whoever has asked a pod to go', () => {
-  expect(remainingPods(wanted, [pod('a'), pod('b', true)], undefined)).toEqual({ left: [{ name: 'llm-a', uid: 'a' }], hasBegun: false });
+  expect(remainingPods(wanted, [pod('a'), pod('b', true)], undefined)).toEqual({ left: [{ name: 'llm-a', uid: 'a' }], hasStarted: false });
 });

@@ -90,11 +90,11 @@ describe('what a cluster must not lose', () => {
     });
     const since = Date.now() - 120_000;
     await endCluster();
-    const carried = { waiting: [], reservations: ['gone', held].map((one) => ({ node: one, nodeUid: `uid-${one}`, incident: `node/${one}/x`, since })) };
+    const continued = { waiting: [], reservations: ['gone', held].map((one) => ({ node: one, nodeUid: `uid-${one}`, incident: `node/${one}/x`, since })) };
     await cluster.client.workflow.start('cluster', {
       workflowId: clusterWorkflowId,
       taskQueue: cluster.taskQueue,
-      args: [{ clusterUid: await clusterUid(cluster.kube), carried }],
+      args: [{ clusterUid: await clusterUid(cluster.kube), continued }],
     });
     try {
       // Two may be out, so one is asked for in vain, unless what nobody looks after is given back.
@@ -120,7 +120,10 @@ describe('what a cluster must not lose', () => {
       by: 'ada',
       because: 'replaced',
     });
-    expect(answer).toEqual({ kind: 'not-ours', stays: expect.stringContaining('the taint kcover.io/quarantine=preflight-slow-node:NoSchedule stays') });
+    expect(answer).toEqual({
+      kind: 'not-ours',
+      remainingTaint: expect.stringContaining('the taint kcover.io/quarantine=preflight-slow-node:NoSchedule stays'),
+    });
     expect((await readNode(cluster.kube, name()))?.spec?.taints).toContainEqual(expect.objectContaining({ key: 'kcover.io/quarantine' }));
   });
 });

@@ -33,11 +33,11 @@ describe('telling the jobs on a node', () => {
     const other = await runningJob({ [labels.cascadingRecovery]: 'false' });
     const handle = cluster.client.workflow.getHandle(jobWorkflowId(job));
     try {
-      const told = (
-        await Promise.all([...new Set([...nodes, ...other.nodes])].map((node) => cluster.run('tellJobs', { node, faults: [kernelFault({ node })] })))
+      const notified = (
+        await Promise.all([...new Set([...nodes, ...other.nodes])].map((node) => cluster.run('notifyJobs', { node, faults: [kernelFault({ node })] })))
       ).flat();
-      expect(told).toContainEqual(job);
-      expect(told).not.toContainEqual(other.job);
+      expect(notified).toContainEqual(job);
+      expect(notified).not.toContainEqual(other.job);
       const seen = await handle.describe();
       expect(seen.type).toBe('trainingJob');
       const { events } = await handle.fetchHistory();
@@ -63,10 +63,10 @@ describe('looking for recoveries', () => {
     try {
       const found = await eventually(
         () => cluster.run('findRecoveries', { job }),
-        ({ spent }) => spent.length === 2 && spent.some((each) => each.endedAt !== undefined),
+        ({ usage }) => usage.length === 2 && usage.some((each) => each.endedAt !== undefined),
       );
       expect(found.open).toBe(open);
-      expect(found.spent.map((each) => each.incident).toSorted()).toEqual([done, open]);
+      expect(found.usage.map((each) => each.incident).toSorted()).toEqual([done, open]);
 
       expect(await cluster.run('lookAtRecovery', { incident: open })).toEqual({ kind: 'running' });
       expect(await cluster.run('lookAtRecovery', { incident: done })).toMatchObject({ kind: 'closed', report: { outcome: 'failed', faults: [] } });
@@ -80,7 +80,7 @@ describe('looking for recoveries', () => {
   });
 
   it('skips those who wait and are gone', async () => {
-    await expect(cluster.run('tellWaiting', { workflowIds: [nodeWorkflowId(`gone-${uid()}`)] })).resolves.not.toThrow();
+    await expect(cluster.run('notifyWaiting', { workflowIds: [nodeWorkflowId(`gone-${uid()}`)] })).resolves.not.toThrow();
   });
 });
 

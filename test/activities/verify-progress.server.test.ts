@@ -76,7 +76,7 @@ async function trainUntil<T>(job: JobRef, from: number, enough: Promise<T>): Pro
 }
 
 /** A worker has it: it said that it lives. */
-const begun = (handle: Awaited<ReturnType<typeof begin>>) =>
+const hasStarted = (handle: Awaited<ReturnType<typeof begin>>) =>
   eventually(
     () => handle.describe(),
     (seen) => seen.lastHeartbeatTime !== undefined,
@@ -87,7 +87,7 @@ describe('proof that training moves on', () => {
     const job = await training();
     await reports(job, 1300, { at: new Date(Date.now() - 3_600_000) });
     const handle = await begin(cluster.taskQueue, requestFor(job, { stopped: ['stopped-pod'] }));
-    await begun(handle);
+    await hasStarted(handle);
     await reports(job, 1100);
     await reports(job, 1200);
     for (const step of [1300, 1301]) await reports(job, step, { pod: 'stopped-pod' });
@@ -124,11 +124,11 @@ describe('proof that training moves on', () => {
 
   it.each([
     ['is the end of a job that succeeds after its restart', {}, 'recovered'],
-    ['is nothing where a pod that was deleted may have ended it, and no step was told since', { stoppedBy: 'delete-collection' }, 'handed over'],
+    ['is nothing where a pod that was deleted may have ended it, and no step was told since', { stoppedBy: 'delete-collection' }, 'escalated'],
   ] as const)('%s', async (_sentence, more, outcome) => {
     const job = await training();
     const handle = await begin(cluster.taskQueue, requestFor(job, more));
-    await begun(handle);
+    await hasStarted(handle);
     const at = new Date().toISOString();
     const condition = {
       type: 'Succeeded',
@@ -146,12 +146,12 @@ describe('proof that training moves on', () => {
     const job = await training();
     const first = await liveCluster({ taskQueue: `verify-${randomUUID()}` });
     const firstMs = 15_000;
-    const begunAt = Date.now();
+    const startedAt = Date.now();
     const handle = await begin(first.taskQueue, requestFor(job, { firstMs, stallMs: 1 }));
-    await begun(handle);
+    await hasStarted(handle);
     await first.close();
     await reports(job, 1201);
-    await new Promise((resolve) => setTimeout(resolve, begunAt + firstMs + 1000 - Date.now()));
+    await new Promise((resolve) => setTimeout(resolve, startedAt + firstMs + 1000 - Date.now()));
     const second = await liveCluster({ taskQueue: first.taskQueue });
     try {
       expect(await trainUntil(job, 1202, handle.result())).toMatchObject({ kind: 'verified' });

@@ -58,12 +58,16 @@ describe('the agent', () => {
 
   it('says that it sees no files of containers where their directory is not mounted', async () => {
     await start();
-    const blind = `${join(root, 'var/lib/kcover')} is not there: mount /var/lib/kcover of the node at ${join(root, 'var/lib/kcover')}`;
-    await until(() => agent?.status().preflight.blind !== undefined && agent.status().progress.blind !== undefined);
-    expect(agent?.status()).toMatchObject({ preflight: { blind }, progress: { blind } });
-    if (agent) expect(remarksOn(agent.status())).toEqual([`preflight reports cannot be looked at: ${blind}`, `progress files cannot be looked at: ${blind}`]);
+    const unavailable = `${join(root, 'var/lib/kcover')} is not there: mount /var/lib/kcover of the node at ${join(root, 'var/lib/kcover')}`;
+    await until(() => agent?.status().preflight.unavailable !== undefined && agent.status().progress.unavailable !== undefined);
+    expect(agent?.status()).toMatchObject({ preflight: { unavailable }, progress: { unavailable } });
+    if (agent)
+      expect(remarksOn(agent.status())).toEqual([
+        `preflight reports cannot be looked at: ${unavailable}`,
+        `progress files cannot be looked at: ${unavailable}`,
+      ]);
     await mkdir(join(root, 'var/lib/kcover'), { recursive: true });
-    await until(() => agent?.status().preflight.blind === undefined && agent?.status().progress.blind === undefined, 10_000);
+    await until(() => agent?.status().preflight.unavailable === undefined && agent?.status().progress.unavailable === undefined, 10_000);
     if (agent) expect(remarksOn(agent.status())).toEqual([]);
   }, 20_000);
 
@@ -100,7 +104,7 @@ describe('the agent', () => {
     const { url, caFile, tokenFile } = controller;
     const settings = agentSettings.parse({ heartbeat: '50ms', controller: { url, caFile, tokenFile }, spool: { directory: join(root, 'spool') } });
     agent = await startAgent({ settings, node: 'gpu-3', hostRoot: root, version: '0.1.0', log: pino({ level: 'silent' }) });
-    await until(() => agent?.status().detectors['kernel-log']?.state === 'blind' && controller.requests.length > 2);
+    await until(() => agent?.status().detectors['kernel-log']?.state === 'unavailable' && controller.requests.length > 2);
     expect(agent.status().detectors['kernel-log']?.because).toContain('not a regular file or character device');
   });
 });

@@ -8,14 +8,14 @@ import { pino } from 'pino';
 import { openHostFile } from '../../agent/host-root.ts';
 import { readDevice } from '../../agent/kernel-log/device.ts';
 import { followKernelLog } from '../../agent/kernel-log/follow.ts';
-import type { Begin, Look } from '../../agent/kernel-log/source.ts';
+import type { Begin, LogRead } from '../../agent/kernel-log/source.ts';
 import { parseKernelLine } from '../../faults/kernel-line.ts';
 import { KcoverError } from '../../contract/errors.ts';
 
-type Step = number | 'none' | 'overrun' | 'too-large';
+type ReadStep = number | 'none' | 'overrun' | 'too-large';
 
 /** A device that answers as told. */
-async function device(begin: Begin, steps: Step[]) {
+async function device(begin: Begin, steps: ReadStep[]) {
   const file = await open('/dev/null');
   const seen: string[] = [];
   const source = readDevice(
@@ -29,10 +29,11 @@ async function device(begin: Begin, steps: Step[]) {
   );
   return { source, seen };
 }
-const summary = (look: Look) => (look.kind === 'lines' ? { sequences: look.lines.map((line) => line.sequence), next: look.next, lost: look.lost ?? 0 } : look);
+const summary = (look: LogRead) =>
+  look.kind === 'lines' ? { sequences: look.lines.map((line) => line.sequence), next: look.next, lost: look.lost ?? 0 } : look;
 
 describe('the kernel log as a device', () => {
-  const cases: readonly (readonly [name: string, begin: Begin, steps: Step[], expected: object])[] = [
+  const cases: readonly (readonly [name: string, begin: Begin, steps: ReadStep[], expected: object])[] = [
     ['reads until there is nothing more', 0, [0, 1, 2], { sequences: [0, 1, 2], next: 3, lost: 0 }],
     ['passes over what was there when it begins at the end', 'end', [5, 6, 'none', 7], { sequences: [], next: 7, lost: 0 }],
     ['goes on after what was read before', 6, [5, 6, 7], { sequences: [6, 7], next: 8, lost: 0 }],

@@ -10,14 +10,14 @@ import { type PreflightFileAnswer, preflightPath, type PreflightFiles } from '..
 import { reportBatch } from '../../contract/reports.schema.ts';
 import { reportBodyLimit, type ReportBatch, reportPath } from '../../contract/reports.ts';
 
-export interface Request {
+export interface ReceivedRequest {
   readonly batch: ReportBatch;
   readonly authorization: string | undefined;
   readonly bytes: number;
   readonly at: number;
 }
 /** Status and body; undefined accepts everything. `silent` never answers. */
-export type Answering = (request: Request) => { readonly status: number; readonly body?: unknown; readonly retryAfter?: string } | 'silent' | undefined;
+export type Answering = (request: ReceivedRequest) => { readonly status: number; readonly body?: unknown; readonly retryAfter?: string } | 'silent' | undefined;
 
 /** What each preflight file is answered. */
 export type AnsweringFiles = (files: PreflightFiles) => readonly PreflightFileAnswer[];
@@ -26,7 +26,7 @@ export interface HttpsController {
   readonly url: string;
   readonly caFile: string;
   readonly tokenFile: string;
-  readonly requests: readonly Request[];
+  readonly requests: readonly ReceivedRequest[];
   readonly preflight: readonly { readonly files: PreflightFiles; readonly authorization: string | undefined }[];
   /** TLS connections that were opened. */
   connections(): number;
@@ -59,11 +59,11 @@ export async function startHttpsController(): Promise<HttpsController> {
   const caFile = join(directory, 'ca.crt');
   const tokenFile = join(directory, 'token');
   await Promise.all([writeFile(caFile, cert), writeFile(tokenFile, 'token-1\n')]);
-  const requests: Request[] = [];
+  const requests: ReceivedRequest[] = [];
   let connections = 0;
   let answering: Answering = () => undefined;
   const preflight: { files: PreflightFiles; authorization: string | undefined }[] = [];
-  let answeringFiles: AnsweringFiles = ({ files }) => files.map(() => ({ answer: 'taken' }));
+  let answeringFiles: AnsweringFiles = ({ files }) => files.map(() => ({ answer: 'accepted' }));
 
   const server = createServer({ key, cert }, (request, response) => {
     const chunks: Buffer[] = [];

@@ -217,7 +217,7 @@ describe('the kernel log in a plain file', () => {
 
   it('is blind, and says why, until the file is there; then judges all of it', async () => {
     const seen = observe();
-    await until(() => seen.detector.status().state === 'blind');
+    await until(() => seen.detector.status().state === 'unavailable');
     expect(seen.detector.status().because).toContain('dev/kmsg');
     await writeFile(kmsg(), xid(79));
     await until(() => seen.faults.length > 0);

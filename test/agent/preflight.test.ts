@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { connectController } from '../../agent/controller-connection.ts';
 import { type RunningAgent, startAgent } from '../../agent/index.ts';
-import { startCourier } from '../../agent/preflight/courier.ts';
+import { startPreflightUploader } from '../../agent/preflight/uploader.ts';
 import { startReporter } from '../../agent/reporter.ts';
 import { openSpool } from '../../agent/spool.ts';
 import { agentSettings } from '../../contract/settings.schema.ts';
@@ -39,7 +39,7 @@ describe('preflight reports in an agent', () => {
   it('go to the controller with its token', async () => {
     agent = await startAgent({ settings: settings(), node: 'gpu-3', hostRoot: node.hostRoot, version: '0.1.0', log });
     await node.report('train/llm-2.json', rawReport({ rank: 2 }));
-    await until(() => agent?.status().preflight.taken === 1);
+    await until(() => agent?.status().preflight.accepted === 1);
     expect(controller.preflight).toMatchObject([
       { authorization: 'Bearer token-1', files: { schema: 1, node: 'gpu-3', files: [{ namespace: 'train', workload: 'llm', rank: 2, report: { rank: 2 } }] } },
     ]);
@@ -50,9 +50,9 @@ describe('preflight reports in an agent', () => {
     agent = await startAgent({ settings: settings(), node: 'gpu-3', hostRoot: node.hostRoot, version: '0.1.0', log });
     await node.report('train/llm-0.json');
     await until(() => (agent?.status().preflight.failures ?? 0) > 1);
-    expect(agent.status().preflight).toMatchObject({ waiting: 1, taken: 0 });
-    controller.answerFiles(({ files }) => files.map(() => ({ answer: 'taken' })));
-    await until(() => agent?.status().preflight.taken === 1);
+    expect(agent.status().preflight).toMatchObject({ waiting: 1, accepted: 0 });
+    controller.answerFiles(({ files }) => files.map(() => ({ answer: 'accepted' })));
+    await until(() => agent?.status().preflight.accepted === 1);
   });
 });
 
@@ -94,10 +94,10 @@ describe('a directory of preflight reports that hangs', () => {
     };
     const { controller: controllerSettings, spool: spoolSettings } = settings();
     const connection = connectController(controllerSettings, '0.1.0');
-    const spool = await openSpool({ ...spoolSettings, log, changed: () => reporter.wake() });
+    const spool = await openSpool({ ...spoolSettings, log, changed: () => reporter.flush() });
     const reporter = startReporter({ spool, connection, node: 'gpu-3', bootId: async () => 'boot', heartbeatMs: 60_000, log });
     let looks = 0;
-    const courier = startCourier({
+    const uploader = startPreflightUploader({
       files: {
         list: () => {
           looks += 1;
@@ -115,10 +115,10 @@ describe('a directory of preflight reports that hangs', () => {
       await until(() => looks === 1);
       await spool.append({ id: 'kernel/boot/1', source: 'kernel', code: 'xid/79', message: 'x', seenAt: '2026-11-21T09:15:12.000Z' });
       await until(() => spool.status().waiting === 0);
-      await until(() => courier.status().blind?.includes('has not answered') === true);
+      await until(() => uploader.status().unavailable?.includes('has not answered') === true);
       expect(looks).toBe(1);
     } finally {
-      await courier.stop();
+      await uploader.stop();
       await reporter.stop();
       const writer = await open(pipe, constants.O_RDWR | constants.O_NONBLOCK);
       await writer.close();

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { connectController } from '../../agent/controller-connection.ts';
-import { type Reporter, startReporter } from '../../agent/reporter.ts';
+import { type FaultReporter, startReporter } from '../../agent/reporter.ts';
 import { openSpool, type Spool } from '../../agent/spool.ts';
 import type { Fault } from '../../contract/faults.ts';
 import { type HttpsController, startHttpsController } from './https-controller.ts';
@@ -21,14 +21,14 @@ const fault = (number: number, message = 'x'): Fault => ({
 let controller: HttpsController;
 let spool: Spool;
 let directory = '';
-let reporter: Reporter | undefined;
+let reporter: FaultReporter | undefined;
 let logged: { level: number; msg: string }[] = [];
 
 beforeEach(async () => {
   controller = await startHttpsController();
   directory = await mkdtemp(join(tmpdir(), 'kcover-reporter-'));
   logged = [];
-  spool = await openSpool({ directory, maxBytes: 16_000_000, log: pino({ level: 'silent' }), changed: () => reporter?.wake() });
+  spool = await openSpool({ directory, maxBytes: 16_000_000, log: pino({ level: 'silent' }), changed: () => reporter?.flush() });
 });
 afterEach(async () => {
   await reporter?.stop();
@@ -37,7 +37,7 @@ afterEach(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-function start(more: { heartbeatMs?: number; caFile?: string; url?: string } = {}): Reporter {
+function start(more: { heartbeatMs?: number; caFile?: string; url?: string } = {}): FaultReporter {
   const { url, caFile, tokenFile } = controller;
   const log = pino({}, { write: (line: string) => void logged.push(JSON.parse(line)) });
   reporter = startReporter({
@@ -52,7 +52,7 @@ function start(more: { heartbeatMs?: number; caFile?: string; url?: string } = {
   return reporter;
 }
 
-const taken = () => controller.requests.flatMap(({ batch }) => batch.reports.map((report) => report.seq));
+const accepted = () => controller.requests.flatMap(({ batch }) => batch.reports.map((report) => report.seq));
 const empty = () => until(() => spool.status().waiting === 0);
 
 describe('the reporter', () => {
@@ -98,7 +98,7 @@ describe('the reporter', () => {
     controller.answer(() => (refusals-- > 0 ? { status: 503, body: { error: 'not-leading' } } : undefined));
     start();
     await empty();
-    expect(taken()).toEqual([1, 1, 1, 1]);
+    expect(accepted()).toEqual([1, 1, 1, 1]);
     expect(controller.connections()).toBe(4);
     await until(() => logged.length === 2);
     const waits = controller.requests.slice(1).map((request, index) => request.at - (controller.requests[index]?.at ?? 0));
@@ -172,7 +172,7 @@ describe('the reporter', () => {
     await Promise.all(Array.from({ length: 1200 }, (_, index) => spool.append({ ...fault(index + 1, large), evidence: [large, large] })));
     start();
     await empty();
-    expect(new Set(taken()).size).toBe(1200);
+    expect(new Set(accepted()).size).toBe(1200);
     expect(Math.max(...controller.requests.map(({ batch }) => batch.reports.length))).toBeLessThanOrEqual(500);
     expect(Math.max(...controller.requests.map(({ bytes }) => bytes))).toBeLessThan(1024 * 1024);
   });
@@ -181,16 +181,16 @@ describe('the reporter', () => {
     const poison = 'will never be taken';
     for (let number = 1; number <= 20; number++) await spool.append(fault(number, number === 7 ? poison : 'x'));
     await spool.gap({ seenAt: '2026-11-21T09:15:12.000Z', what: 'kernel-log-overrun', lost: 1 });
-    const delivered = new Set<number>();
+    const received = new Set<number>();
     controller.answer(({ batch }) => {
       if (batch.reports.some((report) => report.fault.message === poison)) return { status: 400, body: { error: 'malformed' } };
-      for (const report of batch.reports) delivered.add(report.seq);
+      for (const report of batch.reports) received.add(report.seq);
       return undefined;
     });
     start();
     await empty();
     await until(() => controller.requests.some(({ batch }) => batch.gaps.some((gap) => gap.what === 'report-refused')));
-    expect([...delivered].toSorted((one, other) => one - other)).toEqual(Array.from({ length: 20 }, (_, index) => index + 1).filter((seq) => seq !== 7));
+    expect([...received].toSorted((one, other) => one - other)).toEqual(Array.from({ length: 20 }, (_, index) => index + 1).filter((seq) => seq !== 7));
     expect(controller.requests.flatMap(({ batch }) => batch.gaps)).toEqual(
       expect.arrayContaining([expect.objectContaining({ what: 'kernel-log-overrun' }), expect.objectContaining({ what: 'report-refused', lost: 1 })]),
     );
@@ -200,15 +200,15 @@ describe('the reporter', () => {
 
   it('finds the one gap that will never be taken, drops it, and tells all others', async () => {
     for (const what of ['kernel-log-overrun', 'state-lost', 'spool-full'] as const) await spool.gap({ seenAt: '2026-11-21T09:15:12.000Z', what, lost: 1 });
-    const told = new Set<string>();
+    const reported = new Set<string>();
     controller.answer(({ batch }) => {
       if (batch.gaps.some(({ what }) => what === 'state-lost')) return { status: 400, body: { error: 'malformed' } };
-      for (const { what } of batch.gaps) told.add(what);
+      for (const { what } of batch.gaps) reported.add(what);
       return undefined;
     });
     start();
     await until(() => spool.pending({ reports: 1, bytes: 1 }).gaps.length === 0);
-    expect(told).toEqual(new Set(['kernel-log-overrun', 'spool-full']));
+    expect(reported).toEqual(new Set(['kernel-log-overrun', 'spool-full']));
     expect(logged).toMatchObject([{ level: 50, gap: { what: 'state-lost' }, msg: expect.stringContaining('dropped') }]);
   });
 

@@ -30,14 +30,14 @@ const gaps = (spool: Spool) => spool.pending(all).gaps.map(({ gap: { what, lost 
 
 describe('the spool', () => {
   it('numbers what it is given, tells that it has something, and shows it in order', async () => {
-    let told = 0;
-    const spool = await open({ changed: () => told++ });
+    let changes = 0;
+    const spool = await open({ changed: () => changes++ });
     await Promise.all([spool.append(fault(1)), spool.append(fault(2))]);
     expect(spool.pending(all).reports).toEqual([
       { seq: 1, fault: fault(1) },
       { seq: 2, fault: fault(2) },
     ]);
-    expect([told, spool.settled(), spool.status().waiting]).toEqual([2, true, 2]);
+    expect([changes, spool.settled(), spool.status().waiting]).toEqual([2, true, 2]);
   });
 
   it('shows no more than asked for, but always one', async () => {

@@ -2,11 +2,11 @@ import { describe, expect, it } from '@jest/globals';
 import { errorCatalogue } from '../../contract/errors.ts';
 import { annotations, eventReasons, labels, searchAttributes, workflowTypes } from '../../contract/ids.ts';
 import { signals, updates } from '../../contract/messages.ts';
-import { codeOf, roomOf, sources, textOf } from './sources.ts';
+import { codeOf, folderOf, sources, textOf } from './sources.ts';
 
 const code = new Map(
   ['workflows', 'activities', 'controller', 'kube', 'agent', 'cli', 'policy', 'faults', 'contract']
-    .flatMap((room) => sources.filter((file) => roomOf(file) === room))
+    .flatMap((folder) => sources.filter((file) => folderOf(file) === folder))
     .map((file) => [file, codeOf(textOf(file))]),
 );
 const saidIn = (pattern: RegExp, except: string): boolean => [...code].some(([file, text]) => file !== except && pattern.test(text));
@@ -25,7 +25,7 @@ describe('every name of the contract is used', () => {
     (name) => {
       // Where the compiler knows the names, they are also written as text.
       const uses = new RegExp(`\\b${name.replace('.', '\\.')}\\b|'${name.split('.')[1]}'`, 'g');
-      const found = [...code].flatMap(([file, text]) => (file === 'contract/messages.ts' ? [] : (text.match(uses) ?? []).map(() => roomOf(file))));
+      const found = [...code].flatMap(([file, text]) => (file === 'contract/messages.ts' ? [] : (text.match(uses) ?? []).map(() => folderOf(file))));
       expect(found).toContain('workflows');
       expect(found.length).toBeGreaterThan(1);
     },

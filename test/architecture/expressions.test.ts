@@ -3,15 +3,15 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, it } from '@jest/globals';
 import { type Expression, expressions, literals } from './expressions.ts';
 
-interface Judged {
+interface CheckedExpression {
   readonly status: string;
   readonly complexity?: string;
 }
 
 const program = fileURLToPath(new URL('../support/judge-expressions.mjs', import.meta.url));
 
-const judge = (some: readonly Pick<Expression, 'source' | 'flags'>[]): readonly Judged[] =>
-  JSON.parse(execFileSync(process.execPath, [program], { input: JSON.stringify(some), encoding: 'utf8' })) as Judged[];
+const judge = (some: readonly Pick<Expression, 'source' | 'flags'>[]): readonly CheckedExpression[] =>
+  JSON.parse(execFileSync(process.execPath, [program], { input: JSON.stringify(some), encoding: 'utf8' })) as CheckedExpression[];
 
 const slow: readonly (readonly [what: string, source: string])[] = [
   ['a number with two runs of digits side by side', String.raw`^[+-]?(?:\d(?:_?\d)*\.?(?:\d(?:_?\d)*)?|\.\d(?:_?\d)*)(?:e[+-]?\d(?:_?\d)*)?$`],

@@ -2,7 +2,7 @@
 
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseSync, Visitor } from 'oxc-parser';
-import { roomOf, sources, textOf } from './sources.ts';
+import { folderOf, sources, textOf } from './sources.ts';
 
 export interface Expression {
   readonly file: string;
@@ -13,10 +13,10 @@ export interface Expression {
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Rooms that read what tenants, drivers or the API server wrote. */
-const rooms = ['faults', 'contract', 'agent', 'controller', 'kube'];
+const folders = ['faults', 'contract', 'agent', 'controller', 'kube'];
 /** Patterns of secrets read lines of at most 16 KiB, and look behind and back: of such expressions little can be proven. */
 const bounded = 'faults/redaction/';
-const ours = sources.filter((file) => rooms.includes(roomOf(file)) && !file.startsWith(bounded));
+const ours = sources.filter((file) => folders.includes(folderOf(file)) && !file.startsWith(bounded));
 
 /** The literals in the text of one file. */
 export const literals = (file: string, text: string): readonly Expression[] => {

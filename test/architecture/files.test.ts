@@ -1,6 +1,6 @@
 import { basename } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
-import { codeOf, roomOf, sources, textOf } from './sources.ts';
+import { codeOf, folderOf, sources, textOf } from './sources.ts';
 
 /** Lines of code, comments and blank lines apart. */
 const sizeOf = (file: string): number =>
@@ -10,7 +10,7 @@ const sizeOf = (file: string): number =>
 
 /** A test file holds a table or a story; a source file holds one idea. */
 const mostOf = (file: string): number => longer[file]?.most ?? usualOf(file);
-const usualOf = (file: string): number => (roomOf(file) === 'test' ? 300 : 250);
+const usualOf = (file: string): number => (folderOf(file) === 'test' ? 300 : 250);
 
 /** Files that are longer, with what they may be at most and why. This list may only shrink. */
 const longer: Readonly<Record<string, { readonly most: number; readonly because: string }>> = {};
@@ -46,7 +46,7 @@ describe('tests', () => {
   );
 
   it('never imitate Temporal or Kubernetes', () => {
-    const tests = sources.filter((file) => roomOf(file) === 'test' && file !== self);
+    const tests = sources.filter((file) => folderOf(file) === 'test' && file !== self);
     expect(tests.length).toBeGreaterThan(30);
     expect(imitation.test("jest.mock('@temporalio/client')")).toBe(true);
     expect(tests.filter((file) => imitation.test(textOf(file)))).toEqual([]);

@@ -1,9 +1,9 @@
 /** Which room may import what. Rooms are the folders of the root. */
 
-import { type Import, importsOf, roomOf } from './sources.ts';
+import { type Import, importsOf, folderOf } from './sources.ts';
 
 interface Allowed {
-  readonly rooms: readonly string[];
+  readonly folders: readonly string[];
   /** `node:*` stands for every module of Node. */
   readonly packages: readonly string[];
   /** Only with `import type`. */
@@ -12,30 +12,30 @@ interface Allowed {
 
 export const product = ['contract', 'faults', 'policy', 'workflows', 'activities', 'controller', 'kube', 'agent', 'cli'];
 
-const anything = { rooms: [...product, 'testbed', 'test', 'scripts', 'bench'], packages: ['*'], types: [] } as const;
+const anything = { folders: [...product, 'testbed', 'test', 'scripts', 'bench'], packages: ['*'], types: [] } as const;
 
 export const importTable: Readonly<Record<string, Allowed>> = {
-  contract: { rooms: [], packages: ['zod'], types: [] },
-  faults: { rooms: ['contract'], packages: [], types: [] },
-  policy: { rooms: ['contract', 'faults'], packages: [], types: [] },
-  workflows: { rooms: ['contract'], packages: ['@temporalio/workflow', '@temporalio/common'], types: [] },
+  contract: { folders: [], packages: ['zod'], types: [] },
+  faults: { folders: ['contract'], packages: [], types: [] },
+  policy: { folders: ['contract', 'faults'], packages: [], types: [] },
+  workflows: { folders: ['contract'], packages: ['@temporalio/workflow', '@temporalio/common'], types: [] },
   activities: {
     // Secrets are hidden in what is kept as evidence.
-    rooms: ['contract', 'faults', 'policy', 'kube'],
+    folders: ['contract', 'faults', 'policy', 'kube'],
     packages: ['@temporalio/activity', '@temporalio/client', '@temporalio/common', 'dataloader', 'node:*'],
     // The shapes of Kubernetes objects are facts; only kube/ talks to the server.
     types: ['@kubernetes/client-node', 'pino'],
   },
   controller: {
-    rooms: ['contract', 'faults', 'policy', 'kube'],
+    folders: ['contract', 'faults', 'policy', 'kube'],
     packages: ['@temporalio/client', '@temporalio/common', 'fastify', 'prom-client', 'node:*'],
     types: ['@kubernetes/client-node', 'pino'],
   },
   // What tenants wrote into an object is cleaned where it becomes a sentence of ours.
-  kube: { rooms: ['contract', 'faults'], packages: ['@kubernetes/client-node', 'undici', 'node:*'], types: ['pino'] },
-  agent: { rooms: ['contract', 'faults'], packages: ['undici', 'node:*'], types: ['pino'] },
+  kube: { folders: ['contract', 'faults'], packages: ['@kubernetes/client-node', 'undici', 'node:*'], types: ['pino'] },
+  agent: { folders: ['contract', 'faults'], packages: ['undici', 'node:*'], types: ['pino'] },
   cli: {
-    rooms: product,
+    folders: product,
     packages: [
       '@temporalio/client',
       '@temporalio/common',
@@ -53,7 +53,7 @@ export const importTable: Readonly<Record<string, Allowed>> = {
     ],
     types: ['@kubernetes/client-node'],
   },
-  testbed: { ...anything, rooms: [...product, 'testbed'] },
+  testbed: { ...anything, folders: [...product, 'testbed'] },
   test: anything,
   scripts: anything,
   bench: anything,
@@ -74,16 +74,16 @@ export function badImports(file: string, text: string): string[] {
 }
 
 function whyNot(file: string, { what, ours, typeOnly }: Import): string | undefined {
-  const room = roomOf(file);
-  const allowed = importTable[room];
-  if (allowed === undefined) return `${room}/ is not in the table`;
+  const folder = folderOf(file);
+  const allowed = importTable[folder];
+  if (allowed === undefined) return `${folder}/ is not in the table`;
   if (ours) {
-    const to = roomOf(what);
-    return to === room || what === 'package.json' || allowed.rooms.includes(to) ? undefined : `${room}/ may not know ${to}/`;
+    const to = folderOf(what);
+    return to === folder || what === 'package.json' || allowed.folders.includes(to) ? undefined : `${folder}/ may not know ${to}/`;
   }
-  if (onlyIn[what] && !onlyIn[what].includes(room)) return `only ${onlyIn[what].join(', ')}/ may`;
-  if (what === 'zod' && room === 'contract' && !file.endsWith('.schema.ts')) return 'zod is for *.schema.ts, which workflows never import';
+  if (onlyIn[what] && !onlyIn[what].includes(folder)) return `only ${onlyIn[what].join(', ')}/ may`;
+  if (what === 'zod' && folder === 'contract' && !file.endsWith('.schema.ts')) return 'zod is for *.schema.ts, which workflows never import';
   if (allowed.packages.some((name) => name === '*' || name === what || (name === 'node:*' && what.startsWith('node:')))) return undefined;
-  if (allowed.types.includes(what)) return typeOnly ? undefined : `${room}/ may import its types only`;
-  return `${room}/ may not`;
+  if (allowed.types.includes(what)) return typeOnly ? undefined : `${folder}/ may import its types only`;
+  return `${folder}/ may not`;
 }

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { circles } from './circles.ts';
 import { badImports, importTable, product } from './import-table.ts';
-import { codeOf, importsOf, roomOf, sources, textOf } from './sources.ts';
+import { codeOf, importsOf, folderOf, sources, textOf } from './sources.ts';
 
 describe('the table of imports', () => {
   it.each([
@@ -13,14 +13,14 @@ describe('the table of imports', () => {
     ['an agent that talks to Temporal', 'agent/made-up.ts', "import {\n  Client,\n} from '@temporalio/client';"],
     ['zod beside the types', 'contract/made-up.ts', "import { z } from 'zod';"],
     ['a late import', 'kube/made-up.ts', "const { Client } = await import('@temporalio/client');"],
-    ['the product on the testbed', 'cli/made-up.ts', "export { startWorld } from '../testbed/world.ts';"],
+    ['the product on the testbed', 'cli/made-up.ts', "export { startTestCluster } from '../testbed/test-cluster.ts';"],
     ['a room that nobody knows', 'made-up/index.ts', "import 'node:fs';"],
   ])('catches %s', (_what, file, text) => {
     expect(badImports(file, text)).toHaveLength(1);
   });
 
   it('holds in every file', () => {
-    const scanned = sources.filter((file) => roomOf(file) in importTable || file.includes('/'));
+    const scanned = sources.filter((file) => folderOf(file) in importTable || file.includes('/'));
     expect(scanned.length).toBeGreaterThan(100);
     expect(scanned.flatMap((file) => badImports(file, textOf(file)))).toEqual([]);
   });
@@ -39,7 +39,7 @@ describe('circles of imports', () => {
   });
 
   it('are not in the product', () => {
-    const texts = new Map(sources.filter((file) => product.includes(roomOf(file))).map((file) => [file, textOf(file)]));
+    const texts = new Map(sources.filter((file) => product.includes(folderOf(file))).map((file) => [file, textOf(file)]));
     expect(texts.size).toBeGreaterThan(300);
     expect(circles(texts)).toEqual([]);
   });
@@ -67,7 +67,7 @@ describe('workflow code', () => {
 describe('where the world outside is read', () => {
   const environment = /\bprocess\.(env|argv)\b/;
   const mayRead = (file: string) =>
-    file === 'cli/environment.ts' || file === 'testbed/parts/environment.ts' || ['test', 'scripts', 'bench'].includes(roomOf(file));
+    file === 'cli/environment.ts' || file === 'testbed/parts/environment.ts' || ['test', 'scripts', 'bench'].includes(folderOf(file));
 
   it('is one file for the command line and the environment', () => {
     expect(environment.test(textOf('cli/environment.ts'))).toBe(true);
@@ -76,8 +76,8 @@ describe('where the world outside is read', () => {
 
   const impure = /\bDate\.now\b|\bnew Date\(\)|\bperformance\.|\bMath\.random\b|\bconsole\.|\bprocess\.|\bfetch\(|\bset(Timeout|Interval)\(/;
 
-  it.each(['contract', 'faults', 'policy'])('is never %s/: no clock, no chance, no log, no process', (room) => {
-    const files = sources.filter((file) => roomOf(file) === room);
+  it.each(['contract', 'faults', 'policy'])('is never %s/: no clock, no chance, no log, no process', (folder) => {
+    const files = sources.filter((file) => folderOf(file) === folder);
     expect(files.length).toBeGreaterThan(3);
     expect(files.filter((file) => impure.test(codeOf(textOf(file))))).toEqual([]);
   });

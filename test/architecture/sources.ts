@@ -23,7 +23,7 @@ export const textOf = (file: string): string => readFileSync(join(root, file), '
 /** Every TypeScript file. */
 export const sources: readonly string[] = files.filter((file) => file.endsWith('.ts'));
 
-export const roomOf = (file: string): string => file.split('/')[0] ?? '';
+export const folderOf = (file: string): string => file.split('/')[0] ?? '';
 
 export interface Import {
   /** A path from the root for our own files, else the name of a package, such as `node:fs` or `@temporalio/client`. */

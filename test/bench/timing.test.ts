@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { randomFrom } from '../../policy/preflight-pairing.ts';
-import { drawIncident, type Incident } from '../../bench/timing-incident.ts';
+import { drawIncident, type TimedIncident } from '../../bench/timing-incident.ts';
 import { describeTiming } from '../../bench/timing-page.ts';
 import { reportTiming } from '../../bench/timing-report.ts';
 import { costsOf } from '../../bench/timing-strategies.ts';
@@ -10,7 +10,7 @@ const rules = settings().recovery.checkpoint;
 const minute = 60_000;
 
 /** 60 GPUs, a step a second, a checkpoint every 20 minutes that takes none to write, 15 minutes of it done. Costs are minutes then. */
-const incident = (more: Partial<Incident> = {}): Incident => ({
+const incident = (more: Partial<TimedIncident> = {}): TimedIncident => ({
   severity: 'degrading',
   gpus: 60,
   msPerStep: 1000,
@@ -24,16 +24,16 @@ const incident = (more: Partial<Incident> = {}): Incident => ({
   worsensMs: Infinity,
   intervalMs: 20 * minute,
   lagMs: 0,
-  tells: { ageMs: 0, phase: false, msPerStep: 1000, stepsPerCheckpoint: 1200 },
+  reports: { ageMs: 0, phase: false, msPerStep: 1000, stepsPerCheckpoint: 1200 },
   ...more,
 });
-const costs = (more: Partial<Incident> = {}) => {
+const costs = (more: Partial<TimedIncident> = {}) => {
   const { now, after, policy, bound } = costsOf(incident(more), rules);
   return [now, after, policy, bound].map((cost) => Number(cost.toFixed(3)));
 };
 
 describe('what a moment costs', () => {
-  it.each<[string, Partial<Incident>, readonly [now: number, after: number, policy: number, bound: number]]>([
+  it.each<[string, Partial<TimedIncident>, readonly [now: number, after: number, policy: number, bound: number]]>([
     ['a job that lives on loses nothing after the checkpoint', {}, [15, 0, 0, 0]],
     ['one that ends before it loses what was done meanwhile, too', { endsMs: 2 * minute }, [15, 17, 17, 15]],
     ['and its idle time where it only stands still', { endsMs: 2 * minute, hangs: true }, [15, 22, 22, 15]],
@@ -43,7 +43,7 @@ describe('what a moment costs', () => {
     ['a dead one has nothing to wait for', { severity: 'dead', endsMs: 0 }, [15, 15, 15, 15]],
     ['what was done since the checkpoint that was awaited is lost', { lagMs: 6000 }, [15, 0.1, 0.1, 0.1]],
     ['a checkpoint takes a while to write', { writeMs: 3 * minute, endsMs: 7 * minute }, [15, 22, 22, 15]],
-    ['who tells no pace is stopped now', { tells: { ageMs: 0, phase: false } }, [15, 0, 15, 0]],
+    ['who tells no pace is stopped now', { reports: { ageMs: 0, phase: false } }, [15, 0, 15, 0]],
   ])('%s', (_, more, expected) => {
     expect(costs(more)).toEqual(expected);
   });

@@ -7,23 +7,23 @@ import { annotations, labels, leaderLabel } from '../../contract/ids.ts';
 import type { JobRef } from '../../contract/jobs.ts';
 import { connectKube, type Kube, openRequest } from '../../kube/connection.ts';
 import { jobKinds, jobPath } from '../../kube/job-kinds/index.ts';
-import { reshapeJob } from '../../kube/job-size.ts';
-import { annotateJob, readJobObject, removeWish, resumeJob, suspendJob, writeProgress } from '../../kube/jobs.ts';
+import { resizeJob } from '../../kube/job-size.ts';
+import { annotateJob, readJobObject, removeRecoveryLabel, resumeJob, suspendJob, writeProgress } from '../../kube/jobs.ts';
 import { leaderLabels } from '../../kube/leader-label.ts';
 import { editNode } from '../../kube/nodes.ts';
 import { agentNamespace, ownNamespace } from '../../kube/permissions.ts';
 import { deletePod } from '../../kube/pods.ts';
 import { patchObject } from '../../kube/requests.ts';
 import { quarantineEdit, releaseEdit } from '../../kube/quarantine.ts';
-import { spareEdit } from '../../kube/spares.ts';
+import { standbyEdit } from '../../kube/standby-nodes.ts';
 import { agentAccount } from '../../testbed/agents.ts';
-import { attachWorld } from '../../testbed/attach.ts';
+import { attachTestCluster } from '../../testbed/attach.ts';
 import { createControllerPods } from '../../testbed/intake-service.ts';
 import { createJob } from '../../testbed/jobs.ts';
 import { kindsHere as kinds, manifestOf } from '../../testbed/set-manifests.ts';
 import { eventually } from '../support/rig.ts';
 
-const world = attachWorld(process.env['KCOVER_TEST_WORLD'] ?? '');
+const cluster = attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? '');
 const id = randomUUID().slice(0, 8);
 const namespace = `admission-${id}`;
 const node = `admission-${id}`;
@@ -31,20 +31,20 @@ const leader = `kcover-controller-${id}`;
 const incident = 'recovery/x/y/1/2026-11-21T07:09:03.117Z';
 const taint = { key: 'kcover.io/quarantine', effect: 'NoSchedule' } as const;
 const foreign = { key: 'example.com/reserved', effect: 'NoSchedule' };
-const spare = { key: 'kcover.io/spare', effect: 'NoSchedule' };
+const standbyTaint = { key: 'kcover.io/spare', effect: 'NoSchedule' };
 
 let admin: Kube;
 let accounts: Readonly<Record<'controller' | 'worker', Kube>>;
 const jobs = new Map<string, JobRef>();
 
 beforeAll(async () => {
-  const as = async (role: string) => connectKube({ kubeconfig: await world.kubernetes.kubeconfigFor({ namespace: ownNamespace, name: `kcover-${role}` }) });
-  admin = connectKube({ kubeconfig: world.kubernetes.kubeconfig });
+  const as = async (role: string) => connectKube({ kubeconfig: await cluster.kubernetes.kubeconfigFor({ namespace: ownNamespace, name: `kcover-${role}` }) });
+  admin = connectKube({ kubeconfig: cluster.kubernetes.kubeconfig });
   accounts = { controller: await as('controller'), worker: await as('worker') };
-  const { core } = world.api;
+  const { core } = cluster.api;
   await core.createNamespace({ body: { metadata: { name: namespace } } });
-  await core.createNode({ body: { metadata: { name: node, labels: { zone: 'a' } }, spec: { taints: [foreign, spare] } } });
-  await createControllerPods(world.api, [leader]);
+  await core.createNode({ body: { metadata: { name: node, labels: { zone: 'a' } }, spec: { taints: [foreign, standbyTaint] } } });
+  await createControllerPods(cluster.api, [leader]);
   for (const kind of kinds) {
     const manifest = manifestOf(kind, {
       name: kind.toLowerCase(),
@@ -55,11 +55,11 @@ beforeAll(async () => {
       // No pod of theirs is ever placed.
       nodeSelector: { nowhere: id },
     });
-    jobs.set(kind, await createJob(world.api, manifest));
+    jobs.set(kind, await createJob(cluster.api, manifest));
   }
 });
 afterAll(async () => {
-  const { core } = world.api;
+  const { core } = cluster.api;
   await core.deleteNamespace({ name: namespace });
   await core.deleteNode({ name: node });
   await core.deleteNamespacedPod({ name: leader, namespace: ownNamespace, gracePeriodSeconds: 0 });
@@ -94,7 +94,7 @@ describe.each(kinds)('a %s', (kind) => {
       },
       (done) => done,
     );
-    await removeWish(worker, job);
+    await removeRecoveryLabel(worker, job);
     await annotateJob(worker, job, { [annotations.restartInProcess]: `${incident}#1`, [annotations.preflight]: '{}' });
     expect(await writeProgress(controller, job, { step: 7, checkpointStep: 5, at: '2026-11-21T07:09:03Z', phase: 'training' })).toBe(true);
     expect(await resumeJob(worker, job, incident)).toBe(true);
@@ -143,7 +143,7 @@ describe('a job of the training operator', () => {
 });
 
 describe('a suspended job', () => {
-  it.each(kinds.filter((kind) => jobKinds[kind].reshaping))(
+  it.each(kinds.filter((kind) => jobKinds[kind].resizing))(
     'of kind %s is made smaller, and given a priority class where its pods may have one',
     async (kind) => {
       const job = jobOf(kind);
@@ -151,8 +151,8 @@ describe('a suspended job', () => {
       if (kind !== 'Job') await patchObject(admin, jobPath(job), { spec: { runPolicy: { schedulingPolicy: { minAvailable: 3 } } } }, 'ask for a gang');
       const resourceVersion = (await readJobObject(admin, job))?.metadata?.resourceVersion ?? '';
       await suspendJob(accounts.worker, { job, incident, attempt: 2, resourceVersion });
-      const reshaped = await reshapeJob(accounts.worker, { job, incident, pods: 2, priorityClass: 'system-node-critical' });
-      expect(reshaped).toMatchObject({ kind: 'reshaped', before: 3, after: 2 });
+      const resized = await resizeJob(accounts.worker, { job, incident, pods: 2, priorityClass: 'system-node-critical' });
+      expect(resized).toMatchObject({ kind: 'resized', before: 3, after: 2 });
     },
   );
 });
@@ -162,15 +162,20 @@ describe('a node', () => {
   const settings = { taint, cordon: true } as const;
 
   it('is quarantined with a cordon, released, and taken from stand-by', async () => {
-    const uid = (await world.api.core.readNode({ name: node })).metadata?.uid ?? '';
+    const uid = (await cluster.api.core.readNode({ name: node })).metadata?.uid ?? '';
     const { worker } = accounts;
     const request = { incident, reason: 'xid-79', because: 'it fell off the bus' };
     const out = await editNode(worker, node, uid, (found) => quarantineEdit(found, request, settings));
     expect(out.spec).toMatchObject({ unschedulable: true, taints: expect.arrayContaining([{ ...taint, value: 'xid-79' }]) });
     await editNode(worker, node, uid, (found) => releaseEdit(found, { incident, judged: { bootId: 'a', sequence: 1 } }, settings).change);
     const ready = { conditions: [{ type: 'Ready', status: 'True' }] };
-    const back = await editNode(worker, node, uid, (found) => spareEdit({ ...found, status: ready }, { incident, spare: spare.key, quarantine: taint }).change);
-    expect(back.spec?.taints?.map(({ key }) => key)).not.toContain(spare.key);
+    const back = await editNode(
+      worker,
+      node,
+      uid,
+      (found) => standbyEdit({ ...found, status: ready }, { incident, standbyTaint: standbyTaint.key, quarantine: taint }).change,
+    );
+    expect(back.spec?.taints?.map(({ key }) => key)).not.toContain(standbyTaint.key);
     expect(back.spec?.taints).toContainEqual(foreign);
     expect(back.spec?.unschedulable).toBeUndefined();
   });
@@ -179,13 +184,13 @@ describe('a node', () => {
     ['loses a taint of somebody else', () => ({ spec: { taints: [] } }), 'no taint but that of a quarantine'],
     ['gets one of another key', (taints) => ({ spec: { taints: [...taints, { key: 'other', effect: 'NoExecute' }] } }), 'no taint but that of a quarantine'],
     ['has all its pods evicted', (taints) => ({ spec: { taints: [...taints, { ...taint, effect: 'NoExecute' }] } }), 'no taint but that of a quarantine'],
-    ['is put on stand-by', (taints) => ({ spec: { taints: [...taints, spare] } }), 'may put no node on stand-by'],
+    ['is put on stand-by', (taints) => ({ spec: { taints: [...taints, standbyTaint] } }), 'may put no node on stand-by'],
     ['gets a provider', () => ({ spec: { providerID: 'x://y' } }), 'may not change this field of the spec'],
     ['gets a label', () => ({ metadata: { labels: { 'nvidia.com/gpu.present': 'true' } } }), 'may change no labels'],
     ['loses a label', () => ({ metadata: { labels: { zone: null } } }), 'may change no labels'],
     ['gets an annotation', () => ({ metadata: { annotations: { 'example.com/x': 'y' } } }), 'may change no annotations but'],
   ])('never %s by the worker', async (_, patch, said) => {
-    const { spec } = await world.api.core.readNode({ name: node });
+    const { spec } = await cluster.api.core.readNode({ name: node });
     expect(await tried(accounts.worker, 'PATCH', path, patch(spec?.taints ?? []))).toEqual(refusal(said));
   });
 });
@@ -195,7 +200,7 @@ describe('a pod of kcover', () => {
 
   it('is labelled by the controller as the one that leads', async () => {
     const store = leaderLabels(accounts.controller, ownNamespace, 'kcover');
-    expect(await store.mark(leader)).toBe(true);
+    expect(await store.label(leader)).toBe(true);
     expect(await store.labelled()).toContain(leader);
     await store.clear(leader);
     expect(await store.labelled()).not.toContain(leader);
@@ -210,7 +215,7 @@ describe('a pod of kcover', () => {
   });
 
   it('of an agent is nothing that the controller has a right to', async () => {
-    const { items } = await world.api.core.listNamespacedPod({ namespace: agentNamespace });
+    const { items } = await cluster.api.core.listNamespacedPod({ namespace: agentNamespace });
     const agent = `/api/v1/namespaces/${agentNamespace}/pods/${items[0]?.metadata?.name}`;
     expect(items.length).toBeGreaterThan(0);
     expect(await tried(accounts.controller, 'PATCH', agent, { metadata: { labels: { app: 'x' } } })).toEqual(refusal('cannot patch resource'));
@@ -219,7 +224,7 @@ describe('a pod of kcover', () => {
 
 describe('a deletion by the worker', () => {
   it('takes the pods of a job, and no others', async () => {
-    const { core } = world.api;
+    const { core } = cluster.api;
     const container = { name: 'c', image: 'c' };
     const create = async (name: string, ownerReferences: object[] = []) => {
       const body = {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { files, roomOf, sources, textOf } from '../architecture/sources.ts';
+import { files, folderOf, sources, textOf } from '../architecture/sources.ts';
 
 interface Package {
   readonly version: string;
@@ -33,9 +33,9 @@ describe('the Dockerfile', () => {
   });
 
   it('copies every room of the product', () => {
-    const rooms = new Set(sources.filter((file) => file.includes('/')).map(roomOf));
+    const folders = new Set(sources.filter((file) => file.includes('/')).map(folderOf));
     const apart = ['test', 'testbed', 'bench', 'scripts'];
-    expect([...rooms].filter((room) => !apart.includes(room) && !copied.includes(room))).toEqual([]);
+    expect([...folders].filter((folder) => !apart.includes(folder) && !copied.includes(folder))).toEqual([]);
   });
 
   it('is given what it copies, and nothing else', () => {

@@ -12,17 +12,17 @@ import { connectKube, type Kube, openRequest } from '../../kube/connection.ts';
 import { clusterRoles, ownNamespace, roles } from '../../kube/permissions.ts';
 import { askKube, listObjects, patchObject, readObject } from '../../kube/requests.ts';
 import { agentAccount, agentNamespace } from '../../testbed/agents.ts';
-import { attachWorld } from '../../testbed/attach.ts';
+import { attachTestCluster } from '../../testbed/attach.ts';
 import { chartDirectory } from '../../testbed/chart.ts';
 import { kubeletLabel } from '../../testbed/servers/kwok.ts';
 import { until } from '../../testbed/until.ts';
 import { fullValues, render, testHelm } from './rendered.ts';
 
-const world = attachWorld(process.env['KCOVER_TEST_WORLD'] ?? '');
+const cluster = attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? '');
 let kube: Kube;
 
 beforeAll(() => {
-  kube = connectKube({ kubeconfig: world.kubernetes.kubeconfig, timeoutMs: 30_000 });
+  kube = connectKube({ kubeconfig: cluster.kubernetes.kubeconfig, timeoutMs: 30_000 });
 });
 afterAll(() => kube.close());
 
@@ -88,7 +88,7 @@ describe('the objects of the chart', () => {
     const known = objects.filter(({ kind }) => kind !== 'ServiceMonitor' && kind !== 'Certificate');
     expect(known.length).toBeGreaterThan(15);
     const needed = new Set(known.flatMap(({ metadata }) => metadata?.namespace ?? []));
-    for (const name of needed) await world.api.core.createNamespace({ body: { metadata: { name } } }).catch(unlessThere);
+    for (const name of needed) await cluster.api.core.createNamespace({ body: { metadata: { name } } }).catch(unlessThere);
     expect(await refusedOf(known)).toEqual([]);
   });
 });
@@ -124,7 +124,7 @@ describe('rights', () => {
 
   it('of the agents are none at all', async () => {
     const rulesOf = async (name: string, namespace: string): Promise<unknown> => {
-      const theirs = connectKube({ kubeconfig: await world.kubernetes.kubeconfigFor({ namespace, name }) });
+      const theirs = connectKube({ kubeconfig: await cluster.kubernetes.kubeconfigFor({ namespace, name }) });
       const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectRulesReview', spec: { namespace: ownNamespace } };
       const request = {
         method: 'POST',
@@ -153,7 +153,7 @@ describe('requests of the controller', () => {
     };
     const [flows, levels] = await Promise.all([uids('flowschemas'), uids('prioritylevelconfigurations')]);
     const classified = async (role: string, path: string, body?: object): Promise<unknown> => {
-      const theirs = connectKube({ kubeconfig: await world.kubernetes.kubeconfigFor({ namespace: ownNamespace, name: `kcover-${role}` }) });
+      const theirs = connectKube({ kubeconfig: await cluster.kubernetes.kubeconfigFor({ namespace: ownNamespace, name: `kcover-${role}` }) });
       const text = body && { contentType: 'application/json', text: JSON.stringify(body) };
       const { headers } = await openRequest(theirs, { method: text ? 'POST' : 'GET', path, ...(text && { body: text }) });
       await theirs.close();
@@ -187,11 +187,11 @@ describe('a release in a namespace that allows restricted pods only', () => {
     const { code, tail } = await testHelm().run(...args, '--namespace', namespace);
     expect(code === 0 ? '' : tail).toBe('');
   };
-  const sick = world.nodes.at(-1)?.name ?? '';
+  const sick = cluster.nodes.at(-1)?.name ?? '';
 
   beforeAll(async () => {
     await patchObject(kube, `/api/v1/nodes/${sick}`, { spec: { taints: [{ key: 'kcover.io/quarantine', value: 'xid-79', effect: 'NoSchedule' }] } }, 'taint');
-    const { core } = world.api;
+    const { core } = cluster.api;
     const node = { name: plain, labels: { 'kubernetes.io/hostname': plain, type: 'kwok', [kubeletLabel.key]: kubeletLabel.value } };
     const resources = { cpu: '64', memory: '256Gi', pods: '110', 'ephemeral-storage': '1Ti' };
     await core.createNode({ body: { metadata: node, status: { capacity: resources, allocatable: resources } } });
@@ -202,12 +202,12 @@ describe('a release in a namespace that allows restricted pods only', () => {
     await testHelm().run('uninstall', release, '--namespace', namespace, '--ignore-not-found');
     await patchObject(kube, `/api/v1/nodes/${sick}`, { spec: { taints: null } }, 'give the node back');
     await openRequest(kube, { method: 'DELETE', path: `/api/v1/namespaces/${namespace}` });
-    await world.api.core.deleteNode({ name: plain });
+    await cluster.api.core.deleteNode({ name: plain });
   });
 
   it('watches every GPU node, one in quarantine too, and keeps its other roles off them', async () => {
-    const agents = await running('agent', world.nodes.length);
-    expect(agents.map(({ spec }) => spec?.nodeName ?? '').toSorted()).toEqual(world.nodes.map(({ name }) => name).toSorted());
+    const agents = await running('agent', cluster.nodes.length);
+    expect(agents.map(({ spec }) => spec?.nodeName ?? '').toSorted()).toEqual(cluster.nodes.map(({ name }) => name).toSorted());
     const [controllers, workers] = await Promise.all([running('controller', 2), running('worker', 2)]);
     expect(new Set([...controllers, ...workers].map(({ spec }) => spec?.nodeName))).toEqual(new Set([plain]));
   });
@@ -299,7 +299,7 @@ describe('a release in a namespace that allows restricted pods only', () => {
     ]);
     expect(findings.filter(({ check }) => check.startsWith('objects')).map(({ result }) => result)).toEqual(['ok', 'ok']);
 
-    const kubeconfig = await world.kubernetes.kubeconfigFor({ namespace, name: `${release}-kcover-worker` });
+    const kubeconfig = await cluster.kubernetes.kubeconfigFor({ namespace, name: `${release}-kcover-worker` });
     const worker = connectKube({ kubeconfig });
     const deleting = async (where: string) =>
       (await openRequest(worker, { method: 'DELETE', path: `/api/v1/namespaces/${where}/pods`, query: { labelSelector: 'none=such' } })).status;

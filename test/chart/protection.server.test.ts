@@ -1,7 +1,7 @@
 /** What the chart does so that a part that is broken into stays alone: namespaces, network, admission, rights. */
 
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { parseSettings, type Role, roles } from '../../cli/settings-file.ts';
+import { parseSettings, type RoleName, roles } from '../../cli/settings-file.ts';
 import type { KubernetesObject } from '@kubernetes/client-node';
 import { labels } from '../../contract/ids.ts';
 import { admissionPolicies, byDefault as byHand } from '../../kube/admission/index.ts';
@@ -56,7 +56,7 @@ describe('network policies', () => {
     for (const role of roles) expect(byDefault.template(role).metadata?.labels).toMatchObject(selectorOf(role));
   });
 
-  const selectorOf = (role: Role) => byDefault.the('NetworkPolicy', `kcover-${role}`).spec?.podSelector?.matchLabels ?? {};
+  const selectorOf = (role: RoleName) => byDefault.the('NetworkPolicy', `kcover-${role}`).spec?.podSelector?.matchLabels ?? {};
 
   it('close what the values leave out, bound where pods may connect to on request, and can be left out', async () => {
     const to = [{ ports: [{ port: 7233 }] }];

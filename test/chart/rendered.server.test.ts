@@ -9,7 +9,7 @@ import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import type { CommandEntry, Typed } from '../../cli/command.ts';
 import { buildProgram } from '../../cli/program.ts';
-import { parseSettings, type Role, roles } from '../../cli/settings-file.ts';
+import { parseSettings, type RoleName, roles } from '../../cli/settings-file.ts';
 import { temporalTarget } from '../../cli/temporal.ts';
 import { agentAudience } from '../../contract/reports.ts';
 import { leaderLabel } from '../../contract/ids.ts';
@@ -22,7 +22,7 @@ beforeAll(async () => {
   [byDefault, full] = await Promise.all([render(), render(fullValues)]);
 });
 
-const settingsOf = <R extends Role>(role: R, rendered: Rendered, fullName?: string) =>
+const settingsOf = <R extends RoleName>(role: R, rendered: Rendered, fullName?: string) =>
   parseSettings(role, `${role}.yaml`, rendered.settings(role, fullName)).settings;
 
 describe('settings files', () => {

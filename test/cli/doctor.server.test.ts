@@ -5,12 +5,12 @@ import { clusterWorkflowId, searchAttributes, workflowTypes } from '../../contra
 import type { Finding } from '../../cli/doctor/finding.ts';
 import { jobKinds } from '../../kube/job-kinds/index.ts';
 import { clusterRoles, ownNamespace, roles } from '../../kube/permissions.ts';
-import { type AttachedWorld, attachWorld } from '../../testbed/attach.ts';
+import { type AttachedTestCluster, attachTestCluster } from '../../testbed/attach.ts';
 import { eventually } from '../support/rig.ts';
 import { kcover } from './kcover.ts';
 import { answerOf, surroundings } from './live.ts';
 
-let world: AttachedWorld;
+let cluster: AttachedTestCluster;
 let temporal: Client;
 /** A Temporal namespace in which nobody has registered anything. */
 const namespace = `doctor-${randomUUID().slice(0, 8)}`;
@@ -25,8 +25,8 @@ async function examine(args: readonly string[], more: Readonly<Record<string, st
 }
 
 beforeAll(async () => {
-  world = attachWorld(process.env['KCOVER_TEST_WORLD'] ?? '');
-  const connection = await Connection.connect({ address: world.temporal.address });
+  cluster = attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? '');
+  const connection = await Connection.connect({ address: cluster.temporal.address });
   temporal = new Client({ connection, namespace });
   await connection.workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: { seconds: 86_400 as never } });
   await install();
@@ -48,7 +48,7 @@ afterAll(async () => {
 
 /** Accounts and rights as an installation has them; other tests may have made them already. */
 async function install(): Promise<void> {
-  const { core, rbac } = world.api;
+  const { core, rbac } = cluster.api;
   await unlessThere(core.createNamespace({ body: { metadata: { name: ownNamespace } } }));
   for (const name of ['kcover-controller', 'kcover-worker'])
     await unlessThere(core.createNamespacedServiceAccount({ namespace: ownNamespace, body: { metadata: { name } } }));
@@ -73,7 +73,7 @@ describe('kcover doctor', () => {
   it('finds search attributes that Temporal lacks, and registers them when told to', async () => {
     expect(first.code).toBe(1);
     expect(first.of['search attributes']).toMatchObject({ result: 'failed', because: expect.stringContaining('KcoverNode is not registered') });
-    expect(first.of['search attributes']?.try).toContain('kcover doctor --fix');
+    expect(first.of['search attributes']?.remedy).toContain('kcover doctor --fix');
 
     const fixed = await examine(['--fix']);
     expect(fixed.of['search attributes']).toMatchObject({ result: 'ok', because: expect.stringContaining(Object.keys(searchAttributes).join(', ')) });
@@ -107,14 +107,14 @@ describe('kcover doctor', () => {
   });
 
   it('names the rights that an account without any lacks', async () => {
-    const kubeconfig = await world.kubernetes.kubeconfigFor(stranger);
+    const kubeconfig = await cluster.kubernetes.kubeconfigFor(stranger);
     const { code, of } = await examine(['--role', 'worker'], { KUBECONFIG: kubeconfig });
     expect(of['rights of the worker']).toMatchObject({
       result: 'failed',
       because: expect.stringMatching(
         new RegExp(`^system:serviceaccount:${stranger.namespace}:${stranger.name} may not get namespaces kube-system; get nodes; `),
       ),
-      try: expect.stringContaining('rbac.yaml'),
+      remedy: expect.stringContaining('rbac.yaml'),
     });
     expect(of['rights of the controller']).toBeUndefined();
     expect(code).toBe(1);
@@ -134,7 +134,7 @@ describe('a Temporal that answers and refuses', () => {
     const [list, { code, data }] = await Promise.all([kcover(['list'], '', elsewhere), answerOf<Finding[]>(['doctor', '--role', 'worker'], elsewhere)]);
     expect(list.stderr).toMatch(/^error\[temporal\.refused\]: Temporal refuses this\n {2}because: list workflows: .*nowhere/);
     expect(list.code).toBe(1);
-    expect(data.find(({ check }) => check === 'temporal')).toMatchObject({ result: 'failed', try: expect.stringContaining('TEMPORAL_NAMESPACE') });
+    expect(data.find(({ check }) => check === 'temporal')).toMatchObject({ result: 'failed', remedy: expect.stringContaining('TEMPORAL_NAMESPACE') });
     expect(code).toBe(1);
   });
 });

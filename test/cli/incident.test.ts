@@ -6,7 +6,8 @@ import { isWanted, quarantineOf, settleQuarantines } from '../../cli/incidents/i
 import { incidentsInRecords } from '../../cli/incidents/records.ts';
 
 const at = (time: string): number => Date.parse(`2026-11-21T${time}Z`);
-const begun = (time: string) => quarantineOf('gpu-3', { incident: `node/gpu-3/${time}`, because: 'xid/79', by: 'kcover', since: at(time) }, undefined);
+const startedQuarantine = (time: string) =>
+  quarantineOf('gpu-3', { incident: `node/gpu-3/${time}`, because: 'xid/79', by: 'kcover', since: at(time) }, undefined);
 const ended = (time: string, end: string) =>
   quarantineOf(
     'gpu-3',
@@ -16,30 +17,30 @@ const ended = (time: string, end: string) =>
 
 describe('quarantines of one node', () => {
   it('are one when told twice, and the end is believed in any order', () => {
-    for (const told of [
-      [begun('07:00:00'), ended('07:00:00', '08:00:00')],
-      [ended('07:00:00', '08:00:00'), begun('07:00:00')],
+    for (const incidents of [
+      [startedQuarantine('07:00:00'), ended('07:00:00', '08:00:00')],
+      [ended('07:00:00', '08:00:00'), startedQuarantine('07:00:00')],
     ])
-      expect(settleQuarantines(told, true)).toEqual([ended('07:00:00', '08:00:00')]);
+      expect(settleQuarantines(incidents, true)).toEqual([ended('07:00:00', '08:00:00')]);
   });
 
   it('end when another takes their place: a node has one at a time', () => {
-    const [newer, older] = settleQuarantines([begun('07:00:00'), begun('09:00:00')], true);
+    const [newer, older] = settleQuarantines([startedQuarantine('07:00:00'), startedQuarantine('09:00:00')], true);
     expect(newer).toMatchObject({ outcome: 'open', endedAt: null });
     expect(older).toMatchObject({ outcome: 'replaced', endedAt: newer?.startedAt });
   });
 
   it('have an unknown end when nobody looks after the node any more', () => {
-    expect(settleQuarantines([begun('07:00:00')], false)).toMatchObject([{ outcome: 'unknown', endedAt: null }]);
+    expect(settleQuarantines([startedQuarantine('07:00:00')], false)).toMatchObject([{ outcome: 'unknown', endedAt: null }]);
   });
 
   it('are wanted while they last, however long ago they began', () => {
     const wanted = { since: at('12:00:00') };
-    expect(isWanted(begun('07:00:00'), wanted)).toBe(true);
+    expect(isWanted(startedQuarantine('07:00:00'), wanted)).toBe(true);
     expect(isWanted(ended('07:00:00', '08:00:00'), wanted)).toBe(false);
     expect(isWanted(ended('07:00:00', '12:30:00'), wanted)).toBe(true);
-    expect(isWanted(begun('07:00:00'), { ...wanted, node: 'gpu-4' })).toBe(false);
-    expect(isWanted(begun('07:00:00'), { ...wanted, job: 'job/x' })).toBe(false);
+    expect(isWanted(startedQuarantine('07:00:00'), { ...wanted, node: 'gpu-4' })).toBe(false);
+    expect(isWanted(startedQuarantine('07:00:00'), { ...wanted, job: 'job/x' })).toBe(false);
   });
 });
 

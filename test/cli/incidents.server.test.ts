@@ -3,28 +3,29 @@ import { jobWorkflowId, nodeWorkflowId } from '../../contract/ids.ts';
 import { jobTitle } from '../../contract/jobs.ts';
 import type { NodeStatus } from '../../contract/nodes.ts';
 import type { IncidentRecord } from '../../contract/recovery.ts';
-import type { Incident } from '../../cli/incidents/incident.ts';
+import type { IncidentSummary } from '../../cli/incidents/incident.ts';
 import { kernelFault } from '../support/builders.ts';
 import { eventually } from '../support/rig.ts';
 import { kcover } from './kcover.ts';
-import { answerOf, type ImaginedWorld, imaginedWorld, surroundings } from './live.ts';
+import { answerOf, type SimulatedCluster, simulatedCluster, surroundings } from './live.ts';
 
-let world: ImaginedWorld;
+let fixture: SimulatedCluster;
 let recovery: string;
 
-const ofJob = () => ['--job', jobTitle(world.cluster.job), '-n', world.cluster.job.namespace];
-const list = async (...args: string[]): Promise<Incident[]> => (await answerOf<Incident[]>(args)).data;
+const ofJob = () => ['--job', jobTitle(fixture.cluster.job), '-n', fixture.cluster.job.namespace];
+const list = async (...args: string[]): Promise<IncidentSummary[]> => (await answerOf<IncidentSummary[]>(args)).data;
 
 /** Visibility is written a moment after the history. */
-const listed = (args: readonly string[], ok: (found: readonly Incident[]) => boolean): Promise<Incident[]> => eventually(() => list(...args), ok, 60_000);
-const own = (found: readonly Incident[]): Incident[] =>
-  found.filter(({ incident }) => incident.includes(world.cluster.job.uid) || incident.includes(world.node));
+const listed = (args: readonly string[], ok: (found: readonly IncidentSummary[]) => boolean): Promise<IncidentSummary[]> =>
+  eventually(() => list(...args), ok, 60_000);
+const own = (found: readonly IncidentSummary[]): IncidentSummary[] =>
+  found.filter(({ incident }) => incident.includes(fixture.cluster.job.uid) || incident.includes(fixture.node));
 
 async function quarantine(): Promise<void> {
-  const handle = await world.rig.client.workflow.signalWithStart('nodeQuarantine', {
-    workflowId: nodeWorkflowId(world.node),
-    taskQueue: world.rig.taskQueue,
-    args: [{ node: world.node }],
+  const handle = await fixture.rig.client.workflow.signalWithStart('nodeQuarantine', {
+    workflowId: nodeWorkflowId(fixture.node),
+    taskQueue: fixture.rig.taskQueue,
+    args: [{ node: fixture.node }],
     signal: 'quarantine',
     signalArgs: [{ by: 'ada', reason: 'fan is loud' }],
   });
@@ -35,14 +36,14 @@ async function quarantine(): Promise<void> {
 }
 
 async function release(reason: string): Promise<void> {
-  const handle = world.rig.client.workflow.getHandle(nodeWorkflowId(world.node));
+  const handle = fixture.rig.client.workflow.getHandle(nodeWorkflowId(fixture.node));
   await handle.executeUpdate('release', { args: [{ by: 'bob', reason }] });
   await handle.result();
 }
 
 beforeAll(async () => {
-  world = await imaginedWorld();
-  const { rig, cluster } = world;
+  fixture = await simulatedCluster();
+  const { rig, cluster } = fixture;
   const handle = await rig.client.workflow.start('trainingJob', {
     workflowId: jobWorkflowId(cluster.job),
     taskQueue: rig.taskQueue,
@@ -62,19 +63,19 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  if (!world) return;
+  if (!fixture) return;
   await release('the story is over').catch(() => undefined);
-  await world.close();
+  await fixture.close();
 });
 
 describe('kcover report', () => {
   it('reads from Temporal what a recovery wrote at its end', async () => {
     const { data } = await answerOf<{ record: IncidentRecord }>(['report', recovery]);
-    expect(data.record).toMatchObject({ schema: 1, incident: recovery, outcome: 'restarted', job: world.cluster.job });
+    expect(data.record).toMatchObject({ schema: 1, incident: recovery, outcome: 'restarted', job: fixture.cluster.job });
   });
 
   it('ends with 4 for a recovery that nobody knows', async () => {
-    const ran = await kcover(['report', `${recovery}9`, '--records', world.records], '', surroundings());
+    const ran = await kcover(['report', `${recovery}9`, '--records', fixture.records], '', surroundings());
     expect(ran).toMatchObject({ code: 4, stderr: expect.stringContaining('nobody has a record of') });
   });
 });
@@ -86,7 +87,7 @@ describe('kcover incidents', () => {
       expect.objectContaining({
         incident: recovery,
         kind: 'recovery',
-        about: jobTitle(world.cluster.job),
+        about: jobTitle(fixture.cluster.job),
         nodes: ['gpu-1'],
         outcome: 'restarted',
         because: expect.stringContaining('all 4 pods run again'),
@@ -96,25 +97,25 @@ describe('kcover incidents', () => {
   });
 
   it('lists open and closed quarantines beside them, and of one node only when told', async () => {
-    const found = own(await listed(['incidents', '--node', world.node], (all) => own(all).length === 2));
+    const found = own(await listed(['incidents', '--node', fixture.node], (all) => own(all).length === 2));
     expect(found.map(({ kind, about, outcome, by }) => ({ kind, about, outcome, by }))).toEqual([
-      { kind: 'quarantine', about: world.node, outcome: 'open', by: 'ada' },
-      { kind: 'quarantine', about: world.node, outcome: 'released', by: 'ada' },
+      { kind: 'quarantine', about: fixture.node, outcome: 'open', by: 'ada' },
+      { kind: 'quarantine', about: fixture.node, outcome: 'released', by: 'ada' },
     ]);
   });
 
   it('still knows from the records what Temporal has forgotten', async () => {
-    const { client } = world.rig;
+    const { client } = fixture.rig;
     await client.workflowService.deleteWorkflowExecution({ namespace: client.options.namespace, workflowExecution: { workflowId: recovery } });
     await listed(['incidents', ...ofJob()], (all) => own(all).length === 0);
-    const found = own(await list('incidents', ...ofJob(), '--records', world.records));
+    const found = own(await list('incidents', ...ofJob(), '--records', fixture.records));
     expect(found).toEqual([expect.objectContaining({ incident: recovery, outcome: 'restarted', nodes: ['gpu-1'] })]);
   });
 });
 
 describe('kcover node history', () => {
   it('says of each quarantine who asked, how long it lasted and who gave the node back', async () => {
-    const found = await listed(['node', 'history', world.node], (all) => all.length === 2);
+    const found = await listed(['node', 'history', fixture.node], (all) => all.length === 2);
     expect(found).toEqual([
       expect.objectContaining({ outcome: 'open', endedAt: null, because: expect.stringContaining('fan is loud') }),
       expect.objectContaining({ outcome: 'released', by: 'ada', endedBecause: 'bob: fan replaced', lastedMs: expect.any(Number) }),

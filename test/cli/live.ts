@@ -33,7 +33,7 @@ export async function answerOf<T>(args: readonly string[], to = surroundings()):
 
 const saidBy = ({ code, stdout, stderr }: Ran): string => `kcover ended with ${code}\n${stdout}\n${stderr}`;
 
-export interface ImaginedWorld {
+export interface SimulatedCluster {
   readonly rig: Rig;
   readonly cluster: FakeCluster;
   /** A node that nobody else uses. */
@@ -44,7 +44,7 @@ export interface ImaginedWorld {
 }
 
 /** Real Temporal, real records in a directory, and a cluster in memory. */
-export async function imaginedWorld(): Promise<ImaginedWorld> {
+export async function simulatedCluster(): Promise<SimulatedCluster> {
   const cluster = new FakeCluster();
   const node = `gpu-${randomUUID()}`;
   cluster.nodes.set(node, nodeView({ name: node, uid: `uid-${node}`, systemUuid: `machine-${node}` }));

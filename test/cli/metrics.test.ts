@@ -8,13 +8,13 @@ import { certificateMetric, controllerMetrics } from '../../controller/metrics.t
 
 const status: AgentStatus = {
   node: 'gpu-3',
-  detectors: { 'kernel-log': { state: 'blind', because: 'not there', read: 7 } },
+  detectors: { 'kernel-log': { state: 'unavailable', because: 'not there', read: 7 } },
   reporter: { failures: 2, sent: 5, refused: new Map([['malformed', 1]]), lastAcceptedAt: '2026-11-21T07:00:00.500Z' },
   spool: { stream: 's', waiting: 3, dropped: 1, bytes: 400, gaps: new Map([['report-refused', 1]]), onDisk: true },
-  preflight: { waiting: 4, taken: 6, refused: new Map([['stale', 2]]), ignored: 1, failures: 3, blind: 'it is a link' },
+  preflight: { waiting: 4, accepted: 6, refused: new Map([['stale', 2]]), ignored: 1, failures: 3, unavailable: 'it is a link' },
   progress: { sent: 8, unusable: 1, ignored: 2, failures: 0 },
 };
-const readings = { leading: () => true, lettersWaiting: () => 1, agentsHeard: () => 2, agentsSilent: () => ['gpu-3'] };
+const readings = { leading: () => true, messagesWaiting: () => 1, agentsLive: () => 2, agentsSilent: () => ['gpu-3'] };
 
 const namesIn = (registry: Registry) => registry.getMetricsAsArray().map(({ name }) => name);
 
@@ -48,10 +48,10 @@ describe('the metrics of each role', () => {
       'kcover_agent_reports_sent_total 5',
       'kcover_agent_requests_refused_total{reason="malformed"} 1',
       'kcover_agent_last_accepted_timestamp_seconds 1795244400.5',
-      'kcover_agent_detector_blind{detector="kernel-log"} 1',
+      'kcover_agent_detector_unavailable{detector="kernel-log"} 1',
       'kcover_agent_preflight_waiting 4',
       'kcover_agent_preflight_refused_total{reason="stale"} 2',
-      'kcover_agent_preflight_blind 1',
+      'kcover_agent_preflight_unavailable 1',
       'kcover_agent_detector_lines_total{detector="kernel-log"} 7',
     ])
       expect(text).toContain(`${line}\n`);

@@ -7,8 +7,8 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { WorkflowHandle } from '@temporalio/client';
 import { startWorkflow } from '../../cli/start-workflow.ts';
-import type { PlanFacts } from '../../cli/plan/facts.ts';
-import type { Plan } from '../../cli/plan/plan.ts';
+import type { PlanInput } from '../../cli/plan/facts.ts';
+import type { PlanReport } from '../../cli/plan/plan.ts';
 import { labels } from '../../contract/ids.ts';
 import { type JobRef, jobTitle } from '../../contract/jobs.ts';
 import type { RecoveryStatus } from '../../contract/recovery.ts';
@@ -20,12 +20,12 @@ import { awaitRunning, createJob, placeOf, type RunningJob } from '../../testbed
 import { jobView, kernelFault, settings } from '../support/builders.ts';
 import { eventually, testServers, type TestServers } from '../support/rig.ts';
 import { kcover } from './kcover.ts';
-import { answerOf, type ImaginedWorld, imaginedWorld, surroundings } from './live.ts';
+import { answerOf, type SimulatedCluster, simulatedCluster, surroundings } from './live.ts';
 
 const api = () => connect(testServers<TestServers & { readonly kubeconfig: string }>().kubeconfig);
 const patience = 60_000;
 
-let world: ImaginedWorld;
+let fixture: SimulatedCluster;
 let running: RunningJob;
 let node: string;
 let directory: string;
@@ -33,15 +33,15 @@ let handle: WorkflowHandle;
 
 const ask = (...args: readonly string[]) => kcover(args, '', surroundings());
 const ofJob = () => [jobTitle(running), '-n', running.namespace];
-const plan = async (...more: readonly string[]) => (await answerOf<Plan & { readonly facts: PlanFacts }>(['plan', ...ofJob(), ...more])).data;
+const plan = async (...more: readonly string[]) => (await answerOf<PlanReport & { readonly facts: PlanInput }>(['plan', ...ofJob(), ...more])).data;
 const status = () => handle.query<JobStatus>('status');
 const fault = (sequence: number) => kernelFault({ id: `kernel/boot-1/${sequence}`, node: `gpu-${sequence}`, kernel: { bootId: 'boot-1', sequence } });
-const tell = (sequence: number) => handle.signal('faultsObserved', { faults: [world.cluster.quarantined(fault(sequence))] });
+const signalFault = (sequence: number) => handle.signal('faultsObserved', { faults: [fixture.cluster.quarantined(fault(sequence))] });
 
 /** The recovery that asks. */
 async function asking(): Promise<string> {
   const { incident = '' } = await eventually(status, (seen) => seen.incident !== undefined, patience);
-  const recovery = world.rig.client.workflow.getHandle(incident);
+  const recovery = fixture.rig.client.workflow.getHandle(incident);
   await eventually(
     () => recovery.query<RecoveryStatus>('status'),
     ({ phase }) => phase === 'waiting for approval',
@@ -53,8 +53,8 @@ async function asking(): Promise<string> {
 const lastOutcome = (incident: string) => eventually(status, ({ last }) => last?.incident === incident, patience).then(({ last }) => last?.outcome);
 
 beforeAll(async () => {
-  world = await imaginedWorld();
-  const { cluster, rig } = world;
+  fixture = await simulatedCluster();
+  const { cluster, rig } = fixture;
   directory = mkdtempSync(join(tmpdir(), 'kcover-people-'));
   writeFileSync(join(directory, 'act.yaml'), 'mode: act\n');
   running = await createJob(api(), batchJob({ name: `people-${randomUUID().slice(0, 8)}`, pods: 2, gpus: 0, labels: { [labels.cascadingRecovery]: 'true' } }));
@@ -68,11 +68,11 @@ beforeAll(async () => {
 });
 
 afterAll(async () => {
-  if (!world) return;
-  world.cluster.view = null;
+  if (!fixture) return;
+  fixture.cluster.view = null;
   await handle?.signal('jobObserved', { change: 'gone' });
   if (running) await api().custom.deleteNamespacedCustomObject({ ...placeOf(running), propagationPolicy: 'Background' });
-  await world.close();
+  await fixture.close();
   rmSync(directory, { recursive: true });
 }, patience);
 
@@ -93,7 +93,7 @@ describe('people and a recovery', () => {
   });
 
   it('are told by the plan what nobody could say without Temporal', async () => {
-    const { code, data } = await answerOf<Plan & { readonly facts: PlanFacts }>(['plan', ...ofJob()], surroundings({ TEMPORAL_ADDRESS: '127.0.0.1:1' }));
+    const { code, data } = await answerOf<PlanReport & { readonly facts: PlanInput }>(['plan', ...ofJob()], surroundings({ TEMPORAL_ADDRESS: '127.0.0.1:1' }));
     expect({ code, does: data.does }).toEqual({ code: 0, does: 'nothing' });
     expect(data.facts.unseen).toEqual([expect.stringContaining('faults that wait'), expect.stringContaining('whether kcover is paused')]);
   });
@@ -101,7 +101,7 @@ describe('people and a recovery', () => {
   it('pause a job, see what waits, resume it and approve what asks then', async () => {
     const paused = await answerOf(['pause', ...ofJob(), '--reason', 'by hand']);
     expect(paused.data).toMatchObject({ paused: { by: 'ada', reason: 'by hand' } });
-    await tell(1);
+    await signalFault(1);
     await eventually(status, ({ phase }) => phase === 'paused', patience);
     expect(await plan()).toMatchObject({
       does: 'holds',
@@ -120,16 +120,16 @@ describe('people and a recovery', () => {
     );
     expect((await plan()).facts.known.open).toEqual({ incident, stops: 0, attempts: 3, asked: false });
 
-    const { question } = await world.rig.client.workflow.getHandle(incident).query<RecoveryStatus>('status');
+    const { question } = await fixture.rig.client.workflow.getHandle(incident).query<RecoveryStatus>('status');
     const { data } = await answerOf(['approve', ...ofJob(), '--reason', 'agreed']);
     expect(data).toEqual({ incident, approved: true, question, by: 'ada', reason: 'agreed' });
     expect(await lastOutcome(incident)).toBe('restarted');
-    expect((await plan()).facts.known).toMatchObject({ fresh: [], spent: [{ incident, blame: 'hardware' }] });
+    expect((await plan()).facts.known).toMatchObject({ fresh: [], usage: [{ incident, blame: 'hardware' }] });
   }, 300_000);
 
   it('deny what asks, and nothing is stopped', async () => {
-    const stopped = world.cluster.stopped.length;
-    await tell(2);
+    const stopped = fixture.cluster.stopped.length;
+    await signalFault(2);
     const incident = await asking();
     const earlier = 'stop@2026-11-21T07:09:03.204Z';
     expect(await ask('deny', incident, '--question', earlier, '--reason', 'not now')).toMatchObject({
@@ -142,7 +142,7 @@ describe('people and a recovery', () => {
       stdout: expect.stringMatching(/asked +.*from 8 on a person decides\n.*question +stop@.*\n.*\n.*denied +by ada: not now/),
     });
     expect(await lastOutcome(incident)).toBe('refused');
-    expect(world.cluster.stopped).toHaveLength(stopped);
+    expect(fixture.cluster.stopped).toHaveLength(stopped);
     expect(await ask('approve', incident, '--reason', 'too late')).toMatchObject({
       code: 4,
       stderr: expect.stringContaining(`no recovery ${incident} is open`),
@@ -150,7 +150,7 @@ describe('people and a recovery', () => {
   }, 300_000);
 
   it('cannot answer a recovery that asks nothing', async () => {
-    world.cluster.blind = 'the network is down';
+    fixture.cluster.unobservable = 'the network is down';
     const { data } = await answerOf<{ readonly incident: string }>(['recover', ...ofJob(), '--reason', 'hangs']);
     const refused = await eventually(
       () => ask('deny', data.incident, '--reason', 'no'),
@@ -158,7 +158,7 @@ describe('people and a recovery', () => {
       patience,
     );
     expect(refused.stderr).toContain('error[refused]: nobody waits for this answer\n  because: nothing is asked');
-    world.cluster.blind = undefined;
+    fixture.cluster.unobservable = undefined;
     await lastOutcome(data.incident);
   }, 300_000);
 });

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { stringify } from 'yaml';
-import type { PlanFacts } from '../../cli/plan/facts.ts';
+import type { PlanInput } from '../../cli/plan/facts.ts';
 import { parseFacts } from '../../cli/plan/facts.schema.ts';
-import { type Plan, planOf } from '../../cli/plan/plan.ts';
+import { type PlanReport, planOf } from '../../cli/plan/plan.ts';
 import { kernelFault, podFault, settings, tainted } from '../support/builders.ts';
-import { at, imagined, planFacts } from './plan-facts.ts';
+import { at, hypothetical, planFacts } from './plan-facts.ts';
 import { kcover } from './kcover.ts';
 
 let directory: string;
@@ -16,18 +16,18 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true }));
 
-const facts = planFacts({ imagined: imagined('xid/79', { node: 'gpu-3' }) });
+const facts = planFacts({ hypothetical: hypothetical('xid/79', { node: 'gpu-3' }) });
 const full = planFacts({
-  attempt: { ...facts.attempt, leaving: [{ name: 'llm-worker-9', uid: 'pod-9' }], nodes: [tainted()], paused: { by: 'bob', reason: 'demo' } },
+  attempt: { ...facts.attempt, terminating: [{ name: 'llm-worker-9', uid: 'pod-9' }], nodes: [tainted()], paused: { by: 'bob', reason: 'demo' } },
   known: {
-    fresh: [kernelFault({ hold: { state: 'held', because: 'limit' } })],
-    answered: [podFault()],
-    spent: [{ incident: 'r', startedAt: 1, endedAt: 2, blame: 'user', step: 7 }],
+    fresh: [kernelFault({ quarantine: { state: 'held', because: 'limit' } })],
+    handled: [podFault()],
+    usage: [{ incident: 'r', startedAt: 1, endedAt: 2, blame: 'user', step: 7 }],
     attemptStartedAt: at,
     paused: { by: 'ada', reason: 'by hand' },
     open: { incident: 'r', stops: 1, attempts: 3, asked: false },
   },
-  capacity: { needed: 4, fit: 3, fitWithSpares: 4, spares: ['gpu-7'], because: 'x', sizes: { now: 4, least: 2 } },
+  capacity: { needed: 4, fit: 3, fitWithStandby: 4, standbyNodes: ['gpu-7'], because: 'x', sizes: { now: 4, least: 2 } },
 });
 const withJob = (more: object) => ({ ...facts, attempt: { ...facts.attempt, job: { ...facts.attempt.job, ...more } } });
 const why = (written: unknown): string => {
@@ -43,7 +43,7 @@ describe('kcover plan --facts', () => {
   it('answers without a cluster, and its answer can be given back', async () => {
     const first = await kcover(['plan', '--facts', '-', '--output', 'json'], JSON.stringify(facts));
     expect({ code: first.code, stderr: first.stderr }).toEqual({ code: 0, stderr: '' });
-    const answer = JSON.parse(first.stdout) as Plan & { readonly facts: PlanFacts };
+    const answer = JSON.parse(first.stdout) as PlanReport & { readonly facts: PlanInput };
     expect(answer).toMatchObject({ does: 'stops', facts, decisions: { recovery: { kind: 'stop' } } });
     const file = join(directory, 'facts.yaml');
     writeFileSync(file, stringify(answer));
@@ -85,15 +85,15 @@ describe('a file of facts', () => {
       { ...facts, attempt: { ...facts.attempt, job: { ...facts.attempt.job, ref: { kind: 'Pod' } } } },
       'attempt.job.ref.kind',
     ],
-    ['a fault without an id', { ...facts, imagined: { ...facts.imagined, id: '' } }, 'imagined.id'],
+    ['a fault without an id', { ...facts, hypothetical: { ...facts.hypothetical, id: '' } }, 'hypothetical.id'],
     ['settings that no worker would take', { ...facts, settings: { mode: 'sometimes' } }, 'settings.mode'],
-    ['sizes that are no list', withJob({ wishes: { shapes: '8,4', ignored: [] } }), 'attempt.job.wishes.shapes: '],
-    ['a wish that nobody can have', withJob({ wishes: { mode: 'gentle', ignored: [] } }), 'attempt.job.wishes.mode: '],
+    ['sizes that are no list', withJob({ overrides: { allowedSizes: '8,4', ignored: [] } }), 'attempt.job.overrides.allowedSizes: '],
+    ['a wish that nobody can have', withJob({ overrides: { mode: 'gentle', ignored: [] } }), 'attempt.job.overrides.mode: '],
     ['a pace of nothing', withJob({ progress: { step: 1, at, pace: { msPerStep: 0 } } }), 'attempt.job.progress.pace.msPerStep: '],
     [
       'an end beyond all dates',
-      { ...facts, known: { ...facts.known, spent: [{ incident: 'r', startedAt: 1, endedAt: 8.64e15 + 1 }] } },
-      'known.spent.0.endedAt: ',
+      { ...facts, known: { ...facts.known, usage: [{ incident: 'r', startedAt: 1, endedAt: 8.64e15 + 1 }] } },
+      'known.usage.0.endedAt: ',
     ],
     ['a key that nobody knows', { ...facts, pods: [] }, 'the file: Unrecognized key: "pods"'],
     ['no object at all', 7, 'the file: '],

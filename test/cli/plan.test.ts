@@ -1,16 +1,16 @@
 import { describe, expect, it } from '@jest/globals';
 import type { WorkerSettings } from '../../contract/settings.schema.ts';
-import type { PlanFacts } from '../../cli/plan/facts.ts';
+import type { PlanInput } from '../../cli/plan/facts.ts';
 import { pageOf } from '../../cli/plan/page.ts';
 import { planOf } from '../../cli/plan/plan.ts';
 import { jobView, kernelFault, settings, tainted } from '../support/builders.ts';
-import { at, imagined, planFacts } from './plan-facts.ts';
+import { at, hypothetical, planFacts } from './plan-facts.ts';
 
 const act = (more: object = {}) => settings({ mode: 'act', ...more });
-const onGpu3 = planFacts({ imagined: imagined('xid/79', { node: 'gpu-3' }) });
-const steps = (facts: PlanFacts, how = act()) => planOf(facts, how).steps.map(({ step }) => step);
+const onGpu3 = planFacts({ hypothetical: hypothetical('xid/79', { node: 'gpu-3' }) });
+const steps = (facts: PlanInput, how = act()) => planOf(facts, how).steps.map(({ step }) => step);
 const progress = { step: 1200, checkpointStep: 1100, at, pace: { msPerStep: 1000, stepsPerCheckpoint: 150 } };
-const training = (more: Partial<PlanFacts> = {}) => planFacts({ ...more, attempt: { ...planFacts().attempt, job: jobView({ progress, gpus: 32 }) } });
+const training = (more: Partial<PlanInput> = {}) => planFacts({ ...more, attempt: { ...planFacts().attempt, job: jobView({ progress, gpus: 32 }) } });
 
 describe('the plan for a job', () => {
   it('does nothing where nothing is wrong', () => {
@@ -18,7 +18,7 @@ describe('the plan for a job', () => {
   });
 
   it('names every step of a stop, in the order in which a recovery takes them', () => {
-    const facts = training({ imagined: imagined('xid/79', { node: 'gpu-3' }) });
+    const facts = training({ hypothetical: hypothetical('xid/79', { node: 'gpu-3' }) });
     expect(steps(facts, act({ recovery: { approval: { dead: 8, degrading: 8, slow: 8 } } }))).toEqual([
       'quarantine',
       'approve',
@@ -39,23 +39,23 @@ describe('the plan for a job', () => {
   });
 
   it('does nothing for a code that no rule acts on, and names the command for a person', () => {
-    expect(planOf(planFacts({ imagined: imagined('xid/9999', { node: 'gpu-3' }) }), act())).toMatchObject({
+    expect(planOf(planFacts({ hypothetical: hypothetical('xid/9999', { node: 'gpu-3' }) }), act())).toMatchObject({
       does: 'nothing',
       because: expect.stringContaining('no rule acts on this code'),
-      try: expect.stringContaining('kcover node quarantine gpu-3'),
+      remedy: expect.stringContaining('kcover node quarantine gpu-3'),
     });
   });
 
   it('tells in mode observe what it would have done', () => {
     const plan = planOf(onGpu3, settings());
-    expect(plan).toMatchObject({ does: 'nothing', because: expect.stringContaining('mode is observe'), try: 'set mode: act, or kcover recover' });
+    expect(plan).toMatchObject({ does: 'nothing', because: expect.stringContaining('mode is observe'), remedy: 'set mode: act, or kcover recover' });
     expect(plan.steps.map(({ step }) => step)).toEqual(['quarantine', 'evidence', 'checkpoint', 'capacity', 'stop', 'restart', 'verify']);
     expect(plan.steps.filter(({ otherwise }) => !otherwise)).toEqual([]);
   });
 
   it('quarantines the node, and does nothing for a job that has no pod there', () => {
     const [node] = planFacts().attempt.nodes;
-    const facts = planFacts({ imagined: imagined('xid/79', { node: 'gpu-9' }) });
+    const facts = planFacts({ hypothetical: hypothetical('xid/79', { node: 'gpu-9' }) });
     const elsewhere = { ...facts, attempt: { ...facts.attempt, nodes: node ? [{ ...node, name: 'gpu-9' }] : [] } };
     const { does, because, steps: all } = planOf(elsewhere, act());
     expect({ does, because, steps: all.map(({ step }) => step) }).toEqual({
@@ -66,25 +66,25 @@ describe('the plan for a job', () => {
   });
 
   it('waits for the node of a pod that failed before anything else', () => {
-    const plan = planOf(planFacts({ imagined: imagined('pod/exit', { pod: 'llm-worker-1' }) }), act());
+    const plan = planOf(planFacts({ hypothetical: hypothetical('pod/exit', { pod: 'llm-worker-1' }) }), act());
     expect(plan.steps[0]).toMatchObject({ step: 'wait', what: '500ms, until 2026-11-21T07:09:13.500Z' });
     expect(plan.does).toBe('stops');
   });
 
   it('holds before the stop where there is no room', () => {
-    const capacity = { needed: 4, fit: 3, fitWithSpares: 3, spares: [], because: '2 nodes: cordoned' };
-    const plan = planOf({ ...training({ imagined: imagined('preflight/slow-node', { node: 'gpu-3' }) }), capacity }, act());
+    const capacity = { needed: 4, fit: 3, fitWithStandby: 3, standbyNodes: [], because: '2 nodes: cordoned' };
+    const plan = planOf({ ...training({ hypothetical: hypothetical('preflight/slow-node', { node: 'gpu-3' }) }), capacity }, act());
     expect(plan).toMatchObject({ does: 'holds', because: expect.stringContaining('room for 3 of 4 pods (2 nodes: cordoned)') });
     expect(plan.steps.at(-1)).toMatchObject({ step: 'capacity', what: 'hold: nothing is stopped' });
   });
 
   describe('where the broken pods alone find no room', () => {
-    const alone = { needed: 1, fit: 0, fitWithSpares: 0, spares: [], because: '4 nodes: no nvidia.com/gpu free' };
-    const all = { needed: 4, fit: 3, fitWithSpares: 3, spares: [], because: '1 node: no nvidia.com/gpu free', sizes: { now: 4, least: 1 } };
-    const wishes = { level: 'pod', capacity: 'shrink', minReplicas: 2, ignored: [] } as const;
-    const attempt = { ...planFacts().attempt, job: jobView({ progress, gpus: 32, wishes }) };
-    const facts = planFacts({ attempt, imagined: imagined('xid/79', { node: 'gpu-3' }), capacity: alone });
-    const planned = (capacityOfAll: PlanFacts['capacityOfAll']) => planOf({ ...facts, ...(capacityOfAll && { capacityOfAll }) }, act());
+    const alone = { needed: 1, fit: 0, fitWithStandby: 0, standbyNodes: [], because: '4 nodes: no nvidia.com/gpu free' };
+    const all = { needed: 4, fit: 3, fitWithStandby: 3, standbyNodes: [], because: '1 node: no nvidia.com/gpu free', sizes: { now: 4, least: 1 } };
+    const overrides = { level: 'pod', capacity: 'shrink', minReplicas: 2, ignored: [] } as const;
+    const attempt = { ...planFacts().attempt, job: jobView({ progress, gpus: 32, overrides }) };
+    const facts = planFacts({ attempt, hypothetical: hypothetical('xid/79', { node: 'gpu-3' }), capacity: alone });
+    const planned = (capacityOfAll: PlanInput['capacityOfAll']) => planOf({ ...facts, ...(capacityOfAll && { capacityOfAll }) }, act());
 
     it('stops the whole job where it may be made smaller, as a recovery would', () => {
       const plan = planned(all);
@@ -115,48 +115,48 @@ describe('the plan for a job', () => {
 
   it('holds while kcover or the job is paused, and says how that ends', () => {
     const held = { by: 'bob', reason: 'demo' };
-    expect(planOf({ ...onGpu3, attempt: { ...onGpu3.attempt, paused: held } }, act())).toMatchObject({ does: 'holds', try: 'kcover resume' });
+    expect(planOf({ ...onGpu3, attempt: { ...onGpu3.attempt, paused: held } }, act())).toMatchObject({ does: 'holds', remedy: 'kcover resume' });
     expect(planOf({ ...onGpu3, known: { ...onGpu3.known, paused: held } }, act())).toMatchObject({
       does: 'holds',
-      try: 'kcover resume pytorchjob/llm -n train',
+      remedy: 'kcover resume pytorchjob/llm -n train',
     });
   });
 
   it('refuses when the budget is spent, unless a person asks', () => {
-    const spent = Array.from({ length: 20 }, (_, index) => ({
+    const usage = Array.from({ length: 20 }, (_, index) => ({
       incident: `r${index}`,
       startedAt: Date.parse(at) - 60_000 * (index + 1),
       blame: 'hardware' as const,
     }));
-    const known = { fresh: [], answered: [], spent };
+    const known = { fresh: [], handled: [], usage };
     expect(planOf({ ...onGpu3, known }, act())).toMatchObject({ does: 'nothing', because: expect.stringContaining('20 are allowed for hardware') });
-    expect(planOf(planFacts({ known, imagined: imagined('operator/recover') }), act())).toMatchObject({ does: 'stops' });
+    expect(planOf(planFacts({ known, hypothetical: hypothetical('operator/recover') }), act())).toMatchObject({ does: 'stops' });
   });
 
   it('goes on with the recovery that is open, and judges its faults', () => {
-    const fault = kernelFault({ hold: { state: 'quarantined', because: 'Xid 79' } });
+    const fault = kernelFault({ quarantine: { state: 'quarantined', because: 'Xid 79' } });
     const open = { incident: 'recovery/train/llm/job-uid/x', stops: 0, attempts: 3, asked: false };
     const attempt = { ...planFacts().attempt, nodes: [tainted()] };
-    const { decisions, does } = planOf(planFacts({ attempt, known: { fresh: [fault], answered: [], spent: [], open } }), act());
+    const { decisions, does } = planOf(planFacts({ attempt, known: { fresh: [fault], handled: [], usage: [], open } }), act());
     expect({ does, incident: decisions.incident }).toEqual({ does: 'stops' });
   });
 
   it('does nothing for a job that nobody opted in', () => {
     const attempt = { ...planFacts().attempt, job: jobView({ optedIn: false }) };
-    expect(planOf({ ...onGpu3, attempt }, act())).toMatchObject({ does: 'nothing', try: 'kcover start pytorchjob/llm -n train' });
+    expect(planOf({ ...onGpu3, attempt }, act())).toMatchObject({ does: 'nothing', remedy: 'kcover start pytorchjob/llm -n train' });
   });
 
   it.each(['pod/exit', 'pod/oom-killed', 'pod/cannot-run', 'pod/init-exit', 'pod/evicted', 'pod/disruption', 'pod/failed'])(
     'can imagine %s of a pod',
     (code) => {
-      expect(imagined(code, { pod: 'llm-worker-1' })).toMatchObject({ code, source: 'pod', node: 'gpu-2', pod: { uid: 'pod-2' } });
+      expect(hypothetical(code, { pod: 'llm-worker-1' })).toMatchObject({ code, source: 'pod', node: 'gpu-2', pod: { uid: 'pod-2' } });
     },
   );
 
   it.each(['xid/79', 'xid/9999', 'sxid/20034', 'kernel/gpu-off-bus', 'kernel/peermem', 'node/not-ready', 'preflight/gpu-check'])(
     'can imagine %s on a node',
     (code) => {
-      expect(imagined(code, { node: 'gpu-3' })).toMatchObject({ code, node: 'gpu-3' });
+      expect(hypothetical(code, { node: 'gpu-3' })).toMatchObject({ code, node: 'gpu-3' });
     },
   );
 
@@ -166,7 +166,7 @@ describe('the plan for a job', () => {
     ['pod/exit', {}, 'pod/exit needs --pod'],
     ['pod/exit', { pod: 'x' }, 'the job has no pod x'],
   ])('cannot imagine %s with %j', (code, where, because) => {
-    expect(() => imagined(code, where)).toThrow(expect.objectContaining({ code: 'usage', because }));
+    expect(() => hypothetical(code, where)).toThrow(expect.objectContaining({ code: 'usage', because }));
   });
 });
 
@@ -175,7 +175,7 @@ describe('the page of kcover plan', () => {
     const facts = { ...onGpu3, unseen: ['whether kcover is paused: connect to 127.0.0.1:1: refused'] };
     const lines = pageOf(facts, planOf(facts, act())).split('\n');
     expect(lines[0]).toBe('train/pytorchjob/llm   would stop pods');
-    expect(lines).toContain('  imagined   xid/79 on gpu-3: nobody has seen it');
+    expect(lines).toContain('  assumed    xid/79 on gpu-3: nobody has seen it');
     expect(lines).toContain('  not seen   whether kcover is paused: connect to 127.0.0.1:1: refused');
     expect(lines.find((line) => line.startsWith('STEP'))).toMatch(/^STEP +WHAT +BECAUSE$/);
   });

@@ -3,9 +3,9 @@ import { parse } from 'yaml';
 import { fieldsOf } from '../../cli/settings-fields.ts';
 import { recoverySettings } from '../../contract/recovery.schema.ts';
 import { workerSettings } from '../../contract/settings.schema.ts';
-import { wishesOf } from '../../kube/job-wishes.ts';
+import { overridesOf } from '../../kube/job-overrides.ts';
 import { jobPolicy } from '../../policy/job-policy.ts';
-import { ourWishes, settingExamples, theirWishes, type WishExample } from '../../scripts/generate/policy-examples.ts';
+import { annotationExamples, settingExamples, referenceExamples, type OverrideExample } from '../../scripts/generate/policy-examples.ts';
 import { settingExample } from '../../scripts/generate/policy-page.ts';
 
 const fields = fieldsOf(recoverySettings).map(({ path }) => path);
@@ -27,27 +27,31 @@ describe('the examples of the policy page', () => {
     expect(others.map((other) => at(recovery, other))).toEqual(others.map((other) => at(byDefault, other)));
   });
 
-  const asAnnotations = Object.entries(ourWishes).map(([wish, { example }]) => ({ wish, example, places: [{ annotations: example }] }));
-  const asLabels = Object.entries(theirWishes).map(([wish, { example }]) => ({ wish, example, places: [{ labels: example }, { annotations: example }] }));
-  it.each([...asAnnotations, ...asLabels].map(({ wish, example, places }) => [Object.keys(example)[0] ?? '', wish, places] as const))(
+  const asAnnotations = Object.entries(annotationExamples).map(([override, { example }]) => ({ override, example, places: [{ annotations: example }] }));
+  const asLabels = Object.entries(referenceExamples).map(([override, { example }]) => ({
+    override,
+    example,
+    places: [{ labels: example }, { annotations: example }],
+  }));
+  it.each([...asAnnotations, ...asLabels].map(({ override, example, places }) => [Object.keys(example)[0] ?? '', override, places] as const))(
     'have %s understood and granted',
-    (_key, wish, places) => {
+    (_key, override, places) => {
       for (const metadata of places) {
-        const asked = wishesOf(metadata);
+        const asked = overridesOf(metadata);
         expect(asked).toMatchObject({ ignored: [] });
-        expect(Object.keys(asked ?? {})).toContain(meaningOf(wish));
+        expect(Object.keys(asked ?? {})).toContain(meaningOf(override));
         expect(jobPolicy(asked, byDefault).ignored).toEqual([]);
       }
     },
   );
 
   it('name for every wish the setting that limits it, where there is one', () => {
-    const limits = (table: Readonly<Record<string, WishExample>>) => Object.values(table).flatMap(({ limit }) => limit ?? []);
+    const limits = (table: Readonly<Record<string, OverrideExample>>) => Object.values(table).flatMap(({ limit }) => limit ?? []);
     const known = fields.filter(([group]) => group === 'jobMay').map((path) => ['recovery', ...path].join('.'));
-    expect(limits(ourWishes).toSorted()).toEqual(known.toSorted());
-    expect(known).toEqual(expect.arrayContaining(limits(theirWishes)));
+    expect(limits(annotationExamples).toSorted()).toEqual(known.toSorted());
+    expect(known).toEqual(expect.arrayContaining(limits(referenceExamples)));
   });
 });
 
 /** The word of a reference system for one of ours. */
-const meaningOf = (wish: string): string => ({ elastic: 'capacity', podLevel: 'level' })[wish] ?? wish;
+const meaningOf = (override: string): string => ({ elastic: 'capacity', podLevel: 'level' })[override] ?? override;

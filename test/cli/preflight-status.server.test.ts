@@ -6,25 +6,25 @@ import type { PreflightStatus } from '../../contract/preflight-runs.ts';
 import { preflightStart } from '../../contract/starts.ts';
 import { reportOf } from '../support/preflight-reports.ts';
 import { eventually } from '../support/rig.ts';
-import { answerOf, type ImaginedWorld, imaginedWorld, surroundings } from './live.ts';
+import { answerOf, type SimulatedCluster, simulatedCluster, surroundings } from './live.ts';
 import { kcover, type Ran } from './kcover.ts';
 
-let world: ImaginedWorld;
+let fixture: SimulatedCluster;
 const name = `llm-${randomUUID()}`;
 
 const ask = (...args: readonly string[]): Promise<Ran> => kcover(['preflight', 'status', ...args], '', surroundings());
 
 async function startPreflight(): Promise<string> {
   const workload: Workload = { namespace: 'train', name, uid: randomUUID() };
-  const id = await startWorkflow(world.rig.client, preflightStart(workload, world.rig.taskQueue));
-  await world.rig.client.workflow.getHandle(id).signal('reportsArrived', { reports: [reportOf({ size: 4 }, 0)], refused: [] });
+  const id = await startWorkflow(fixture.rig.client, preflightStart(workload, fixture.rig.taskQueue));
+  await fixture.rig.client.workflow.getHandle(id).signal('reportsArrived', { reports: [reportOf({ size: 4 }, 0)], refused: [] });
   return workload.uid;
 }
 
 beforeAll(async () => {
-  world = await imaginedWorld();
+  fixture = await simulatedCluster();
 });
-afterAll(() => world.close());
+afterAll(() => fixture.close());
 
 describe('kcover preflight status', () => {
   it('asks the preflight that runs, and says who is missing', async () => {

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from '@jest/globals';
 import { readEnvironment } from '../../cli/environment.ts';
-import type { Answer } from '../../cli/command.ts';
+import type { CommandOutput } from '../../cli/command.ts';
 import { buildProgram } from '../../cli/program.ts';
 import { openSession } from '../../cli/session.ts';
 import { describe as describeStatus } from '../../cli/commands/preflight-status.ts';
@@ -24,9 +24,9 @@ function fileOf(content: unknown): string {
 }
 
 /** What a command line answers, in this process. */
-async function answerOf(...args: readonly string[]): Promise<Answer> {
+async function answerOf(...args: readonly string[]): Promise<CommandOutput> {
   const environment = readEnvironment(process);
-  let answer: Answer | undefined;
+  let answer: CommandOutput | undefined;
   const program = buildProgram(environment, async (entry, typed) => {
     const said = await entry.run(typed, { environment, session: openSession(environment, undefined), now: 0 });
     if (typeof said !== 'string') answer = said;

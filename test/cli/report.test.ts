@@ -23,7 +23,7 @@ const record: IncidentRecord = {
   because: 'step 1201 is done',
   startedAt: '2026-11-21T07:09:03.117Z',
   endedAt: '2026-11-21T07:14:03.117Z',
-  faults: [kernelFault({ evidence: ['NVRM: Xid (PCI:0000:5d:00): 79'], hold: { state: 'quarantined', because: 'xid/79' } })],
+  faults: [kernelFault({ evidence: ['NVRM: Xid (PCI:0000:5d:00): 79'], quarantine: { state: 'quarantined', because: 'xid/79' } })],
   decisions: [{ kind: 'stop', by: 'suspend', because: 'gpu-3 is quarantined', settings: 'd1', at: Date.parse('2026-11-21T07:09:04Z') }],
   stops: [{ attempt: 1, by: 'suspend', at: '2026-11-21T07:09:05.000Z', pods, forced: [pods[3]] }],
   evidence: [{ address: '/evidence/x/attempt-1', attempt: 1, ranks: 3, of: 4, files: 2, bytes: 66_236, digest: 'abc', because: 'logs of 1 pod: no answer' }],

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { Findings } from '../../cli/exit.ts';
 import { effectiveSettings, type Field, fieldsOf } from '../../cli/settings-fields.ts';
-import { parseSettings, type Role, roles, settingsSchemas } from '../../cli/settings-file.ts';
+import { parseSettings, type RoleName, roles, settingsSchemas } from '../../cli/settings-file.ts';
 
-function reportOf(role: Role, text: string): string {
+function reportOf(role: RoleName, text: string): string {
   try {
     parseSettings(role, 'kcover.yaml', text);
   } catch (error) {
@@ -13,7 +13,7 @@ function reportOf(role: Role, text: string): string {
   return 'nothing is wrong';
 }
 
-const wrong: readonly { readonly sentence: string; readonly role?: Role; readonly text: string; readonly report: readonly string[] }[] = [
+const wrong: readonly { readonly sentence: string; readonly role?: RoleName; readonly text: string; readonly report: readonly string[] }[] = [
   {
     sentence: 'an unknown key is answered with the nearest known one',
     text: 'quarantine:\n  cordn: true\n',

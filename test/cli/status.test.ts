@@ -12,7 +12,7 @@ const watched: JobStatus = {
   because: 'no fault',
   waitingFor: 'a fault',
   since: '2026-11-20T23:00:00.000Z',
-  spentThisHour: 0,
+  recoveriesThisHour: 0,
   dropped: 0,
 };
 const open: RecoveryStatus = {
@@ -23,7 +23,7 @@ const open: RecoveryStatus = {
   waitingFor: 'all new pods ready',
   since: '2026-11-21T07:09:10Z',
   until: '2026-11-21T07:14:04Z',
-  faults: [{ id: 'f', code: 'xid/79', message: 'GPU has fallen off the bus', node: 'gpu-3', hold: { state: 'quarantined', because: 'Xid 79' } }],
+  faults: [{ id: 'f', code: 'xid/79', message: 'GPU has fallen off the bus', node: 'gpu-3', quarantine: { state: 'quarantined', because: 'Xid 79' } }],
   timeline: [{ at: '2026-11-21T07:09:10Z', what: 'attempt 1 stopped', because: '4 pods by suspend' }],
 };
 
@@ -39,7 +39,7 @@ suite('the page of kcover status', () => {
   });
 
   it('tells an open incident in the words of its recovery, with what is left until the deadline', () => {
-    const job: JobStatus = { ...watched, phase: 'recovering', incident, spentThisHour: 1 };
+    const job: JobStatus = { ...watched, phase: 'recovering', incident, recoveriesThisHour: 1 };
     expect(describe(job, { recovery: open }, now).split('\n')).toEqual([
       'train/llm   recovering: waiting for placement   waiting for all new pods ready until 07:14:04 (4m 51s left)',
       '  because    0/8 nodes are available: 7 insufficient nvidia.com/gpu',
@@ -78,7 +78,7 @@ suite('the page of kcover status', () => {
   it('says what the last incident began with, and how much the budget allows', () => {
     const last = { incident, outcome: 'restarted', because: 'all 4 pods run again', at: '2026-11-21T07:09:01Z' } as const;
     const text = describe(
-      { ...watched, last, spentThisHour: 0, spent: [{ incident, startedAt: now - 90 * 60_000, blame: 'user' }] },
+      { ...watched, last, recoveriesThisHour: 0, usage: [{ incident, startedAt: now - 90 * 60_000, blame: 'user' }] },
       { cause: 'xid/79 on gpu-3: GPU has fallen off the bus', budget: settings({ recovery: { budget: { window: '2h' } } }).recovery.budget },
       now,
     );
@@ -90,8 +90,8 @@ suite('the page of kcover status', () => {
   });
 
   it('says who spent what, and of how much where the settings are given', () => {
-    const spent = (['hardware', 'user', 'user', undefined] as const).map((blame, at) => ({ incident: `${at}`, startedAt: now - at, ...(blame && { blame }) }));
-    const job: JobStatus = { ...watched, spentThisHour: 4, ledgers: { hardware: 1, user: 2 }, spent };
+    const usage = (['hardware', 'user', 'user', undefined] as const).map((blame, at) => ({ incident: `${at}`, startedAt: now - at, ...(blame && { blame }) }));
+    const job: JobStatus = { ...watched, recoveriesThisHour: 4, usageByCategory: { hardware: 1, user: 2 }, usage };
     expect(describe(job, {}, now)).toContain('  budget    4 recoveries in the last hour: hardware 1, platform 0, user 2, unknown 0');
     const { budget } = settings({ recovery: { budget: { user: 7 } } }).recovery;
     expect(describe(job, { budget }, now)).toContain(

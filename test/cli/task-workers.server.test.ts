@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { NativeConnection, type Worker } from '@temporalio/worker';
-import { createWorker, forEffects, forWaits, runTogether } from '../../cli/roles/task-workers.ts';
+import { createWorker, forEffects, forWaits, runWorkers } from '../../cli/roles/task-workers.ts';
 import { waitsTaskQueue } from '../../contract/ids.ts';
 import { FakeCluster } from '../support/fake-cluster.ts';
 import { quietRuntime, testServers } from '../support/rig.ts';
@@ -29,7 +29,7 @@ describe('the two workers of one process', () => {
   it('run side by side and end together when the process is asked to', async () => {
     const workers = await bothWorkers();
     const stopping = new AbortController();
-    const running = runTogether(workers, stopping.signal);
+    const running = runWorkers(workers, stopping.signal);
     await sleep(500);
     expect(states(workers)).toEqual(['RUNNING', 'RUNNING']);
     stopping.abort();
@@ -42,7 +42,7 @@ describe('the two workers of one process', () => {
     ['waits', 1],
   ] as const)('end together when the one for %s ends by itself', async (_, which) => {
     const workers = await bothWorkers();
-    const running = runTogether(workers, new AbortController().signal);
+    const running = runWorkers(workers, new AbortController().signal);
     await sleep(500);
     workers[which].shutdown();
     await running;

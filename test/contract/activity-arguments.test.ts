@@ -15,23 +15,23 @@ const honest: Readonly<Partial<Record<keyof Activities, object>>> = {
   reserveQuarantine: { node: 'gpu-3', nodeUid: 'node-3', incident: node.incident },
   quarantineNode: { ...node, reason: 'xid-79', because: 'b' },
   releaseNode: { ...node, by: 'ada', because: 'b' },
-  tellJobs: { node: 'gpu-3', faults: [kernelFault()] },
+  notifyJobs: { node: 'gpu-3', faults: [kernelFault()] },
   observeJob: { job },
   observeCluster: { clusterUid: 'u' },
   listPods: { job },
   observeAttempt: { job, nodes: ['gpu-3'], pods: [podUid] },
-  stopAttempt: { incident, attempt: 1, job, pods, leaving: pods, force: pods, by: 'suspend' },
+  stopAttempt: { incident, attempt: 1, job, pods, terminating: pods, force: pods, by: 'suspend' },
   resumeJob: { incident, job },
-  awaitAttempt: { incident, job, old: [podUid], staying: [podUid] },
+  awaitAttempt: { incident, job, old: [podUid], remaining: [podUid] },
   verifyProgress: { incident, job },
   awaitCheckpoint: { incident, job },
   observeCapacity: { job, pods: [podUid] },
-  takeSpares: { incident, nodes: ['gpu-3'] },
-  reshapeJob: { incident, job, pods: 3 },
+  takeStandbyNodes: { incident, nodes: ['gpu-3'] },
+  resizeJob: { incident, job, pods: 3 },
   askProcesses: { incident, job, attempt: 1 },
   captureEvidence: { incident, attempt: 1, job, pods, nodes: ['gpu-3'], kernel: [{ node: 'gpu-3', lines: [] }] },
-  acknowledgeWish: { job },
-  tellNodes: { faults: [kernelFault()] },
+  removeRecoveryLabel: { job },
+  notifyNodes: { faults: [kernelFault()] },
   observeWorkload: { workload: { namespace: 'train', name: 'llm', uid: 'u', job } },
   noteVerdict: { job, note: {} },
   announce: {
@@ -44,7 +44,7 @@ const honest: Readonly<Partial<Record<keyof Activities, object>>> = {
   recordIncident: { incident },
   findRecoveries: { job },
   lookAtRecovery: { incident },
-  tellWaiting: { workflowIds: ['node/gpu-3', incident] },
+  notifyWaiting: { workflowIds: ['node/gpu-3', incident] },
 };
 
 type Path = readonly string[];
@@ -66,7 +66,7 @@ function changed(value: unknown, [key, ...rest]: Path, to: unknown): unknown {
 const names = new Set(['name', 'namespace', 'node']);
 const listsOfNames = new Set(['nodes']);
 const uids = new Set(['uid', 'nodeUid', 'clusterUid']);
-const listsOfUids = new Set(['old', 'staying']);
+const listsOfUids = new Set(['old', 'remaining']);
 const ids = new Set(['incident']);
 const listsOfIds = new Set(['workflowIds']);
 

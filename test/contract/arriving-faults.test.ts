@@ -14,7 +14,7 @@ describe('faults that arrive in a workflow', () => {
   it('stay so small that hundreds of them fit into one payload, in whatever script they are written', () => {
     for (const character of ['x', '\u20AC', '\u0001']) {
       const text = character.repeat(500);
-      const heavy = fault({ message: text, blind: text, hold: { state: 'held', because: text }, evidence: Array.from({ length: 5 }, () => text) });
+      const heavy = fault({ message: text, unobservable: text, quarantine: { state: 'held', because: text }, evidence: Array.from({ length: 5 }, () => text) });
       const { faults } = takeFaults({ faults: [heavy] });
       expect(bytesOf(faults)).toBeLessThan(5000);
       expect(faults[0]?.message).toBe(text.slice(0, 300));

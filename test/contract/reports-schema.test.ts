@@ -42,7 +42,7 @@ describe('a fault that an agent reports', () => {
     ['a boot that moves the cursor', { kernel: { bootId: '\u001b[2J', sequence: 1 } }],
     ['a node that is no name', { node: 'gpu-1/../gpu-2' }],
     ['a pod', { pod: { name: 'llm-0', uid: 'u', createdAt: '2026-11-21T07:00:00Z' } }],
-    ['a hold', { hold: { state: 'released', because: 'so' } }],
+    ['a hold', { quarantine: { state: 'released', because: 'so' } }],
   ])('may not have %s', (_what, more) => {
     expect(reportedFault.safeParse(fault(more)).success).toBe(false);
   });

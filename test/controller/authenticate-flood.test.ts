@@ -9,7 +9,7 @@ const reviewMs = 50;
 const user = 'system:serviceaccount:kcover-system:kcover-agent';
 
 /** A millisecond at a time; what was asked is answered when its time has come. */
-function world() {
+function cluster() {
   let time = 0;
   const due: { readonly at: number; readonly done: () => void }[] = [];
   const wait = (ms: number) => new Promise<void>((done) => void due.push({ at: time + ms, done }));
@@ -45,7 +45,7 @@ describe('a flood of forged tokens, a thousand a second from five addresses', ()
     ['keeps out none either where it claims the UIDs of their pods', (index) => `uid-${index % honest}`],
     ['keeps out none either where it claims the UID of one of them', () => 'uid-7'],
   ])('%s', async (_, claimed) => {
-    const { authenticate, wait, tick } = world();
+    const { authenticate, wait, tick } = cluster();
     const letIn = new Set<number>();
     const asks = async (agent: number): Promise<void> => {
       const answer = await authenticate(bearer(`uid-${agent}`, `good-${agent}`), `10.1.0.${agent}`);

@@ -4,7 +4,7 @@ import { KcoverError } from '../../contract/errors.ts';
 import type { ReportBatch } from '../../contract/reports.ts';
 import { rememberAgents } from '../../controller/agents.ts';
 import { authenticator } from '../../controller/authenticate.ts';
-import { acknowledgedBy, decideClaim, decideReporter, newReports, objection, type Reporter } from '../../controller/reporter.ts';
+import { acknowledgedBy, decideClaim, decideReporter, newReports, objection, type ReporterIdentity } from '../../controller/reporter.ts';
 import type { LivePod, ReviewedToken } from '../../kube/tokens.ts';
 import { serviceToken } from '../support/service-token.ts';
 
@@ -57,7 +57,7 @@ describe('who may report', () => {
 const tokenOf = (name: string): string => `Bearer ${serviceToken({}, name)}`;
 
 describe('authentication', () => {
-  function world(review: ReviewedToken = good, pod: LivePod | undefined = live) {
+  function cluster(review: ReviewedToken = good, pod: LivePod | undefined = live) {
     const asked: string[] = [];
     let time = 0;
     let inFlight = 0;
@@ -90,7 +90,7 @@ describe('authentication', () => {
   }
 
   it('asks the API server once a minute for one token', async () => {
-    const { authenticate, asked, later } = world();
+    const { authenticate, asked, later } = cluster();
     await authenticate(tokenOf('t'));
     later(59_999);
     expect(await authenticate(tokenOf('t'))).toEqual({ kind: 'reporter', node: 'gpu-1', podUid: 'pod-uid' });
@@ -101,7 +101,7 @@ describe('authentication', () => {
   });
 
   it('remembers a refusal for 5 s', async () => {
-    const { authenticate, asked, change, later } = world({ ...good, authenticated: false });
+    const { authenticate, asked, change, later } = cluster({ ...good, authenticated: false });
     for (let again = 0; again < 100; again++) expect(await authenticate(tokenOf('t'))).toMatchObject({ rejection: 'unauthenticated' });
     expect(asked).toHaveLength(1);
     change({ review: good });
@@ -111,20 +111,20 @@ describe('authentication', () => {
   });
 
   it('remembers no more tokens than it has room for', async () => {
-    const { authenticate, asked } = world();
+    const { authenticate, asked } = cluster();
     for (const token of ['a', 'b', 'c', 'a']) await authenticate(tokenOf(token));
     expect(asked).toHaveLength(4);
   });
 
   it('asks once for one token, however many show it at the same moment', async () => {
-    const { authenticate, asked } = world();
+    const { authenticate, asked } = cluster();
     const answers = await Promise.all(Array.from({ length: 500 }, () => authenticate(tokenOf('t'))));
     expect(new Set(answers.map(({ kind }) => kind))).toEqual(new Set(['reporter']));
     expect(asked).toHaveLength(1);
   });
 
   it('has few reviews in flight, keeps some of them for pods that were let in before, and sends the others away for a while', async () => {
-    const { authenticate, asked, mostInFlight, change, later } = world();
+    const { authenticate, asked, mostInFlight, change, later } = cluster();
     await authenticate(tokenOf('agent'));
     later(60_000);
     const hold = Promise.withResolvers<void>();
@@ -141,7 +141,7 @@ describe('authentication', () => {
   });
 
   it('reviews two tokens of one address at once, and is ready for others', async () => {
-    const { authenticate, mostInFlight, change } = world();
+    const { authenticate, mostInFlight, change } = cluster();
     const hold = Promise.withResolvers<void>();
     change({ hold: hold.promise });
     const flood = Array.from({ length: 100 }, (_, index) => authenticate(tokenOf(`flood-${index}`)));
@@ -154,7 +154,7 @@ describe('authentication', () => {
   });
 
   it('says that the API server cannot be asked, and not where it is', async () => {
-    const { authenticate, change } = world();
+    const { authenticate, change } = cluster();
     change({ broken: true });
     const answer = await authenticate(tokenOf('t'));
     expect(answer).toMatchObject({ rejection: 'kube-unreachable', internal: expect.stringContaining('10.0.0.1') });
@@ -176,7 +176,7 @@ describe('authentication', () => {
     ['a token of another account', `Bearer ${serviceToken({ account: 'train:default' })}`, 'other-account'],
     ['a token of a person', `Bearer ${serviceToken({ account: '' })}`, 'other-account'],
   ])('asks the API server nothing about %s', async (_what, header, rejection) => {
-    const { authenticate, asked } = world();
+    const { authenticate, asked } = cluster();
     expect(await authenticate(header)).toMatchObject({ rejection });
     expect(asked).toEqual([]);
   });
@@ -193,7 +193,7 @@ const fault = (more: Partial<Fault> = {}): Fault => ({
   ...more,
 });
 const batch = (more: Partial<ReportBatch> = {}): ReportBatch => ({ schema: 1, node: 'gpu-1', bootId, stream: 's', reports: [], gaps: [], ...more });
-const reporter: Reporter = { kind: 'reporter', node: 'gpu-1', podUid: 'pod-uid' };
+const reporter: ReporterIdentity = { kind: 'reporter', node: 'gpu-1', podUid: 'pod-uid' };
 
 describe('a batch', () => {
   it.each<[string, ReportBatch, string | undefined]>([
@@ -236,11 +236,11 @@ describe('a batch', () => {
   it('counts an agent as heard for as long as asked', () => {
     let time = 0;
     const agents = rememberAgents(() => time);
-    agents.heard(batch());
+    agents.markSeen(batch());
     time = 50_000;
-    agents.heard(batch({ node: 'gpu-2' }));
+    agents.markSeen(batch({ node: 'gpu-2' }));
     time = 70_000;
-    expect(agents.heardWithin(60_000)).toBe(1);
+    expect(agents.seenWithin(60_000)).toBe(1);
     expect(agents.get('gpu-1')).toEqual({ at: 0, bootId });
   });
 });

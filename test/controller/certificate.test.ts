@@ -30,8 +30,8 @@ async function open(days: number) {
   const log = pino({ level: 'warn' }, { write: (line: string) => void lines.push(JSON.parse(line)) });
   const registry = new Registry();
   certificateMetric(registry, openCertificate({ certFile, keyFile: certFile }, ending.signal, log).expires);
-  const told = /^kcover_intake_certificate_expiry_timestamp_seconds (\d+)/m.exec(await registry.metrics())?.[1];
-  return { lines, daysLeft: (Number(told) * 1000 - Date.now()) / dayMs };
+  const expiry = /^kcover_intake_certificate_expiry_timestamp_seconds (\d+)/m.exec(await registry.metrics())?.[1];
+  return { lines, daysLeft: (Number(expiry) * 1000 - Date.now()) / dayMs };
 }
 
 describe('the certificate of the intake', () => {

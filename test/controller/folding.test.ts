@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import type { Fault } from '../../contract/faults.ts';
 import type { NodeOutcome } from '../../contract/nodes.ts';
 import { findStrays, findUnsupervised, foldJob, type JobSeen } from '../../policy/job-watch.ts';
-import { faultsOfReturned, foldNode, missedOf, type NodeMemory, type NodeSeen } from '../../policy/node-watch.ts';
-import { failuresToTell, type PodOwner, type PodSeen } from '../../policy/pod-watch.ts';
+import { faultsOfReturned, foldNode, missedOf, type TrackedNode, type NodeSeen } from '../../policy/node-watch.ts';
+import { failuresToReport, type PodOwner, type PodSeen } from '../../policy/pod-watch.ts';
 
 const seen = (more: Partial<JobSeen> = {}): JobSeen => ({
   ref: { kind: 'PyTorchJob', namespace: 'train', name: 'llm', uid: 'u1' },
@@ -31,11 +31,11 @@ describe('a change of a job', () => {
     ['asks once, however often the job changes', wanting, wanting, []],
     ['starts and asks when both labels are there at first sight', undefined, wanting, ['start', 'recover']],
     ['asks when a job with the label opts in', seen({ optedIn: false, wantsRecovery: true }), wanting, ['opted-in', 'recover']],
-    ['ignores the label on a job that is not opted in', undefined, seen({ optedIn: false, wantsRecovery: true }), ['ignore-wish']],
+    ['ignores the label on a job that is not opted in', undefined, seen({ optedIn: false, wantsRecovery: true }), ['ignore-label']],
     ['ignores it once', seen({ optedIn: false, wantsRecovery: true }), seen({ optedIn: false, wantsRecovery: true }), []],
     ['ends with the label still there', wanting, seen({ optedIn: false, wantsRecovery: true }), ['opted-out']],
   ])('%s', (_sentence, before, now, expected) => {
-    expect(foldJob(before, now).map((step) => (step.kind === 'tell' ? step.observed.change : step.kind))).toEqual(expected);
+    expect(foldJob(before, now).map((step) => (step.kind === 'notify' ? step.observed.change : step.kind))).toEqual(expected);
   });
 
   it('finds the workflows whose job ended while nobody watched', () => {
@@ -68,7 +68,7 @@ describe('a failure of a pod', () => {
   it.each<[string, PodOwner | undefined, readonly PodSeen[], readonly string[]]>([
     ['is told', owner, [pod([failure('a')])], ['a']],
     ['is told for every pod', owner, [pod([failure('a')]), pod([failure('b')])], ['a', 'b']],
-    ['is not told twice', owner, [pod([failure('told'), failure('b')])], ['b']],
+    ['is not told twice', owner, [pod([failure('reported'), failure('b')])], ['b']],
     ['waits while the job is not known', undefined, [pod([failure('a')])], []],
     ['is nothing to a job that is not opted in', { ...owner, optedIn: false }, [pod([failure('a')])], []],
     ['is nothing to a finished job', { ...owner, finished: { as: 'failed', because: 'x' } }, [pod([failure('a')])], []],
@@ -85,7 +85,7 @@ describe('a failure of a pod', () => {
     ['counts after another pod of the role has', firstWorker, [pod([failure('a')]), pod([], { succeededAs: { role: 'worker', index: 1 } })], ['a']],
     ['counts after a success where all have to succeed', owner, [pod([failure('a')]), pod([], { succeededAs: { role: 'worker', index: 0 } })], ['a']],
   ])('%s', (_sentence, job, pods, expected) => {
-    expect(failuresToTell(job, pods, new Set(['told'])).map(({ id }) => id)).toEqual(expected);
+    expect(failuresToReport(job, pods, new Set(['reported'])).map(({ id }) => id)).toEqual(expected);
   });
 });
 
@@ -94,11 +94,11 @@ const ours = node({ quarantinedByUs: true });
 
 describe('a change of a node', () => {
   const run = (...states: readonly (NodeSeen | undefined)[]) => {
-    let memory: NodeMemory | undefined;
+    let tracked: TrackedNode | undefined;
     return states.map((state) => {
-      const folded = foldNode(memory, state);
-      memory = folded.memory;
-      return folded.tell ? (folded.tell.uid ? `${folded.tell.uid} ${folded.tell.quarantinedByUs ? 'ours' : 'free'}` : 'gone') : '-';
+      const folded = foldNode(tracked, state);
+      tracked = folded.tracked;
+      return folded.notify ? (folded.notify.uid ? `${folded.notify.uid} ${folded.notify.quarantinedByUs ? 'ours' : 'free'}` : 'gone') : '-';
     });
   };
   it.each<[string, readonly (NodeSeen | undefined)[], readonly string[]]>([
@@ -117,9 +117,9 @@ describe('a change of a node', () => {
   });
 
   it('is told of a node with a workflow that was never quarantined, but not its first taint', () => {
-    const followed: NodeMemory = { seen: node(), followed: true };
-    expect(foldNode(followed, ours).tell).toBeUndefined();
-    expect(foldNode(followed, undefined).tell).toEqual({ quarantinedByUs: false });
+    const followed: TrackedNode = { seen: node(), followed: true };
+    expect(foldNode(followed, ours).notify).toBeUndefined();
+    expect(foldNode(followed, undefined).notify).toEqual({ quarantinedByUs: false });
   });
 
   it('is told after a time without a watch only where our taint is missing', () => {

@@ -10,7 +10,7 @@ import type { Fault } from '../../contract/faults.ts';
 import { reportPath } from '../../contract/reports.ts';
 import { controllerSettings } from '../../contract/settings.schema.ts';
 import { rememberAgents } from '../../controller/agents.ts';
-import { openDelivery } from '../../controller/delivery.ts';
+import { openOutbox } from '../../controller/outbox.ts';
 import { openIntake } from '../../controller/intake.ts';
 import { controllerMetrics } from '../../controller/metrics.ts';
 import { refused } from '../../controller/reporter.ts';
@@ -32,7 +32,7 @@ function intake(limits: object = {}) {
   const lines: string[] = [];
   const registry = new Registry();
   const ending = new AbortController();
-  const delivery = openDelivery({
+  const outbox = openOutbox({
     signal: ending.signal,
     backoff: { first: 1, most: 1 },
     sender: {
@@ -59,19 +59,19 @@ function intake(limits: object = {}) {
     sees: never,
     fresh: never,
     isAnnounced: never,
-    told: never,
+    notified: never,
   };
   const server = openIntake({
     certificate: { read: () => certificate, onChange: () => undefined },
     authenticate: { agents: authenticate, preflights: authenticate },
     limits: controllerSettings.parse({ intake: { limits } }).intake.limits,
-    collector: () => ({ delivery, preflights, progress: { take: never, sees: never }, rounds: { next: never, waiting: never } }),
+    collector: () => ({ outbox, preflights, progress: { take: never, sees: never }, rounds: { next: never, waiting: never } }),
     agents: rememberAgents(() => 0),
     onNodeFault: () => undefined,
     metrics: controllerMetrics(registry, {
       leading: () => true,
-      lettersWaiting: () => 0,
-      agentsHeard: () => 0,
+      messagesWaiting: () => 0,
+      agentsLive: () => 0,
 
       agentsSilent: () => [],
     }),
@@ -156,9 +156,9 @@ describe('a request of somebody who is not known', () => {
     for (let again = 0; again < 200; again++) await post(server, [], 'stranger');
     await new Promise((resolve) => setTimeout(resolve, 1000));
     await post(server, [], 'stranger');
-    const told = lines.map((line): { rejection: string; suppressed?: number } => JSON.parse(line));
-    expect(told.length).toBeLessThan(200);
-    expect(told.reduce((sum, { suppressed = 0 }) => sum + 1 + suppressed, 0)).toBe(201);
+    const logged = lines.map((line): { rejection: string; suppressed?: number } => JSON.parse(line));
+    expect(logged.length).toBeLessThan(200);
+    expect(logged.reduce((sum, { suppressed = 0 }) => sum + 1 + suppressed, 0)).toBe(201);
   });
 });
 

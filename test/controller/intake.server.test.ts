@@ -7,11 +7,11 @@ import { readLivePod, reviewToken } from '../../kube/tokens.ts';
 import { ownNamespace } from '../../kube/permissions.ts';
 import { agentAccount, agentAudience, agentNamespace } from '../../testbed/agents.ts';
 import { merge } from '../../testbed/api.ts';
-import { attachWorld } from '../../testbed/attach.ts';
+import { attachTestCluster } from '../../testbed/attach.ts';
 import { readWrites } from '../../testbed/audit.ts';
 import { podToken } from '../../testbed/tokens.ts';
 import { until } from '../../testbed/until.ts';
-import { type Answered, batch, bootId, kernelFault, LiveController, run } from './live-controller.ts';
+import { type HttpAnswer, batch, bootId, kernelFault, LiveController, run } from './live-controller.ts';
 
 let rig: LiveController;
 
@@ -25,18 +25,18 @@ describe('the intake', () => {
     const { node } = await rig.agentOf(0);
     const token = await rig.tokenOf(0);
     expect(await rig.post(batch(node, [1, 2]), token)).toEqual({ status: 202, body: { accepted: 2 } });
-    const before = await rig.told(nodeWorkflowId(node));
+    const before = await rig.signalsOf(nodeWorkflowId(node));
     expect(before).toEqual(expect.arrayContaining([`kernel/${bootId}/1`, `kernel/${bootId}/2`]));
     expect(await rig.post(batch(node, [1, 2]), token)).toEqual({ status: 202, body: { accepted: 2 } });
-    expect(await rig.told(nodeWorkflowId(node))).toEqual(before);
+    expect(await rig.signalsOf(nodeWorkflowId(node))).toEqual(before);
     expect(await rig.post(batch(node, [2, 3]), token)).toEqual({ status: 202, body: { accepted: 3 } });
-    expect(await rig.told(nodeWorkflowId(node))).toEqual([...before, `kernel/${bootId}/3`]);
+    expect(await rig.signalsOf(nodeWorkflowId(node))).toEqual([...before, `kernel/${bootId}/3`]);
   });
 
   it('takes a heartbeat without starting anything', async () => {
     const { node } = await rig.agentOf(1);
     expect(await rig.post(batch(node, []), await rig.tokenOf(1))).toEqual({ status: 202, body: { accepted: 0 } });
-    expect(await rig.metrics.getSingleMetricAsString('kcover_agents_heard')).toMatch(/kcover_agents_heard [1-9]/);
+    expect(await rig.metrics.getSingleMetricAsString('kcover_agents_live')).toMatch(/kcover_agents_live [1-9]/);
   });
 
   it('overwrites the node that a fault names', async () => {
@@ -48,7 +48,7 @@ describe('the intake', () => {
     expect(payloads.map(({ data }) => Buffer.from(data ?? []).toString()).join()).not.toContain('another');
   });
 
-  it.each<[string, number, string, () => Promise<Answered>]>([
+  it.each<[string, number, string, () => Promise<HttpAnswer>]>([
     ['refuses a batch of another node', 403, 'other-node', async () => rig.post(batch((await rig.agentOf(1)).node, [1]), await rig.tokenOf(0))],
     ['refuses a pod of another account', 403, 'other-account', async () => rig.post(batch((await rig.agentOf(0)).node, [1]), await otherToken())],
     [
@@ -108,7 +108,7 @@ describe('the intake', () => {
 });
 
 describe('what anybody who reaches the intake may try', () => {
-  const { kubernetes } = attachWorld(process.env['KCOVER_TEST_WORLD'] ?? '');
+  const { kubernetes } = attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? '');
   const reviewsSince = async (since: Date) => (await readWrites(kubernetes.auditLog, since)).filter(({ resource }) => resource === 'tokenreviews').length;
   /** The same token, signed by nobody. */
   const forged = (token: string, number: number) => `${token.split('.').slice(0, 2).join('.')}.${Buffer.from(`forged ${number}`).toString('base64url')}`;
@@ -165,9 +165,9 @@ describe('what anybody who reaches the intake may try', () => {
     const since = new Date();
     const flood = Array.from({ length: 2000 }, (_, index) => authenticate(`Bearer ${forged(token, index)}`, `10.1.0.${index % 200}`));
     expect(await authenticate(`Bearer ${token}`, '10.0.0.1')).toMatchObject({ kind: 'reporter' });
-    const told = (await Promise.all(flood)).map((answer) => (answer.kind === 'refused' ? answer.rejection : answer.kind));
-    expect(told.filter((rejection) => rejection === 'unauthenticated')).toHaveLength(12);
-    expect(told.filter((rejection) => rejection === 'too-many')).toHaveLength(1988);
+    const rejections = (await Promise.all(flood)).map((answer) => (answer.kind === 'refused' ? answer.rejection : answer.kind));
+    expect(rejections.filter((rejection) => rejection === 'unauthenticated')).toHaveLength(12);
+    expect(rejections.filter((rejection) => rejection === 'too-many')).toHaveLength(1988);
     expect(count.most).toBe(13);
     expect(await reviewsSince(since)).toBe(13);
   });

@@ -2,10 +2,10 @@ import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { KubernetesObject, V1OwnerReference } from '@kubernetes/client-node';
 import type { JobKind, JobRef } from '../../contract/jobs.ts';
 import { knowJobs, type KnownJob, type KnownJobs } from '../../controller/watchers/known-jobs.ts';
-import { jobKinds, makerOf } from '../../kube/job-kinds/index.ts';
+import { jobKinds, ownerJobOf } from '../../kube/job-kinds/index.ts';
 
 const ref = (kind: JobKind, more: Partial<JobRef> = {}): JobRef => ({ kind, namespace: 'train', name: 'llm', uid: `uid-${kind}`, ...more });
-const [made, set, trains] = [ref('Job'), ref('JobSet'), ref('TrainJob')];
+const [child, set, trains] = [ref('Job'), ref('JobSet'), ref('TrainJob')];
 
 /** As the watch knows it. */
 function known({ kind, namespace, name, uid }: JobRef, owner?: Omit<JobRef, 'namespace'>): KnownJob {
@@ -13,8 +13,8 @@ function known({ kind, namespace, name, uid }: JobRef, owner?: Omit<JobRef, 'nam
     ? [{ apiVersion: jobKinds[owner.kind].apiVersion, kind: owner.kind, name: owner.name, uid: owner.uid, controller: true }]
     : [];
   const object: KubernetesObject = { metadata: { namespace, name, uid, ownerReferences: reference } };
-  const maker = makerOf(kind, object.metadata);
-  return { ...jobKinds[kind].view(object, { key: 'k', effect: 'NoSchedule' }), wantsRecovery: false, ...(maker && { maker }) };
+  const ownerJob = ownerJobOf(kind, object.metadata);
+  return { ...jobKinds[kind].view(object, { key: 'k', effect: 'NoSchedule' }), wantsRecovery: false, ...(ownerJob && { ownerJob }) };
 }
 
 let jobs: KnownJobs;
@@ -26,18 +26,18 @@ const family = (job: JobRef): JobRef[] => jobs.family(job).map((each) => each.re
 
 describe('the jobs that are there', () => {
   it('are looked up as the one that made them, for as long as that is there', () => {
-    jobs.put(known(made, set));
-    expect(top(made)).toEqual(made);
+    jobs.put(known(child, set));
+    expect(top(child)).toEqual(child);
     for (const job of [known(set, trains), known(trains)]) jobs.put(job);
-    expect([made, set, trains].map(top)).toEqual([trains, trains, trains]);
-    expect([trains, set, made].map(family)).toEqual([[trains, set, made], [set, made], [made]]);
+    expect([child, set, trains].map(top)).toEqual([trains, trains, trains]);
+    expect([trains, set, child].map(family)).toEqual([[trains, set, child], [set, child], [child]]);
     jobs.remove(trains);
-    expect([top(made), top(trains)]).toEqual([set, undefined]);
+    expect([top(child), top(trains)]).toEqual([set, undefined]);
   });
 
   it.each<[string, KnownJob[]]>([
-    ['itself', [known(made, made), known(set, set), known(trains, trains)]],
-    ['its own maker', [known(made), known(set, trains), known(trains, set)]],
+    ['itself', [known(child, child), known(set, set), known(trains, trains)]],
+    ['its own maker', [known(child), known(set, trains), known(trains, set)]],
     ['a job of the same kind in a circle', [known(set, ref('JobSet', { uid: 'other' })), known(ref('JobSet', { uid: 'other' }), set)]],
   ])('are found, and end, though somebody says that one was made by %s', (_, all) => {
     for (const job of all) jobs.put(job);
@@ -50,8 +50,8 @@ describe('the jobs that are there', () => {
     ['another name', { name: 'other' }],
     ['another kind', { kind: 'PyTorchJob' }],
   ])('are not found by whoever names their UID with %s', (_, more) => {
-    jobs.put(known(made));
-    expect(top({ ...made, ...more })).toBeUndefined();
+    jobs.put(known(child));
+    expect(top({ ...child, ...more })).toBeUndefined();
   });
 
   it('are not made by a job of another namespace, or another name, whose UID they name', () => {

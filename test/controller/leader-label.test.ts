@@ -19,7 +19,7 @@ function rig(first: readonly string[]) {
   };
   const store: LabelStore = {
     labelled: () => act('list', () => [...labelled]),
-    mark: (pod) => act(`mark ${pod}`, () => (pod === 'nobody' ? false : Boolean(labelled.add(pod)))),
+    label: (pod) => act(`label ${pod}`, () => (pod === 'nobody' ? false : Boolean(labelled.add(pod)))),
     clear: (pod) => act(`clear ${pod}`, () => void labelled.delete(pod)),
   };
   const settle = async () => {
@@ -68,7 +68,7 @@ describe('the leader label', () => {
     label.wear();
     await settle();
     expect([...labelled]).toEqual(['a']);
-    expect(asked).toEqual(['clear a', 'mark a', 'list', 'clear b', 'clear c']);
+    expect(asked).toEqual(['clear a', 'label a', 'list', 'clear b', 'clear c']);
   });
 
   it('is put in order again when somebody else has changed it, and nothing is written when nobody has', async () => {

@@ -33,7 +33,7 @@ function handClock() {
 }
 
 /** One Lease in memory, with the locking of a real server. */
-function leaseInMemory(first?: Lease) {
+function fakeLease(first?: Lease) {
   let version = 1;
   let lease: HeldLease | undefined = first && { ...first, resourceVersion: '1' };
   let mode: 'works' | 'unreachable' | 'silent' | 'loses-answers' = 'works';
@@ -84,14 +84,14 @@ describe('what to do about a Lease', () => {
 
   it('starts to wait anew when the holder has renewed', () => {
     const renewed = { ...held, renewedAt: '2020-01-01T00:00:02.000Z' };
-    expect(decideClaim(renewed, { lease: held, since: 0 }, 'me', 20_000)).toEqual({ kind: 'wait', sighting: { lease: renewed, since: 20_000 } });
+    expect(decideClaim(renewed, { lease: held, since: 0 }, 'me', 20_000)).toEqual({ kind: 'wait', observation: { lease: renewed, since: 20_000 } });
   });
 });
 
 describe('leadership', () => {
   it('leads at once where nobody does', async () => {
     const { clock, settle } = handClock();
-    const lease = leaseInMemory();
+    const lease = fakeLease();
     const me = candidate(lease.store, clock);
     await settle();
     await expect(me.elected).resolves.toBe(true);
@@ -101,7 +101,7 @@ describe('leadership', () => {
 
   it('takes over from a holder that is silent for the duration of its Lease, and counts the transition', async () => {
     const { clock, pass } = handClock();
-    const lease = leaseInMemory(foreign);
+    const lease = fakeLease(foreign);
     const me = candidate(lease.store, clock);
     await pass(14_000);
     expect(me.leading()).toBe(false);
@@ -112,7 +112,7 @@ describe('leadership', () => {
 
   it('lets only one of two lead, and the other take over as soon as it stops', async () => {
     const { clock, pass } = handClock();
-    const lease = leaseInMemory();
+    const lease = fakeLease();
     const both = [candidate(lease.store, clock, 'a'), candidate(lease.store, clock, 'b')] as const;
     await pass(30_000);
     expect(both.map((each) => each.leading())).toEqual([true, false]);
@@ -125,7 +125,7 @@ describe('leadership', () => {
 
   it('goes on leading over a short outage', async () => {
     const { clock, pass } = handClock();
-    const lease = leaseInMemory();
+    const lease = fakeLease();
     const me = candidate(lease.store, clock);
     await pass(1000);
     lease.now('unreachable');
@@ -137,7 +137,7 @@ describe('leadership', () => {
 
   it.each(['unreachable', 'silent'] as const)('stops leading before its Lease runs out when the API server is %s', async (mode) => {
     const { clock, pass } = handClock();
-    const lease = leaseInMemory();
+    const lease = fakeLease();
     const me = candidate(lease.store, clock);
     await pass(1000);
     lease.now(mode);
@@ -149,7 +149,7 @@ describe('leadership', () => {
 
   it('does not lead after a pause of the whole process, even before it has noticed', async () => {
     const { clock, pass, jump } = handClock();
-    const me = candidate(leaseInMemory().store, clock);
+    const me = candidate(fakeLease().store, clock);
     await pass(1000);
     jump(11_000);
     expect(me.leading()).toBe(false);
@@ -157,7 +157,7 @@ describe('leadership', () => {
 
   it('is lost at once when somebody else holds the Lease', async () => {
     const { clock, pass } = handClock();
-    const lease = leaseInMemory();
+    const lease = fakeLease();
     const me = candidate(lease.store, clock);
     await pass(1000);
     lease.put(foreign);
@@ -169,7 +169,7 @@ describe('leadership', () => {
 
   it('keeps a Lease whose renewal was written but not answered', async () => {
     const { clock, pass } = handClock();
-    const lease = leaseInMemory();
+    const lease = fakeLease();
     const me = candidate(lease.store, clock);
     await pass(1000);
     lease.now('loses-answers');
@@ -181,7 +181,7 @@ describe('leadership', () => {
 
   it('ends without having led when stopped as a candidate', async () => {
     const { clock, pass } = handClock();
-    const lease = leaseInMemory(foreign);
+    const lease = fakeLease(foreign);
     const me = candidate(lease.store, clock);
     await pass(3000);
     await me.stop();

@@ -1,4 +1,4 @@
-/** A controller in this process, against a world that runs; and how an agent talks to it. Its workflows are taken by no worker: what they were told stays in their history. */
+/** A controller in this process, against a test cluster that runs; and how an agent talks to it. Its workflows are taken by no worker: what they were told stays in their history. */
 
 import { Client, Connection } from '@temporalio/client';
 import { randomUUID } from 'node:crypto';
@@ -23,7 +23,7 @@ import { until } from '../../testbed/until.ts';
 export const run = randomUUID().slice(0, 8);
 export const bootId = randomUUID();
 
-export interface Answered {
+export interface HttpAnswer {
   readonly status: number;
   readonly body: unknown;
 }
@@ -76,8 +76,8 @@ export class LiveController {
 
   /** Leads when this resolves. */
   static async open(options: LiveOptions = {}): Promise<LiveController> {
-    const world = JSON.parse(readFileSync(process.env['KCOVER_TEST_WORLD'] ?? '', 'utf8')) as { kubeconfig: string; temporalAddress: string };
-    const temporal = new Client({ connection: await Connection.connect({ address: world.temporalAddress }) });
+    const cluster = JSON.parse(readFileSync(process.env['KCOVER_TEST_CLUSTER'] ?? '', 'utf8')) as { kubeconfig: string; temporalAddress: string };
+    const temporal = new Client({ connection: await Connection.connect({ address: cluster.temporalAddress }) });
     const directory = mkdtempSync(join(tmpdir(), 'kcover-controller-'));
     const certificate = await generate([{ name: 'commonName', value: 'localhost' }], {
       extensions: [{ name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }],
@@ -85,9 +85,9 @@ export class LiveController {
     writeFileSync(join(directory, 'tls.crt'), certificate.cert);
     writeFileSync(join(directory, 'tls.key'), certificate.private);
     const live = new LiveController(
-      connect(world.kubeconfig),
+      connect(cluster.kubeconfig),
       temporal,
-      connectKube({ kubeconfig: options.kubeconfig ?? world.kubeconfig }),
+      connectKube({ kubeconfig: options.kubeconfig ?? cluster.kubeconfig }),
       directory,
       certificate.cert,
       options,
@@ -129,7 +129,7 @@ export class LiveController {
     return startController({ settings, kube: this.#kube, temporal: this.temporal, identity, pod, log, metrics: registry });
   }
 
-  async post(body: unknown, token: string | undefined, to = this.controller, path = reportPath): Promise<Answered> {
+  async post(body: unknown, token: string | undefined, to = this.controller, path = reportPath): Promise<HttpAnswer> {
     const dispatcher = new Agent({ connect: { ca: this.#certificate } });
     const answer = await fetch(`https://127.0.0.1:${to.address.port}${path}`, {
       method: 'POST',
@@ -155,7 +155,7 @@ export class LiveController {
   }
 
   /** Names of all signals of a workflow, and the fault ids in them. */
-  async told(workflowId: string): Promise<string[]> {
+  async signalsOf(workflowId: string): Promise<string[]> {
     try {
       const { events } = await this.temporal.workflow.getHandle(workflowId).fetchHistory();
       return (events ?? []).flatMap(({ workflowExecutionSignaledEventAttributes: signal }) => {
@@ -172,9 +172,9 @@ export class LiveController {
     }
   }
 
-  isTold(workflowId: string, what: string | RegExp): Promise<string[]> {
+  awaitSignal(workflowId: string, what: string | RegExp): Promise<string[]> {
     return until(`${workflowId} is told ${what}`, 60_000, async () => {
-      const all = await this.told(workflowId);
+      const all = await this.signalsOf(workflowId);
       return all.some((each) => (typeof what === 'string' ? each === what : what.test(each))) ? { found: all } : { missing: `told ${JSON.stringify(all)}` };
     });
   }

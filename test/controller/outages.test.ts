@@ -12,36 +12,36 @@ const node = (name: string, ready: 'True' | 'Unknown', transition = '2026-11-21T
 const names = (count: number) => Array.from({ length: count }, (_, index) => `gpu-${index}`);
 
 function follow(notReady: string) {
-  const told: string[] = [];
+  const reported: string[] = [];
   const { nodes } = controllerSettings.parse({ nodes: { notReady } });
-  const outages = followOutages({ settings: nodes, tell: (_, fault) => told.push(fault.id), log, signal: new AbortController().signal });
-  return { outages, told };
+  const outages = followOutages({ settings: nodes, notify: (_, fault) => reported.push(fault.id), log, signal: new AbortController().signal });
+  return { outages, reported };
 }
 
 /** Long against the settings of these tests, which wait for what must not come. */
 const aWhile = () => sleep(400);
-const become = async (told: readonly string[], wanted: readonly string[]) => {
-  for (let looks = 0; looks < 200 && told.length < wanted.length; looks++) await sleep(50);
-  expect(told.toSorted()).toEqual(wanted);
+const become = async (reported: readonly string[], wanted: readonly string[]) => {
+  for (let looks = 0; looks < 200 && reported.length < wanted.length; looks++) await sleep(50);
+  expect(reported.toSorted()).toEqual(wanted);
 };
 const idOf = (name: string, transition = '2026-11-21T07:00:00Z') => `node/not-ready/uid-${name}/${transition}`;
 
 describe('nodes that are not ready', () => {
   it('are judged when the whole list is known, wherever they stand in it', async () => {
-    const { outages, told } = follow('50ms');
+    const { outages, reported } = follow('50ms');
     for (const name of names(20)) outages.see(node(name, name === 'gpu-0' || name === 'gpu-1' || name === 'gpu-2' ? 'Unknown' : 'True'));
     await aWhile();
-    expect(told).toEqual([]);
-    outages.sight(true);
+    expect(reported).toEqual([]);
+    outages.setReachable(true);
     await become(
-      told,
+      reported,
       ['gpu-0', 'gpu-1', 'gpu-2'].map((name) => idOf(name)),
     );
   });
 
   it('are told once for each outage', async () => {
-    const { outages, told } = follow('50ms');
-    outages.sight(true);
+    const { outages, reported } = follow('50ms');
+    outages.setReachable(true);
     for (const [ready, transition] of [
       ['Unknown', '2026-11-21T07:00:00Z'],
       ['True', '2026-11-21T07:10:00Z'],
@@ -50,67 +50,67 @@ describe('nodes that are not ready', () => {
       for (let again = 0; again < 3; again++) outages.see(node('gpu-0', ready, transition));
       await aWhile();
     }
-    await become(told, [idOf('gpu-0'), idOf('gpu-0', '2026-11-21T07:20:00Z')]);
+    await become(reported, [idOf('gpu-0'), idOf('gpu-0', '2026-11-21T07:20:00Z')]);
   });
 
   it('are told although the watch is cut again and again before the time is over', async () => {
-    const { outages, told } = follow('400ms');
-    outages.sight(true);
+    const { outages, reported } = follow('400ms');
+    outages.setReachable(true);
     outages.see(node('gpu-0', 'Unknown'));
-    for (let cuts = 0; cuts < 40 && told.length === 0; cuts++) {
+    for (let cuts = 0; cuts < 40 && reported.length === 0; cuts++) {
       await sleep(100);
-      outages.sight(false);
+      outages.setReachable(false);
       await sleep(5);
-      outages.sight(true);
+      outages.setReachable(true);
     }
-    expect(told).toEqual([idOf('gpu-0')]);
+    expect(reported).toEqual([idOf('gpu-0')]);
   });
 
   it('are told although another one comes and goes, so that now and then too many are out', async () => {
-    const { outages, told } = follow('400ms');
-    outages.sight(true);
+    const { outages, reported } = follow('400ms');
+    outages.setReachable(true);
     for (const name of names(10)) outages.see(node(name, Number(name.slice(4)) < 2 ? 'Unknown' : 'True'));
-    for (let times = 0; times < 40 && told.length === 0; times++) {
+    for (let times = 0; times < 40 && reported.length === 0; times++) {
       await sleep(100);
       outages.see(node('gpu-2', 'Unknown'));
       outages.see(node('gpu-2', 'True'));
     }
-    expect(told.toSorted()).toEqual([idOf('gpu-0'), idOf('gpu-1')]);
+    expect(reported.toSorted()).toEqual([idOf('gpu-0'), idOf('gpu-1')]);
   });
 
   it('are not told of time in which they were not seen', async () => {
-    const { outages, told } = follow('300ms');
-    outages.sight(true);
+    const { outages, reported } = follow('300ms');
+    outages.setReachable(true);
     outages.see(node('gpu-0', 'Unknown'));
-    outages.sight(false);
+    outages.setReachable(false);
     // First seen in the list with which the watch comes back.
     outages.see(node('gpu-1', 'Unknown'));
     await aWhile();
-    outages.sight(true);
+    outages.setReachable(true);
     outages.see(node('gpu-0', 'True', '2026-11-21T07:10:00Z'));
     outages.see(node('gpu-1', 'True', '2026-11-21T07:10:00Z'));
     await aWhile();
-    expect(told).toEqual([]);
+    expect(reported).toEqual([]);
   });
 
   it('are judged by nobody who does not see them, and that time does not count when they are seen again', async () => {
-    const { outages, told } = follow('300ms');
-    outages.sight(true);
+    const { outages, reported } = follow('300ms');
+    outages.setReachable(true);
     outages.see(node('gpu-0', 'Unknown'));
-    outages.sight(false);
+    outages.setReachable(false);
     await aWhile();
-    outages.sight(true);
-    expect(told).toEqual([]);
-    await become(told, [idOf('gpu-0')]);
+    outages.setReachable(true);
+    expect(reported).toEqual([]);
+    await become(reported, [idOf('gpu-0')]);
   });
 
   it('are judged later by the time in which so many were out that nothing could be judged', async () => {
-    const { outages, told } = follow('300ms');
-    outages.sight(true);
+    const { outages, reported } = follow('300ms');
+    outages.setReachable(true);
     for (const name of names(10)) outages.see(node(name, Number(name.slice(4)) < 3 ? 'Unknown' : 'True'));
     await aWhile();
     outages.see(node('gpu-2', 'True'));
-    expect(told).toEqual([]);
-    await become(told, [idOf('gpu-0'), idOf('gpu-1')]);
+    expect(reported).toEqual([]);
+    await become(reported, [idOf('gpu-0'), idOf('gpu-1')]);
   });
 });

@@ -12,12 +12,12 @@ function announced(...living: string[]): Announcements {
 describe('a set of pods that test', () => {
   it('is not told of before Temporal has it', () => {
     const sets = openAnnouncements();
-    expect([sets.covers(id, 'a'), sets.isTold(id, 'a')]).toEqual([false, false]);
+    expect([sets.covers(id, 'a'), sets.isNotified(id, 'a')]).toEqual([false, false]);
     const { took } = sets.begin(id, 'a');
-    expect([sets.covers(id, 'a'), sets.isTold(id, 'a')]).toEqual([true, false]);
+    expect([sets.covers(id, 'a'), sets.isNotified(id, 'a')]).toEqual([true, false]);
     took();
-    expect(sets.isTold(id, 'a')).toBe(true);
-    expect(sets.isTold('preflight/train/other/u1', 'a')).toBe(false);
+    expect(sets.isNotified(id, 'a')).toBe(true);
+    expect(sets.isNotified('preflight/train/other/u1', 'a')).toBe(false);
   });
 
   it('is told of again when that was lost', () => {
@@ -31,20 +31,20 @@ describe('a set of pods that test', () => {
     const { lost } = sets.begin(id, 'a');
     sets.begin(id, 'b').took();
     lost();
-    expect(sets.isTold(id, 'b')).toBe(true);
+    expect(sets.isNotified(id, 'b')).toBe(true);
   });
 
   it('includes pods that come while the one lives that stands for it', () => {
-    expect(announced('a', 'b').isTold(id, 'later')).toBe(true);
+    expect(announced('a', 'b').isNotified(id, 'later')).toBe(true);
   });
 
   it('goes on for those that outlive that one, and for no later ones', () => {
     const sets = announced('a');
     sets.left(id, 'a', () => ['b']);
     sets.left(id, 'a', () => ['b', 'later']);
-    expect(['b', 'later'].map((uid) => sets.isTold(id, uid))).toEqual([true, false]);
+    expect(['b', 'later'].map((uid) => sets.isNotified(id, uid))).toEqual([true, false]);
     sets.begin(id, 'b').took();
-    expect(sets.isTold(id, 'later')).toBe(true);
+    expect(sets.isNotified(id, 'later')).toBe(true);
   });
 
   it('is forgotten when none of its pods is left', () => {

@@ -31,7 +31,7 @@ const pod = (name: string, tests: readonly [from: string, until?: string][], mor
   rank: 1,
   tests: tests.map(([from, until]) => ({ from: `${day}${from}`, ...(until !== undefined && { until: `${day}${until}` }) })),
   testing: tests.some(([, until]) => until === undefined),
-  leaving: false,
+  terminating: false,
   accelerators: { 'nvidia.com/gpu': 8 },
   over: false,
   ...more,
@@ -42,16 +42,16 @@ const testing = pod('new', [['07:03:00Z']]);
 const twice = pod('twice', [['07:00:00Z', '07:02:00Z'], ['07:03:00Z']]);
 const unseen = pod('unseen', []);
 /** Its last state says that it runs, and it is gone. */
-const cutOff = pod('cut-off', [['07:00:00Z']], { testing: false, leaving: true });
+const cutOff = pod('cut-off', [['07:00:00Z']], { testing: false, terminating: true });
 
 type Facts = Partial<FileFacts>;
 
 describe('a preflight file', () => {
   it.each<[sentence: string, file: PreflightFile, facts: Facts, expected: string]>([
-    ['is taken when it was written while its pod tested', file('07:01:00Z'), { pods: [tested] }, 'taken old'],
-    ['is taken however late it comes', file('07:01:00Z'), { pods: [tested], sentAt: '23:00:00Z' }, 'taken old'],
-    ['is taken within a second after the end', file('07:02:00.999Z'), { pods: [tested] }, 'taken old'],
-    ['is taken within a second before the beginning', file('06:59:59.001Z'), { pods: [tested] }, 'taken old'],
+    ['is taken when it was written while its pod tested', file('07:01:00Z'), { pods: [tested] }, 'accepted old'],
+    ['is taken however late it comes', file('07:01:00Z'), { pods: [tested], sentAt: '23:00:00Z' }, 'accepted old'],
+    ['is taken within a second after the end', file('07:02:00.999Z'), { pods: [tested] }, 'accepted old'],
+    ['is taken within a second before the beginning', file('06:59:59.001Z'), { pods: [tested] }, 'accepted old'],
     ['is stale two seconds before the beginning', file('06:59:58Z'), { pods: [tested] }, 'refused stale, told'],
     ['is stale long after the end', file('07:02:05Z'), { pods: [tested], sentAt: '07:30:00Z' }, 'refused stale, told'],
     [
@@ -63,11 +63,11 @@ describe('a preflight file', () => {
     ['waits while the test of its pod is not seen', file('07:01:00Z'), { pods: [unseen], sentAt: '07:01:01Z' }, 'wait: the test of its pod is not seen yet'],
     ['is stale when no test is seen for long', file('07:01:00Z'), { pods: [unseen], sentAt: '07:10:00Z' }, 'refused stale, told'],
     ['waits while its pod is still testing', file('07:04:00Z'), { pods: [testing] }, 'wait: its pod is still testing'],
-    ['is of the test before when that was when it was written', file('07:01:00Z'), { pods: [twice] }, 'taken twice'],
+    ['is of the test before when that was when it was written', file('07:01:00Z'), { pods: [twice] }, 'accepted twice'],
     ['waits when it is of the test that runs', file('07:03:30Z'), { pods: [twice] }, 'wait: its pod is still testing'],
-    ['is of the older pod when that was when it was written', file('07:01:00Z'), { pods: [testing, tested] }, 'taken old'],
+    ['is of the older pod when that was when it was written', file('07:01:00Z'), { pods: [testing, tested] }, 'accepted old'],
     ['waits for the newer pod when that tests', file('07:04:00Z'), { pods: [testing, tested] }, 'wait: its pod is still testing'],
-    ['is taken of a pod that went before its test was seen to end', file('07:01:00Z'), { pods: [cutOff] }, 'taken cut-off'],
+    ['is taken of a pod that went before its test was seen to end', file('07:01:00Z'), { pods: [cutOff] }, 'accepted cut-off'],
     ['waits for its pod while it is young', file('07:01:00Z'), { pods: [], sentAt: '07:02:00Z' }, 'wait: its pod is not seen yet'],
     ['waits for its pod while pods are not seen', file('07:01:00Z'), { pods: [], sees: false }, 'wait: its pod is not seen yet'],
     ['waits for its pod while that may have gone before we led', file('07:01:00Z'), { pods: [], fresh: true }, 'wait: its pod is not seen yet'],
@@ -83,7 +83,7 @@ describe('a preflight file', () => {
     ['that cannot be used and has no pod counts for nothing', unusable('07:01:00Z'), { pods: [] }, 'refused no-pod'],
   ])('%s', (_sentence, given, { pods = [], sees = true, fresh = false, share: holds = share, sentAt = '08:00:00Z' }, expected) => {
     const decision = decideFile(given, 'gpu-1', { pods, sees, fresh, share: holds, sentAt: `${day}${sentAt}` });
-    if (decision.answer === 'taken') expect(`taken ${decision.pod.name}`).toBe(expected);
+    if (decision.answer === 'accepted') expect(`accepted ${decision.pod.name}`).toBe(expected);
     else if (decision.answer === 'wait') expect(`wait: ${decision.because}`).toBe(expected);
     else expect(`refused ${decision.refused.what}${decision.pod ? ', told' : ''}`).toBe(expected);
   });

@@ -7,9 +7,9 @@ import { type PreflightAnswer, type PreflightFile, preflightPath, type RefusedRe
 import { controllerSettings } from '../../contract/settings.schema.ts';
 import { rememberAgents } from '../../controller/agents.ts';
 import type { Authenticate } from '../../controller/authenticate.ts';
-import { openDelivery } from '../../controller/delivery.ts';
+import { openOutbox } from '../../controller/outbox.ts';
 import { openIntake } from '../../controller/intake.ts';
-import type { Call } from '../../controller/letters.ts';
+import type { Call } from '../../controller/messages.ts';
 import { controllerMetrics } from '../../controller/metrics.ts';
 import { openPodTable } from '../../controller/preflight/pod-table.ts';
 import { refused } from '../../controller/reporter.ts';
@@ -25,7 +25,7 @@ const pod = (rank: number): PreflightPod => ({
   rank,
   tests: [{ from: '2026-11-21T07:00:00Z', until: '2026-11-21T07:02:00Z' }],
   testing: false,
-  leaving: false,
+  terminating: false,
   accelerators: { 'nvidia.com/gpu': 8 },
   over: false,
 });
@@ -56,7 +56,7 @@ beforeEach(async () => {
   calls = [];
   [leads, temporalTakes, announced] = [true, true, true];
   const ending = new AbortController();
-  const delivery = openDelivery({
+  const outbox = openOutbox({
     signal: ending.signal,
     sender: {
       async send(call) {
@@ -76,19 +76,19 @@ beforeEach(async () => {
     fresh: () => false,
     share: () => ({ asked: 8, of: 8 }),
     isAnnounced: () => announced,
-    told: () => undefined,
+    notified: () => undefined,
   };
   server = openIntake({
     certificate: { read: () => certificate, onChange: () => undefined },
     authenticate: { agents, preflights: agents },
     limits: controllerSettings.parse({ intake: { limits: { requests: { burst: 1000 } } } }).intake.limits,
-    collector: () => (leads ? { delivery, preflights, progress: { take: () => 'counted', sees: () => true }, rounds } : undefined),
+    collector: () => (leads ? { outbox, preflights, progress: { take: () => 'counted', sees: () => true }, rounds } : undefined),
     agents: rememberAgents(() => 0),
     onNodeFault: () => undefined,
     metrics: controllerMetrics(registry, {
       leading: () => leads,
-      lettersWaiting: () => 0,
-      agentsHeard: () => 0,
+      messagesWaiting: () => 0,
+      agentsLive: () => 0,
 
       agentsSilent: () => [],
     }),
@@ -114,10 +114,10 @@ const counted = async (name: string) => (await registry.getSingleMetricAsString(
 describe('the intake of preflight files', () => {
   it('answers each of 50 files when Temporal has it', async () => {
     const all = Array.from({ length: 50 }, (_, rank) => rank);
-    expect(await answers(...all.map(file))).toEqual(all.map(() => 'taken'));
+    expect(await answers(...all.map(file))).toEqual(all.map(() => 'accepted'));
     expect(ranks().toSorted((a, b) => a - b)).toEqual(all);
     expect(new Set(calls.map(({ workflowId }) => workflowId))).toEqual(new Set(['preflight/train/llm/w1']));
-    expect(await counted('kcover_preflight_reports_total')).toEqual(['kcover_preflight_reports_total{answer="taken"} 50']);
+    expect(await counted('kcover_preflight_reports_total')).toEqual(['kcover_preflight_reports_total{answer="accepted"} 50']);
   });
 
   it('sends a report with the pod that made it', async () => {
@@ -145,7 +145,7 @@ describe('the intake of preflight files', () => {
     const { status, body } = await sendFiles(file(0), forgedNode, forgedRank, unusable, nobodys);
     expect(status).toBe(200);
     expect(body.files).toEqual([
-      { answer: 'taken' },
+      { answer: 'accepted' },
       { answer: 'refused', because: 'other-node: it names node gpu-2' },
       { answer: 'refused', because: 'other-rank: it names rank 3' },
       { answer: 'refused', because: 'pair: it has no peer' },
@@ -166,7 +166,7 @@ describe('the intake of preflight files', () => {
     const elsewhere = { ...file(0), namespace: 'tenant' };
     expect((await sendFiles(elsewhere, file(1))).body.files).toEqual([
       { answer: 'refused', because: 'namespace: preflight.namespaces of the controller does not name tenant' },
-      { answer: 'taken' },
+      { answer: 'accepted' },
     ]);
     expect([ranks(), refusals()]).toEqual([[1], []]);
     expect(await counted('kcover_preflight_refused_total')).toEqual(['kcover_preflight_refused_total{reason="namespace"} 1']);
@@ -183,19 +183,19 @@ describe('the intake of preflight files', () => {
     expect((await sendFiles(file(0))).body.files).toEqual([{ answer: 'wait', because: 'its set of pods was not announced yet' }]);
     expect(calls).toEqual([]);
     announced = true;
-    expect(await answers(file(0))).toEqual(['taken']);
+    expect(await answers(file(0))).toEqual(['accepted']);
   });
 
   it('tells the same report and the same refusal once, however often they come', async () => {
     const forged = { ...place(1), report: report(1, 'gpu-2') };
-    for (let times = 0; times < 3; times++) expect(await answers(file(0), forged)).toEqual(['taken', 'refused']);
+    for (let times = 0; times < 3; times++) expect(await answers(file(0), forged)).toEqual(['accepted', 'refused']);
     expect(ranks()).toEqual([0]);
     expect(refusals()).toHaveLength(1);
   });
 
   it('does not take many files at once that a pod is said to have written, and tells of 20 that are refused', async () => {
     const many = Array.from({ length: 50 }, (_, ms) => ({ ...file(0), writtenAt: `2026-11-21T07:01:00.${100 + ms}Z` }));
-    expect(new Set(await answers(...many))).toEqual(new Set(['taken', 'wait']));
+    expect(new Set(await answers(...many))).toEqual(new Set(['accepted', 'wait']));
     const forged = many.map((each) => ({ ...each, report: report(0, 'gpu-2') }));
     expect(await answers(...forged)).toEqual(forged.map(() => 'refused'));
     expect(refusals()).toHaveLength(20);

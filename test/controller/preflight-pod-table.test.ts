@@ -12,7 +12,7 @@ const pod = (name: string, rank: number, more: Partial<PreflightPod> = {}): Pref
   rank,
   tests: [],
   testing: true,
-  leaving: false,
+  terminating: false,
   accelerators: { 'nvidia.com/gpu': 8 },
   over: false,
   ...more,
@@ -42,7 +42,7 @@ describe('the pods that test', () => {
   });
 
   it('give way to one that was created in the same second when they are asked to go', () => {
-    expect(table(pod('leaving', 1, { leaving: true }), pod('staying', 1)).at()).toEqual(['staying', 'leaving']);
+    expect(table(pod('terminating', 1, { terminating: true }), pod('remaining', 1)).at()).toEqual(['remaining', 'terminating']);
   });
 
   it('are as they were last seen', () => {

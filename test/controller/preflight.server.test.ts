@@ -39,7 +39,7 @@ async function send(...files: object[]): Promise<readonly PreflightFileAnswer[]>
 }
 
 /** As an agent does it: again while the answer is to wait. */
-const deliver = (sent: object): Promise<PreflightFileAnswer> =>
+const sendUntilAnswered = (sent: object): Promise<PreflightFileAnswer> =>
   until('the file has its answer', 60_000, async () => {
     const [answer] = await send(sent);
     return answer && answer.answer !== 'wait' ? { found: answer } : { missing: answer?.because ?? 'no answer' };
@@ -53,13 +53,13 @@ describe('the collection of preflight reports', () => {
     const report = file(job, 0, new Date());
     expect(await send(report)).toEqual([{ answer: 'wait', because: expect.any(String) }]);
     await endTest(rig.api, first, 1);
-    expect(await deliver(report)).toEqual({ answer: 'taken' });
+    expect(await sendUntilAnswered(report)).toEqual({ answer: 'accepted' });
 
     const id = preflightWorkflowId(job);
-    const told = await rig.isTold(id, 'reportsArrived');
-    expect(told.indexOf('podsTesting')).toBe(0);
+    const signals = await rig.awaitSignal(id, 'reportsArrived');
+    expect(signals.indexOf('podsTesting')).toBe(0);
     await remove(job);
-    await rig.isTold(id, 'podsGone');
+    await rig.awaitSignal(id, 'podsGone');
   });
 
   it('knows the rank of a worker beside a master', async () => {
@@ -68,8 +68,8 @@ describe('the collection of preflight reports', () => {
     if (!worker) throw new Error('no pod');
     const report = file(job, 1, new Date());
     await endTest(rig.api, worker, 0);
-    expect(await deliver(report)).toEqual({ answer: 'taken' });
-    await rig.isTold(preflightWorkflowId(job), 'reportsArrived');
+    expect(await sendUntilAnswered(report)).toEqual({ answer: 'accepted' });
+    await rig.awaitSignal(preflightWorkflowId(job), 'reportsArrived');
     await remove(job);
   });
 
@@ -78,9 +78,12 @@ describe('the collection of preflight reports', () => {
     const [first] = await testers(job);
     if (!first) throw new Error('no pod');
     await endTest(rig.api, first, 0);
-    expect(await deliver(file(job, 0, new Date(), 'another'))).toEqual({ answer: 'refused', because: 'other-node: it names node another' });
-    expect(await deliver(file(job, 0, new Date(Date.now() - 3600_000)))).toMatchObject({ answer: 'refused', because: expect.stringMatching(/^stale: /) });
-    await rig.isTold(preflightWorkflowId(job), 'reportsArrived');
+    expect(await sendUntilAnswered(file(job, 0, new Date(), 'another'))).toEqual({ answer: 'refused', because: 'other-node: it names node another' });
+    expect(await sendUntilAnswered(file(job, 0, new Date(Date.now() - 3600_000)))).toMatchObject({
+      answer: 'refused',
+      because: expect.stringMatching(/^stale: /),
+    });
+    await rig.awaitSignal(preflightWorkflowId(job), 'reportsArrived');
     await remove(job);
   });
 
@@ -92,9 +95,9 @@ describe('the collection of preflight reports', () => {
     const report = file(job, 0, new Date());
     for (const each of [first, second]) await endTest(rig.api, each, 0);
     await rig.startAgain('later');
-    expect(await deliver(report)).toEqual({ answer: 'taken' });
-    const told = await rig.isTold(preflightWorkflowId(job), 'reportsArrived');
-    expect(told.indexOf('podsTesting')).toBe(0);
+    expect(await sendUntilAnswered(report)).toEqual({ answer: 'accepted' });
+    const signals = await rig.awaitSignal(preflightWorkflowId(job), 'reportsArrived');
+    expect(signals.indexOf('podsTesting')).toBe(0);
     await remove(job);
   });
 
@@ -102,7 +105,7 @@ describe('the collection of preflight reports', () => {
     const job = await indexed('gone');
     await testers(job);
     const id = preflightWorkflowId(job);
-    await rig.isTold(id, 'podsTesting');
+    await rig.awaitSignal(id, 'podsTesting');
     await until('it is listed', 60_000, async () => {
       const { count } = await rig.temporal.workflow.count(`WorkflowId = '${id}'`);
       return count > 0 ? { found: count } : { missing: 'not yet' };
@@ -114,7 +117,7 @@ describe('the collection of preflight reports', () => {
       return items.length === 0 ? { found: true } : { missing: `${items.length} left` };
     });
     await rig.startAgain('again');
-    await rig.isTold(id, 'podsGone');
+    await rig.awaitSignal(id, 'podsGone');
   });
 
   it('hears no pod of a namespace that settings do not name', async () => {
@@ -125,13 +128,13 @@ describe('the collection of preflight reports', () => {
     if (!first) throw new Error('no pod');
     const report = file(job, 0, new Date());
     await endTest(rig.api, first, 0);
-    expect(await deliver(report)).toEqual({ answer: 'refused', because: 'namespace: preflight.namespaces of the controller does not name default' });
+    expect(await sendUntilAnswered(report)).toEqual({ answer: 'refused', because: 'namespace: preflight.namespaces of the controller does not name default' });
 
     await rig.controller.stop();
     await rig.startAgain('wide', { namespaces: ['another', 'default'] });
-    expect(await rig.told(preflightWorkflowId(job))).toEqual([]);
-    expect(await deliver(report)).toEqual({ answer: 'taken' });
-    await rig.isTold(preflightWorkflowId(job), 'reportsArrived');
+    expect(await rig.signalsOf(preflightWorkflowId(job))).toEqual([]);
+    expect(await sendUntilAnswered(report)).toEqual({ answer: 'accepted' });
+    await rig.awaitSignal(preflightWorkflowId(job), 'reportsArrived');
     await remove(job);
   });
 });

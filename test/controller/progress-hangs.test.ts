@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { JobWishes } from '../../contract/job-wishes.ts';
+import type { JobOverrides } from '../../contract/job-overrides.ts';
 import type { JobProgress } from '../../contract/progress.ts';
 import { type HangOptions, type Hangs, watchHangs } from '../../controller/progress/hangs.ts';
 import type { TrainingPod } from '../../kube/training-pods.ts';
@@ -22,7 +22,7 @@ const step = (number: number, more: Partial<JobProgress> = {}): JobProgress => (
 
 type Job = NonNullable<ReturnType<HangOptions['job']>>;
 let now: number;
-let world: { job: Job | undefined; pod: TrainingPod | undefined; working: number; hears: boolean };
+let cluster: { job: Job | undefined; pod: TrainingPod | undefined; working: number; isLive: boolean };
 let raised: string[];
 let lose: (() => void) | undefined;
 let hangs: Hangs;
@@ -31,16 +31,16 @@ let defects: number;
 beforeEach(() => {
   [now, defects] = [0, 0];
   raised = [];
-  world = { job: { optedIn: true, podsExpected: 4 }, pod, working: 4, hears: true };
+  cluster = { job: { optedIn: true, podsExpected: 4 }, pod, working: 4, isLive: true };
   hangs = watchHangs({
     settings: { times: 20, leastMs: 60_000 },
     job({ uid }) {
       if (uid === 'broken') throw new RangeError('Maximum call stack size exceeded');
-      return world.job;
+      return cluster.job;
     },
-    pod: () => world.pod,
-    working: () => world.working,
-    hears: () => world.hears,
+    pod: () => cluster.pod,
+    working: () => cluster.working,
+    isLive: () => cluster.isLive,
     raise(_job, { message }, onLost) {
       raised.push(`${now / 1000} ${message.split(';')[0]}`);
       lose = onLost;
@@ -97,25 +97,25 @@ describe('training that stands still', () => {
     expect(raised).toEqual(['310 no step for 5m 10s after step 7']);
   });
 
-  const wishes = (hang: JobWishes['hang']): JobWishes => ({ ignored: [], ...(hang && { hang }) });
+  const overrides = (hang: JobOverrides['hang']): JobOverrides => ({ ignored: [], ...(hang && { hang }) });
   it.each<[sentence: string, change: () => void]>([
-    ['is gone', () => (world.job = undefined)],
-    ['is opted out', () => (world.job = { optedIn: false, podsExpected: 4 })],
-    ['has finished', () => (world.job = { optedIn: true, podsExpected: 4, finished: { as: 'succeeded', because: 'x' } })],
-    ['is suspended', () => (world.job = { optedIn: true, podsExpected: 4, suspension: { by: 'owner' } })],
-    ['does not want to hear of it', () => (world.job = { optedIn: true, podsExpected: 4, wishes: wishes('ignore') })],
-    ['lacks a pod', () => (world.working = 3)],
-    ['has lost the pod that told', () => (world.pod = undefined)],
-    ['is told to go', () => (world.pod = { ...pod, present: false })],
-    ['has started its containers again', () => (world.pod = { ...pod, startedAt: '2026-11-21T08:00:00Z' })],
-    ['cannot be heard', () => (world.hears = false)],
+    ['is gone', () => (cluster.job = undefined)],
+    ['is opted out', () => (cluster.job = { optedIn: false, podsExpected: 4 })],
+    ['has finished', () => (cluster.job = { optedIn: true, podsExpected: 4, finished: { as: 'succeeded', because: 'x' } })],
+    ['is suspended', () => (cluster.job = { optedIn: true, podsExpected: 4, suspension: { by: 'owner' } })],
+    ['does not want to hear of it', () => (cluster.job = { optedIn: true, podsExpected: 4, overrides: overrides('ignore') })],
+    ['lacks a pod', () => (cluster.working = 3)],
+    ['has lost the pod that told', () => (cluster.pod = undefined)],
+    ['is told to go', () => (cluster.pod = { ...pod, present: false })],
+    ['has started its containers again', () => (cluster.pod = { ...pod, startedAt: '2026-11-21T08:00:00Z' })],
+    ['cannot be heard', () => (cluster.isLive = false)],
   ])('is not told of a job that %s, and is judged anew from the moment at which that ends', (_sentence, change) => {
-    const before = { ...world };
+    const before = { ...cluster };
     hangs.hear(pod, step(7));
     change();
     pass(500);
     expect(raised).toEqual([]);
-    Object.assign(world, before);
+    Object.assign(cluster, before);
     pass(59);
     expect(raised).toEqual([]);
     pass(1);
@@ -123,7 +123,7 @@ describe('training that stands still', () => {
   });
 
   it('is told of a job that wants to hear of it', () => {
-    world.job = { optedIn: true, podsExpected: 4, wishes: wishes('notify') };
+    cluster.job = { optedIn: true, podsExpected: 4, overrides: overrides('notify') };
     hangs.hear(pod, step(7));
     pass(60);
     expect(raised).toHaveLength(1);

@@ -4,7 +4,7 @@ import pino from 'pino';
 import { Registry } from 'prom-client';
 import type { JobRef } from '../../contract/jobs.ts';
 import type { ProgressFile } from '../../contract/progress.ts';
-import { faultLetter, jobEndLetter, type Letter, wishLetter } from '../../controller/letters.ts';
+import { faultMessage, jobEndMessage, type WorkflowMessage, recoverMessage } from '../../controller/messages.ts';
 import { controllerMetrics } from '../../controller/metrics.ts';
 import { type ProgressWatch, watchProgress } from '../../controller/progress/watch.ts';
 import { isSameJob } from '../../kube/job-kinds/index.ts';
@@ -52,26 +52,26 @@ const fault = { id: 'f', source: 'kernel', code: 'xid/79', message: 'gone', seen
 
 let over: AbortController;
 let written: number[];
-let hears: boolean;
+let isLive: boolean;
 let raised: string[];
 let known: KnownJob | undefined;
 let progress: ProgressWatch;
 let registry: Registry;
 
 beforeEach(() => {
-  [over, written, hears, raised, known, registry] = [new AbortController(), [], true, [], job, new Registry()];
+  [over, written, isLive, raised, known, registry] = [new AbortController(), [], true, [], job, new Registry()];
   progress = watchProgress({
     async write(_job, { step }) {
       written.push(step);
       return true;
     },
     everyMs: 3600_000,
-    hang: { settings: { times: 1, leastMs: 10 }, hears: () => hears, raise: (told, fault) => void raised.push(`${told.uid} ${fault.code}`) },
+    hang: { settings: { times: 1, leastMs: 10 }, isLive: () => isLive, raise: (owner, fault) => void raised.push(`${owner.uid} ${fault.code}`) },
     job: (asked) => (known && isSameJob(asked, known.ref) ? known : undefined),
     metrics: controllerMetrics(registry, {
       leading: () => true,
-      lettersWaiting: () => 0,
-      agentsHeard: () => 0,
+      messagesWaiting: () => 0,
+      agentsLive: () => 0,
 
       agentsSilent: () => [],
     }),
@@ -131,19 +131,19 @@ describe('progress of training', () => {
     expect(await registry.getSingleMetricAsString('kcover_training_hangs_total')).toMatch(/ 2$/m);
   });
 
-  it.each<[sentence: string, letter: Letter]>([
-    ['a fault of the job', faultLetter({ kind: 'job', job: ref }, fault)],
-    ['a fault of a node under it', faultLetter({ kind: 'node', node: 'gpu-2' }, fault)],
-    ['a wish', wishLetter(ref, { label: true, by: 'label', reason: 'labelled' })],
-  ])('is written at once when %s is told, though its pods may have ended', async (_sentence, letter) => {
+  it.each<[sentence: string, message: WorkflowMessage]>([
+    ['a fault of the job', faultMessage({ kind: 'job', job: ref }, fault)],
+    ['a fault of a node under it', faultMessage({ kind: 'node', node: 'gpu-2' }, fault)],
+    ['a wish', recoverMessage(ref, { label: true, by: 'label', reason: 'labelled' })],
+  ])('is written at once when %s is told, though its pods may have ended', async (_sentence, message) => {
     progress.take(file(0, 1), 'gpu-1');
     await until(() => written.length === 1);
     progress.take(file(0, 2), 'gpu-1');
-    progress.heed(jobEndLetter('job/train/llm/job-uid', { change: 'opted-out', because: 'x' }));
-    progress.heed(faultLetter({ kind: 'node', node: 'gpu-9' }, fault));
+    progress.heed(jobEndMessage('job/train/llm/job-uid', { change: 'opted-out', because: 'x' }));
+    progress.heed(faultMessage({ kind: 'node', node: 'gpu-9' }, fault));
     for (const object of [pod('master', 0, 'gpu-1', 'Failed'), pod('worker', 0, 'gpu-2', 'Failed')]) progress.see({ type: 'modified', object });
     expect(written).toEqual([1]);
-    progress.heed(letter);
+    progress.heed(message);
     await until(() => written.length === 2);
     expect(written).toEqual([1, 2]);
   });

@@ -14,31 +14,31 @@ beforeEach(() => {
 
 describe('the pods that work', () => {
   it('are counted for the job that made the one that controls them, once that is known', () => {
-    workers.put(job('made'), 'a', true);
+    workers.put(job('child'), 'a', true);
     workers.put(job('alone'), 'x', true);
-    tops.set('made', set).set('other', set);
-    workers.lookAgain(job('made'));
+    tops.set('child', set).set('other', set);
+    workers.lookAgain(job('child'));
     workers.lookAgain(job('alone'));
-    for (const pod of ['a', 'b']) workers.put(job('made'), pod, true);
+    for (const pod of ['a', 'b']) workers.put(job('child'), pod, true);
     workers.put(job('other'), 'c', true);
-    expect([job('made'), set, job('alone')].map(workers.of)).toEqual([0, 3, 1]);
-    for (const gone of ['a', 'b', 'never']) workers.put(job('made'), gone, false);
+    expect([job('child'), set, job('alone')].map(workers.of)).toEqual([0, 3, 1]);
+    for (const gone of ['a', 'b', 'never']) workers.put(job('child'), gone, false);
     workers.put(job('other'), 'c', false);
     expect(workers.of(set)).toBe(0);
   });
 
   it('are not those that go after their job, and the one that made it', () => {
-    tops.set('made', set);
-    for (const pod of ['a', 'b']) workers.put(job('made'), pod, true);
+    tops.set('child', set);
+    for (const pod of ['a', 'b']) workers.put(job('child'), pod, true);
     tops.clear();
-    workers.put(job('made'), 'a', false);
+    workers.put(job('child'), 'a', false);
     expect(workers.of(set)).toBe(1);
-    workers.put(job('made'), 'b', false);
-    expect([set, job('made')].map(workers.of)).toEqual([0, 0]);
+    workers.put(job('child'), 'b', false);
+    expect([set, job('child')].map(workers.of)).toEqual([0, 0]);
   });
 
   it('are not those of another namespace, or another job, that name its UID', () => {
-    const real = job('made');
+    const real = job('child');
     for (const [pod, more] of Object.entries({ a: { namespace: 'other' }, b: { name: 'another' }, c: { kind: 'PyTorchJob' } as const }))
       workers.put({ ...real, ...more }, pod, true);
     expect(workers.of(real)).toBe(0);

@@ -14,7 +14,7 @@ import { agentSettings } from '../../contract/settings.schema.ts';
 import { connectKube, type Kube } from '../../kube/connection.ts';
 import { readJob, writeProgress } from '../../kube/jobs.ts';
 import { ownNamespace } from '../../kube/permissions.ts';
-import { type AttachedWorld, attachWorld } from '../../testbed/attach.ts';
+import { type AttachedTestCluster, attachTestCluster } from '../../testbed/attach.ts';
 import { pytorchJob } from '../../testbed/job-manifests.ts';
 import { kindsHere as kinds, manifestOf } from '../../testbed/set-manifests.ts';
 import { awaitRunning, changeJob, createJob, placeOf, type RunningJob } from '../../testbed/jobs.ts';
@@ -23,7 +23,7 @@ import { LiveController, run } from './live-controller.ts';
 
 const taint = { key: 'kcover.io/quarantine', effect: 'NoSchedule' } as const;
 
-let world: AttachedWorld;
+let cluster: AttachedTestCluster;
 let kube: Kube;
 let rig: LiveController;
 let agent: RunningAgent;
@@ -32,8 +32,8 @@ let node: string;
 const created: RunningJob[] = [];
 
 beforeAll(async () => {
-  world = attachWorld(process.env['KCOVER_TEST_WORLD'] ?? '');
-  const kubeconfig = await world.kubernetes.kubeconfigFor({ namespace: ownNamespace, name: 'kcover-controller' });
+  cluster = attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? '');
+  const kubeconfig = await cluster.kubernetes.kubeconfigFor({ namespace: ownNamespace, name: 'kcover-controller' });
   kube = connectKube({ kubeconfig });
   rig = await LiveController.open({ kubeconfig, election: { enabled: false }, progress: { hang: { times: 1, least: '1s' } } });
   node = (await rig.agentOf(0)).node;
@@ -141,7 +141,7 @@ describe('training that stands still', () => {
     await write(job, 0, { step: 100_100, phase: 'evaluating' });
     expect(await says(job, 100_100)).toMatchObject({ phase: 'evaluating', pace: { msPerStep: expect.any(Number) } });
     await write(job, 0, { step: 100_100, phase: 'training' });
-    await rig.isTold(jobWorkflowId(job), new RegExp(`^hang/${job.uid}/.+/100100/`));
+    await rig.awaitSignal(jobWorkflowId(job), new RegExp(`^hang/${job.uid}/.+/100100/`));
   });
 });
 

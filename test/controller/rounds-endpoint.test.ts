@@ -7,7 +7,7 @@ import { openDoor } from '../../controller/door.ts';
 import type { Reject } from '../../controller/refusals.ts';
 import { openRounds } from '../../controller/rounds/endpoint.ts';
 import { beginRounds, type Rounds } from '../../controller/rounds/polls.ts';
-import type { TestingPod } from '../../controller/rounds/run.ts';
+import type { RoundPod } from '../../controller/rounds/run.ts';
 import { openBuckets } from '../../controller/token-bucket.ts';
 import { until } from '../../testbed/until.ts';
 import { serviceToken } from '../support/service-token.ts';
@@ -21,12 +21,12 @@ const tokenOf = (name: string) =>
 const nameIn = (token: string): string => token.split('.')[2] ?? '';
 
 /** Two pods and their tokens `rank-0` and `rank-1`; `agent` is good for another audience, `idle` of a pod that tests nothing. */
-function world(pollMs?: number) {
+function cluster(pollMs?: number) {
   const pods = new Map(
-    [0, 1].map((rank): [string, TestingPod] => [`pod-${rank}`, { uid: `pod-${rank}`, workload, rank, node: `gpu-${rank}`, createdAt: '2026-11-21T07:00:00Z' }]),
+    [0, 1].map((rank): [string, RoundPod] => [`pod-${rank}`, { uid: `pod-${rank}`, workload, rank, node: `gpu-${rank}`, createdAt: '2026-11-21T07:00:00Z' }]),
   );
   const refusals: string[] = [];
-  let reign: { readonly rounds: Rounds; readonly over: AbortController } | undefined;
+  let term: { readonly rounds: Rounds; readonly over: AbortController } | undefined;
   const uidOf = (name: string) => name.replace('rank', 'pod');
   const nodeOf = (name: string) => name.replace('rank', 'gpu');
   const server = fastify({ logger: false });
@@ -48,13 +48,13 @@ function world(pollMs?: number) {
     },
   });
   const requests = openBuckets({ perSecond: 1, burst: 100 }, () => performance.now());
-  const reporterOf = openDoor(server, { authenticate: { [roundsPath]: preflights }, leading: () => reign !== undefined, requests, reject });
-  openRounds(server, { rounds: () => reign?.rounds, reporterOf, reject });
+  const reporterOf = openDoor(server, { authenticate: { [roundsPath]: preflights }, leading: () => term !== undefined, requests, reject });
+  openRounds(server, { rounds: () => term?.rounds, reporterOf, reject });
   function lead(): Rounds {
     const over = new AbortController();
     const settings = { rounds: 'fixed', most: 1, within: 300_000 } as const;
     const rounds = beginRounds({ settings, podOf: (uid) => pods.get(uid), signal: over.signal, log, ...(pollMs !== undefined && { pollMs }) });
-    reign = { rounds, over };
+    term = { rounds, over };
     return rounds;
   }
   lead();
@@ -64,11 +64,11 @@ function world(pollMs?: number) {
     refusals,
     lead,
     lose(): void {
-      reign?.over.abort();
-      reign = undefined;
+      term?.over.abort();
+      term = undefined;
     },
     waiting: (count: number) =>
-      until('requests are held', 5000, async () => (reign?.rounds.waiting() === count ? { found: true } : { missing: `${reign?.rounds.waiting()} are` })),
+      until('requests are held', 5000, async () => (term?.rounds.waiting() === count ? { found: true } : { missing: `${term?.rounds.waiting()} are` })),
     async post(token: string | undefined, body: unknown): Promise<{ status: number; body: unknown }> {
       const headers = { 'content-type': 'application/json', ...(token !== undefined && { authorization: `Bearer ${tokenOf(token)}` }) };
       const answer = await server.inject({ method: 'POST', url: roundsPath, headers, payload: typeof body === 'string' ? body : JSON.stringify(body) });
@@ -84,7 +84,7 @@ afterEach(async () => {
 
 describe('the rounds endpoint', () => {
   it('holds the first rank until the other has come, and gives each the other', async () => {
-    const { post, waiting } = world();
+    const { post, waiting } = cluster();
     const first = post('rank-0', asking(0));
     await waiting(1);
     expect(await post('rank-1', asking(1))).toEqual({
@@ -95,11 +95,11 @@ describe('the rounds endpoint', () => {
   });
 
   it('says `wait` when nothing came in time', async () => {
-    expect(await world(20).post('rank-0', asking(0))).toEqual({ status: 200, body: { kind: 'wait', because: 'round 0 waits for rank 1' } });
+    expect(await cluster(20).post('rank-0', asking(0))).toEqual({ status: 200, body: { kind: 'wait', because: 'round 0 waits for rank 1' } });
   });
 
   it('holds one request for each pod: a second one ends the first', async () => {
-    const { post, waiting } = world();
+    const { post, waiting } = cluster();
     const first = post('rank-0', asking(0));
     await waiting(1);
     const second = post('rank-0', asking(0));
@@ -110,7 +110,7 @@ describe('the rounds endpoint', () => {
   });
 
   it('ends what it holds when it no longer leads, and the next leader goes on from the next requests', async () => {
-    const { post, waiting, lose, lead } = world();
+    const { post, waiting, lose, lead } = cluster();
     const first = post('rank-0', asking(0));
     await waiting(1);
     lose();
@@ -122,7 +122,7 @@ describe('the rounds endpoint', () => {
   });
 
   it('knows a pod that its watch tells of a moment later', async () => {
-    const { post, pods, waiting } = world();
+    const { post, pods, waiting } = cluster();
     const late = pods.get('pod-0');
     pods.delete('pod-0');
     const first = post('rank-0', asking(0));
@@ -146,20 +146,20 @@ describe('the rounds endpoint', () => {
     ['more than a request may have', 'rank-0', JSON.stringify({ filler: 'x'.repeat(40_000) }), 413, ''],
     ['a size below its rank', 'rank-1', asking(1, { size: 2, results: [] }), 409, 'other-size'],
   ])('refuses %s', async (sentence, token, body, status, error) => {
-    const { post, refusals, pods } = world();
+    const { post, refusals, pods } = cluster();
     if (sentence === 'a size below its rank') pods.set('pod-1', { uid: 'pod-1', workload, rank: 2, node: 'gpu-1', createdAt: '' });
     expect(await post(token, body)).toMatchObject({ status, ...(error !== '' && { body: { error, because: expect.any(String) } }) });
     if (error !== '') expect(refusals).toEqual([error]);
   });
 
   it('does not take pods of another namespace for those of a workload whose UID their label names', async () => {
-    const { post, pods } = world(20);
+    const { post, pods } = cluster(20);
     pods.set('pod-1', { uid: 'pod-1', workload: { ...workload, namespace: 'others' }, rank: 1, node: 'gpu-1', createdAt: '2026-11-21T07:00:00Z' });
     const answers = await Promise.all([post('rank-0', asking(0)), post('rank-1', asking(1))]);
     expect(answers).toMatchObject([{ body: { kind: 'wait' } }, { body: { kind: 'wait' } }]);
   });
 
   it('refuses a pod that tests nothing', async () => {
-    expect(await world(20).post('idle', asking(0))).toMatchObject({ status: 403, body: { error: 'not-testing' } });
+    expect(await cluster(20).post('idle', asking(0))).toMatchObject({ status: 403, body: { error: 'not-testing' } });
   });
 });

@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
-import type { PlanFacts, RoundAnswer, RoundPlan, RoundResult } from '../../contract/preflight-rounds.ts';
-import { type Asked, openRun, type Run, type TestingPod } from '../../controller/rounds/run.ts';
+import type { RoundFacts, RoundAnswer, RoundPlan, RoundResult } from '../../contract/preflight-rounds.ts';
+import { type RoundReply, openRun, type Run, type RoundPod } from '../../controller/rounds/run.ts';
 import { planRound } from '../../policy/preflight-plan.ts';
 
 const withinMs = 300_000;
 const rounds = 3;
 
 /** The circle method, the pairs named after the seed so that a change of it shows. */
-function planned({ ranks, round }: PlanFacts): RoundPlan {
+function planned({ ranks, round }: RoundFacts): RoundPlan {
   if (round >= rounds) return { kind: 'done', because: `${rounds} rounds` };
   const [first, ...others] = [...ranks.map(({ rank }) => rank), ...(ranks.length % 2 === 0 ? [] : [-1])];
   const turned = [first ?? 0, ...others.slice(round % others.length), ...others.slice(0, round % others.length)];
@@ -24,7 +24,7 @@ function planned({ ranks, round }: PlanFacts): RoundPlan {
 }
 
 const workload = { namespace: 'train', name: 'llm', uid: 'workload' };
-const podOf = (rank: number, more: Partial<TestingPod> = {}): TestingPod => ({
+const podOf = (rank: number, more: Partial<RoundPod> = {}): RoundPod => ({
   uid: `pod-${rank}`,
   workload,
   rank,
@@ -34,14 +34,14 @@ const podOf = (rank: number, more: Partial<TestingPod> = {}): TestingPod => ({
 });
 
 /** Ranks that do what they are told, one question after the other. */
-class Job {
-  readonly facts: PlanFacts[] = [];
+class SimulatedJob {
+  readonly facts: RoundFacts[] = [];
   readonly results: RoundResult[][];
   readonly size: number;
   run: Run;
   now = 0;
 
-  readonly plan: (facts: PlanFacts) => RoundPlan;
+  readonly plan: (facts: RoundFacts) => RoundPlan;
   /** A rank that makes its pairs slow. */
   readonly slow: number | undefined;
 
@@ -63,11 +63,11 @@ class Job {
     });
   }
 
-  ask(rank: number, pod = podOf(rank), size = this.size): Asked {
+  ask(rank: number, pod = podOf(rank), size = this.size): RoundReply {
     return this.run.ask(pod, { schema: 1, size, address: `10.0.0.${rank}:29400`, results: this.results[rank] ?? [] }, this.now);
   }
 
-  told(rank: number): RoundAnswer | 'hold' | 'refused' {
+  answer(rank: number): RoundAnswer | 'hold' | 'refused' {
     const asked = this.ask(rank);
     return asked.kind === 'answer' ? asked.answer : asked.kind;
   }
@@ -75,21 +75,21 @@ class Job {
   /** All are told, then all act, as if at once; true when one of them had something to do. */
   turn(ranks = this.all()): boolean {
     for (const rank of ranks) this.ask(rank);
-    const answers = ranks.map((rank) => [rank, this.told(rank)] as const);
-    return answers.map(([rank, told]) => this.do(rank, told)).some(Boolean);
+    const answers = ranks.map((rank) => [rank, this.answer(rank)] as const);
+    return answers.map(([rank, answer]) => this.do(rank, answer)).some(Boolean);
   }
 
-  do(rank: number, told: RoundAnswer | 'hold' | 'refused'): boolean {
-    if (typeof told === 'string' || (told.kind !== 'round' && told.kind !== 'idle')) return false;
-    const { round } = told;
-    if (told.kind === 'idle') this.results[rank]?.push({ round, status: 'skip' });
-    else this.results[rank]?.push({ round, peer: told.peer.rank, status: 'ok', gbps: [rank, told.peer.rank].includes(this.slow ?? -1) ? 20 : 90 });
+  do(rank: number, answer: RoundAnswer | 'hold' | 'refused'): boolean {
+    if (typeof answer === 'string' || (answer.kind !== 'round' && answer.kind !== 'idle')) return false;
+    const { round } = answer;
+    if (answer.kind === 'idle') this.results[rank]?.push({ round, status: 'skip' });
+    else this.results[rank]?.push({ round, peer: answer.peer.rank, status: 'ok', gbps: [rank, answer.peer.rank].includes(this.slow ?? -1) ? 20 : 90 });
     return true;
   }
 
   /** Does what it was told; true when it had something to do. */
   act(rank: number): boolean {
-    return this.do(rank, this.told(rank));
+    return this.do(rank, this.answer(rank));
   }
 
   /** Until nobody has anything more to do. */
@@ -102,10 +102,10 @@ class Job {
 
 describe('a run', () => {
   it.each([2, 3, 4, 16])('leads %i ranks through all rounds, each pair told the same', (size) => {
-    const job = new Job(size);
+    const job = new SimulatedJob(size);
     job.work();
     for (const rank of job.all()) {
-      expect(job.told(rank)).toEqual({ kind: 'done', because: '3 rounds' });
+      expect(job.answer(rank)).toEqual({ kind: 'done', because: '3 rounds' });
       expect(job.results[rank]).toHaveLength(rounds);
       for (const { round, peer } of job.results[rank] ?? []) if (peer !== undefined) expect(job.results[peer]?.[round]?.peer).toBe(rank);
     }
@@ -113,21 +113,21 @@ describe('a run', () => {
   });
 
   it('gives each of a pair the other, and the lead to the lower rank', () => {
-    const job = new Job(2);
+    const job = new SimulatedJob(2);
     expect(job.ask(1)).toEqual({ kind: 'hold', until: withinMs, because: 'round 0 waits for rank 0' });
-    expect(job.told(0)).toEqual({ kind: 'round', round: 0, peer: { rank: 1, node: 'gpu-1', address: '10.0.0.1:29400' }, lead: true });
-    expect(job.told(1)).toEqual({ kind: 'round', round: 0, peer: { rank: 0, node: 'gpu-0', address: '10.0.0.0:29400' }, lead: false });
+    expect(job.answer(0)).toEqual({ kind: 'round', round: 0, peer: { rank: 1, node: 'gpu-1', address: '10.0.0.1:29400' }, lead: true });
+    expect(job.answer(1)).toEqual({ kind: 'round', round: 0, peer: { rank: 0, node: 'gpu-0', address: '10.0.0.0:29400' }, lead: false });
   });
 
   it('says the same again to who asks again', () => {
-    const job = new Job(4);
+    const job = new SimulatedJob(4);
     for (const rank of job.all()) job.ask(rank);
     for (const rank of job.all()) expect(job.ask(rank)).toEqual(job.ask(rank));
     expect(job.facts).toHaveLength(1);
   });
 
   it('plans from what was told, in the order of ranks, with a seed of its pods', () => {
-    const job = new Job(4);
+    const job = new SimulatedJob(4);
     job.work([3, 1, 0, 2]);
     expect(job.facts.map(({ round }) => round)).toEqual([0, 1, 2, 3]);
     expect(new Set(job.facts.map(({ seed }) => seed)).size).toBe(1);
@@ -144,72 +144,72 @@ describe('a run', () => {
     ['before any of a round was told', 0],
     ['when some were told and others were not', 5],
     ['when all but one have tested', 15],
-  ])('goes on alike under a new leader: %s', (_sentence, told) => {
-    const undisturbed = new Job(16);
+  ])('goes on alike under a new leader: %s', (_sentence, answered) => {
+    const undisturbed = new SimulatedJob(16);
     undisturbed.work();
-    const job = new Job(16);
+    const job = new SimulatedJob(16);
     job.turn();
     for (const rank of job.all()) job.ask(rank);
-    for (const rank of job.all().slice(0, told)) job.act(rank);
+    for (const rank of job.all().slice(0, answered)) job.act(rank);
     job.run = job.open();
     // The partners of those who have tested have tested too; what they were told may only be lost on the way.
     job.work();
-    const peersOf = ({ results }: Job) => results.map((ofRank) => ofRank.map(({ peer }) => peer));
+    const peersOf = ({ results }: SimulatedJob) => results.map((ofRank) => ofRank.map(({ peer }) => peer));
     for (const facts of job.facts) expect(undisturbed.facts.find(({ round }) => round === facts.round)?.seed).toBe(facts.seed);
     for (const [rank, peers] of peersOf(job).entries()) {
       expect(peers).toHaveLength(rounds);
       for (const [round, peer] of peers.entries()) expect([peersOf(undisturbed)[rank]?.[round], undefined]).toContain(peer);
     }
-    if (told === 0) expect(peersOf(job)).toEqual(peersOf(undisturbed));
+    if (answered === 0) expect(peersOf(job)).toEqual(peersOf(undisturbed));
   });
 
   it.each([3, 4, 16])('gives %i ranks the same partners when every round has another leader', (size) => {
-    const adaptive = (facts: PlanFacts) => planRound(facts, { rounds: 'adaptive', most: 6 });
-    const undisturbed = new Job(size, adaptive, 1);
+    const adaptive = (facts: RoundFacts) => planRound(facts, { rounds: 'adaptive', most: 6 });
+    const undisturbed = new SimulatedJob(size, adaptive, 1);
     undisturbed.work();
-    const job = new Job(size, adaptive, 1);
+    const job = new SimulatedJob(size, adaptive, 1);
     while (job.turn()) job.run = job.open();
     expect(job.results).toEqual(undisturbed.results);
     expect(job.results[1]?.length).toBeGreaterThan(1);
-    for (const rank of job.all()) expect(job.told(rank)).toMatchObject({ kind: 'done' });
+    for (const rank of job.all()) expect(job.answer(rank)).toMatchObject({ kind: 'done' });
   });
 
   it('waits for a rank that does not come, and then goes on without it', () => {
-    const job = new Job(4);
+    const job = new SimulatedJob(4);
     job.work([0, 1, 2]);
     expect(job.ask(0)).toEqual({ kind: 'hold', until: withinMs, because: 'round 0 waits for rank 3' });
     job.now = withinMs - 1;
-    expect(job.told(1)).toBe('hold');
+    expect(job.answer(1)).toBe('hold');
     job.now = withinMs;
     job.work([0, 1, 2]);
-    expect(job.told(2)).toEqual({ kind: 'done', because: '3 rounds' });
+    expect(job.answer(2)).toEqual({ kind: 'done', because: '3 rounds' });
     expect(job.results.map((ofRank) => ofRank.length)).toEqual([3, 3, 3, 0]);
   });
 
   it('waits as long after the last rank that came, and only once for the missing one', () => {
-    const job = new Job(4);
+    const job = new SimulatedJob(4);
     job.ask(0);
     job.now = withinMs - 1;
     job.ask(1);
     expect(job.ask(0)).toMatchObject({ kind: 'hold', until: 2 * withinMs - 1 });
     job.now = 2 * withinMs;
-    expect(job.told(0)).toMatchObject({ kind: 'round', peer: { rank: 1 } });
+    expect(job.answer(0)).toMatchObject({ kind: 'round', peer: { rank: 1 } });
     job.work([0, 1]);
-    expect(job.told(1)).toMatchObject({ kind: 'done' });
+    expect(job.answer(1)).toMatchObject({ kind: 'done' });
   });
 
   it('ends with the reason when nobody else comes', () => {
-    const job = new Job(4);
+    const job = new SimulatedJob(4);
     job.ask(2);
     job.now = withinMs;
-    expect(job.told(2)).toEqual({ kind: 'done', because: 'no other rank of 4 asked within 300 s: there is nobody to test with' });
+    expect(job.answer(2)).toEqual({ kind: 'done', because: 'no other rank of 4 asked within 300 s: there is nobody to test with' });
   });
 
   it('goes on without a rank that died in a round, and its partner is not told to wait for it again', () => {
-    const job = new Job(4);
+    const job = new SimulatedJob(4);
     for (const rank of job.all()) job.ask(rank);
     job.turn([0, 1, 2]);
-    for (const rank of [0, 1, 2]) expect(job.told(rank)).toBe('hold');
+    for (const rank of [0, 1, 2]) expect(job.answer(rank)).toBe('hold');
     job.now = withinMs;
     job.work([0, 1, 2]);
     expect(job.results.map((ofRank) => ofRank.length)).toEqual([3, 3, 3, 0]);
@@ -217,11 +217,11 @@ describe('a run', () => {
   });
 
   it('lets a late rank sit out what is over and take part in the rest', () => {
-    const job = new Job(4);
+    const job = new SimulatedJob(4);
     for (const rank of [0, 1, 2]) job.ask(rank);
     job.now = withinMs;
     for (const rank of [0, 1, 2]) job.act(rank);
-    expect(job.told(3)).toEqual({ kind: 'idle', round: 0 });
+    expect(job.answer(3)).toEqual({ kind: 'idle', round: 0 });
     job.act(3);
     job.ask(3);
     job.work();
@@ -230,12 +230,12 @@ describe('a run', () => {
   });
 
   it('lets a container that started again catch up, and believes its newer results', () => {
-    const job = new Job(4);
+    const job = new SimulatedJob(4);
     job.turn();
     job.turn();
     job.results[2] = [];
-    expect(job.told(2)).toEqual({ kind: 'idle', round: 0 });
-    expect(job.told(0)).toBe('hold');
+    expect(job.answer(2)).toEqual({ kind: 'idle', round: 0 });
+    expect(job.answer(0)).toBe('hold');
     job.work();
     expect(job.results[2]?.map(({ status }) => status)).toEqual(['skip', 'skip', 'ok']);
     expect(job.facts.find(({ round }) => round === 2)?.ranks[2]?.results).toMatchObject([{ status: 'skip' }, { status: 'skip' }]);
@@ -245,53 +245,53 @@ describe('a run', () => {
     ['created later', '2026-11-21T07:00:05Z'],
     ['created in the same second', '2026-11-21T07:00:00Z'],
   ])('begins anew when a newer pod has a rank: %s', (_sentence, createdAt) => {
-    const job = new Job(2);
+    const job = new SimulatedJob(2);
     job.work();
     const newer = podOf(1, { uid: 'pod-1-again', createdAt });
     job.results[1] = [];
     job.ask(1, newer);
-    expect(job.told(1)).toEqual({ kind: 'done', because: 'a newer pod has this rank' });
+    expect(job.answer(1)).toEqual({ kind: 'done', because: 'a newer pod has this rank' });
     // The other rank has all its results, and waits until the newer pod has caught up.
-    expect(job.told(0)).toBe('hold');
+    expect(job.answer(0)).toBe('hold');
     for (const round of [0, 1, 2]) {
       expect(job.ask(1, newer)).toEqual({ kind: 'answer', answer: { kind: 'idle', round } });
       job.results[1].push({ round, status: 'skip' });
     }
     expect(job.ask(1, newer)).toMatchObject({ kind: 'answer', answer: { kind: 'done' } });
-    expect(job.told(0)).toMatchObject({ kind: 'done' });
+    expect(job.answer(0)).toMatchObject({ kind: 'done' });
   });
 
   it('does not take an older pod for a newer one', () => {
-    const job = new Job(2);
+    const job = new SimulatedJob(2);
     const newer = podOf(1, { uid: 'again', createdAt: '2026-11-21T07:00:05Z' });
     job.ask(1, newer);
-    expect(job.told(1)).toMatchObject({ kind: 'done' });
-    expect(job.told(0)).toMatchObject({ kind: 'round' });
+    expect(job.answer(1)).toMatchObject({ kind: 'done' });
+    expect(job.answer(0)).toMatchObject({ kind: 'round' });
   });
 
-  it.each<[string, (job: Job) => Asked, string]>([
+  it.each<[string, (job: SimulatedJob) => RoundReply, string]>([
     ['another size than the others', (job) => job.ask(1, podOf(1), 6), 'other ranks of this run say that there are 4, not 6'],
     ['a rank beyond the size', (job) => job.ask(1, podOf(7)), 'rank 7 is not below the size 4'],
   ])('refuses %s', (_sentence, act, because) => {
-    const job = new Job(4);
+    const job = new SimulatedJob(4);
     job.ask(0);
     expect(act(job)).toEqual({ kind: 'refused', because });
-    expect(job.told(1)).toBe('hold');
+    expect(job.answer(1)).toBe('hold');
   });
 
   it('takes another size from a rank that is alone', () => {
-    const job = new Job(2);
+    const job = new SimulatedJob(2);
     job.ask(0, podOf(0), 6);
     job.ask(0);
-    expect(job.told(1)).toMatchObject({ kind: 'round' });
+    expect(job.answer(1)).toMatchObject({ kind: 'round' });
   });
 
   it('forgets pods that are gone, and ends with the last', () => {
-    const job = new Job(2);
+    const job = new SimulatedJob(2);
     job.ask(0);
     job.ask(1);
     expect(job.run.keep((uid) => uid === 'pod-0')).toBe(true);
-    expect(job.told(0)).toEqual({ kind: 'idle', round: 0 });
+    expect(job.answer(0)).toEqual({ kind: 'idle', round: 0 });
     expect(job.run.keep(() => false)).toBe(false);
   });
 });

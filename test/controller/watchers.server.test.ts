@@ -26,20 +26,20 @@ describe('the watchers', () => {
     const id = jobWorkflowId(job);
     await rig.started(id);
     const pods = await awaitRunning(rig.api, job);
-    expect(await rig.told(id)).toEqual([]);
+    expect(await rig.signalsOf(id)).toEqual([]);
 
     const [first] = pods;
     if (!first) throw new Error('no pod');
     await failContainer(rig.api, first, { exitCode: 1, restart: true });
-    await rig.isTold(id, new RegExp(`^pod/${first.metadata?.uid}/`));
+    await rig.awaitSignal(id, new RegExp(`^pod/${first.metadata?.uid}/`));
     await relabel(job.name, { [labels.needRecovery]: 'true' });
-    await rig.isTold(id, 'recover label');
+    await rig.awaitSignal(id, 'recover label');
     await relabel(job.name, { [labels.cascadingRecovery]: 'false' });
-    await rig.isTold(id, 'jobObserved opted-out');
+    await rig.awaitSignal(id, 'jobObserved opted-out');
     await relabel(job.name, { [labels.cascadingRecovery]: 'true' });
-    await rig.isTold(id, 'jobObserved opted-in');
+    await rig.awaitSignal(id, 'jobObserved opted-in');
     await rig.api.custom.deleteNamespacedCustomObject({ ...kubeflow, name: job.name });
-    const all = await rig.isTold(id, 'jobObserved gone');
+    const all = await rig.awaitSignal(id, 'jobObserved gone');
     expect(all.filter((each) => each.startsWith('pod/'))).toHaveLength(1);
   });
 
@@ -79,7 +79,7 @@ describe('the watchers', () => {
     const { node } = await rig.agentOf(0);
     expect(await rig.post(batch(node, [1]), await rig.tokenOf(0))).toMatchObject({ status: 202 });
     const spec = await rig.api.core.readNode({ name: node });
-    const before = (await rig.told(nodeWorkflowId(node))).length;
+    const before = (await rig.signalsOf(nodeWorkflowId(node))).length;
     const taint = { key: 'kcover.io/quarantine', value: 'xid-79', effect: 'NoSchedule' };
     const others = (spec.spec?.taints ?? []).filter(({ key }) => key !== taint.key);
     await rig.api.core.patchNode(
@@ -87,13 +87,13 @@ describe('the watchers', () => {
       merge,
     );
     await new Promise((resolve) => setTimeout(resolve, 300));
-    expect(await rig.told(nodeWorkflowId(node))).toHaveLength(before);
+    expect(await rig.signalsOf(nodeWorkflowId(node))).toHaveLength(before);
     await rig.api.core.patchNode(
       { name: node, body: { metadata: { annotations: { [annotations.quarantineIncident]: null } }, spec: { taints: others } } },
       merge,
     );
     await until('the node is told', 60_000, async () => {
-      const all = (await rig.told(nodeWorkflowId(node))).slice(before);
+      const all = (await rig.signalsOf(nodeWorkflowId(node))).slice(before);
       return all.includes('nodeObserved') ? { found: all } : { missing: JSON.stringify(all) };
     });
   });
@@ -104,7 +104,7 @@ describe('the watchers', () => {
     await rig.controller.stop();
     await rig.api.custom.deleteNamespacedCustomObject({ ...kubeflow, name: job.name });
     await rig.startAgain('again');
-    await rig.isTold(jobWorkflowId(job), 'jobObserved gone');
+    await rig.awaitSignal(jobWorkflowId(job), 'jobObserved gone');
   });
 
   const lostNode = (systemUUID: string) => ({
@@ -140,7 +140,7 @@ describe('the watchers', () => {
     });
     await rig.api.core.createNode({ body: lostNode(systemUuid) });
     try {
-      if (again) await rig.isTold(nodeWorkflowId(name), fault.id);
+      if (again) await rig.awaitSignal(nodeWorkflowId(name), fault.id);
       else await new Promise((resolve) => setTimeout(resolve, 1000));
       const { status } = await rig.temporal.workflow.getHandle(nodeWorkflowId(name)).describe();
       expect(status.name).toBe(again ? 'RUNNING' : 'COMPLETED');

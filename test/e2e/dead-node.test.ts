@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { attachWorld } from '../../testbed/attach.ts';
+import { attachTestCluster } from '../../testbed/attach.ts';
 import { setKubelet, setReady } from '../../testbed/failures.ts';
 import type { SimulatedNode } from '../../testbed/nodes.ts';
 import { violations } from '../support/invariants.ts';
@@ -14,12 +14,12 @@ beforeAll(async () => {
   const { workflowBundle } = testServers();
   const workerSettings = { ...quick, recovery: { ...quick.recovery, deadNode: { after: '1s' } } };
   const controllerSettings = { nodes: { notReady: '2s' }, leaderElection: { lease: '6s', renew: '5s', retry: '1s' } };
-  live = await LiveKcover.start(attachWorld(process.env['KCOVER_TEST_WORLD'] ?? ''), { workflowBundle, workerSettings, controllerSettings });
+  live = await LiveKcover.start(attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? ''), { workflowBundle, workerSettings, controllerSettings });
 });
 afterEach(async () => {
   for (const node of lost.splice(0)) {
-    await setKubelet(live.world.api, node, 'running');
-    await setReady(live.world.api, node, 'True');
+    await setKubelet(live.cluster.api, node, 'running');
+    await setReady(live.cluster.api, node, 'True');
   }
   await live?.clear();
 });
@@ -28,8 +28,8 @@ afterAll(() => live?.close(), 120_000);
 /** The node's kubelet dies, and the control plane notices: what takes the real node controller 50 seconds is written here at once. */
 async function lose(node: SimulatedNode): Promise<void> {
   lost.push(node);
-  await setKubelet(live.world.api, node, 'dead');
-  await setReady(live.world.api, node, 'Unknown');
+  await setKubelet(live.cluster.api, node, 'dead');
+  await setReady(live.cluster.api, node, 'Unknown');
 }
 
 describe('a node whose kubelet died', () => {
@@ -43,7 +43,7 @@ describe('a node whose kubelet died', () => {
     expect(record?.faults.map(({ code }) => code)).toEqual(['node/not-ready']);
     expect(record?.stops.map(({ forced }) => forced?.map(({ uid }) => uid))).toEqual([[pod?.metadata?.uid]]);
     expect(record?.runningPods.map((one) => one.node)).not.toContain(node.name);
-    expect(live.chronicle.isQuarantined(node.name)).toBe(false);
+    expect(live.recorder.isQuarantined(node.name)).toBe(false);
     expect(violations(await live.facts(job))).toEqual([]);
     expect((await live.event(job, 'AttemptStopped', /not proven dead/)).type).toBe('Warning');
   });
@@ -52,8 +52,8 @@ describe('a node whose kubelet died', () => {
     const job = await live.pytorch();
     const [node] = job.nodes;
     if (!node) throw new Error('the job has no pod on a node');
-    await setReady(live.world.api, node, 'Unknown');
-    await setReady(live.world.api, node, 'True');
+    await setReady(live.cluster.api, node, 'Unknown');
+    await setReady(live.cluster.api, node, 'True');
     await sleep(4000);
     await live.settled(job, { incidents: 0 });
     expect(live.records(job)).toEqual([]);

@@ -7,7 +7,7 @@ import { statusQuery } from '../../contract/messages.ts';
 import type { NodeStatus } from '../../contract/nodes.ts';
 import { leaseName, ownNamespace } from '../../kube/permissions.ts';
 import { merge } from '../../testbed/api.ts';
-import { attachWorld } from '../../testbed/attach.ts';
+import { attachTestCluster } from '../../testbed/attach.ts';
 import { breakGpu } from '../../testbed/failures.ts';
 import { bootIdFile } from '../../testbed/nodes.ts';
 import type { Server } from '../../testbed/servers/server.ts';
@@ -20,7 +20,12 @@ let live: LiveKcover;
 
 beforeAll(async () => {
   const { workflowBundle } = testServers();
-  live = await LiveKcover.start(attachWorld(process.env['KCOVER_TEST_WORLD'] ?? ''), { workflowBundle, agents: 'processes', controllers: 3, workers: 2 });
+  live = await LiveKcover.start(attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? ''), {
+    workflowBundle,
+    agents: 'processes',
+    controllers: 3,
+    workers: 2,
+  });
 });
 afterEach(() => live.clear());
 afterAll(() => live?.close(), 120_000);
@@ -29,7 +34,7 @@ const podOf = (controller: Server): string => `kcover-controller-${live.kcover.c
 
 /** Name of the pod that the election has chosen; empty while nobody leads. */
 async function holder(): Promise<string> {
-  const { spec } = await live.world.api.coordination.readNamespacedLease({ namespace: ownNamespace, name: 'kcover' });
+  const { spec } = await live.cluster.api.coordination.readNamespacedLease({ namespace: ownNamespace, name: 'kcover' });
   return (spec?.holderIdentity ?? '').replace(/_[^_]*$/, '');
 }
 
@@ -45,7 +50,7 @@ function leader(other?: string): Promise<Server> {
 
 async function labelled(): Promise<string[]> {
   const labelSelector = `${leaderLabel.key}=${leaseName}`;
-  const { items } = await live.world.api.core.listNamespacedPod({ namespace: ownNamespace, labelSelector });
+  const { items } = await live.cluster.api.core.listNamespacedPod({ namespace: ownNamespace, labelSelector });
   return items.map(({ metadata }) => metadata?.name ?? '');
 }
 
@@ -70,11 +75,11 @@ describe('several controllers', () => {
     expect(await leader()).toBe(second);
     expect(live.records(job).map(({ stops }) => stops.length)).toEqual([1]);
     expect(violations(await live.facts(job))).toEqual([]);
-    await tellsOf(live.records(job)[0]?.incident ?? '', second, node.name);
+    await metricsAndLogsOf(live.records(job)[0]?.incident ?? '', second, node.name);
   });
 
   /** What the roles count and log of one recovery; two workers share it. */
-  async function tellsOf(incident: string, leads: Server, node: string): Promise<void> {
+  async function metricsAndLogsOf(incident: string, leads: Server, node: string): Promise<void> {
     const { workers, controllers, agents, metricsOf } = live.kcover;
     const sum = async (roles: readonly Server[], sample: string) => {
       const texts = await Promise.all(roles.map((role) => metricsOf(role)));
@@ -106,7 +111,7 @@ describe('several controllers', () => {
     const leads = await leader();
     const other = live.kcover.controllers.find((each) => each !== leads);
     if (!other) throw new Error('no other');
-    await live.world.api.core.patchNamespacedPod(
+    await live.cluster.api.core.patchNamespacedPod(
       { namespace: ownNamespace, name: podOf(other), body: { metadata: { labels: { [leaderLabel.key]: leaseName } } } },
       merge,
     );
@@ -126,7 +131,7 @@ describe('every role restarted, one after the other, during a recovery', () => {
     if (!node || !agent) throw new Error('no node');
     await leader();
     await breakGpu(node, xid79);
-    await live.chronicle.seen(`suspend of ${job.name}`, 60_000, () => live.chronicle.isSuspended(job));
+    await live.recorder.seen(`suspend of ${job.name}`, 60_000, () => live.recorder.isSuspended(job));
 
     for (const process of [...live.kcover.workers, ...live.kcover.controllers, agent]) {
       await process.kill('SIGTERM');
@@ -141,7 +146,7 @@ describe('every role restarted, one after the other, during a recovery', () => {
 });
 
 describe('a restart of an agent', () => {
-  const quarantinesOf = (node: string) => live.chronicle.quarantines().filter((span) => span.node === node).length;
+  const quarantinesOf = (node: string) => live.recorder.quarantines().filter((span) => span.node === node).length;
 
   /** A job that was recovered from a bad node, that node, and its agent. */
   async function recovered() {
@@ -180,7 +185,7 @@ describe('a restart of an agent', () => {
 
     await agent.kill('SIGKILL');
     const bootId = readFileSync(join(node.hostRoot, bootIdFile), 'utf8').trim();
-    writeFileSync(join(live.world.directory, 'kcover', 'agents', node.name, 'spool', 'kernel-log.json'), JSON.stringify({ bootId, next: 0 }));
+    writeFileSync(join(live.cluster.directory, 'kcover', 'agents', node.name, 'spool', 'kernel-log.json'), JSON.stringify({ bootId, next: 0 }));
     await agent.start();
     await until('the old line judged once more', 60_000, async () => {
       const { phase, because } = await live.temporal.workflow.getHandle(nodeWorkflowId(node.name)).query<NodeStatus>(statusQuery);

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { annotations, jobWorkflowId, labels } from '../../contract/ids.ts';
 import { signals } from '../../contract/messages.ts';
 import { merge } from '../../testbed/api.ts';
-import { attachWorld } from '../../testbed/attach.ts';
+import { attachTestCluster } from '../../testbed/attach.ts';
 import { deletesOfPods, podDeleteCollections } from '../../testbed/audit.ts';
 import { breakGpu, failContainer } from '../../testbed/failures.ts';
 import { batchJob } from '../../testbed/job-manifests.ts';
@@ -20,7 +20,7 @@ let live: LiveKcover;
 
 beforeAll(async () => {
   const { workflowBundle } = testServers();
-  live = await LiveKcover.start(attachWorld(process.env['KCOVER_TEST_WORLD'] ?? ''), { workflowBundle, workerSettings });
+  live = await LiveKcover.start(attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? ''), { workflowBundle, workerSettings });
 });
 afterEach(() => live?.clear(), 120_000);
 afterAll(() => live?.close(), 120_000);
@@ -33,12 +33,12 @@ function lastOf(job: LiveJob) {
 }
 
 /** As under a kubelet with restart policy OnFailure: the container starts again in the same pod, and the pod keeps telling of the death. */
-const die = (pod: V1Pod): Promise<void> => failContainer(live.world.api, pod, { exitCode: 1, restart: true });
+const die = (pod: V1Pod): Promise<void> => failContainer(live.cluster.api, pod, { exitCode: 1, restart: true });
 /** The kernel line alone may have been enough. */
 const dieUnlessStopped = (pod: V1Pod): Promise<void> => die(pod).catch(() => undefined);
 
 const uidsNow = (job: LiveJob): string[] =>
-  live.chronicle
+  live.recorder
     .podsOf(job)
     .filter(({ gone }) => gone === undefined)
     .map(({ uid }) => uid)
@@ -73,7 +73,7 @@ describe('a GPU that falls off the bus', () => {
     await breakGpu(node, xid79);
     await dieUnlessStopped(pod);
     const { record } = await expectOneRecovery(job);
-    expect(live.chronicle.isQuarantined(node.name)).toBe(true);
+    expect(live.recorder.isQuarantined(node.name)).toBe(true);
     expect(record.faults.map(({ code }) => code)).toContain('xid/79');
   });
 
@@ -84,7 +84,7 @@ describe('a GPU that falls off the bus', () => {
     await sleep(100);
     await breakGpu(node, xid79);
     const { record } = await expectOneRecovery(job);
-    expect(live.chronicle.isQuarantined(node.name)).toBe(true);
+    expect(live.recorder.isQuarantined(node.name)).toBe(true);
     expect(record.faults.map(({ code }) => code).toSorted()).toEqual(['pod/exit', 'xid/79']);
   });
 
@@ -94,7 +94,7 @@ describe('a GPU that falls off the bus', () => {
     await breakGpu(node, xid79);
     const { record } = await expectOneRecovery(job);
     expect(record.faults.map(({ code }) => code)).toEqual(['xid/79']);
-    expect(live.chronicle.isQuarantined(node.name)).toBe(true);
+    expect(live.recorder.isQuarantined(node.name)).toBe(true);
   });
 
   it('is one incident when two nodes of a job break at once, and nothing lands on either', async () => {
@@ -108,7 +108,7 @@ describe('a GPU that falls off the bus', () => {
     // The second line may come after the first stop: then the new attempt is stopped only if it stands on the second node.
     expect(records[0]?.stops.length).toBeLessThanOrEqual(2);
     expect(violations(await live.facts(job))).toEqual([]);
-    expect(live.chronicle.podsOf(job).filter(({ gone, node }) => gone === undefined && [first.name, second.name].includes(node ?? ''))).toEqual([]);
+    expect(live.recorder.podsOf(job).filter(({ gone, node }) => gone === undefined && [first.name, second.name].includes(node ?? ''))).toEqual([]);
   });
 
   it('leaves other jobs alone: one elsewhere, and one on the bad node that never opted in', async () => {
@@ -129,7 +129,7 @@ describe('a pod failure', () => {
     const since = new Date();
     await die(lastOf(job).pod);
     await expectOneRecovery(job);
-    expect(job.nodes.filter(({ name }) => live.chronicle.isQuarantined(name))).toEqual([]);
+    expect(job.nodes.filter(({ name }) => live.recorder.isQuarantined(name))).toEqual([]);
     expect((await live.writes(since)).filter(({ resource }) => resource === 'nodes')).toEqual([]);
   });
 
@@ -153,7 +153,7 @@ describe('other kernel lines', () => {
     await breakGpu(node, 'NVRM: Xid (PCI:0000:5d:00): 13, pid=4242, name=python, Graphics SM Warp Exception on (GPC 0, TPC 0, SM 0): Out Of Range Address');
     await live.event({ name: node.name, uid: node.uid }, 'FaultObserved', /xid\/13/);
     await expectNothing(job);
-    expect(live.chronicle.isQuarantined(node.name)).toBe(false);
+    expect(live.recorder.isQuarantined(node.name)).toBe(false);
   });
 
   it('only warns of a code that nobody knows', async () => {
@@ -163,7 +163,7 @@ describe('other kernel lines', () => {
     const event = await live.event({ name: node.name, uid: node.uid }, 'FaultObserved', /xid\/999/);
     expect(event.type).toBe('Warning');
     await expectNothing(job);
-    expect(live.chronicle.isQuarantined(node.name)).toBe(false);
+    expect(live.recorder.isQuarantined(node.name)).toBe(false);
   });
 });
 
@@ -182,7 +182,7 @@ describe('opting in', () => {
     const records = await live.settled(job, { stays: true });
     expect(records.map(({ outcome, stops }) => ({ outcome, stops }))).toEqual([{ outcome: 'refused', stops: [] }]);
     expect((await live.event(job, 'RecoveryRefused')).type).toBe('Warning');
-    expect(live.chronicle.isQuarantined(node.name)).toBe(true);
+    expect(live.recorder.isQuarantined(node.name)).toBe(true);
     expect(uidsNow(job)).toEqual(uidsAtFirst(job));
     expect((await live.writes(job.since)).filter(({ namespace }) => namespace === job.namespace)).toEqual([]);
   });
@@ -220,7 +220,7 @@ describe('a person', () => {
     await expectOneRecovery(job);
     const ran = await live.say('node', 'release', node.name, '--reason', 'GPU replaced', '--output', 'json');
     expect({ ...ran, stdout: JSON.parse(ran.stdout) as object }).toMatchObject({ code: 0, stdout: { node: node.name, outcome: 'released' } });
-    const after = await live.world.api.core.readNode({ name: node.name });
+    const after = await live.cluster.api.core.readNode({ name: node.name });
     expect(after.spec?.taints ?? []).toEqual([]);
     expect(Object.keys(after.metadata?.annotations ?? {}).filter((key) => key.startsWith('kcover.io/'))).toEqual([annotations.judged]);
   });
@@ -232,7 +232,7 @@ describe('kinds of jobs and ways to stop them', () => {
     await breakGpu(lastOf(job).node, xid79);
     const { facts } = await expectOneRecovery(job);
     expect(suspendsOf(facts)).toHaveLength(1);
-    const { status } = await live.world.api.batch.readNamespacedJob({ name: job.name, namespace: job.namespace });
+    const { status } = await live.cluster.api.batch.readNamespacedJob({ name: job.name, namespace: job.namespace });
     expect(status?.failed ?? 0).toBe(0);
   });
 
@@ -284,12 +284,12 @@ describe('mode observe', () => {
   });
 });
 
-interface JobObject {
+interface LabelledObject {
   readonly metadata: { readonly labels?: Readonly<Record<string, string>> };
 }
 
 const custom = (job: LiveJob) => ({ group: 'kubeflow.org', version: 'v1', plural: 'pytorchjobs', namespace: job.namespace, name: job.name });
-const readJob = async (job: LiveJob) => (await live.world.api.custom.getNamespacedCustomObject(custom(job))) as JobObject;
+const readJob = async (job: LiveJob) => (await live.cluster.api.custom.getNamespacedCustomObject(custom(job))) as LabelledObject;
 const setLabels = (job: LiveJob, given: Readonly<Record<string, string>>) =>
-  live.world.api.custom.patchNamespacedCustomObject({ ...custom(job), body: { metadata: { labels: given } } }, merge);
+  live.cluster.api.custom.patchNamespacedCustomObject({ ...custom(job), body: { metadata: { labels: given } } }, merge);
 const optInNow = (job: LiveJob) => setLabels(job, optIn);

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { trainingHangs } from '../../contract/faults.ts';
-import { wishAnnotations } from '../../contract/job-wishes.ts';
-import { attachWorld } from '../../testbed/attach.ts';
+import { overrideAnnotations } from '../../contract/job-overrides.ts';
+import { attachTestCluster } from '../../testbed/attach.ts';
 import { podsOf } from '../../testbed/jobs.ts';
 import { awaitProgress, endsSlowly, shortReports, startTrainer } from '../../testbed/trainer.ts';
 import { until } from '../../testbed/until.ts';
@@ -15,8 +15,8 @@ const shortHang = { progress: { ...shortReports.controllerSettings.progress, han
 
 beforeAll(async () => {
   const { workflowBundle } = testServers();
-  const world = attachWorld(process.env['KCOVER_TEST_WORLD'] ?? '');
-  live = await LiveKcover.start(world, { workflowBundle, agentSettings: shortReports.agentSettings, controllerSettings: shortHang });
+  const cluster = attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? '');
+  live = await LiveKcover.start(cluster, { workflowBundle, agentSettings: shortReports.agentSettings, controllerSettings: shortHang });
 });
 afterEach(() => live?.clear(), 120_000);
 afterAll(() => live?.close(), 120_000);
@@ -26,26 +26,26 @@ const trains = { msPerStep: 500, stepsPerCheckpoint: 10, from: 100 };
 describe('training that stands still', () => {
   it('is told to people, and nothing is done about it unless somebody wants that', async () => {
     const job = await live.pytorch();
-    const before = (await podsOf(live.world.api, job)).map(({ metadata }) => metadata?.uid);
-    const trainer = startTrainer(live.world, job, trains);
-    await awaitProgress(live.world.api, job, ({ step, pace }) => pace !== undefined && step > 103);
+    const before = (await podsOf(live.cluster.api, job)).map(({ metadata }) => metadata?.uid);
+    const trainer = startTrainer(live.cluster, job, trains);
+    await awaitProgress(live.cluster.api, job, ({ step, pace }) => pace !== undefined && step > 103);
     await trainer.stop();
     await live.event(job, 'TrainingHangs', /hang: notify/);
     expect(live.records(job)).toEqual([]);
-    expect((await podsOf(live.world.api, job)).map(({ metadata }) => metadata?.uid)).toEqual(before);
+    expect((await podsOf(live.cluster.api, job)).map(({ metadata }) => metadata?.uid)).toEqual(before);
   });
 
   it('is restarted where the job asks for that, and proved to go on', async () => {
-    const job = await live.pytorch({ annotations: { [wishAnnotations.hang]: 'recover' }, ...endsSlowly });
-    const first = startTrainer(live.world, job, trains);
-    const { step } = await awaitProgress(live.world.api, job, (progress) => progress.pace !== undefined && progress.step > 103 && progress);
+    const job = await live.pytorch({ annotations: { [overrideAnnotations.hang]: 'recover' }, ...endsSlowly });
+    const first = startTrainer(live.cluster, job, trains);
+    const { step } = await awaitProgress(live.cluster.api, job, (progress) => progress.pace !== undefined && progress.step > 103 && progress);
     await first.stop();
-    const old = new Set((await podsOf(live.world.api, job)).map(({ metadata }) => metadata?.uid));
+    const old = new Set((await podsOf(live.cluster.api, job)).map(({ metadata }) => metadata?.uid));
     await until(`new pods of ${job.name}`, 120_000, async () => {
-      const pods = await podsOf(live.world.api, job);
+      const pods = await podsOf(live.cluster.api, job);
       return pods.length === job.pods && pods.every(({ metadata }) => !old.has(metadata?.uid)) ? { found: true } : { missing: `${pods.length} pods` };
     });
-    const second = startTrainer(live.world, job, { ...trains, from: first.checkpointStep });
+    const second = startTrainer(live.cluster, job, { ...trains, from: first.checkpointStep });
     const [record] = await live.settled(job);
     await second.stop();
     expect(record).toMatchObject({ outcome: 'recovered', faults: [{ code: trainingHangs }], stops: [{ by: 'suspend' }] });

@@ -1,9 +1,9 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { labels, nodeWorkflowId } from '../../contract/ids.ts';
-import { type OperatorWish, statusQuery, updates } from '../../contract/messages.ts';
+import { type OperatorRequest, statusQuery, updates } from '../../contract/messages.ts';
 import type { RecoveryPhase, RecoveryStatus } from '../../contract/recovery.ts';
 import { merge } from '../../testbed/api.ts';
-import { attachWorld } from '../../testbed/attach.ts';
+import { attachTestCluster } from '../../testbed/attach.ts';
 import { deletesOfPods } from '../../testbed/audit.ts';
 import { breakGpu, succeed } from '../../testbed/failures.ts';
 import { pytorchJob } from '../../testbed/job-manifests.ts';
@@ -14,7 +14,7 @@ import { suspendsOf } from '../support/invariants.ts';
 import { type LiveJob, LiveKcover, optIn, quick, xid79 } from '../support/live-kcover.ts';
 import { testServers } from '../support/rig.ts';
 
-const wish: OperatorWish = { by: 'ada', reason: 'the story needs time' };
+const request: OperatorRequest = { by: 'ada', reason: 'the story needs time' };
 
 let live: LiveKcover;
 /** Their quarantine comes, however the story of the job ends. */
@@ -22,7 +22,7 @@ const broken: SimulatedNode[] = [];
 
 beforeAll(async () => {
   const { workflowBundle } = testServers();
-  live = await LiveKcover.start(attachWorld(process.env['KCOVER_TEST_WORLD'] ?? ''), { workflowBundle, workerSettings: quick });
+  live = await LiveKcover.start(attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? ''), { workflowBundle, workerSettings: quick });
 });
 afterEach(async () => {
   await pause(false);
@@ -32,7 +32,7 @@ afterEach(async () => {
 afterAll(() => live?.close(), 120_000);
 
 /** While paused, a recovery holds and a quarantine waits. */
-const pause = (paused: boolean) => live.temporal.workflow.getHandle('cluster').executeUpdate(paused ? updates.pause : updates.resume, { args: [wish] });
+const pause = (paused: boolean) => live.temporal.workflow.getHandle('cluster').executeUpdate(paused ? updates.pause : updates.resume, { args: [request] });
 
 /** Waits until the open recovery of the job is in this phase. */
 const inPhase = (job: LiveJob, phase: RecoveryPhase) =>
@@ -64,7 +64,7 @@ async function stoppingJob(workers = 1): Promise<LiveJob> {
   broken.push(node);
   await inPhase(job, 'stopping');
   // The phase begins before the stop is sent; what is called off before that has stopped nothing.
-  await until(`${job.name} suspended`, 60_000, async () => (live.chronicle.isSuspended(job) ? { found: true } : { missing: 'not yet' }));
+  await until(`${job.name} suspended`, 60_000, async () => (live.recorder.isSuspended(job) ? { found: true } : { missing: 'not yet' }));
   return job;
 }
 
@@ -76,9 +76,9 @@ const recordOf = (job: LiveJob) =>
   });
 
 const custom = ({ namespace, name }: Pick<LiveJob, 'namespace' | 'name'>) => ({ group: 'kubeflow.org', version: 'v1', plural: 'pytorchjobs', namespace, name });
-const change = (job: LiveJob, body: object) => live.world.api.custom.patchNamespacedCustomObject({ ...custom(job), body }, merge);
-const remove = (job: LiveJob) => live.world.api.custom.deleteNamespacedCustomObject(custom(job));
-const uidsNow = async (job: RunningJob) => (await podsOf(live.world.api, job)).map(({ metadata }) => metadata?.uid ?? '').toSorted();
+const change = (job: LiveJob, body: object) => live.cluster.api.custom.patchNamespacedCustomObject({ ...custom(job), body }, merge);
+const remove = (job: LiveJob) => live.cluster.api.custom.deleteNamespacedCustomObject(custom(job));
+const uidsNow = async (job: RunningJob) => (await podsOf(live.cluster.api, job)).map(({ metadata }) => metadata?.uid ?? '').toSorted();
 const uidsAtFirst = (job: LiveJob) => job.first.map(({ metadata }) => metadata?.uid ?? '').toSorted();
 
 describe('a job that changes while its recovery holds', () => {
@@ -87,15 +87,17 @@ describe('a job that changes while its recovery holds', () => {
     await change(job, { spec: { runPolicy: { suspend: true } } });
     await pause(false);
     expect(await recordOf(job)).toMatchObject({ outcome: 'cancelled', because: expect.stringContaining('suspended by its owner'), stops: [] });
-    const { spec } = (await live.world.api.custom.getNamespacedCustomObject(custom(job))) as { spec: { runPolicy?: { suspend?: boolean } } };
+    const { spec } = (await live.cluster.api.custom.getNamespacedCustomObject(custom(job))) as { spec: { runPolicy?: { suspend?: boolean } } };
     expect(spec.runPolicy?.suspend).toBe(true);
   });
 
   it('has nothing done to it once it succeeded', async () => {
     const job = await heldJob();
-    for (const pod of job.first) await succeed(live.world.api, pod);
+    for (const pod of job.first) await succeed(live.cluster.api, pod);
     await until('job succeeded', 60_000, async () => {
-      const { status } = (await live.world.api.custom.getNamespacedCustomObject(custom(job))) as { status: { conditions: { type: string; status: string }[] } };
+      const { status } = (await live.cluster.api.custom.getNamespacedCustomObject(custom(job))) as {
+        status: { conditions: { type: string; status: string }[] };
+      };
       return status.conditions.some((one) => one.type === 'Succeeded' && one.status === 'True') ? { found: true } : { missing: 'not yet' };
     });
     await pause(false);
@@ -114,8 +116,8 @@ describe('a job that changes while its recovery holds', () => {
     const job = await heldJob();
     await remove(job);
     await until('old pods gone', 60_000, async () => ((await uidsNow(job)).length === 0 ? { found: true } : { missing: 'pods left' }));
-    const next = await createJob(live.world.api, pytorchJob({ name: job.name, namespace: job.namespace, workers: 1, labels: optIn }));
-    const running = await awaitRunning(live.world.api, next);
+    const next = await createJob(live.cluster.api, pytorchJob({ name: job.name, namespace: job.namespace, workers: 1, labels: optIn }));
+    const running = await awaitRunning(live.cluster.api, next);
     await pause(false);
     expect(await recordOf(job)).toMatchObject({ outcome: 'cancelled', stops: [] });
     expect(next.uid).not.toBe(job.uid);
@@ -137,8 +139,8 @@ describe('a job that changes in the middle of a stop', () => {
     const job = await stoppingJob();
     await change(job, { metadata: { labels: { [labels.cascadingRecovery]: null } } });
     expect(await recordOf(job)).toMatchObject({ outcome: 'cancelled', because: expect.stringContaining('opted out') });
-    await awaitRunning(live.world.api, job, { except: new Set(job.first.map(({ metadata }) => metadata?.uid ?? '')) });
-    expect(live.chronicle.isSuspended(job)).toBe(false);
+    await awaitRunning(live.cluster.api, job, { except: new Set(job.first.map(({ metadata }) => metadata?.uid ?? '')) });
+    expect(live.recorder.isSuspended(job)).toBe(false);
   });
 
   it('comes back with as many pods as its owner wants by then', async () => {
@@ -160,9 +162,9 @@ describe('a quarantine taint that somebody removes by hand', () => {
     await breakGpu(node, xid79);
     await live.settled(job);
     await live.quarantined(node);
-    await live.world.api.core.patchNode({ name: node.name, body: { spec: { taints: null } } }, merge);
+    await live.cluster.api.core.patchNode({ name: node.name, body: { spec: { taints: null } } }, merge);
     const outcome = await live.temporal.workflow.getHandle(nodeWorkflowId(node.name)).result();
     expect(outcome).toMatchObject({ outcome: 'released', because: expect.stringContaining('removed by hand') });
-    await live.chronicle.seen(`release of ${node.name}`, 60_000, () => !live.chronicle.isQuarantined(node.name));
+    await live.recorder.seen(`release of ${node.name}`, 60_000, () => !live.recorder.isQuarantined(node.name));
   });
 });

@@ -2,10 +2,10 @@ import type { V1Pod } from '@kubernetes/client-node';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { StopMethod } from '../../contract/jobs.ts';
 import type { IncidentRecord } from '../../contract/recovery.ts';
-import { attachWorld } from '../../testbed/attach.ts';
+import { attachTestCluster } from '../../testbed/attach.ts';
 import { suspends } from '../../testbed/audit.ts';
 import { breakGpu, failContainer } from '../../testbed/failures.ts';
-import { batchJob, kubeflowJob, type KubeflowJobOptions, type KubeflowKind } from '../../testbed/job-manifests.ts';
+import { batchJob, kubeflowJob, type KubeflowJobOptions, type KubeflowKindName } from '../../testbed/job-manifests.ts';
 import { endOf, podsOf, readJob } from '../../testbed/jobs.ts';
 import type { SimulatedNode } from '../../testbed/nodes.ts';
 import { until } from '../../testbed/until.ts';
@@ -17,14 +17,14 @@ let live: LiveKcover;
 
 beforeAll(async () => {
   const { workflowBundle } = testServers();
-  live = await LiveKcover.start(attachWorld(process.env['KCOVER_TEST_WORLD'] ?? ''), { workflowBundle });
+  live = await LiveKcover.start(attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? ''), { workflowBundle });
 });
 afterEach(() => live?.clear(), 120_000);
 afterAll(() => live?.close(), 120_000);
 
 const queue = { 'kueue.x-k8s.io/queue-name': 'gpus' };
 
-const run = (kind: KubeflowKind, options: Omit<KubeflowJobOptions, 'name'> & { readonly name?: string } = {}, beside?: LiveJob): Promise<LiveJob> =>
+const run = (kind: KubeflowKindName, options: Omit<KubeflowJobOptions, 'name'> & { readonly name?: string } = {}, beside?: LiveJob): Promise<LiveJob> =>
   live.run((namespace) => kubeflowJob(kind, { name: 'llm', labels: optIn, ...options, namespace }), beside);
 
 /** The node under the last pod of the job: a worker, where it has one. */
@@ -34,7 +34,7 @@ function lastNode(job: LiveJob): SimulatedNode {
   return node;
 }
 
-const uidsNow = async (job: LiveJob) => (await podsOf(live.world.api, job)).map(({ metadata }) => metadata?.uid ?? '').toSorted();
+const uidsNow = async (job: LiveJob) => (await podsOf(live.cluster.api, job)).map(({ metadata }) => metadata?.uid ?? '').toSorted();
 const uidsAtFirst = (job: LiveJob) => job.first.map(({ metadata }) => metadata?.uid ?? '').toSorted();
 
 /** One incident, one stop of the whole attempt by this way, a whole new attempt, and everything that must hold after it. */
@@ -46,13 +46,13 @@ async function expectRecovered(job: LiveJob, by: StopMethod = 'suspend'): Promis
   expect(record).toMatchObject({ outcome: 'restarted', stops: [{ by }] });
   expect(record?.stops[0]?.pods.map(({ uid }) => uid).toSorted()).toEqual(uidsAtFirst(job));
   expect(suspendsOf(facts)).toHaveLength(by === 'suspend' ? 1 : 0);
-  expect(endOf(await readJob(live.world.api, job))).toBeUndefined();
+  expect(endOf(await readJob(live.cluster.api, job))).toBeUndefined();
   if (!record) throw new Error('no record');
   return record;
 }
 
 describe('a kernel line under a job', () => {
-  it.each<[string, KubeflowKind, Partial<KubeflowJobOptions>]>([
+  it.each<[string, KubeflowKindName, Partial<KubeflowJobOptions>]>([
     ['TFJob with a chief', 'TFJob', {}],
     ['TFJob that has only workers', 'TFJob', { roles: { Worker: 2 } }],
     ['XGBoostJob', 'XGBoostJob', { roles: { Master: 1, Worker: 1 } }],
@@ -70,8 +70,8 @@ describe('an MPIJob', () => {
     const launcher = job.first.find(({ metadata }) => metadata?.name === `${job.name}-launcher`);
     if (!launcher) throw new Error('the job has no launcher');
     await breakGpu(lastNode(job), xid79);
-    await live.chronicle.seen(`${job.name} suspended`, 60_000, () => live.chronicle.isSuspended(job));
-    await failContainer(live.world.api, launcher, { exitCode: 1 }).catch(unlessGone);
+    await live.recorder.seen(`${job.name} suspended`, 60_000, () => live.recorder.isSuspended(job));
+    await failContainer(live.cluster.api, launcher, { exitCode: 1 }).catch(unlessGone);
     await expectRecovered(job);
   });
 });
@@ -116,18 +116,18 @@ describe('a pod that wears the labels of a job and belongs to something else', (
     const stray = await strayOf(job);
     await breakGpu(lastNode(job), xid79);
     await expectRecovered(job, 'delete-collection');
-    const { metadata } = await live.world.api.core.readNamespacedPod({ namespace: job.namespace, name: 'stray' });
+    const { metadata } = await live.cluster.api.core.readNamespacedPod({ namespace: job.namespace, name: 'stray' });
     expect(metadata).toMatchObject({ uid: stray.metadata?.uid });
     expect(metadata?.deletionTimestamp).toBeUndefined();
-    await live.world.api.core.deleteNamespacedPod({ namespace: job.namespace, name: 'stray', gracePeriodSeconds: 0 });
+    await live.cluster.api.core.deleteNamespacedPod({ namespace: job.namespace, name: 'stray', gracePeriodSeconds: 0 });
   });
 });
 
 /** Controlled by a ConfigMap, and never scheduled. */
 async function strayOf({ namespace, first }: LiveJob): Promise<V1Pod> {
-  const { core } = live.world.api;
-  const { metadata } = await core.createNamespacedConfigMap({ namespace, body: { metadata: { name: 'keeper' } } });
-  const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'keeper', uid: metadata?.uid ?? '', controller: true };
+  const { core } = live.cluster.api;
+  const { metadata } = await core.createNamespacedConfigMap({ namespace, body: { metadata: { name: 'owner' } } });
+  const owner = { apiVersion: 'v1', kind: 'ConfigMap', name: 'owner', uid: metadata?.uid ?? '', controller: true };
   const labels = { ...first.at(-1)?.metadata?.labels };
   const spec = { schedulerName: 'none', serviceAccountName: 'default', containers: [{ name: 'pytorch', image: 'registry.k8s.io/pause:3.10' }] };
   return core.createNamespacedPod({ namespace, body: { metadata: { name: 'stray', labels, ownerReferences: [owner] }, spec } });
@@ -171,6 +171,6 @@ describe('a job whose suspend belongs to a queue', () => {
 });
 
 async function suspendOf(job: LiveJob): Promise<boolean> {
-  const { spec } = await readJob(live.world.api, job);
+  const { spec } = await readJob(live.cluster.api, job);
   return spec.suspend ?? spec.runPolicy?.suspend ?? false;
 }

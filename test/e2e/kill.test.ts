@@ -1,34 +1,34 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { shortReports } from '../../testbed/trainer.ts';
-import { startWorld, type World } from '../../testbed/world.ts';
-import { askingWorker, carefulSteps } from '../kill/courses.ts';
-import { planCarefulSmoke, planSmoke } from '../kill/plans.ts';
+import { startTestCluster, type TestCluster } from '../../testbed/test-cluster.ts';
+import { askingWorker, slowPathSteps } from '../kill/slow-paths.ts';
+import { planSlowPathSmoke, planSmoke } from '../kill/plans.ts';
 import { openPools } from '../kill/pools.ts';
 import { createPriority } from '../kill/priority.ts';
-import { quickToReturn, type Stage } from '../kill/processes.ts';
-import { type Step, steps } from '../kill/steps.ts';
-import { type Plan, tellStory, type Told } from '../kill/story.ts';
+import { quickToReturn, type KillStage } from '../kill/processes.ts';
+import { type FastPathStep, steps } from '../kill/fast-path-steps.ts';
+import { type KillPlan, runPlan, type KillResult } from '../kill/run-plan.ts';
 import { takeTurns } from '../kill/turns.ts';
 import { LiveKcover } from '../support/live-kcover.ts';
 import { testServers } from '../support/rig.ts';
 
 /** What stories wait for they give up themselves, and say what it was. */
-const storyMs = 900_000;
+const runMs = 900_000;
 
-/** Two pods and a bad node for each, with one node to go to: as many as the world has room for. */
+/** Two pods and a bad node for each, with one node to go to: as many as the test cluster has room for. */
 const atOnce = 4;
 const nodesEach = 3;
 
 /** One that is lost costs a moment here, because the controller is started again; one that was left by a dead controller, as long as it lasts. */
 const shortestLease = { leaderElection: { lease: '4s', renew: '3s', retry: '500ms' } };
 
-let world: World;
-let stage: Stage;
+let cluster: TestCluster;
+let stage: KillStage;
 
 // Servers of its own, because the others need theirs alive.
 beforeAll(async () => {
-  world = await startWorld({ nodes: atOnce * nodesEach, patientWithNodes: true });
-  const { api, nodes, servers } = world;
+  cluster = await startTestCluster({ nodes: atOnce * nodesEach, patientWithNodes: true });
+  const { api, nodes, servers } = cluster;
   await createPriority(api);
   const pools = await openPools(
     api,
@@ -36,68 +36,68 @@ beforeAll(async () => {
   );
   const { workflowBundle } = testServers();
   const controllerSettings = { ...shortestLease, ...shortReports.controllerSettings };
-  const live = await LiveKcover.start(world, { ...shortReports, agents: 'processes', workflowBundle, controllerSettings, workerSettings: askingWorker });
+  const live = await LiveKcover.start(cluster, { ...shortReports, agents: 'processes', workflowBundle, controllerSettings, workerSettings: askingWorker });
   stage = { live, servers, startedAlong: [servers.trainingOperator, servers.kwok], pools, absences: [] };
 }, 300_000);
 afterAll(async () => {
   await stage?.live.close();
-  await world?.stop();
+  await cluster?.stop();
 });
 
 /** Told together: where one waits for an activity to time out, the next begins. */
-function tellAll(plans: readonly Plan[]): readonly Promise<Told>[] {
+function runAll(plans: readonly KillPlan[]): readonly Promise<KillResult>[] {
   const turn = takeTurns();
-  const all = plans.map((plan) => ({ plan, told: Promise.withResolvers<Told>() }));
+  const all = plans.map((plan) => ({ plan, result: Promise.withResolvers<KillResult>() }));
   const left = [...all];
-  const lane = async (): Promise<void> => {
-    for (let next = left.shift(); next; next = left.shift()) next.told.resolve(await tellStory(stage, next.plan, turn));
+  const worker = async (): Promise<void> => {
+    for (let next = left.shift(); next; next = left.shift()) next.result.resolve(await runPlan(stage, next.plan, turn));
   };
-  for (let index = 0; index < atOnce; index++) void lane();
-  return all.map(({ told }) => told.promise);
+  for (let index = 0; index < atOnce; index++) void worker();
+  return all.map(({ result }) => result.promise);
 }
 
-function judged(story: Told | undefined): void {
-  expect(story?.violations).toEqual([]);
-  expect(story?.stops).toBeGreaterThan(0);
+function judged(run: KillResult | undefined): void {
+  expect(run?.violations).toEqual([]);
+  expect(run?.stops).toBeGreaterThan(0);
 }
 
 describe('when a process is killed at or after a step of a recovery', () => {
   const plans = planSmoke();
-  let told: readonly Promise<Told>[];
+  let results: readonly Promise<KillResult>[];
   beforeAll(() => {
-    told = tellAll(plans);
+    results = runAll(plans);
   });
 
   it.each(plans.flatMap(({ kills }) => kills))(
-    'the $victim at or after "$step", the job runs again and nothing is done twice',
-    async ({ victim, step }) => {
-      const story = await told[steps.indexOf(step as Step)];
-      judged(story);
-      expect(story?.deaths).toEqual([expect.objectContaining({ victim, step })]);
+    'the $target at or after "$step", the job runs again and nothing is done twice',
+    async ({ target, step }) => {
+      const run = await results[steps.indexOf(step as FastPathStep)];
+      judged(run);
+      expect(run?.deaths).toEqual([expect.objectContaining({ target, step })]);
     },
-    storyMs,
+    runMs,
   );
 });
 
-describe('when processes are killed at or after the steps of a careful recovery', () => {
-  const plans = planCarefulSmoke(quickToReturn);
+describe('when processes are killed at or after the steps of the slow path', () => {
+  const plans = planSlowPathSmoke(quickToReturn);
   const deaths = plans.flatMap(({ kills }) => kills);
-  let told: readonly Promise<Told>[];
+  let results: readonly Promise<KillResult>[];
   beforeAll(() => {
-    told = tellAll(plans);
+    results = runAll(plans);
   });
 
-  it('every careful step has a death', () => {
-    expect(deaths.map(({ step }) => step).toSorted()).toEqual([...carefulSteps].toSorted());
+  it('every step of the slow path has a death', () => {
+    expect(deaths.map(({ step }) => step).toSorted()).toEqual([...slowPathSteps].toSorted());
   });
 
   it.each(deaths)(
-    'the $victim at or after "$step", what was waited for is done, and once, and training is verified',
-    async ({ victim, step }) => {
-      const story = await told[plans.findIndex(({ kills }) => kills.some((kill) => kill.victim === victim && kill.step === step))];
-      judged(story);
-      expect(story?.deaths).toContainEqual(expect.objectContaining({ victim, step }));
+    'the $target at or after "$step", what was waited for is done, and once, and training is verified',
+    async ({ target, step }) => {
+      const run = await results[plans.findIndex(({ kills }) => kills.some((kill) => kill.target === target && kill.step === step))];
+      judged(run);
+      expect(run?.deaths).toContainEqual(expect.objectContaining({ target, step }));
     },
-    storyMs,
+    runMs,
   );
 });

@@ -1,18 +1,18 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { wishAnnotations } from '../../contract/job-wishes.ts';
-import { attachWorld } from '../../testbed/attach.ts';
+import { overrideAnnotations } from '../../contract/job-overrides.ts';
+import { attachTestCluster } from '../../testbed/attach.ts';
 import { breakGpu, failContainer } from '../../testbed/failures.ts';
 import { podsOf } from '../../testbed/jobs.ts';
 import { awaitProgress, shortReports } from '../../testbed/trainer.ts';
 import { until } from '../../testbed/until.ts';
-import { type CarefulTrainer, trainCarefully } from '../kill/careful-trainer.ts';
-import { degrading } from '../kill/courses.ts';
+import { type ScriptedTrainer, startScriptedTrainer } from '../kill/scripted-trainer.ts';
+import { degrading } from '../kill/slow-paths.ts';
 import { violations } from '../support/invariants.ts';
 import { type LiveJob, LiveKcover, quick } from '../support/live-kcover.ts';
 import { testServers } from '../support/rig.ts';
 
 let live: LiveKcover;
-const trainers: CarefulTrainer[] = [];
+const trainers: ScriptedTrainer[] = [];
 
 /** Proof that does not come is given up after seconds. */
 const workerSettings = {
@@ -22,7 +22,7 @@ const workerSettings = {
 
 beforeAll(async () => {
   const { workflowBundle } = testServers();
-  live = await LiveKcover.start(attachWorld(process.env['KCOVER_TEST_WORLD'] ?? ''), { workflowBundle, ...shortReports, workerSettings });
+  live = await LiveKcover.start(attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? ''), { workflowBundle, ...shortReports, workerSettings });
 });
 afterEach(async () => {
   for (const trainer of trainers.splice(0)) trainer.stop();
@@ -31,25 +31,25 @@ afterEach(async () => {
 afterAll(() => live?.close(), 120_000);
 
 /** Trains until the test is over; resolves when the job says how far it is. */
-async function trains(job: LiveJob, { savesAtEnd = false } = {}): Promise<CarefulTrainer> {
-  const trainer = trainCarefully(live, job, { savesAtEnd });
+async function trains(job: LiveJob, { savesAtEnd = false } = {}): Promise<ScriptedTrainer> {
+  const trainer = startScriptedTrainer(live, job, { savesAtEnd });
   trainers.push(trainer);
-  await awaitProgress(live.world.api, job, ({ pace }) => pace?.stepsPerCheckpoint !== undefined);
+  await awaitProgress(live.cluster.api, job, ({ pace }) => pace?.stepsPerCheckpoint !== undefined);
   return trainer;
 }
 
 /** The container of its last pod dies, and its kubelet starts it again. */
 async function crash(job: LiveJob): Promise<void> {
-  const pod = (await podsOf(live.world.api, job)).at(-1);
+  const pod = (await podsOf(live.cluster.api, job)).at(-1);
   if (!pod) throw new Error(`${job.name} has no pod`);
-  await failContainer(live.world.api, pod, { exitCode: 1, restart: true });
+  await failContainer(live.cluster.api, pod, { exitCode: 1, restart: true });
 }
 
-const uids = async (job: LiveJob): Promise<string[]> => (await podsOf(live.world.api, job)).map(({ metadata }) => metadata?.uid ?? '');
+const uids = async (job: LiveJob): Promise<string[]> => (await podsOf(live.cluster.api, job)).map(({ metadata }) => metadata?.uid ?? '');
 
 describe('a job whose processes can go on by themselves', () => {
   it('is recovered without a stop when they do', async () => {
-    const job = await live.pytorch({ annotations: { [wishAnnotations.level]: 'process' } });
+    const job = await live.pytorch({ annotations: { [overrideAnnotations.level]: 'process' } });
     await trains(job);
     const before = await uids(job);
     await crash(job);
@@ -62,13 +62,13 @@ describe('a job whose processes can go on by themselves', () => {
 
 describe('a job that has its broken pod restarted alone', () => {
   it('is restarted as a whole when that does not bring training back in time', async () => {
-    const job = await live.pytorch({ annotations: { [wishAnnotations.level]: 'pod' } });
+    const job = await live.pytorch({ annotations: { [overrideAnnotations.level]: 'pod' } });
     const trainer = await trains(job);
     // Nothing trains from here on, whatever is restarted, until the whole job is.
     trainer.stop();
     await crash(job);
-    await live.chronicle.seen(`suspend of ${job.name}`, 120_000, () => live.chronicle.isSuspended(job));
-    trainers.push(trainCarefully(live, job, { savesAtEnd: false }));
+    await live.recorder.seen(`suspend of ${job.name}`, 120_000, () => live.recorder.isSuspended(job));
+    trainers.push(startScriptedTrainer(live, job, { savesAtEnd: false }));
     const [record] = await live.settled(job, { withinMs: 240_000 });
     expect(record?.stops.map(({ by, pods }) => [by, pods.length])).toEqual([
       ['pods', 1],
@@ -81,7 +81,7 @@ describe('a job that has its broken pod restarted alone', () => {
 
 describe('a job that saves when it is told to end', () => {
   it('has its final checkpoint awaited, and goes on from it', async () => {
-    const job = await live.pytorch({ annotations: { [wishAnnotations.checkpoint]: 'dying-gasp' }, terminationSeconds: 8 });
+    const job = await live.pytorch({ annotations: { [overrideAnnotations.checkpoint]: 'on-termination' }, terminationSeconds: 8 });
     await trains(job, { savesAtEnd: true });
     const node = job.nodes.at(-1);
     if (!node) throw new Error(`${job.name} runs nowhere`);
@@ -95,7 +95,7 @@ describe('a job that saves when it is told to end', () => {
 
 describe('a job whose own code fails again', () => {
   it('is refused when it has used up what it may, and untouched until a person asks', async () => {
-    const job = await live.pytorch({ annotations: { [wishAnnotations.retries]: '1' } });
+    const job = await live.pytorch({ annotations: { [overrideAnnotations.retries]: '1' } });
     await crash(job);
     expect(await live.settled(job)).toMatchObject([{ outcome: 'restarted' }]);
     const second = await uids(job);

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import type { V1ContainerStatus, V1Pod } from '@kubernetes/client-node';
-import { attachWorld } from '../../testbed/attach.ts';
+import { attachTestCluster } from '../../testbed/attach.ts';
 import { failContainer } from '../../testbed/failures.ts';
 import { podsOf } from '../../testbed/jobs.ts';
 import { violations } from '../support/invariants.ts';
@@ -14,12 +14,12 @@ let live: LiveKcover;
 
 beforeAll(async () => {
   const { workflowBundle } = testServers();
-  live = await LiveKcover.start(attachWorld(process.env['KCOVER_TEST_WORLD'] ?? ''), { workflowBundle });
+  live = await LiveKcover.start(attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? ''), { workflowBundle });
 });
 afterEach(() => live?.clear(), 120_000);
 afterAll(() => live?.close(), 120_000);
 
-const podsNow = (job: LiveJob): Promise<V1Pod[]> => podsOf(live.world.api, job);
+const podsNow = (job: LiveJob): Promise<V1Pod[]> => podsOf(live.cluster.api, job);
 const uids = (pods: readonly V1Pod[]): string[] => pods.map(({ metadata }) => metadata?.uid ?? '').toSorted();
 
 /** Init containers that ended with an error before, by name: all of the job. */
@@ -51,7 +51,7 @@ describe('a PyTorchJob whose helpers fail and are started again', () => {
 
     const trainer = job.first.at(-1);
     if (!trainer) throw new Error('the job has no pod');
-    await failContainer(live.world.api, trainer, { exitCode: 1, restart: true });
+    await failContainer(live.cluster.api, trainer, { exitCode: 1, restart: true });
     const records = await live.settled(job);
     // The helpers of the next attempt fail as well.
     await eventually(

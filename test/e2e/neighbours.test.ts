@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { nodeWorkflowId } from '../../contract/ids.ts';
 import type { JobRef } from '../../contract/jobs.ts';
 import type { IncidentRecord } from '../../contract/recovery.ts';
-import { attachWorld } from '../../testbed/attach.ts';
+import { attachTestCluster } from '../../testbed/attach.ts';
 import { breakGpu } from '../../testbed/failures.ts';
 import { until } from '../../testbed/until.ts';
 import { LiveKcover, optIn, quick, xid79 } from '../support/live-kcover.ts';
@@ -19,14 +19,14 @@ const nodes: string[] = [];
 
 beforeAll(async () => {
   const { workflowBundle } = testServers();
-  live = await LiveKcover.start(attachWorld(process.env['KCOVER_TEST_WORLD'] ?? ''), {
+  live = await LiveKcover.start(attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? ''), {
     workflowBundle,
     // Its controllers are played here: no rank dies of another.
     workerSettings: { ...quick, recovery: { ...quick.recovery, unsafeSuspend: { TrainJob: 'stop' } } },
   });
 });
 afterEach(async () => {
-  const { core } = live.world.api;
+  const { core } = live.cluster.api;
   await Promise.all(sets.splice(0).map((set) => set.close()));
   await Promise.all(namespaces.splice(0).map((name) => core.deleteNamespace({ name })));
   await Promise.all(nodes.splice(0).map((name) => core.deleteNode({ name }).catch(() => undefined)));
@@ -35,14 +35,14 @@ afterEach(async () => {
 afterAll(() => live?.close(), 120_000);
 
 /** No pods and no accelerators: only what stands on the object counts. */
-async function spareNode(spec: object = {}): Promise<string> {
+async function extraNode(spec: object = {}): Promise<string> {
   const name = `neighbour-${randomUUID().slice(0, 8)}`;
-  await live.world.api.core.createNode({ body: { metadata: { name, labels: { 'testbed.kcover.io/kubelet': 'dead' } }, spec } });
+  await live.cluster.api.core.createNode({ body: { metadata: { name, labels: { 'testbed.kcover.io/kubelet': 'dead' } }, spec } });
   nodes.push(name);
   return name;
 }
 
-const nodeNow = (name: string) => live.world.api.core.readNode({ name });
+const nodeNow = (name: string) => live.cluster.api.core.readNode({ name });
 const keysOf = async (name: string): Promise<string[]> => ((await nodeNow(name)).spec?.taints ?? []).map(({ key }) => key);
 
 async function quarantine(name: string): Promise<void> {
@@ -55,15 +55,15 @@ async function quarantine(name: string): Promise<void> {
 
 describe('a quarantined node', () => {
   it('that an autoscaler takes away ends its quarantine', async () => {
-    const name = await spareNode();
+    const name = await extraNode();
     await quarantine(name);
-    await live.world.api.core.deleteNode({ name });
+    await live.cluster.api.core.deleteNode({ name });
     expect(await live.temporal.workflow.getHandle(nodeWorkflowId(name)).result()).toMatchObject({ outcome: 'gone' });
   });
 
   it('keeps the taint and the cordon of somebody else when it is released', async () => {
     const theirs = { key: 'example.com/maintenance', value: 'x', effect: 'NoSchedule' };
-    const name = await spareNode({ taints: [theirs], unschedulable: true });
+    const name = await extraNode({ taints: [theirs], unschedulable: true });
     await quarantine(name);
     expect(await keysOf(name)).toContain(theirs.key);
     expect(await live.say('node', 'release', name, '--reason', 'looked at')).toMatchObject({ code: 0 });
@@ -77,12 +77,12 @@ describe('a quarantined node', () => {
 describe.each(['JobSet', 'TrainJob'] as const)('a %s whose node breaks', (kind) => {
   it('is stopped and let go on as one, and not its batch Jobs', async () => {
     const namespace = `train-${randomUUID().slice(0, 8)}`;
-    await live.world.api.core.createNamespace({ body: { metadata: { name: namespace } } });
+    await live.cluster.api.core.createNamespace({ body: { metadata: { name: namespace } } });
     namespaces.push(namespace);
-    const set = await playSet(live.world.api, { kind, name: 'llm', namespace, roles: { leader: 1, workers: 2 }, labels: optIn, podLabels: optIn });
+    const set = await playSet(live.cluster.api, { kind, name: 'llm', namespace, roles: { leader: 1, workers: 2 }, labels: optIn, podLabels: optIn });
     sets.push(set);
     const first = await set.running();
-    const broken = live.world.nodes.find(({ name }) => name === first.at(-1)?.spec?.nodeName);
+    const broken = live.cluster.nodes.find(({ name }) => name === first.at(-1)?.spec?.nodeName);
     if (!broken) throw new Error('its last pod is on no node');
     await breakGpu(broken, xid79);
 

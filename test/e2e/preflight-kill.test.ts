@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { eventReasons } from '../../contract/ids.ts';
 import type { Server } from '../../testbed/servers/server.ts';
 import { until } from '../../testbed/until.ts';
-import { startWorld, type World } from '../../testbed/world.ts';
+import { startTestCluster, type TestCluster } from '../../testbed/test-cluster.ts';
 import { LiveKcover } from '../support/live-kcover.ts';
 import { LivePreflight } from '../support/live-preflight.ts';
 import { testServers } from '../support/rig.ts';
@@ -12,34 +12,34 @@ const reports = 16;
 /** A controller that was killed leaves its Lease behind, and the next one waits for its end. */
 const shortestLease = { leaderElection: { lease: '4s', renew: '3s', retry: '500ms' } };
 
-let world: World;
+let cluster: TestCluster;
 let live: LiveKcover;
 let preflight: LivePreflight;
 
-// A world of its own, because the others have fewer nodes.
+// A test cluster of its own, because the others have fewer nodes.
 beforeAll(async () => {
-  world = await startWorld({ nodes: reports });
-  live = await LiveKcover.start(world, { workflowBundle: testServers().workflowBundle, controllerSettings: shortestLease, agentsOn: [] });
+  cluster = await startTestCluster({ nodes: reports });
+  live = await LiveKcover.start(cluster, { workflowBundle: testServers().workflowBundle, controllerSettings: shortestLease, agentsOn: [] });
   preflight = new LivePreflight(live);
-  await preflight.agents.watch(world.nodes);
+  await preflight.agents.watch(cluster.nodes);
 }, 300_000);
 afterEach(() => preflight?.clear(), 120_000);
 afterAll(async () => {
   await preflight?.close();
-  await world?.stop();
+  await cluster?.stop();
 });
 
-const victims = ['controller', 'worker'] as const;
-const processOf = (victim: (typeof victims)[number]): Server | undefined => (victim === 'controller' ? live.kcover.controller : live.kcover.workers[0]);
+const targetProcesses = ['controller', 'worker'] as const;
+const processOf = (target: (typeof targetProcesses)[number]): Server | undefined => (target === 'controller' ? live.kcover.controller : live.kcover.workers[0]);
 
-describe.each(victims)('when the %s is killed in the middle of 16 reports of the same moment', (victim) => {
+describe.each(targetProcesses)('when the %s is killed in the middle of 16 reports of the same moment', (target) => {
   it('loses none of them, gives one verdict, and takes the slow node out once', async () => {
     const job = await preflight.job({ pods: reports });
     const slow = job.testers[9]?.node ?? '';
     const before = preflight.quarantines(slow);
     await preflight.end(job, { slow: [slow] });
     await until('the first reports in Temporal', 60_000, async () => ((await preflight.signalled(job)) > 0 ? { found: true } : { missing: 'no signal' }));
-    const process = processOf(victim);
+    const process = processOf(target);
     await process?.kill('SIGKILL');
     await sleep(500);
     await process?.start();
@@ -49,7 +49,7 @@ describe.each(victims)('when the %s is killed in the middle of 16 reports of the
     expect(verdict?.slow.map(({ node }) => node)).toEqual([slow]);
     await live.quarantined(preflight.nodeOf({ node: slow }));
     await live.event(job, eventReasons.preflightFailed, new RegExp(slow));
-    await preflight.agents.heardSince(new Date());
+    await preflight.agents.seenSince(new Date());
     const events = await live.events(job);
     expect(events.filter(({ reason }) => reason === eventReasons.preflightFailed)).toHaveLength(1);
     expect(preflight.quarantines(slow)).toBe(before + 1);

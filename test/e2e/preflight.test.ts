@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { annotations, eventReasons, preflightWorkflowId, quarantineTaintKey } from '../../contract/ids.ts';
 import type { PreflightNote, PreflightStatus } from '../../contract/preflight-runs.ts';
-import { attachWorld } from '../../testbed/attach.ts';
+import { attachTestCluster } from '../../testbed/attach.ts';
 import { awaitRunning, readJob } from '../../testbed/jobs.ts';
 import { endTest, measured, testAgain, writeReport } from '../../testbed/preflight.ts';
 import { passed, type RawReport } from '../../testbed/preflight-measures.ts';
@@ -15,16 +15,16 @@ let preflight: LivePreflight;
 
 beforeAll(async () => {
   const { workflowBundle } = testServers();
-  live = await LiveKcover.start(attachWorld(process.env['KCOVER_TEST_WORLD'] ?? ''), { workflowBundle, workerSettings: quick, agentsOn: [] });
+  live = await LiveKcover.start(attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? ''), { workflowBundle, workerSettings: quick, agentsOn: [] });
   preflight = new LivePreflight(live);
-  await preflight.agents.watch(live.world.nodes);
+  await preflight.agents.watch(live.cluster.nodes);
 });
 afterEach(() => preflight?.clear(), 120_000);
 afterAll(() => preflight?.close(), 120_000);
 
 const namesOf = (judged: readonly { readonly node: string }[] | undefined): string[] => (judged ?? []).map(({ node }) => node);
 const uidsNow = (job: TestedJob): string[] =>
-  live.chronicle
+  live.recorder
     .podsOf(job)
     .filter(({ gone }) => gone === undefined)
     .map(({ uid }) => uid);
@@ -39,7 +39,7 @@ function at(job: TestedJob, rank: number) {
 }
 
 async function noteOn(job: TestedJob): Promise<PreflightNote> {
-  const { metadata } = (await readJob(live.world.api, job)) as { metadata: { annotations?: Record<string, string> } };
+  const { metadata } = (await readJob(live.cluster.api, job)) as { metadata: { annotations?: Record<string, string> } };
   return JSON.parse(metadata.annotations?.[annotations.preflight] ?? '{}') as PreflightNote;
 }
 
@@ -55,7 +55,7 @@ describe('a slow node under a job that opted in', () => {
     expect(first).toMatchObject({ run: 1, outcome: 'judged', received: 8, expected: 8 });
     expect(namesOf(first.verdict?.slow)).toEqual([slow]);
     await live.quarantined(preflight.nodeOf({ node: slow }));
-    const { spec } = await live.world.api.core.readNode({ name: slow });
+    const { spec } = await live.cluster.api.core.readNode({ name: slow });
     expect(spec?.taints).toContainEqual(expect.objectContaining({ key: quarantineTaintKey, value: 'preflight-slow-node', effect: 'NoSchedule' }));
 
     const next = await preflight.nextPods(job);
@@ -77,9 +77,9 @@ describe('a slow node under a job that opted in', () => {
     await controller.kill('SIGKILL');
     const killed = new Date();
     await controller.start();
-    await preflight.agents.heardSince(killed);
+    await preflight.agents.seenSince(killed);
     expect(await preflight.status(job)).toMatchObject({ run: 2, phase: 'waiting' });
-    expect(live.chronicle.isQuarantined(slow)).toBe(false);
+    expect(live.recorder.isQuarantined(slow)).toBe(false);
     expect(preflight.quarantines(slow)).toBe(before + 1);
     expect(live.records(job)).toHaveLength(1);
   });
@@ -114,7 +114,7 @@ describe('a job that did not opt in', () => {
     await preflight.agents.leave(late);
     await preflight.end(job, { slow: [slow] });
     await preflight.is(job, received(5));
-    await preflight.agents.watch(live.world.nodes);
+    await preflight.agents.watch(live.cluster.nodes);
 
     expect(namesOf((await preflight.verdict(job)).verdict?.slow)).toEqual([slow]);
     await live.quarantined(preflight.nodeOf({ node: slow }));
@@ -151,7 +151,7 @@ describe('a job that did not opt in', () => {
     await preflight.end(job, {}, [0, 1, 2, 3]);
     for (const { rank, text } of forged) {
       await writeReport(job, at(job, rank), text);
-      await endTest(live.world.api, at(job, rank), 1);
+      await endTest(live.cluster.api, at(job, rank), 1);
     }
     const { refused, received: so } = await preflight.is(job, (status) =>
       status.refused.length >= 4 ? received(2)(status) : `${status.refused.length} refused`,
@@ -161,10 +161,10 @@ describe('a job that did not opt in', () => {
     const counted = await live.kcover.metricsOf(live.kcover.controller);
     for (const { what } of forged) expect(counted).toMatch(new RegExp(`kcover_preflight_refused_total\\{[^}]*"${what}"[^}]*\\} [1-9]`));
 
-    for (const { rank } of forged) await testAgain(live.world.api, at(job, rank));
+    for (const { rank } of forged) await testAgain(live.cluster.api, at(job, rank));
     await preflight.end(job, {}, [4, 5]);
     expect(await preflight.verdict(job)).toMatchObject({ outcome: 'judged', received: 6, verdict: { counts: { healthy: 6 } } });
-    await awaitRunning(live.world.api, job);
+    await awaitRunning(live.cluster.api, job);
   });
 });
 

@@ -7,7 +7,7 @@ import type { EvidenceFile } from '../../contract/evidence.ts';
 import { type Progress, progressDirectory } from '../../contract/progress.ts';
 import { statusQuery } from '../../contract/messages.ts';
 import type { RecoveryStatus } from '../../contract/recovery.ts';
-import { attachWorld } from '../../testbed/attach.ts';
+import { attachTestCluster } from '../../testbed/attach.ts';
 import { breakGpu } from '../../testbed/failures.ts';
 import { placeOf, podsOf } from '../../testbed/jobs.ts';
 import type { SimulatedNode } from '../../testbed/nodes.ts';
@@ -20,13 +20,13 @@ let live: LiveKcover;
 
 beforeAll(async () => {
   const { workflowBundle } = testServers();
-  live = await LiveKcover.start(attachWorld(process.env['KCOVER_TEST_WORLD'] ?? ''), { workflowBundle, workerSettings: quick });
+  live = await LiveKcover.start(attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? ''), { workflowBundle, workerSettings: quick });
 });
 afterEach(() => live?.clear(), 120_000);
 afterAll(() => live?.close(), 120_000);
 
 /** As a trainer of rank 0 on this node writes it. */
-function tell(job: LiveJob, node: SimulatedNode, progress: Omit<Progress, 'at'>): void {
+function writeProgressFile(job: LiveJob, node: SimulatedNode, progress: Omit<Progress, 'at'>): void {
   const directory = join(node.hostRoot, progressDirectory, job.namespace);
   mkdirSync(directory, { recursive: true });
   const file = join(directory, `${job.name}-0.json`);
@@ -35,7 +35,7 @@ function tell(job: LiveJob, node: SimulatedNode, progress: Omit<Progress, 'at'>)
 }
 
 async function stepOf(job: LiveJob): Promise<string | undefined> {
-  const object: KubernetesObject = await live.world.api.custom.getNamespacedCustomObject(placeOf(job));
+  const object: KubernetesObject = await live.cluster.api.custom.getNamespacedCustomObject(placeOf(job));
   return object.metadata?.annotations?.[annotations.step];
 }
 
@@ -48,9 +48,9 @@ async function phaseOf(job: LiveJob): Promise<RecoveryStatus['phase'] | undefine
 
 /** The pod of rank 0 that runs now, and its node. */
 async function rankZero(job: LiveJob): Promise<SimulatedNode> {
-  const pods = (await podsOf(live.world.api, job)).filter(({ metadata }) => metadata?.deletionTimestamp === undefined);
+  const pods = (await podsOf(live.cluster.api, job)).filter(({ metadata }) => metadata?.deletionTimestamp === undefined);
   const pod = pods.find(({ metadata }) => metadata?.name?.endsWith('-master-0')) ?? pods.find(({ metadata }) => metadata?.name?.endsWith('-0'));
-  const node = live.world.nodes.find(({ name }) => name === pod?.spec?.nodeName);
+  const node = live.cluster.nodes.find(({ name }) => name === pod?.spec?.nodeName);
   if (!node) throw new Error(`${job.name} has no rank 0 on a node`);
   return node;
 }
@@ -58,7 +58,7 @@ async function rankZero(job: LiveJob): Promise<SimulatedNode> {
 /** Told again and again, as a trainer does, until the job says so. */
 const trained = (job: LiveJob, node: SimulatedNode, progress: Omit<Progress, 'at'>) =>
   until(`step ${progress.step} on the job`, 60_000, async () => {
-    tell(job, node, progress);
+    writeProgressFile(job, node, progress);
     await new Promise((resolve) => setTimeout(resolve, 1000));
     return (await stepOf(job)) === String(progress.step) ? { found: true } : { missing: `step ${await stepOf(job)}` };
   });
@@ -81,7 +81,7 @@ describe('a job that tells how far its training is', () => {
     expect(live.records(job)).toEqual([]);
     await trained(job, node, { step: 1201, checkpointStep: 1200, phase: 'training' });
     let step = 1202;
-    const training = setInterval(() => tell(job, node, { step: step++, checkpointStep: 1200, phase: 'training' }), 1000);
+    const training = setInterval(() => writeProgressFile(job, node, { step: step++, checkpointStep: 1200, phase: 'training' }), 1000);
 
     const [record] = await live.settled(job).finally(() => clearInterval(training));
     expect(violations(await live.facts(job))).toEqual([]);

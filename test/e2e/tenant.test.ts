@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import { jobWorkflowId, preflightWorkflowId } from '../../contract/ids.ts';
-import { attachWorld } from '../../testbed/attach.ts';
+import { attachTestCluster } from '../../testbed/attach.ts';
 import { breakGpu } from '../../testbed/failures.ts';
 import { batchJob } from '../../testbed/job-manifests.ts';
 import { podsOf } from '../../testbed/jobs.ts';
@@ -14,18 +14,18 @@ import { Tenant } from '../support/tenant.ts';
 let live: LiveKcover;
 let preflight: LivePreflight;
 let tenant: Tenant;
-let victim: LiveJob;
+let targetJob: LiveJob;
 
 beforeAll(async () => {
   const { workflowBundle } = testServers();
-  live = await LiveKcover.start(attachWorld(process.env['KCOVER_TEST_WORLD'] ?? ''), { workflowBundle, workerSettings: quick, agentsOn: [] });
+  live = await LiveKcover.start(attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? ''), { workflowBundle, workerSettings: quick, agentsOn: [] });
   preflight = new LivePreflight(live);
-  await preflight.agents.watch(live.world.nodes);
+  await preflight.agents.watch(live.cluster.nodes);
 });
 beforeEach(async () => {
-  tenant = new Tenant(live.world.api);
+  tenant = new Tenant(live.cluster.api);
   await tenant.arrive();
-  victim = await live.run((namespace) => batchJob({ name: 'llm', namespace, pods: 2, labels: optIn }));
+  targetJob = await live.run((namespace) => batchJob({ name: 'llm', namespace, pods: 2, labels: optIn }));
 });
 afterEach(async () => {
   await tenant?.leave();
@@ -34,7 +34,7 @@ afterEach(async () => {
 afterAll(() => preflight?.close(), 120_000);
 
 const pids = (): (number | undefined)[] => [...live.kcover.workers, live.kcover.controller].map(({ pid }) => pid);
-const uids = async (job: LiveJob): Promise<string[]> => (await podsOf(live.world.api, job)).map(({ metadata }) => metadata?.uid ?? '').toSorted();
+const uids = async (job: LiveJob): Promise<string[]> => (await podsOf(live.cluster.api, job)).map(({ metadata }) => metadata?.uid ?? '').toSorted();
 const nodeOf = (job: LiveJob, index: number): SimulatedNode => {
   const node = job.nodes[index];
   if (!node) throw new Error(`${job.name} has no pod ${index}`);
@@ -57,7 +57,7 @@ const batchLabels = (uid: string, rank: number) => ({
 });
 
 /** One whose owner is seen not to be there may go before its test has ended. */
-function unlessTakenAway(error: { readonly code?: number }): void {
+function ignoreRemoved(error: { readonly code?: number }): void {
   if (error.code !== 404) throw error;
 }
 
@@ -81,11 +81,11 @@ async function expectUntouched(job: LiveJob, before: readonly string[]): Promise
 
 describe('a tenant who knows the UID of a job in another namespace', () => {
   it('has it neither stopped nor left alone by pods that claim it, when a node breaks under them', async () => {
-    const [before, running] = [await uids(victim), pids()];
+    const [before, running] = [await uids(targetJob), pids()];
     const honest = await live.pytorch();
     const node = nodeOf(honest, 1);
-    for (const job of [victim, honest]) {
-      const { apiVersion, kind } = job === victim ? { apiVersion: 'batch/v1', kind: 'Job' } : { apiVersion: 'kubeflow.org/v1', kind: 'PyTorchJob' };
+    for (const job of [targetJob, honest]) {
+      const { apiVersion, kind } = job === targetJob ? { apiVersion: 'batch/v1', kind: 'Job' } : { apiVersion: 'kubeflow.org/v1', kind: 'PyTorchJob' };
       for (const name of forgedNames(job)) await tenant.pod({ owner: { apiVersion, kind, name, uid: job.uid }, node, labels: batchLabels(job.uid, 0) });
     }
     await breakGpu(node, xid79);
@@ -93,31 +93,35 @@ describe('a tenant who knows the UID of a job in another namespace', () => {
     await live.quarantined(node);
     const [record] = await live.settled(honest);
     expect(record).toMatchObject({ outcome: 'restarted', stops: [expect.anything()] });
-    await expectUntouched(victim, before);
+    await expectUntouched(targetJob, before);
     const ids = await workflowIds(record?.incident ?? '');
     expect(ids).toContain(jobWorkflowId(honest));
-    expect(ids.filter((id) => id.includes(victim.uid))).toEqual([jobWorkflowId(victim)]);
+    expect(ids.filter((id) => id.includes(targetJob.uid))).toEqual([jobWorkflowId(targetJob)]);
     expect(ids.filter((id) => id.includes(tenant.namespace) || !/^[\w./:-]+$/.test(id))).toEqual([]);
     expect(pids()).toEqual(running);
   });
 
   it('has no node taken out and no verdict written by reports of pods that claim it', async () => {
-    const [before, running] = [await uids(victim), pids()];
+    const [before, running] = [await uids(targetJob), pids()];
     const honest = await preflight.job({ pods: 2 });
     const [kept, broken] = [nodeOf(honest, 0), nodeOf(honest, 1)];
-    for (const name of forgedNames(victim)) {
-      const pod = await tenant.pod({ owner: { apiVersion: 'batch/v1', kind: 'Job', name, uid: victim.uid }, node: kept, labels: batchLabels(victim.uid, 0) });
-      if (pod) await tenant.slander('bench', [pod, pod], live.world.nodes).catch(unlessTakenAway);
+    for (const name of forgedNames(targetJob)) {
+      const pod = await tenant.pod({
+        owner: { apiVersion: 'batch/v1', kind: 'Job', name, uid: targetJob.uid },
+        node: kept,
+        labels: batchLabels(targetJob.uid, 0),
+      });
+      if (pod) await tenant.slander('bench', [pod, pod], live.cluster.nodes).catch(ignoreRemoved);
     }
     await preflight.end(honest, { failed: { [broken.name]: 'gpu' } });
 
     const { verdict } = await preflight.verdict(honest);
     expect(verdict?.failed.map(({ node }) => node)).toEqual([broken.name]);
     await live.quarantined(broken);
-    expect(live.chronicle.isQuarantined(kept.name)).toBe(false);
-    await expectUntouched(victim, before);
+    expect(live.recorder.isQuarantined(kept.name)).toBe(false);
+    await expectUntouched(targetJob, before);
     const ids = await workflowIds(preflightWorkflowId(honest));
-    expect(ids.filter((id) => id.includes(victim.uid))).toEqual([jobWorkflowId(victim)]);
+    expect(ids.filter((id) => id.includes(targetJob.uid))).toEqual([jobWorkflowId(targetJob)]);
     expect(ids.filter((id) => id.includes(tenant.namespace))).toEqual([]);
     expect(pids()).toEqual(running);
   });
@@ -125,32 +129,32 @@ describe('a tenant who knows the UID of a job in another namespace', () => {
 
 describe('a tenant whose pods ask for no GPU', () => {
   it('convicts no node and restarts nobody by reports of a workload that kcover does not know', async () => {
-    const [before, running] = [await uids(victim), pids()];
+    const [before, running] = [await uids(targetJob), pids()];
     const labels = (rank: number) => ({
       'training.kubeflow.org/job-name': 'mine',
       'training.kubeflow.org/replica-type': 'worker',
       'training.kubeflow.org/replica-index': String(rank),
     });
-    const owner = { apiVersion: 'example.com/v1', kind: 'Idler', name: 'mine', uid: victim.uid };
-    const pods = await Promise.all([0, 1].map((rank) => tenant.pod({ owner, node: nodeOf(victim, rank), labels: labels(rank) })));
+    const owner = { apiVersion: 'example.com/v1', kind: 'Idler', name: 'mine', uid: targetJob.uid };
+    const pods = await Promise.all([0, 1].map((rank) => tenant.pod({ owner, node: nodeOf(targetJob, rank), labels: labels(rank) })));
     await tenant.slander(
       'mine',
       pods.flatMap((pod) => pod ?? []),
-      live.world.nodes,
+      live.cluster.nodes,
     );
 
-    const mine = { namespace: tenant.namespace, name: 'mine', uid: victim.uid };
+    const mine = { namespace: tenant.namespace, name: 'mine', uid: targetJob.uid };
     const { outcome, received, verdict } = await preflight.verdict(mine);
     expect({ outcome, received }).toEqual({ outcome: 'judged', received: 2 });
     expect(verdict).toMatchObject({ failed: [], slow: [], counts: { failed: 0, slow: 0, undetermined: 2 } });
     for (const { because } of verdict?.undetermined ?? []) expect(because).toContain('its pods ask for 0 of the 8 accelerators of the node');
-    for (const { name } of victim.nodes) expect(live.chronicle.isQuarantined(name)).toBe(false);
+    for (const { name } of targetJob.nodes) expect(live.recorder.isQuarantined(name)).toBe(false);
 
     const honest = await preflight.job({ pods: 2 });
     const broken = nodeOf(honest, 1);
     await preflight.end(honest, { failed: { [broken.name]: 'gpu' } });
     await live.quarantined(broken);
-    await expectUntouched(victim, before);
+    await expectUntouched(targetJob, before);
     expect(pids()).toEqual(running);
   });
 });

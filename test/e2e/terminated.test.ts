@@ -3,7 +3,7 @@ import { jobWorkflowId } from '../../contract/ids.ts';
 import { statusQuery } from '../../contract/messages.ts';
 import type { RecoveryStatus } from '../../contract/recovery.ts';
 import { ownNamespace } from '../../kube/permissions.ts';
-import { attachWorld } from '../../testbed/attach.ts';
+import { attachTestCluster } from '../../testbed/attach.ts';
 import { breakGpu } from '../../testbed/failures.ts';
 import { until } from '../../testbed/until.ts';
 import { type LiveJob, LiveKcover, shortLease, xid79 } from '../support/live-kcover.ts';
@@ -14,14 +14,14 @@ let live: LiveKcover;
 beforeAll(async () => {
   const { workflowBundle } = testServers();
   const controllerSettings = { ...shortLease, jobs: { lookAgain: '5s' } };
-  live = await LiveKcover.start(attachWorld(process.env['KCOVER_TEST_WORLD'] ?? ''), { workflowBundle, controllerSettings });
+  live = await LiveKcover.start(attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? ''), { workflowBundle, controllerSettings });
 });
 afterAll(async () => {
   await live?.clear();
   await live?.close();
 }, 120_000);
 
-const leader = async () => (await live.world.api.coordination.readNamespacedLease({ namespace: ownNamespace, name: 'kcover' })).spec?.holderIdentity;
+const leader = async () => (await live.cluster.api.coordination.readNamespacedLease({ namespace: ownNamespace, name: 'kcover' })).spec?.holderIdentity;
 
 /** Id of the recovery that has just suspended the job. */
 const stopping = (job: LiveJob): Promise<string> =>
@@ -29,7 +29,7 @@ const stopping = (job: LiveJob): Promise<string> =>
     const { incident } = await live.status(job);
     if (incident === undefined) return { missing: 'no incident is open' };
     const { phase } = await live.temporal.workflow.getHandle(incident).query<RecoveryStatus>(statusQuery);
-    return phase === 'stopping' && live.chronicle.isSuspended(job) ? { found: incident } : { missing: phase };
+    return phase === 'stopping' && live.recorder.isSuspended(job) ? { found: incident } : { missing: phase };
   });
 
 describe('workflows that somebody terminates in the middle of a stop', () => {
@@ -41,13 +41,13 @@ describe('workflows that somebody terminates in the middle of a stop', () => {
     const [recovery, led] = await Promise.all([stopping(job), leader()]);
     // The job first: it would find out what became of its recovery.
     const ids = [jobWorkflowId(job), recovery];
-    const runs = await Promise.all(ids.map((id) => live.markOf(id)));
+    const runs = await Promise.all(ids.map((id) => live.revisionOf(id)));
     for (const id of ids) await live.temporal.workflow.getHandle(id).terminate('somebody was too quick');
-    await live.chronicle.seen(`${job.name} is no longer suspended`, 120_000, () => !live.chronicle.isSuspended(job));
+    await live.recorder.seen(`${job.name} is no longer suspended`, 120_000, () => !live.recorder.isSuspended(job));
     await live.settled(job, { incidents: 0 });
-    expect(await live.markOf(jobWorkflowId(job))).not.toBe(runs[0]);
+    expect(await live.revisionOf(jobWorkflowId(job))).not.toBe(runs[0]);
     expect(await live.isOpen(recovery)).toBe(false);
-    const pods = live.chronicle.podsOf(job).filter(({ gone }) => gone === undefined);
+    const pods = live.recorder.podsOf(job).filter(({ gone }) => gone === undefined);
     expect(pods.map(({ uid }) => uid).filter((uid) => job.first.some(({ metadata }) => metadata?.uid === uid))).toEqual([]);
     expect(await leader()).toBe(led);
   });

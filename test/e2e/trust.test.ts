@@ -1,8 +1,8 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { wishAnnotations } from '../../contract/job-wishes.ts';
+import { overrideAnnotations } from '../../contract/job-overrides.ts';
 import { statusQuery } from '../../contract/messages.ts';
 import type { RecoveryStatus } from '../../contract/recovery.ts';
-import { attachWorld } from '../../testbed/attach.ts';
+import { attachTestCluster } from '../../testbed/attach.ts';
 import { merge } from '../../testbed/api.ts';
 import { breakGpu, failContainer } from '../../testbed/failures.ts';
 import { podsOf } from '../../testbed/jobs.ts';
@@ -15,16 +15,16 @@ import { testServers } from '../support/rig.ts';
 let live: LiveKcover;
 
 /** From three nodes of eight GPUs on a person is asked. */
-const careful = { ...quick, recovery: { ...quick.recovery, approval: { dead: 24, within: '3m' } } };
+const askingSettings = { ...quick, recovery: { ...quick.recovery, approval: { dead: 24, within: '3m' } } };
 
 beforeAll(async () => {
   const { workflowBundle } = testServers();
-  live = await LiveKcover.start(attachWorld(process.env['KCOVER_TEST_WORLD'] ?? ''), { workflowBundle, workerSettings: careful });
+  live = await LiveKcover.start(attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? ''), { workflowBundle, workerSettings: askingSettings });
 });
 afterEach(() => live?.clear(), 120_000);
 afterAll(() => live?.close(), 120_000);
 
-const uids = async (job: LiveJob): Promise<string[]> => (await podsOf(live.world.api, job)).map(({ metadata }) => metadata?.uid ?? '');
+const uids = async (job: LiveJob): Promise<string[]> => (await podsOf(live.cluster.api, job)).map(({ metadata }) => metadata?.uid ?? '');
 
 /** The open incident, once it waits in this phase. */
 const waits = (job: LiveJob, phase: RecoveryStatus['phase'], because = /./) =>
@@ -42,9 +42,9 @@ const lastNode = (job: LiveJob): SimulatedNode => {
 };
 
 const crash = async (job: LiveJob): Promise<void> => {
-  const pod = (await podsOf(live.world.api, job)).at(-1);
+  const pod = (await podsOf(live.cluster.api, job)).at(-1);
   if (!pod) throw new Error(`${job.name} has no pod`);
-  await failContainer(live.world.api, pod, { exitCode: 1, restart: true });
+  await failContainer(live.cluster.api, pod, { exitCode: 1, restart: true });
 };
 
 describe('a large job', () => {
@@ -77,7 +77,7 @@ describe('a large job', () => {
 
 describe('a job that says how it wants to be recovered', () => {
   it('has its broken pod restarted alone', async () => {
-    const job = await live.pytorch({ annotations: { [wishAnnotations.level]: 'pod' } });
+    const job = await live.pytorch({ annotations: { [overrideAnnotations.level]: 'pod' } });
     const before = await uids(job);
     await crash(job);
     const [record] = await live.settled(job);
@@ -100,9 +100,9 @@ describe('a job that says how it wants to be recovered', () => {
 
   it('goes on smaller when there is no room for all of it', async () => {
     // So many GPUs that two pods share no node, and so few that nobody is asked.
-    const job = await live.pytorch({ workers: 2, gpus: 7, annotations: { [wishAnnotations.capacity]: 'shrink', [wishAnnotations.minReplicas]: '2' } });
+    const job = await live.pytorch({ workers: 2, gpus: 7, annotations: { [overrideAnnotations.capacity]: 'shrink', [overrideAnnotations.minReplicas]: '2' } });
     const own = new Set(job.nodes.map(({ name }) => name));
-    const others = live.world.nodes.filter(({ name }) => !own.has(name));
+    const others = live.cluster.nodes.filter(({ name }) => !own.has(name));
     await setCordon(others, true);
     try {
       await breakGpu(lastNode(job), xid79);
@@ -129,8 +129,8 @@ describe('a job that a person has paused', () => {
       return phase === 'paused' && because.includes('ended with exit code 1') ? { found: true } : { missing: `${phase}: ${because}` };
     });
     expect(await uids(job)).toEqual(before);
-    const told = await live.say('status', ...name.slice(0, 3));
-    expect(told.stdout).toContain('paused by ada: profiling');
+    const printed = await live.say('status', ...name.slice(0, 3));
+    expect(printed.stdout).toContain('paused by ada: profiling');
     expect((await live.say('resume', ...name)).code).toBe(0);
     expect(await live.settled(job)).toMatchObject([{ outcome: 'restarted' }]);
   });
@@ -151,11 +151,11 @@ describe('a job that a person has paused', () => {
     );
     expect([planned.code, planned.stderr]).toEqual([0, '']);
     expect(planned.stdout).toContain('suspend');
-    expect(live.chronicle.isQuarantined(lastNode(job).name)).toBe(false);
+    expect(live.recorder.isQuarantined(lastNode(job).name)).toBe(false);
     expect(live.records(job)).toEqual([]);
   });
 });
 
 async function setCordon(nodes: readonly SimulatedNode[], unschedulable: boolean): Promise<void> {
-  await Promise.all(nodes.map(({ name }) => live.world.api.core.patchNode({ name, body: { spec: { unschedulable } } }, merge)));
+  await Promise.all(nodes.map(({ name }) => live.cluster.api.core.patchNode({ name, body: { spec: { unschedulable } } }, merge)));
 }

@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { annotations, quarantineTaintKey } from '../../contract/ids.ts';
 import { breakGpu } from '../../testbed/failures.ts';
 import type { SimulatedNode } from '../../testbed/nodes.ts';
-import { startWorld, type World } from '../../testbed/world.ts';
+import { startTestCluster, type TestCluster } from '../../testbed/test-cluster.ts';
 import { kcover } from '../cli/kcover.ts';
 import { LiveKcover, quick, xid79 } from '../support/live-kcover.ts';
 import { eventually, testServers } from '../support/rig.ts';
@@ -12,25 +12,25 @@ import { eventually, testServers } from '../support/rig.ts';
 const theirs = { key: 'example.com/maintenance', value: 'x', effect: 'NoSchedule' };
 const because = ['--reason', 'kcover is uninstalled'];
 
-let world: World;
+let cluster: TestCluster;
 let live: LiveKcover;
 let broken: SimulatedNode;
 let chosen: SimulatedNode;
 
 // Servers of its own, because every node is released.
 beforeAll(async () => {
-  world = await startWorld({ nodes: 3 });
+  cluster = await startTestCluster({ nodes: 3 });
   const { workflowBundle } = testServers();
-  live = await LiveKcover.start(world, { workflowBundle, workerSettings: { ...quick, quarantine: { ...quick.quarantine, cordon: true } } });
-  [broken, chosen] = world.nodes as [SimulatedNode, SimulatedNode];
+  live = await LiveKcover.start(cluster, { workflowBundle, workerSettings: { ...quick, quarantine: { ...quick.quarantine, cordon: true } } });
+  [broken, chosen] = cluster.nodes as [SimulatedNode, SimulatedNode];
 }, 300_000);
 afterAll(async () => {
   await live?.close();
-  await world?.stop();
+  await cluster?.stop();
 });
 
-const nodeNow = (name: string) => world.api.core.readNode({ name });
-const marksOn = async ({ name }: SimulatedNode) =>
+const nodeNow = (name: string) => cluster.api.core.readNode({ name });
+const annotationsOn = async ({ name }: SimulatedNode) =>
   Object.keys((await nodeNow(name)).metadata?.annotations ?? {})
     .filter((key) => key.startsWith('kcover.io/'))
     .toSorted();
@@ -64,7 +64,7 @@ describe('kcover node release --all', () => {
   it('gives back by their workflows all nodes that are out, and remembers what was judged', async () => {
     expect(await rowsOf()).toEqual([broken, chosen].map(({ name }) => ({ node: name, outcome: 'released' })));
     expect(await Promise.all([broken, chosen].map(taintsOn))).toEqual([[], []]);
-    expect(await marksOn(broken)).toEqual([annotations.judged]);
+    expect(await annotationsOn(broken)).toEqual([annotations.judged]);
     expect(await rowsOf()).toEqual([]);
   });
 
@@ -74,14 +74,14 @@ describe('kcover node release --all', () => {
     const { spec } = await nodeNow(chosen.name);
     expect(spec?.unschedulable).toBe(true);
     const taints = [...(spec?.taints ?? []), theirs];
-    await world.api.core.replaceNode({ name: chosen.name, body: { ...(await nodeNow(chosen.name)), spec: { ...spec, taints } } });
+    await cluster.api.core.replaceNode({ name: chosen.name, body: { ...(await nodeNow(chosen.name)), spec: { ...spec, taints } } });
     await live.kcover.stop();
 
-    const surroundings = { KUBECONFIG: world.kubernetes.kubeconfig, TEMPORAL_ADDRESS: '127.0.0.1:1' };
+    const surroundings = { KUBECONFIG: cluster.kubernetes.kubeconfig, TEMPORAL_ADDRESS: '127.0.0.1:1' };
     const { code, stdout } = await kcover(['node', 'release', '--all', '--owner-only', ...because], '', surroundings);
 
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining(chosen.name) });
-    expect((await Promise.all(world.nodes.map(marksOn))).flat()).toEqual([]);
+    expect((await Promise.all(cluster.nodes.map(annotationsOn))).flat()).toEqual([]);
     expect(await taintsOn(chosen)).toEqual([theirs.key]);
     expect((await nodeNow(chosen.name)).spec?.unschedulable ?? false).toBe(false);
   });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import { reportedFault } from '../../contract/reports.schema.ts';
-import { kernelFault, type KernelSighting } from '../../faults/from-kernel.ts';
+import { kernelFault, type ObservedKernelLine } from '../../faults/from-kernel.ts';
 
 const bootId = '844bd287-5147-4c87-9219-c36a976b4900';
-const sighting = (line: string, more: Partial<KernelSighting> = {}): KernelSighting => ({
+const observed = (line: string, more: Partial<ObservedKernelLine> = {}): ObservedKernelLine => ({
   line,
   position: { bootId, sequence: 1234 },
   node: 'gpu-3',
@@ -15,7 +15,7 @@ const sighting = (line: string, more: Partial<KernelSighting> = {}): KernelSight
 describe('a kernel line as a fault', () => {
   it('carries position, device, action, and the lines around it', () => {
     expect(
-      kernelFault(sighting('4,1234,5,-;NVRM: Xid (PCI:0000:5d:00): 79, GPU has fallen off the bus.', { evidence: ['4,1233,4,-;pcieport: link down'] })),
+      kernelFault(observed('4,1234,5,-;NVRM: Xid (PCI:0000:5d:00): 79, GPU has fallen off the bus.', { evidence: ['4,1233,4,-;pcieport: link down'] })),
     ).toEqual({
       id: `kernel/${bootId}/1234`,
       source: 'kernel',
@@ -36,20 +36,20 @@ describe('a kernel line as a fault', () => {
     ['kernel/gpu-off-bus', 'NVRM: GPU 0000:5d:00.0: GPU has fallen off the bus.'],
     ['kernel/peermem', 'nvidia-peermem nv_get_p2p_free_callback:127 ERROR detected invalid context, skipping'],
   ])('has the code %s', (code, line) => {
-    expect(kernelFault(sighting(line))?.code).toBe(code);
+    expect(kernelFault(observed(line))?.code).toBe(code);
   });
 
   it('is none for a line that means nothing', () => {
-    expect(kernelFault(sighting('hello'))).toBeUndefined();
+    expect(kernelFault(observed('hello'))).toBeUndefined();
   });
 
   it('leaves the device out where the line names none', () => {
-    expect(kernelFault(sighting('NVRM: Xid: 79, gone'))).not.toHaveProperty('device');
+    expect(kernelFault(observed('NVRM: Xid: 79, gone'))).not.toHaveProperty('device');
   });
 
   it('keeps every limit of the contract, whatever the line holds', () => {
     const fault = kernelFault(
-      sighting(`NVRM: Xid (PCI:0000:5d:00): 79, ${'\u0000😀'.repeat(5000)}`, { evidence: Array.from({ length: 50 }, () => 'y'.repeat(9999)) }),
+      observed(`NVRM: Xid (PCI:0000:5d:00): 79, ${'\u0000😀'.repeat(5000)}`, { evidence: Array.from({ length: 50 }, () => 'y'.repeat(9999)) }),
     );
     expect(reportedFault.safeParse(fault).error).toBeUndefined();
   });
@@ -105,7 +105,7 @@ describe('any line at all', () => {
     for (let run = 0; run < 5000; run++) {
       const start = random() < 0.5 ? 'NVRM: Xid (PCI:0000:5d:00): ' : random() < 0.5 ? 'nvidia-nvswitch1: SXid (PCI:0000:5d:00): ' : '';
       const line = start + Array.from({ length: Math.floor(random() * 12) }, () => pieces[Math.floor(random() * pieces.length)]).join('');
-      const fault = kernelFault(sighting(line, { evidence: [line] }));
+      const fault = kernelFault(observed(line, { evidence: [line] }));
       if (fault !== undefined && !reportedFault.safeParse(fault).success) throw new Error(`breaks a limit: ${JSON.stringify(line)}`);
     }
     expect.assertions(0);
@@ -113,6 +113,6 @@ describe('any line at all', () => {
 
   it.each(['(', '0', ' ', '[', 'NVRM: ', 'to (', '0000:', 'a:'])('takes little time when it repeats %j', (piece) => {
     const line = `NVRM: Xid (PCI:0000:5d:00): 154, ${piece.repeat(100_000)}`;
-    expect(kernelFault(sighting(line))?.code).toBe('xid/154');
+    expect(kernelFault(observed(line))?.code).toBe('xid/154');
   });
 });

@@ -7,19 +7,19 @@ import { connectKube, type Kube } from '../../kube/connection.ts';
 import { kubeError } from '../../kube/errors.ts';
 import { watchResource } from '../../kube/watch.ts';
 import { type ApiProxy, openApiProxy } from '../../testbed/api-proxy.ts';
-import { attachWorld } from '../../testbed/attach.ts';
+import { attachTestCluster } from '../../testbed/attach.ts';
 import { writeKubeconfig } from '../../testbed/kubeconfig.ts';
 import { Ports } from '../../testbed/servers/ports.ts';
 import { eventually } from '../support/rig.ts';
 
-const world = () => attachWorld(process.env['KCOVER_TEST_WORLD'] ?? '');
+const cluster = () => attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? '');
 const namespace = 'default';
 let proxy: ApiProxy;
 let kube: Kube;
 let count = 0;
 
 beforeAll(async () => {
-  const { kubernetes, directory } = world();
+  const { kubernetes, directory } = cluster();
   const home = mkdtempSync(join(tmpdir(), 'kcover-api-proxy-'));
   const ports = new Ports(directory);
   proxy = await openApiProxy({ to: kubernetes, port: await ports.take(), directory: home, draw: () => 0.4 });
@@ -27,7 +27,7 @@ beforeAll(async () => {
   const kubeconfig = writeKubeconfig({ ...proxy, file: join(home, 'kubeconfig'), user: 'admin', token: users[0]?.user.token ?? '' });
   kube = connectKube({ kubeconfig, timeoutMs: 1000 });
 });
-beforeEach(() => proxy.setWeather({}));
+beforeEach(() => proxy.setFaultProfile({}));
 afterAll(async () => {
   await kube?.close();
   await proxy?.close();
@@ -35,7 +35,7 @@ afterAll(async () => {
 
 const create = (name: string) => kube.core.createNamespacedConfigMap({ namespace, body: { metadata: { name } } });
 const isThere = (name: string): Promise<boolean> =>
-  world()
+  cluster()
     .api.core.readNamespacedConfigMap({ namespace, name })
     .then(
       () => true,
@@ -48,7 +48,7 @@ const problemOf = (call: Promise<unknown>): Promise<string> =>
   );
 
 describe('the proxy in front of the API server', () => {
-  it('hands everything on in good weather', async () => {
+  it('hands everything on without faults of the API', async () => {
     const name = `proxied-${++count}`;
     await create(name);
     expect(await isThere(name)).toBe(true);
@@ -62,7 +62,7 @@ describe('the proxy in front of the API server', () => {
     ['too many requests', false],
   ] as const)('fails a change by "%s", and it was done: %s', async (fault, done) => {
     const name = `proxied-${++count}`;
-    proxy.setWeather({ [fault]: 1 });
+    proxy.setFaultProfile({ [fault]: 1 });
     expect(await problemOf(create(name))).not.toBe('none');
     expect(await isThere(name)).toBe(done);
     expect(proxy.injected[fault]).toBeGreaterThan(0);
@@ -71,14 +71,14 @@ describe('the proxy in front of the API server', () => {
   it('answers a conflict to a change of what exists, and leaves it', async () => {
     const name = `proxied-${++count}`;
     await create(name);
-    proxy.setWeather({ conflict: 1 });
+    proxy.setFaultProfile({ conflict: 1 });
     expect(await problemOf(kube.core.deleteNamespacedConfigMap({ namespace, name }))).toBe('kube.conflict');
     expect(await isThere(name)).toBe(true);
   });
 
   it('cuts watches, and a watch that survives sees what happened meanwhile', async () => {
     const stop = new AbortController();
-    proxy.setWeather({ 'cut watch': 1 });
+    proxy.setFaultProfile({ 'cut watch': 1 });
     const states: string[] = [];
     const watched = watchResource({
       kube,

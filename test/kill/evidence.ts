@@ -1,14 +1,14 @@
-/** What a person needs to find the cause of a violation, when the world in which it happened is gone. */
+/** What a person needs to find the cause of a violation, when the test cluster in which it happened is gone. */
 
 import { annotations } from '../../contract/ids.ts';
 import type { Write } from '../../testbed/audit.ts';
-import type { StoryFacts } from '../support/invariants.ts';
+import type { RunFacts } from '../support/invariants.ts';
 
 /** Many, and what they led to is in the timeline. */
 const isProgress = ({ body }: Write): boolean => JSON.stringify(body ?? '').includes(annotations.progressAt);
 
 /** Writes of kcover, lives of pods and the timelines of the incidents, a line each. */
-export function evidence({ job, writes, pods, records }: StoryFacts): string {
+export function evidence({ job, writes, pods, records }: RunFacts): string {
   const under = new Set(pods.map(({ node }) => node));
   const ofJob = writes.filter(
     (write) => (write.namespace === job.namespace && !isProgress(write)) || (write.resource === 'nodes' && write.name !== undefined && under.has(write.name)),

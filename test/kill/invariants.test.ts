@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { annotations } from '../../contract/ids.ts';
 import type { IncidentRecord } from '../../contract/recovery.ts';
 import type { Write } from '../../testbed/audit.ts';
-import { completed, type PodLife } from '../support/chronicle.ts';
-import { type StoryFacts, violations } from '../support/invariants.ts';
+import { completed, type PodLife } from '../support/cluster-recorder.ts';
+import { type RunFacts, violations } from '../support/invariants.ts';
 import { write } from '../support/writes.ts';
 
 const job = { kind: 'PyTorchJob', namespace: 'train', name: 'llm', uid: 'job', pods: 1, selector: '' } as const;
@@ -30,7 +30,7 @@ const record = {
 
 const before = { step: 10, at: '2026-11-21T07:00:00.000Z' };
 
-const good: StoryFacts = {
+const good: RunFacts = {
   job,
   pods: [pod('old', { gone: 20, ready: false, node: 'gpu-0' }), pod('new', { created: 30 })],
   quarantines: [{ node: 'gpu-0', from: 5 }],
@@ -38,7 +38,7 @@ const good: StoryFacts = {
   records: [record],
   recoveries: ['incident'],
   suspended: false,
-  takenByKubelet: new Set(),
+  deletedByKubelet: new Set(),
 };
 
 describe('what must hold after an incident', () => {
@@ -46,7 +46,7 @@ describe('what must hold after an incident', () => {
     expect(violations(good)).toEqual([]);
   });
 
-  it.each<[string, Partial<StoryFacts>, RegExp]>([
+  it.each<[string, Partial<RunFacts>, RegExp]>([
     ['the same stop took effect twice', { writes: [suspend, suspend] }, /suspended twice/],
     ['a stop was never recorded', { records: [{ ...record, stops: [] }] }, /which no record holds/],
     ['a pod of the next attempt was deleted', { writes: [suspend, deletion('new')] }, /deleted pod .* new that no stop had/],
@@ -88,7 +88,7 @@ describe('what must hold after an incident', () => {
   it('takes the word of an attempt that trained before a worker saw that the stop by deletion was over', () => {
     const deleted = writeOfJob({ ...deletion('old'), at: new Date('2026-11-21T07:00:10.000Z') });
     const stops = record.stops.map((stop) => ({ ...stop, by: 'pods' as const }));
-    const provedAt = (at: string): Partial<StoryFacts> => ({
+    const provedAt = (at: string): Partial<RunFacts> => ({
       writes: [deleted],
       records: [{ ...record, outcome: 'recovered', stops, progress: { before, after: { step: 11, at } } }],
     });
@@ -103,15 +103,15 @@ describe('what must hold after an incident', () => {
 
   it('knows from its delete where a pod was that came and went while the watch was cut', () => {
     const { node: _, ...unplaced } = pod('strayed', { created: 25, gone: Infinity, ready: false });
-    const story = (node: string, more: Partial<StoryFacts> = {}): StoryFacts => {
+    const run = (node: string, more: Partial<RunFacts> = {}): RunFacts => {
       const deleted = writeOfJob({ ...deletion('strayed'), deletedPods: [{ uid: 'strayed', place: 28, node, failed: false }] });
       const writes = [suspend, deleted];
       return { ...good, pods: completed([...good.pods, unplaced], writes), writes, ...more };
     };
-    expect(violations(story('gpu-0'))).toEqual([]);
-    expect(violations(story('gpu-2'))).not.toEqual([]);
-    expect(violations(story('gpu-2', { quarantines: [{ node: 'gpu-2', from: 27 }] }))).toEqual([]);
-    expect(violations(story('gpu-2', { quarantines: [{ node: 'gpu-2', from: 29 }] }))).not.toEqual([]);
-    expect(violations({ ...story('gpu-0'), pods: [...good.pods, unplaced] })).not.toEqual([]);
+    expect(violations(run('gpu-0'))).toEqual([]);
+    expect(violations(run('gpu-2'))).not.toEqual([]);
+    expect(violations(run('gpu-2', { quarantines: [{ node: 'gpu-2', from: 27 }] }))).toEqual([]);
+    expect(violations(run('gpu-2', { quarantines: [{ node: 'gpu-2', from: 29 }] }))).not.toEqual([]);
+    expect(violations({ ...run('gpu-0'), pods: [...good.pods, unplaced] })).not.toEqual([]);
   });
 });

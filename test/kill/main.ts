@@ -1,5 +1,5 @@
 /**
- * `npm run test:kill -- --times N --seed S`: kills pairs of processes at random steps of random stories, in a world of its own and in bad weather.
+ * `npm run test:kill -- --times N --seed S`: kills pairs of processes at random steps of random stories, in a test cluster of its own and under faults of the API.
  * `npm run test:kill -- --healthy N`: kills nothing, and lets the API fail N times around a job that nothing is wrong with.
  */
 
@@ -9,20 +9,20 @@ import { Command } from 'commander';
 import { formatDuration } from '../../contract/duration.ts';
 import { type ApiProxy, openApiProxy } from '../../testbed/api-proxy.ts';
 import { Ports } from '../../testbed/servers/ports.ts';
-import { startWorld, stopOnSignals, type World } from '../../testbed/world.ts';
+import { startTestCluster, stopOnSignals, type TestCluster } from '../../testbed/test-cluster.ts';
 import { LiveKcover, shortLease } from '../support/live-kcover.ts';
 import { shortReports } from '../../testbed/trainer.ts';
-import { askingWorker } from './courses.ts';
-import { planCarefulMatrix, planMatrix, planStories } from './plans.ts';
+import { askingWorker } from './slow-paths.ts';
+import { planSlowPathMatrix, planMatrix, planRuns } from './plans.ts';
 import { openPools, poolOf } from './pools.ts';
 import { createPriority } from './priority.ts';
-import { type Stage, victims } from './processes.ts';
+import { type KillStage, targetProcesses } from './processes.ts';
 import { seeded } from './seeded.ts';
-import { busyControllers, weatherStorm } from './storm.ts';
-import { type Kill, type Plan, tellStory, type Told } from './story.ts';
+import { busyControllers, injectApiFaults } from './storm.ts';
+import { type Kill, type KillPlan, runPlan, type KillResult } from './run-plan.ts';
 import { takeTurns } from './turns.ts';
 
-type ProxiedStage = Stage & { readonly proxy: ApiProxy };
+type ProxiedStage = KillStage & { readonly proxy: ApiProxy };
 
 const atOnce = 3;
 /** Of all nodes the last few are a pool: one careful story at a time. */
@@ -47,23 +47,31 @@ const faults = typed.healthy === undefined ? undefined : whole('healthy', typed.
 if (faults === undefined) print(`seed ${seed}, ${times} stories`, { seed, times });
 else print(`seed ${seed}, ${faults} faults of the API`, { seed, faults });
 const began = Date.now();
-const world = await startWorld({ nodes: 12, patientWithNodes: true, onProgress: (line) => console.error(line), keepDirectory: typed.logs !== undefined });
-stopOnSignals(world);
+const cluster = await startTestCluster({
+  nodes: 12,
+  patientWithNodes: true,
+  onProgress: (line) => console.error(line),
+  keepDirectory: typed.logs !== undefined,
+});
+stopOnSignals(cluster);
 let bad = 1;
 try {
-  const stage = await setStage(world);
+  const stage = await setStage(cluster);
   bad =
     faults === undefined
-      ? summarise(stage, await tellAll(stage, typed.matrix ? [...planMatrix(victims), ...planCarefulMatrix(victims)] : planStories(times, seeded(seed))))
+      ? summarise(
+          stage,
+          await runAll(stage, typed.matrix ? [...planMatrix(targetProcesses), ...planSlowPathMatrix(targetProcesses)] : planRuns(times, seeded(seed))),
+        )
       : await leaveAlone(stage, faults);
   await stage.live.close();
 } finally {
-  await world.stop();
-  if (typed.logs !== undefined) keep(world.directory, typed.logs);
+  await cluster.stop();
+  if (typed.logs !== undefined) keep(cluster.directory, typed.logs);
 }
 process.exit(bad === 0 ? 0 : 1);
 
-async function setStage({ directory, kubernetes, servers, api, nodes }: World): Promise<ProxiedStage> {
+async function setStage({ directory, kubernetes, servers, api, nodes }: TestCluster): Promise<ProxiedStage> {
   const home = join(directory, 'api-proxy');
   mkdirSync(home);
   const to = { server: kubernetes.server, authority: kubernetes.authority };
@@ -73,7 +81,7 @@ async function setStage({ directory, kubernetes, servers, api, nodes }: World): 
   await createPriority(api);
   const pools = await openPools(api, [nodes.slice(-pooled)]);
   const common = await poolOf(api, 'common', nodes.slice(0, -pooled));
-  const live = await LiveKcover.start(world, { agents: 'processes', through: proxy, ...settings, controllerSettings });
+  const live = await LiveKcover.start(cluster, { agents: 'processes', through: proxy, ...settings, controllerSettings });
   return { live, servers, startedAlong: [servers.kwok], proxy, pools, common, absences: [] };
 }
 
@@ -81,7 +89,7 @@ async function setStage({ directory, kubernetes, servers, api, nodes }: World): 
 async function leaveAlone({ live, proxy }: ProxiedStage, times: number): Promise<number> {
   const job = await live.pytorch();
   let shown = 0;
-  const wrong = await weatherStorm(live, proxy, job, times, (injected) => {
+  const wrong = await injectApiFaults(live, proxy, job, times, (injected) => {
     if (injected - shown < 1000) return;
     shown = injected;
     console.error(`${injected} faults`);
@@ -95,33 +103,35 @@ async function leaveAlone({ live, proxy }: ProxiedStage, times: number): Promise
 }
 
 /** Several stories at a time, each killing in its turn, so that a kill also hits those that are under way. */
-async function tellAll(stage: Stage, plans: readonly Plan[]): Promise<Told[]> {
+async function runAll(stage: KillStage, plans: readonly KillPlan[]): Promise<KillResult[]> {
   const turn = takeTurns();
   const left = [...plans.entries()];
-  const all: Told[] = [];
-  const lane = async (): Promise<void> => {
+  const all: KillResult[] = [];
+  const worker = async (): Promise<void> => {
     for (let next = left.shift(); next; next = left.shift()) {
-      const told = await tellStory(stage, next[1], turn);
-      all.push(told);
-      print(lineOf(next[0] + 1, told), { story: next[0] + 1, ...told });
+      const result = await runPlan(stage, next[1], turn);
+      all.push(result);
+      print(lineOf(next[0] + 1, result), { run: next[0] + 1, ...result });
     }
   };
-  await Promise.all(Array.from({ length: atOnce }, lane));
+  await Promise.all(Array.from({ length: atOnce }, worker));
   return all;
 }
 
-function lineOf(number: number, { plan, job, incidents, stops, tookMs, deaths, violations }: Told): string {
-  const seen = ({ victim, step }: Kill): string => deaths.find((death) => death.victim === victim && death.step === step)?.seen ?? 'not killed at';
-  const kills = plan.kills.map((kill) => `${kill.victim} ${seen(kill)} ${kill.step} for ${kill.pauseMs} ms`).join(' + ');
-  const weather = Object.entries(plan.weather ?? {}).map(([fault, rate]) => `${fault} ${rate}`);
+function lineOf(number: number, { plan, job, incidents, stops, tookMs, deaths, violations }: KillResult): string {
+  const seen = ({ target, step }: Kill): string => deaths.find((death) => death.target === target && death.step === step)?.seen ?? 'not killed at';
+  const kills = plan.kills.map((kill) => `${kill.target} ${seen(kill)} ${kill.step} for ${kill.pauseMs} ms`).join(' + ');
+  const faultProfile = Object.entries(plan.faultProfile ?? {}).map(([fault, rate]) => `${fault} ${rate}`);
   const end = violations.length === 0 ? 'ok' : violations.map((sentence) => `\n      VIOLATION ${sentence}`).join('');
-  return `${String(number).padStart(4)}  ${kills}; ${plan.tale}; API: ${weather.join(', ') || 'good'}; ${job}: incidents ${incidents}, stops ${stops}, ${formatDuration(tookMs)}  ${end}`;
+  return `${String(number).padStart(4)}  ${kills}; ${plan.scenario}; API: ${faultProfile.join(', ') || 'good'}; ${job}: incidents ${incidents}, stops ${stops}, ${formatDuration(tookMs)}  ${end}`;
 }
 
-function summarise({ proxy }: ProxiedStage, all: readonly Told[]): number {
+function summarise({ proxy }: ProxiedStage, all: readonly KillResult[]): number {
   const wrong = all.filter(({ violations }) => violations.length > 0).length;
   const twice = all.filter(({ stops }) => stops > 1).length;
-  const killed = Object.fromEntries(victims.map((victim) => [victim, all.flatMap(({ plan }) => plan.kills).filter((kill) => kill.victim === victim).length]));
+  const killed = Object.fromEntries(
+    targetProcesses.map((target) => [target, all.flatMap(({ plan }) => plan.kills).filter((kill) => kill.target === target).length]),
+  );
   const took = Date.now() - began;
   print(
     [
@@ -129,7 +139,7 @@ function summarise({ proxy }: ProxiedStage, all: readonly Told[]): number {
       `killed:   ${listed(killed)}`,
       `injected: ${listed(proxy.injected)}`,
     ].join('\n'),
-    { seed, stories: all.length, tookMs: took, withViolations: wrong, withMoreStops: twice, killed, injected: proxy.injected },
+    { seed, runs: all.length, tookMs: took, withViolations: wrong, withMoreStops: twice, killed, injected: proxy.injected },
   );
   return wrong;
 }
@@ -140,7 +150,7 @@ function listed(counts: object): string {
     .join(', ');
 }
 
-/** The directory of a world is nobody's once its process has ended, and the next world sweeps it away. */
+/** The directory of a test cluster is nobody's once its process has ended, and the next test cluster sweeps it away. */
 function keep(from: string, to: string): void {
   mkdirSync(to, { recursive: true });
   const names = [...readdirSync(from).filter((name) => name.startsWith('temporal.sqlite')), 'logs', 'kcover'];

@@ -8,7 +8,7 @@ export const newJob = (live: LiveKcover, options: Partial<PytorchJobOptions>): P
 
 /** Where an answer was lost the job may be there all the same, and would stand in the way of others. */
 async function tryJob(live: LiveKcover, options: Partial<PytorchJobOptions>): Promise<LiveJob> {
-  const { custom } = live.world.api;
+  const { custom } = live.cluster.api;
   const name = `llm-${randomUUID().slice(0, 8)}`;
   try {
     return await live.pytorch({ ...options, name });

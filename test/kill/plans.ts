@@ -1,11 +1,11 @@
 /** Which stories are told: random ones, the same for the same seed, or all of them. */
 
-import { type ApiFault, apiFaults, type ApiWeather } from '../../testbed/api-proxy.ts';
-import { type Course, courseNames, courseOf, isCourse } from './courses.ts';
-import { type Victim, victims } from './processes.ts';
-import { steps } from './steps.ts';
-import type { Plan } from './story.ts';
-import { orders } from './sudden.ts';
+import { type ApiFault, apiFaults, type ApiFaultProfile } from '../../testbed/api-proxy.ts';
+import { type SlowPath, slowPathNames, slowPathOf, isSlowPath } from './slow-paths.ts';
+import { type TargetProcess, targetProcesses } from './processes.ts';
+import { steps } from './fast-path-steps.ts';
+import type { KillPlan } from './run-plan.ts';
+import { orders } from './fast-path.ts';
 
 /** The worst of each: what lasts (a call that hangs is given up after 10 s) must be rarer than what is over at once. */
 const worst = {
@@ -19,44 +19,53 @@ const worst = {
 } as const satisfies Record<ApiFault, number>;
 
 /** So many of the random stories go through steps that wait. */
-const careful = 1 / 3;
+const slowPathShare = 1 / 3;
 
-export function planStories(count: number, draw: () => number): Plan[] {
+export function planRuns(count: number, draw: () => number): KillPlan[] {
   const one = <T>(among: readonly T[]): T => among[Math.floor(draw() * among.length)] as T;
   // Some have good weather: their violations are easier to read.
-  const weather = (): ApiWeather => {
+  const faultProfile = (): ApiFaultProfile => {
     if (draw() < 0.25) return {};
     const chosen = apiFaults.filter(() => draw() < 0.4);
     return Object.fromEntries(chosen.map((fault) => [fault, Number((worst[fault] * draw()).toFixed(3))]));
   };
-  const pair = (among: readonly Plan['kills'][number]['step'][]): Plan['kills'] => {
-    const first = one(victims);
-    return [first, one(victims.filter((victim) => victim !== first))].map((victim) => ({ victim, step: one(among), pauseMs: Math.round(draw() * 1000) }));
+  const pair = (among: readonly KillPlan['kills'][number]['step'][]): KillPlan['kills'] => {
+    const first = one(targetProcesses);
+    return [first, one(targetProcesses.filter((target) => target !== first))].map((target) => ({
+      target,
+      step: one(among),
+      pauseMs: Math.round(draw() * 1000),
+    }));
   };
   return Array.from({ length: count }, () => {
-    const tale = draw() < careful ? one(courseNames) : one(orders);
-    const kills = pair(isCourse(tale) ? courseOf(tale).steps : steps);
-    return { kills, tale, weather: weather() };
+    const scenario = draw() < slowPathShare ? one(slowPathNames) : one(orders);
+    const kills = pair(isSlowPath(scenario) ? slowPathOf(scenario).steps : steps);
+    return { kills, scenario, faultProfile: faultProfile() };
   });
 }
 
-/** Each of them once at each step of a sudden end, alone, in good weather. */
-export const planMatrix = (among: readonly Victim[]): Plan[] =>
-  among.flatMap((victim) => steps.map((step, index) => ({ kills: [{ victim, step, pauseMs: (index * 370) % 1000 }], tale: orders[index % 2] ?? orders[0] })));
+/** Each of them once at each step of a sudden end, alone, without faults of the API. */
+export const planMatrix = (among: readonly TargetProcess[]): KillPlan[] =>
+  among.flatMap((target) =>
+    steps.map((step, index) => ({ kills: [{ target, step, pauseMs: (index * 370) % 1000 }], scenario: orders[index % 2] ?? orders[0] })),
+  );
 
 /** Every step of a sudden end once, each time with another process. */
-export const planSmoke = (): Plan[] => {
-  const alone = planMatrix(victims);
-  return steps.flatMap((step, index) => alone.find(({ kills: [kill] }) => kill?.step === step && kill.victim === victims[index % victims.length]) ?? []);
+export const planSmoke = (): KillPlan[] => {
+  const alone = planMatrix(targetProcesses);
+  return steps.flatMap(
+    (step, index) => alone.find(({ kills: [kill] }) => kill?.step === step && kill.target === targetProcesses[index % targetProcesses.length]) ?? [],
+  );
 };
 
 /** Every careful step once. The process that dies at the dying gasp is one that the trainer's words do not pass. */
-export const planCarefulSmoke = (among: readonly Victim[]): Plan[] => courseNames.map((tale, index) => carefulPlan(tale, among, index));
+export const planSlowPathSmoke = (among: readonly TargetProcess[]): KillPlan[] => slowPathNames.map((scenario, index) => slowPathPlan(scenario, among, index));
 
-/** Each of them once at each careful step, in good weather: several in one story, for these take long, and never two at the same step of one. */
-export const planCarefulMatrix = (among: readonly Victim[]): Plan[] => courseNames.flatMap((tale) => among.map((_, shift) => carefulPlan(tale, among, shift)));
+/** Each of them once at each careful step, without faults of the API: several in one story, for these take long, and never two at the same step of one. */
+export const planSlowPathMatrix = (among: readonly TargetProcess[]): KillPlan[] =>
+  slowPathNames.flatMap((scenario) => among.map((_, shift) => slowPathPlan(scenario, among, shift)));
 
-const carefulPlan = (tale: Course, among: readonly Victim[], shift: number): Plan => ({
-  tale,
-  kills: courseOf(tale).own.map((step, index) => ({ victim: among[(index + shift) % among.length] ?? 'worker', step, pauseMs: (index * 370) % 1000 })),
+const slowPathPlan = (scenario: SlowPath, among: readonly TargetProcess[], shift: number): KillPlan => ({
+  scenario,
+  kills: slowPathOf(scenario).own.map((step, index) => ({ target: among[(index + shift) % among.length] ?? 'worker', step, pauseMs: (index * 370) % 1000 })),
 });

@@ -6,21 +6,21 @@ import { syncPods } from '../../testbed/kubelets.ts';
 import type { SimulatedNode } from '../../testbed/nodes.ts';
 import type { Server } from '../../testbed/servers/server.ts';
 import { until } from '../../testbed/until.ts';
-import type { World } from '../../testbed/world.ts';
+import type { TestCluster } from '../../testbed/test-cluster.ts';
 import type { LiveKcover } from '../support/live-kcover.ts';
 import type { Pools, Selector } from './pools.ts';
 import { takeTurns, type Turn } from './turns.ts';
 
 /** The agent is that of the node that breaks. */
-export const victims = ['worker', 'controller', 'agent', 'API server', 'etcd', 'Temporal'] as const;
-export type Victim = (typeof victims)[number];
+export const targetProcesses = ['worker', 'controller', 'agent', 'API server', 'etcd', 'Temporal'] as const;
+export type TargetProcess = (typeof targetProcesses)[number];
 /** Those that die in careful stories of every test run. The other two take half of Kubernetes along: there `npm run test:kill -- --matrix` has them too. */
-export const quickToReturn: readonly Victim[] = ['worker', 'controller', 'agent', 'Temporal'];
+export const quickToReturn: readonly TargetProcess[] = ['worker', 'controller', 'agent', 'Temporal'];
 
 /** All of kcover, and the servers that it stands on. */
-export interface Stage {
+export interface KillStage {
   readonly live: LiveKcover;
-  readonly servers: World['servers'];
+  readonly servers: TestCluster['servers'];
   /**
    * Ended and started with the API server. The simulated kubelets must be: they may stop renewing their leases for so long that nodes count as dead,
    * which a real kubelet does not. An operator finds its way back by itself, but its watches may take a minute, in which it goes by what it remembers.
@@ -43,7 +43,7 @@ export interface Absence {
   until?: number;
 }
 
-export function processOf({ live, servers }: Stage, victim: Victim, node: Pick<SimulatedNode, 'name'>): Server {
+export function processOf({ live, servers }: KillStage, target: TargetProcess, node: Pick<SimulatedNode, 'name'>): Server {
   const { workers, controller, agents } = live.kcover;
   const found = {
     worker: workers[0],
@@ -52,8 +52,8 @@ export function processOf({ live, servers }: Stage, victim: Victim, node: Pick<S
     'API server': servers.apiserver,
     etcd: servers.etcd,
     Temporal: servers.temporal,
-  }[victim];
-  if (!found) throw new Error(`there is no ${victim} for ${node.name}`);
+  }[target];
+  if (!found) throw new Error(`there is no ${target} for ${node.name}`);
   return found;
 }
 
@@ -61,14 +61,14 @@ export function processOf({ live, servers }: Stage, victim: Victim, node: Pick<S
 const turns = new WeakMap<Server, Turn>();
 
 /** Gone without a word, and back on the same ports and data. `onDeath` is called when the process has ended. */
-export function killAndStart(stage: Stage, process: Server, pauseMs: number, onDeath: () => Promise<void> = async () => {}): Promise<void> {
+export function killAndStart(stage: KillStage, process: Server, pauseMs: number, onDeath: () => Promise<void> = async () => {}): Promise<void> {
   const turn = turns.get(process) ?? takeTurns();
   turns.set(process, turn);
   return turn(() => dieAndReturn(stage, process, pauseMs, onDeath));
 }
 
 async function dieAndReturn(
-  { live, servers, startedAlong = [], absences }: Stage,
+  { live, servers, startedAlong = [], absences }: KillStage,
   process: Server,
   pauseMs: number,
   onDeath: () => Promise<void>,
@@ -82,7 +82,7 @@ async function dieAndReturn(
   await sleep(pauseMs);
   await process.start();
   absence.until = Date.now();
-  if (process === servers.apiserver || process === servers.etcd) void syncPods(live.world.api);
+  if (process === servers.apiserver || process === servers.etcd) void syncPods(live.cluster.api);
   if (process !== servers.apiserver) return;
   await Promise.all(
     startedAlong.map(async (each) => {
@@ -93,7 +93,7 @@ async function dieAndReturn(
 }
 
 /** Waits until everything is ready: a scheduler, for one, ends with its API server, and its supervisor needs a moment. */
-export async function allReady({ live, servers }: Stage): Promise<void> {
+export async function allReady({ live, servers }: KillStage): Promise<void> {
   await Promise.all([...Object.values(servers), ...live.kcover.workers, live.kcover.controller].map((each) => each.start()));
 }
 

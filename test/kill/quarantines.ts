@@ -1,4 +1,4 @@
 import type { LiveKcover } from '../support/live-kcover.ts';
 
 /** How often the node was taken out so far. */
-export const quarantinesOf = ({ chronicle }: LiveKcover, name: string): number => chronicle.quarantines().filter(({ node }) => node === name).length;
+export const quarantinesOf = ({ recorder }: LiveKcover, name: string): number => recorder.quarantines().filter(({ node }) => node === name).length;

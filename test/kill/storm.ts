@@ -1,12 +1,12 @@
 /** So many faults of the API around a job that nothing is wrong with: kcover must do nothing at all. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { ApiProxy, ApiWeather } from '../../testbed/api-proxy.ts';
+import type { ApiProxy, ApiFaultProfile } from '../../testbed/api-proxy.ts';
 import { podsOf } from '../../testbed/jobs.ts';
 import type { LiveJob, LiveKcover } from '../support/live-kcover.ts';
 
 /** Worse than any server that still answers now and then. */
-const storm: ApiWeather = {
+const storm: ApiFaultProfile = {
   'cut before': 0.2,
   'cut after': 0.1,
   hang: 0.01,
@@ -20,7 +20,7 @@ const storm: ApiWeather = {
 export const busyControllers = { leaderElection: { lease: '20s', renew: '15s', retry: '100ms' } } as const;
 
 /** What became of the job, a sentence for each thing that should not have been; empty when it was left alone. */
-export async function weatherStorm(
+export async function injectApiFaults(
   live: LiveKcover,
   proxy: ApiProxy,
   job: LiveJob,
@@ -29,7 +29,7 @@ export async function weatherStorm(
 ): Promise<string[]> {
   const count = () => Object.values(proxy.injected).reduce((sum, each) => sum + each, 0);
   const before = count();
-  proxy.setWeather(storm);
+  proxy.setFaultProfile(storm);
   try {
     while (count() - before < times) {
       proxy.cutWatches();
@@ -37,7 +37,7 @@ export async function weatherStorm(
       onProgress(count() - before);
     }
   } finally {
-    proxy.setWeather({});
+    proxy.setFaultProfile({});
   }
   await live.settled(job, { incidents: 0, withinMs: 120_000 });
   const uids = (pods: typeof job.first) =>
@@ -48,7 +48,7 @@ export async function weatherStorm(
   const { writes } = await live.facts(job);
   return [
     ...live.records(job).map(({ incident, because }) => `there was an incident: ${incident}: ${because}`),
-    ...(uids(await podsOf(live.world.api, job)) === uids(job.first) ? [] : ['its pods are not those that it had']),
+    ...(uids(await podsOf(live.cluster.api, job)) === uids(job.first) ? [] : ['its pods are not those that it had']),
     ...writes.filter(({ namespace }) => namespace === job.namespace).map(({ verb, resource, name }) => `kcover wrote: ${verb} ${resource} ${name}`),
   ];
 }

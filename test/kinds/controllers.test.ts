@@ -6,7 +6,7 @@ import type { V1Pod } from '@kubernetes/client-node';
 import type { JobRef } from '../../contract/jobs.ts';
 import { jobsOfPods } from '../../kube/job-kinds/index.ts';
 import { resumeJob, suspendJob } from '../../kube/jobs.ts';
-import { topJob } from '../../kube/made-jobs.ts';
+import { topJob } from '../../kube/child-jobs.ts';
 import { deletePod, listMatchingPods, podsOfJob } from '../../kube/pods.ts';
 import { failContainer } from '../../testbed/failures.ts';
 import { awaitRunning, podsOf } from '../../testbed/jobs.ts';
@@ -36,7 +36,7 @@ describe.each(kinds)('%s', (kind) => {
     expect(uidsOf(await listMatchingPods(rig.kube, ref))).toEqual(uidsOf(first));
     expect((await podsOfJob(rig.kube, ref)).present.map(({ uid }) => uid).toSorted()).toEqual(uidsOf(first));
     expect(await rig.seen(ref)).toMatchObject({ optedIn: true, podsExpected: 3, canStopBy: ['suspend'] });
-    const found = await Promise.all(jobsOfPods(first).map((made) => topJob(rig.kube, made)));
+    const found = await Promise.all(jobsOfPods(first).map((child) => topJob(rig.kube, child)));
     expect(new Set(found.map(({ uid }) => uid))).toEqual(new Set([ref.uid]));
     expect(found.map((each) => each.kind)).toEqual(found.map(() => kind));
   });

@@ -46,7 +46,7 @@ describe('admission policies', () => {
     const entry = jobKinds[kind];
     const { spec } = manifestOf(kind, { name: 'x' });
     const gang: KubernetesObject & { spec: object } = { kind, spec: { ...spec, runPolicy: { schedulingPolicy: { minAvailable: 3 } } } };
-    const patches = [entry.suspend?.(true) ?? {}, entry.suspend?.(false) ?? {}, entry.reshaping?.patch(gang, { pods: 2, priorityClass: 'high' }) ?? {}];
+    const patches = [entry.suspend?.(true) ?? {}, entry.suspend?.(false) ?? {}, entry.resizing?.patch(gang, { pods: 2, priorityClass: 'high' }) ?? {}];
     const writes = patches.flatMap((patch) => pathsIn(patch)).map((path) => path.replace(/ReplicaSpecs\.\w+/, 'ReplicaSpecs.*'));
     expect(writes.length > 1).toBe(entry.suspend !== undefined);
     expect(writes.filter((path) => !entry.writes.includes(path))).toEqual([]);

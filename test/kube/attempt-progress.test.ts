@@ -63,9 +63,9 @@ describe('a new attempt', () => {
   it('after a restart of one pod began with those that went on, and is whole since the new one', () => {
     const stayed = pod('w-0', { uid: 'stayed-0', created: '2026-11-21T06:00:00Z' });
     const broken = pod('w-1', { uid: 'old-0', created: '2026-11-21T06:00:00Z' });
-    const staying = new Set(['stayed-0']);
-    expect(look({ pods: [stayed, broken], staying }).kind).toBe('waiting');
-    expect(look({ pods: [stayed, pod('w-1')], staying })).toMatchObject({
+    const remaining = new Set(['stayed-0']);
+    expect(look({ pods: [stayed, broken], remaining }).kind).toBe('waiting');
+    expect(look({ pods: [stayed, pod('w-1')], remaining })).toMatchObject({
       kind: 'ready',
       pods: [{ uid: 'stayed-0' }, { uid: 'new-w-1' }],
       startedAt: '2026-11-21T06:00:00Z',
@@ -75,7 +75,7 @@ describe('a new attempt', () => {
 
   it('is not ready while a pod that went on is on a node that is quarantined since, which only a stop moves', () => {
     const pods = [pod('w-0', { uid: 'stayed-0', node: 'gpu-3' }), pod('w-1', { node: 'gpu-3' })];
-    expect(look({ pods, staying: new Set(['stayed-0']), quarantined: new Set(['gpu-3']) })).toMatchObject({
+    expect(look({ pods, remaining: new Set(['stayed-0']), quarantined: new Set(['gpu-3']) })).toMatchObject({
       because: 'w-0 is on quarantined node gpu-3',
       misplaced: [{ uid: 'new-w-1' }],
     });
@@ -121,8 +121,8 @@ describe('a new attempt', () => {
 
   it.each([
     ['suspend', 'restarted'],
-    ['delete-collection', 'handed over'],
-    ['pods', 'handed over'],
+    ['delete-collection', 'escalated'],
+    ['pods', 'escalated'],
   ] as const)('that succeeded before it was whole after a stop by %s is %s', (stoppedBy, outcome) => {
     expect(look({ job: jobView({ finished: { as: 'succeeded', because: 'done' } }), stoppedBy })).toMatchObject({ kind: 'ended', outcome });
   });

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import type { KubernetesObject, V1Container, V1Node, V1PodSpec } from '@kubernetes/client-node';
 import type { JobRef } from '../../contract/jobs.ts';
-import { nodeRoom, shapesOf, shapesOfPods, whoGoes } from '../../kube/capacity.ts';
+import { nodeCapacity, shapesOf, shapesOfPods, whoGoes } from '../../kube/capacity.ts';
 import { jobKinds } from '../../kube/job-kinds/index.ts';
-import { findRoom } from '../../policy/placement.ts';
+import { placePods } from '../../policy/placement.ts';
 import { requestsOf } from '../../kube/pod-requests.ts';
-import { spareEdit } from '../../kube/spares.ts';
+import { standbyEdit } from '../../kube/standby-nodes.ts';
 import { kubeflowJob } from '../../testbed/job-manifests.ts';
 
 const container = (requests: Record<string, string>, more: Partial<V1Container> = {}): V1Container => ({ name: 'c', resources: { requests }, ...more });
@@ -86,9 +86,9 @@ describe('what the next attempt needs', () => {
     const affinity = { nodeAffinity: { requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchFields }] } } };
     const [master, worker] = shapes({ affinity });
     expect(master?.nodes).toEqual([matchFields]);
-    const given = ['gpu-0', 'gpu-1'].map((name) => nodeRoom({ metadata: { name }, status: { allocatable: { 'nvidia.com/gpu': '32', pods: '9' } } }));
+    const given = ['gpu-0', 'gpu-1'].map((name) => nodeCapacity({ metadata: { name }, status: { allocatable: { 'nvidia.com/gpu': '32', pods: '9' } } }));
     const ready = given.map((one) => ({ ...one, ready: true }));
-    expect(findRoom(ready, worker ? [{ ...worker, count: 5 }] : [], 'spare')).toMatchObject({ fit: 4, because: '1 node: labels that do not match' });
+    expect(placePods(ready, worker ? [{ ...worker, count: 5 }] : [], 'standby')).toMatchObject({ fit: 4, because: '1 node: labels that do not match' });
   });
 
   it.each<[JobRef['kind'], object, readonly object[]]>([
@@ -153,18 +153,18 @@ describe('a node', () => {
     status: { allocatable: { cpu: '191500m', 'nvidia.com/gpu': '8' }, conditions: [{ type: 'Ready', status: 'True' }] },
     ...more,
   });
-  const wish = {
+  const request = {
     incident: 'recovery/train/llm/job-uid/2026-11-21T07:09:03.117Z',
-    spare: 'kcover.io/spare',
+    standbyTaint: 'kcover.io/spare',
     quarantine: { key: 'kcover.io/quarantine', effect: 'NoSchedule' },
   } as const;
 
   it('has what its kubelet can give', () => {
-    expect(nodeRoom(node())).toMatchObject({ name: 'gpu-0', ready: true, unschedulable: false, allocatable: { cpu: 191_500, 'nvidia.com/gpu': 8 } });
+    expect(nodeCapacity(node())).toMatchObject({ name: 'gpu-0', ready: true, unschedulable: false, allocatable: { cpu: 191_500, 'nvidia.com/gpu': 8 } });
   });
 
   it('that stands by loses that taint, and no other, and names its taker without the UID of the job', () => {
-    expect(spareEdit(node(), wish)).toEqual({
+    expect(standbyEdit(node(), request)).toEqual({
       taken: true,
       change: { taints: [{ key: 'pool', value: 'a', effect: 'NoSchedule' }], annotations: { 'kcover.io/spare-taken': 'train/llm/2026-11-21T07:09:03.117Z' } },
     });
@@ -179,7 +179,7 @@ describe('a node', () => {
     ['that is not ready is not taken', { status: {} }, false],
     ['that is quarantined is not taken', { spec: { taints: [...(node().spec?.taints ?? []), { key: 'kcover.io/quarantine', effect: 'NoSchedule' }] } }, false],
   ])('%s', (_, more, expected) => {
-    expect(spareEdit(node(more), wish)).toEqual({ taken: expected });
+    expect(standbyEdit(node(more), request)).toEqual({ taken: expected });
   });
 });
 

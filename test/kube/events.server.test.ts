@@ -8,11 +8,11 @@ import { announcementActivities } from '../../activities/announcements.ts';
 import type { Announcement } from '../../contract/activities.ts';
 import { connectKube, type Kube } from '../../kube/connection.ts';
 import { type ApiProxy, openApiProxy } from '../../testbed/api-proxy.ts';
-import { attachWorld } from '../../testbed/attach.ts';
+import { attachTestCluster } from '../../testbed/attach.ts';
 import { writeKubeconfig } from '../../testbed/kubeconfig.ts';
 import { Ports } from '../../testbed/servers/ports.ts';
 
-const world = () => attachWorld(process.env['KCOVER_TEST_WORLD'] ?? '');
+const cluster = () => attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? '');
 let proxy: ApiProxy;
 let kube: Kube;
 let events: Announcement[];
@@ -20,7 +20,7 @@ let events: Announcement[];
 let draws: number[];
 
 beforeAll(async () => {
-  const { kubernetes, directory } = world();
+  const { kubernetes, directory } = cluster();
   const home = mkdtempSync(join(tmpdir(), 'kcover-events-'));
   const ports = new Ports(directory);
   proxy = await openApiProxy({ to: kubernetes, port: await ports.take(), directory: home, draw: () => draws.shift() ?? 1 });
@@ -30,7 +30,7 @@ beforeAll(async () => {
 });
 beforeEach(() => {
   draws = [];
-  proxy.setWeather({});
+  proxy.setFaultProfile({});
   const name = `gpu-${randomUUID()}`;
   events = ['one', 'two', 'three'].map((key) => ({ about: { kind: 'node', name, uid: name }, type: 'Warning', reason: 'NodeQuarantined', message: key, key }));
 });
@@ -43,14 +43,14 @@ afterAll(async () => {
 const announce = (): Promise<void> => announcementActivities({ kube, log: pino({ enabled: false }), now: Date.now }).announce({ events });
 async function written(): Promise<string[]> {
   const fieldSelector = `involvedObject.name=${events[0]?.about.kind === 'node' ? events[0].about.name : ''}`;
-  const { items } = await world().api.core.listNamespacedEvent({ namespace: 'default', fieldSelector });
+  const { items } = await cluster().api.core.listNamespacedEvent({ namespace: 'default', fieldSelector });
   return items.map(({ message }) => message ?? '').toSorted();
 }
 
 describe('Events', () => {
   it('that meet one failing answer are tried again: each is there once, and no other was kept back', async () => {
     // The draws are for the faults of the proxy in their order: cut before, cut after, hang, conflict, too many requests, server error, cut watch.
-    proxy.setWeather({ 'server error': 0.5 });
+    proxy.setFaultProfile({ 'server error': 0.5 });
     draws = [1, 1, 1, 1, 1, 0];
     await expect(announce()).rejects.toThrow('Kubernetes');
     expect(await written()).toEqual(['three', 'two']);
@@ -59,7 +59,7 @@ describe('Events', () => {
   });
 
   it('whose answer is lost are not written twice', async () => {
-    proxy.setWeather({ 'cut after': 0.5 });
+    proxy.setFaultProfile({ 'cut after': 0.5 });
     draws = [1, 0];
     await expect(announce()).rejects.toThrow('Kubernetes');
     await announce();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { V1OwnerReference, V1Pod } from '@kubernetes/client-node';
 import { jobKinds as kinds } from '../../contract/jobs.ts';
-import { controllingJob, jobKinds, jobPath, jobsOfPods, makerOf } from '../../kube/job-kinds/index.ts';
+import { controllingJob, jobKinds, jobPath, jobsOfPods, ownerJobOf } from '../../kube/job-kinds/index.ts';
 import { memberOf } from '../../kube/pod-ranks.ts';
 import { trainingPodOf } from '../../kube/training-pods.ts';
 import { forgedNames, forgedUids } from '../support/forged-names.ts';
@@ -36,19 +36,19 @@ describe.each(kinds)('a pod that says that a %s controls it', (kind) => {
 describe.each([
   ['Job', 'JobSet', 'jobset.x-k8s.io/v1alpha2'],
   ['JobSet', 'TrainJob', 'trainer.kubeflow.org/v1alpha1'],
-] as const)('a %s that says that a %s made it', (made, kind, apiVersion) => {
-  const maker = (more: Partial<V1OwnerReference>) => makerOf(made, { namespace: 'tenant', ownerReferences: [owner(apiVersion, kind, more)] });
+] as const)('a %s that says that a %s made it', (child, kind, apiVersion) => {
+  const ownerJob = (more: Partial<V1OwnerReference>) => ownerJobOf(child, { namespace: 'tenant', ownerReferences: [owner(apiVersion, kind, more)] });
 
   it('was made by that one', () => {
-    expect(maker({})).toEqual({ kind, namespace: 'tenant', name: 'llm', uid: '0b1c' });
+    expect(ownerJob({})).toEqual({ kind, namespace: 'tenant', name: 'llm', uid: '0b1c' });
   });
 
   it.each(forgedNames)('was made by none where the name is %s', (_, name) => {
-    expect(maker({ name })).toBeUndefined();
+    expect(ownerJob({ name })).toBeUndefined();
   });
 
   it.each(forgedUids)('was made by none where the UID is %s', (_, uid) => {
-    expect(maker({ uid })).toBeUndefined();
+    expect(ownerJob({ uid })).toBeUndefined();
   });
 });
 

@@ -2,7 +2,7 @@
 
 import { describe, expect, it } from '@jest/globals';
 import type { KubernetesObject, V1Pod } from '@kubernetes/client-node';
-import { jobKinds, jobOfPod, jobsOfPods, makerOf } from '../../kube/job-kinds/index.ts';
+import { jobKinds, jobOfPod, jobsOfPods, ownerJobOf } from '../../kube/job-kinds/index.ts';
 import { belongsTo } from '../../kube/pods.ts';
 import { clusterRoles } from '../../kube/permissions.ts';
 import { leaderWorkerSet, mpiJobV2beta1, rayCluster, rayJob, volcanoJob } from '../../testbed/group-manifests.ts';
@@ -83,8 +83,8 @@ describe('an MPIJob of the mpi-operator', () => {
     expect(belongsTo(job, podOf(owner, labels))).toBe(true);
     expect(belongsTo(job, podOf(launcher, labels))).toBe(true);
     expect(belongsTo(job, podOf({ ...launcher, name: 'other-launcher' }, labels))).toBe(false);
-    expect(makerOf('Job', { namespace: 'default', ownerReferences: [{ ...owner, controller: true }] })).toEqual(job);
-    expect(makerOf('Job', { ownerReferences: [{ ...owner, apiVersion: 'kubeflow.org/v1', controller: true }] })).toBeUndefined();
+    expect(ownerJobOf('Job', { namespace: 'default', ownerReferences: [{ ...owner, controller: true }] })).toEqual(job);
+    expect(ownerJobOf('Job', { ownerReferences: [{ ...owner, apiVersion: 'kubeflow.org/v1', controller: true }] })).toBeUndefined();
   });
 
   it('counts its launcher and its workers, and succeeds with its launcher', () => {
@@ -92,13 +92,13 @@ describe('an MPIJob of the mpi-operator', () => {
   });
 
   it('whose launcher may not fail once is told so: it may end before it is asked to go', () => {
-    expect(view({ backoffLimit: 0 }).unsafeSuspend).toMatchObject({ try: 'set runPolicy.backoffLimit to 2 or more' });
+    expect(view({ backoffLimit: 0 }).unsafeSuspend).toMatchObject({ remedy: 'set runPolicy.backoffLimit to 2 or more' });
     expect(view({ backoffLimit: 2 }).unsafeSuspend).toBeUndefined();
     expect(view().unsafeSuspend).toBeUndefined();
   });
 
   it('that keeps its failed workers is refused: the new ones would find their places taken', () => {
-    expect(view({ spec: { runPolicy: { cleanPodPolicy: 'Running' } } }).incomplete).toMatchObject({ try: expect.stringContaining('None or All') });
+    expect(view({ spec: { runPolicy: { cleanPodPolicy: 'Running' } } }).incomplete).toMatchObject({ remedy: expect.stringContaining('None or All') });
     expect(view().incomplete).toBeUndefined();
   });
 });
@@ -156,7 +156,7 @@ describe('a Job of Volcano', () => {
 
   it('is heard in the words of the Ascend reference', () => {
     const labels = { 'fault-scheduling': 'force', 'elastic-scheduling': 'on', minReplicas: '2', 'fault-retry-times': '5' };
-    expect(view({}, undefined, { labels }).wishes).toEqual({ mode: 'force', capacity: 'shrink', minReplicas: 2, retries: 5, ignored: [] });
+    expect(view({}, undefined, { labels }).overrides).toEqual({ mode: 'force', capacity: 'shrink', minReplicas: 2, retries: 5, ignored: [] });
   });
 });
 
@@ -179,13 +179,13 @@ describe('Ray', () => {
   });
 
   it('has a job on top where one made the cluster, and the cluster is refused', () => {
-    const made = {
+    const child = {
       ...rayCluster({ name: 'llm-x5b2c' }),
       metadata: { name: 'llm-x5b2c', namespace: 'default', uid: 'c', ownerReferences: [{ ...owner('RayJob', 'llm'), uid, controller: true }] },
     };
-    expect(makerOf('RayCluster', made.metadata)).toEqual(job);
-    expect(jobKinds.RayCluster.view(made, taint)).toMatchObject({ canStopBy: [], failsWhenDeleted: { try: 'kcover start rayjob/llm' } });
-    expect(makerOf('Job', made.metadata)).toEqual(job);
+    expect(ownerJobOf('RayCluster', child.metadata)).toEqual(job);
+    expect(jobKinds.RayCluster.view(child, taint)).toMatchObject({ canStopBy: [], failsWhenDeleted: { remedy: 'kcover start rayjob/llm' } });
+    expect(ownerJobOf('Job', child.metadata)).toEqual(job);
   });
 
   it.each<[string, string, boolean]>([

@@ -8,14 +8,14 @@ import { resumeJob } from '../../kube/jobs.ts';
 import { deleteMatchingPods, listMatchingPods, podsPath } from '../../kube/pods.ts';
 import { patchObject } from '../../kube/requests.ts';
 import { succeed } from '../../testbed/failures.ts';
-import { batchJob, kubeflowKinds, type JobManifest, kubeflowJob, type KubeflowJobOptions, type KubeflowKind } from '../../testbed/job-manifests.ts';
+import { batchJob, kubeflowKinds, type JobManifest, kubeflowJob, type KubeflowJobOptions, type KubeflowKindName } from '../../testbed/job-manifests.ts';
 import { awaitRunning } from '../../testbed/jobs.ts';
 import { incident, podOf, uidsOf, useKindsRig } from '../support/kinds-rig.ts';
 import { eventually } from '../support/rig.ts';
 
 const rig = useKindsRig();
 
-type RunningKind = KubeflowKind | 'Job';
+type RunningKind = KubeflowKindName | 'Job';
 const kinds = every.filter((kind): kind is RunningKind => kind === 'Job' || kubeflowKinds.includes(kind));
 
 function manifestOf(kind: RunningKind, { restartPolicy, ...options }: KubeflowJobOptions): JobManifest {

@@ -5,7 +5,7 @@ import { type JobKind, jobKinds as kinds, jobTitle, type JobView } from '../../c
 import { workerSettings } from '../../contract/settings.schema.ts';
 import { controllingJob, type JobKindEntry, jobKindOf, jobKinds, watchPath } from '../../kube/job-kinds/index.ts';
 import { permissions } from '../../kube/permissions.ts';
-import { kubeflowJob, type KubeflowKind } from '../../testbed/job-manifests.ts';
+import { kubeflowJob, type KubeflowKindName } from '../../testbed/job-manifests.ts';
 import { manifestOf } from '../../testbed/set-manifests.ts';
 
 const taint = { key: 'kcover.io/quarantine', effect: 'NoSchedule' } as const;
@@ -197,7 +197,7 @@ describe('a batch Job', () => {
 });
 
 describe('the pod whose success is the success of the job', () => {
-  it.each<[KubeflowKind | 'Job', string, readonly string[], object, object | undefined]>([
+  it.each<[KubeflowKindName | 'Job', string, readonly string[], object, object | undefined]>([
     ['PyTorchJob', 'is the master', ['Master', 'Worker'], {}, { role: 'master' }],
     ['PyTorchJob', 'is every worker where there is no master', ['Worker'], {}, undefined],
     ['PyTorchJob', 'is any worker of an elastic job', ['Worker'], { elasticPolicy: { minReplicas: 1 } }, { role: 'worker' }],
@@ -232,7 +232,7 @@ describe('a job that says nothing', () => {
 describe.each(kinds)('the entry of %s', (kind) => {
   const entry: JobKindEntry = jobKinds[kind];
   // The pods of a job that makes another one are that one's.
-  const others = kinds.map((each): JobKindEntry => jobKinds[each]).filter((each) => each !== entry && each.makes !== kind && entry.makes !== each.kind);
+  const others = kinds.map((each): JobKindEntry => jobKinds[each]).filter((each) => each !== entry && each.childKind !== kind && entry.childKind !== each.kind);
   const manifest = (given: Record<string, string> = {}) => {
     const common = { name: 'llm', namespace: 'train', labels: { [optIn]: 'true', ...given } };
     const { metadata: own, ...rest } = manifestOf(kind, common);

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import type { KubernetesObject } from '@kubernetes/client-node';
 import type { JobKind, JobRef } from '../../contract/jobs.ts';
-import type { ReshapeRequest } from '../../contract/recovery-plan.ts';
+import type { ResizeRequest } from '../../contract/recovery-plan.ts';
 import { jobKinds } from '../../kube/job-kinds/index.ts';
 import { planOf } from '../../kube/job-size.ts';
-import { batchJob, kubeflowJob, type KubeflowKind } from '../../testbed/job-manifests.ts';
+import { batchJob, kubeflowJob, type KubeflowKindName } from '../../testbed/job-manifests.ts';
 
 const incident = 'recovery/default/llm/job-uid/2026-11-21T07:09:03.117Z';
 const ours = { 'kcover.io/suspended-by': `${incident}#1` };
@@ -16,7 +16,7 @@ interface Given {
   readonly suspend?: boolean;
   readonly spec?: Readonly<Record<string, unknown>>;
 }
-const kubeflow = (kind: KubeflowKind, { workers = 3, annotations = ours, suspend = true, spec = {} }: Given = {}): KubernetesObject => {
+const kubeflow = (kind: KubeflowKindName, { workers = 3, annotations = ours, suspend = true, spec = {} }: Given = {}): KubernetesObject => {
   const lead = { PyTorchJob: 'Master', TFJob: 'Chief', MPIJob: 'Launcher', XGBoostJob: 'Master', PaddleJob: 'Master' }[kind];
   return kubeflowJob(kind, { name: 'llm', annotations, suspend, roles: { [lead]: 1, Worker: workers }, spec }) as unknown as KubernetesObject;
 };
@@ -24,11 +24,11 @@ const batch = (spec: object = {}, status: object = {}): KubernetesObject => {
   const job = batchJob({ name: 'llm', pods: 4, annotations: ours, suspend: true });
   return { ...job, spec: { ...job.spec, ...spec }, status } as unknown as KubernetesObject;
 };
-const plan = (kind: JobKind, object: KubernetesObject, wish: Pick<ReshapeRequest, 'pods' | 'priorityClass'>, classless?: string) =>
-  planOf(object, { job: refOf(kind), incident, ...wish }, classless);
-const sizes = (kind: JobKind, object: KubernetesObject) => jobKinds[kind].reshaping?.sizes(object);
+const plan = (kind: JobKind, object: KubernetesObject, target: Pick<ResizeRequest, 'pods' | 'priorityClass'>, classless?: string) =>
+  planOf(object, { job: refOf(kind), incident, ...target }, classless);
+const sizes = (kind: JobKind, object: KubernetesObject) => jobKinds[kind].resizing?.sizes(object);
 
-describe.each<[KubeflowKind, string]>([
+describe.each<[KubeflowKindName, string]>([
   ['PyTorchJob', 'pytorchReplicaSpecs'],
   ['TFJob', 'tfReplicaSpecs'],
   ['MPIJob', 'mpiReplicaSpecs'],
@@ -37,7 +37,7 @@ describe.each<[KubeflowKind, string]>([
 ])('a %s', (kind, roles) => {
   it('can have fewer workers, but one, and keeps whoever leads', () => {
     expect(sizes(kind, kubeflow(kind))).toEqual({ now: 4, least: 2 });
-    expect(plan(kind, kubeflow(kind), { pods: 3 })).toMatchObject({ kind: 'reshape', before: 4, after: 3, spec: { [roles]: { Worker: { replicas: 2 } } } });
+    expect(plan(kind, kubeflow(kind), { pods: 3 })).toMatchObject({ kind: 'resize', before: 4, after: 3, spec: { [roles]: { Worker: { replicas: 2 } } } });
   });
 });
 
@@ -64,7 +64,7 @@ describe('a PyTorchJob', () => {
   it('gives its pods a priority class, with another size or without', () => {
     const template = { spec: { priorityClassName: 'urgent' } };
     expect(plan('PyTorchJob', kubeflow('PyTorchJob'), { priorityClass: 'urgent' })).toEqual({
-      kind: 'reshape',
+      kind: 'resize',
       before: 4,
       after: 4,
       spec: { pytorchReplicaSpecs: { Master: { template }, Worker: { template } } },
@@ -77,7 +77,7 @@ describe('a PyTorchJob', () => {
   it('is given another size without the priority that it cannot have, and says why', () => {
     const classless = 'there is no priority class urgent';
     expect(plan('PyTorchJob', kubeflow('PyTorchJob'), { pods: 2, priorityClass: 'urgent' }, classless)).toEqual({
-      kind: 'reshape',
+      kind: 'resize',
       before: 4,
       after: 2,
       ignored: classless,
@@ -113,7 +113,7 @@ describe('a batch Job', () => {
   it('is given completions and parallelism together', () => {
     expect(sizes('Job', batch())).toEqual({ now: 4, least: 1 });
     expect(plan('Job', batch(), { pods: 2, priorityClass: 'urgent' })).toEqual({
-      kind: 'reshape',
+      kind: 'resize',
       before: 4,
       after: 2,
       ignored: 'the pods of a Job keep their priority',

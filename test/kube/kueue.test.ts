@@ -13,9 +13,9 @@ const owned = { 'kueue.x-k8s.io/queue-name': 'gpus', 'kueue.x-k8s.io/priority-cl
 /** Survives a deletion of its pods, whatever a queue does with `suspend`. */
 const deletable: readonly JobKind[] = ['PyTorchJob', 'PaddleJob', 'VolcanoJob'];
 
-type Stage = 'queued' | 'admitted';
+type QueueStage = 'queued' | 'admitted';
 
-function written(kind: JobKind, stage: Stage): KubernetesObject {
+function written(kind: JobKind, stage: QueueStage): KubernetesObject {
   const object = manifestOf(kind, { name: 'llm', namespace: 'train', labels: owned, suspend: stage === 'queued' });
   const text = JSON.stringify({ ...object, metadata: { ...object.metadata, uid: 'job-uid', resourceVersion: '7' } });
   const { metadata, ...rest } = JSON.parse(text, (_, value: unknown) =>
@@ -44,7 +44,7 @@ const admitted = ({ metadata, spec }: V1PodTemplateSpec): V1PodTemplateSpec => (
 });
 
 describe.each(kinds)('a %s that Kueue owns', (kind) => {
-  const view = (stage: Stage) => jobKinds[kind].view(written(kind, stage), taint);
+  const view = (stage: QueueStage) => jobKinds[kind].view(written(kind, stage), taint);
   const [queued, running] = [view('queued'), view('admitted')];
 
   it('is suspended by its owner while it waits, where its kind can be: nobody but Kueue lets it go on', () => {
@@ -68,7 +68,7 @@ describe.each(kinds)('a %s that Kueue owns', (kind) => {
     expect(decision).toMatchObject({
       kind: 'warn',
       because: expect.stringContaining('queue gpus owns its suspend field'),
-      try: 'take the job out of the queue',
+      remedy: 'take the job out of the queue',
     });
   });
 });

@@ -4,22 +4,22 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { openLeaderLabel } from '../../controller/leader-label.ts';
 import { connectKube, type Kube } from '../../kube/connection.ts';
 import { leaderLabels } from '../../kube/leader-label.ts';
-import { attachWorld, type AttachedWorld } from '../../testbed/attach.ts';
+import { attachTestCluster, type AttachedTestCluster } from '../../testbed/attach.ts';
 import { until } from '../../testbed/until.ts';
 
 const namespace = `releases-${randomUUID().slice(0, 8)}`;
 const over = new AbortController();
-let world: AttachedWorld;
+let cluster: AttachedTestCluster;
 let kube: Kube;
 
 beforeAll(async () => {
-  world = attachWorld(process.env['KCOVER_TEST_WORLD'] ?? '');
-  kube = connectKube({ kubeconfig: world.kubernetes.kubeconfig });
-  await world.api.core.createNamespace({ body: { metadata: { name: namespace } } });
+  cluster = attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? '');
+  kube = connectKube({ kubeconfig: cluster.kubernetes.kubeconfig });
+  await cluster.api.core.createNamespace({ body: { metadata: { name: namespace } } });
   for (const name of ['blue-0', 'green-0', 'green-1']) {
     const spec = { containers: [{ name: 'c', image: 'c' }], automountServiceAccountToken: false };
     await until(`pod ${name} is made`, 30_000, () =>
-      world.api.core.createNamespacedPod({ namespace, body: { metadata: { name }, spec } }).then(
+      cluster.api.core.createNamespacedPod({ namespace, body: { metadata: { name }, spec } }).then(
         () => ({ found: true }),
         (error: unknown) => ({ missing: String(error).slice(0, 200) }),
       ),
@@ -29,7 +29,7 @@ beforeAll(async () => {
 afterAll(async () => {
   over.abort();
   await kube?.close();
-  await world?.api.core.deleteNamespace({ name: namespace });
+  await cluster?.api.core.deleteNamespace({ name: namespace });
 });
 
 describe('two of kcover in one namespace', () => {
@@ -52,7 +52,7 @@ describe('two of kcover in one namespace', () => {
     };
     const [blue, green] = [leaderLabels(kube, namespace, 'blue'), leaderLabels(kube, namespace, 'green')];
     // Left by a leader of the same release that was overtaken.
-    await green.mark('green-1');
+    await green.label('green-1');
     leader('blue', 'blue-0');
     leader('green', 'green-0');
     await until('both have looked five times', 60_000, async () =>

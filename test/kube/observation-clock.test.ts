@@ -29,8 +29,8 @@ class Wait {
   }
 
   /** Another worker goes on after so long, with what the heartbeats told. */
-  dies(ms: number, told: Observed = this.clock.observed()): this {
-    const details: unknown = JSON.parse(JSON.stringify({ clock: told }));
+  dies(ms: number, recorded: Observed = this.clock.observed()): this {
+    const details: unknown = JSON.parse(JSON.stringify({ clock: recorded }));
     this.passes(ms);
     this.clock = observationClock(() => this.now, start, observedOf(details));
     this.clock.regained();
@@ -74,8 +74,8 @@ describe('a deadline', () => {
     const wait = new Wait();
     let deaths = 0;
     while (!wait.isLate(15 * minute)) {
-      const told = wait.passes(10 * second).clock.observed();
-      wait.passes(10 * second).dies(20 * second, told);
+      const recorded = wait.passes(10 * second).clock.observed();
+      wait.passes(10 * second).dies(20 * second, recorded);
       deaths += 1;
     }
     expect(deaths).toBe(90);

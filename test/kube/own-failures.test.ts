@@ -20,7 +20,7 @@ describe('a batch Job that its controller may fail while it is suspended', () =>
     ['is none with Never: pods that are asked to go do not count', batch({ restartPolicy: 'Never', backoffLimit: 0 }), undefined],
     ['is none with so few ranks that all are asked to go at once', batch({ pods: 15 }), undefined],
   ])('%s', (_sentence, { unsafeSuspend }, limit) => {
-    expect(unsafeSuspend?.try).toEqual(limit === undefined ? undefined : `set backoffLimit to ${limit} or more, or use restart policy Never`);
+    expect(unsafeSuspend?.remedy).toEqual(limit === undefined ? undefined : `set backoffLimit to ${limit} or more, or use restart policy Never`);
   });
 });
 
@@ -32,12 +32,12 @@ describe('a JobSet that its controller may fail while it is suspended', () => {
     ['is none with limits that the ranks of each job leave unspent', set(64, 1, 2), undefined],
     ['is none with a single rank: nothing dies of another', set(1, 1, 0), undefined],
   ])('%s', (_sentence, { unsafeSuspend }, limit) => {
-    expect(unsafeSuspend?.try).toEqual(limit === undefined ? undefined : `set backoffLimit of its job templates to ${limit} or more`);
+    expect(unsafeSuspend?.remedy).toEqual(limit === undefined ? undefined : `set backoffLimit of its job templates to ${limit} or more`);
   });
 });
 
 it('a TrainJob of more than one node may be failed: it does not show the limits of its runtime', () => {
-  expect(jobKinds.TrainJob.view(trainJob({ name: 'llm', nodes: 2 }), taint).unsafeSuspend?.try).toContain('recovery.unsafeSuspend.TrainJob: stop');
+  expect(jobKinds.TrainJob.view(trainJob({ name: 'llm', nodes: 2 }), taint).unsafeSuspend?.remedy).toContain('recovery.unsafeSuspend.TrainJob: stop');
   expect(jobKinds.TrainJob.view(trainJob({ name: 'llm', nodes: 1 }), taint).unsafeSuspend).toBeUndefined();
 });
 

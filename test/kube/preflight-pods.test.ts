@@ -3,7 +3,7 @@ import type { KubernetesObject, V1ContainerState, V1OwnerReference, V1Pod } from
 import { isMaster } from '../../kube/pod-ranks.ts';
 import { isPreflightPod, preflightPodOf, workloadOf } from '../../kube/preflight-pods.ts';
 import { jobKinds } from '../../kube/job-kinds/index.ts';
-import { kubeflowJob, type KubeflowKind } from '../../testbed/job-manifests.ts';
+import { kubeflowJob, type KubeflowKindName } from '../../testbed/job-manifests.ts';
 
 /** As the API server sends it: times are text. */
 const at = (text: string): Date => text as unknown as Date;
@@ -36,7 +36,7 @@ const pod = ({ labels = {}, annotations = {}, by, init = 'preflight', state, las
   },
 });
 
-const manifest = (kind: KubeflowKind, roles: Record<string, number>): KubernetesObject =>
+const manifest = (kind: KubeflowKindName, roles: Record<string, number>): KubernetesObject =>
   ({ ...kubeflowJob(kind, { name: 'llm', roles }) }) as KubernetesObject;
 
 const batch = 'batch.kubernetes.io';
@@ -155,7 +155,7 @@ describe('whose pod it is that tests its node, and its rank', () => {
     }
   });
 
-  it.each<[KubeflowKind, Record<string, number>]>([
+  it.each<[KubeflowKindName, Record<string, number>]>([
     ['PyTorchJob', { Master: 1 }],
     ['TFJob', { Chief: 1 }],
     ['TFJob', { Master: 1 }],

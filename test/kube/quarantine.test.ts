@@ -8,7 +8,7 @@ const settings = { taint, cordon: false };
 const request = { incident: 'node/gpu-3/1', reason: 'xid-79', because: 'Xid 79' };
 const ours = { key: 'kcover.io/quarantine', value: 'xid-79', effect: 'NoSchedule' };
 const theirs = { key: 'nvidia.com/gpu', value: 'present', effect: 'NoSchedule' };
-const marks = { 'kcover.io/quarantine-incident': 'node/gpu-3/1', 'kcover.io/quarantine-reason': 'Xid 79' };
+const quarantineAnnotations = { 'kcover.io/quarantine-incident': 'node/gpu-3/1', 'kcover.io/quarantine-reason': 'Xid 79' };
 
 const node = ({
   taints,
@@ -21,13 +21,13 @@ const node = ({
 
 describe('a quarantine', () => {
   it('adds our taint beside those of others', () => {
-    expect(quarantineEdit(node({ taints: [theirs] }), request, settings)).toEqual({ taints: [theirs, ours], annotations: marks });
+    expect(quarantineEdit(node({ taints: [theirs] }), request, settings)).toEqual({ taints: [theirs, ours], annotations: quarantineAnnotations });
   });
   it('adds the first taint of a node', () => {
     expect(quarantineEdit(node(), request, settings)?.taints).toEqual([ours]);
   });
   it('writes nothing when it stands already', () => {
-    expect(quarantineEdit(node({ taints: [ours], annotations: marks }), request, settings)).toBeUndefined();
+    expect(quarantineEdit(node({ taints: [ours], annotations: quarantineAnnotations }), request, settings)).toBeUndefined();
   });
   it('leaves a taint of the same key alone that somebody else put there', () => {
     const found = node({ taints: [{ ...ours, value: 'maintenance' }] });
@@ -36,14 +36,14 @@ describe('a quarantine', () => {
   });
   it('takes over what an earlier incident of ours left', () => {
     const edit = quarantineEdit(
-      node({ taints: [{ ...ours, value: 'xid-48' }, theirs], annotations: { ...marks, 'kcover.io/quarantine-incident': 'node/gpu-3/0' } }),
+      node({ taints: [{ ...ours, value: 'xid-48' }, theirs], annotations: { ...quarantineAnnotations, 'kcover.io/quarantine-incident': 'node/gpu-3/0' } }),
       request,
       settings,
     );
-    expect(edit).toEqual({ taints: [theirs, ours], annotations: marks });
+    expect(edit).toEqual({ taints: [theirs, ours], annotations: quarantineAnnotations });
   });
   it('puts the taint back when only our annotation is left', () => {
-    expect(quarantineEdit(node({ annotations: marks }), request, settings)?.taints).toEqual([ours]);
+    expect(quarantineEdit(node({ annotations: quarantineAnnotations }), request, settings)?.taints).toEqual([ours]);
   });
   it('uses the value that settings give', () => {
     expect(quarantineEdit(node(), request, { taint: { ...taint, value: 'true' }, cordon: false })?.taints).toEqual([{ ...ours, value: 'true' }]);
@@ -61,7 +61,7 @@ describe('a quarantine', () => {
   });
   it('remembers the namespace whose preflight alone asked for it, and forgets it with the next one and with the release', () => {
     const preflight = { namespace: 'team-a' };
-    const before = { ...marks, 'kcover.io/quarantine-preflight': 'team-a' };
+    const before = { ...quarantineAnnotations, 'kcover.io/quarantine-preflight': 'team-a' };
     expect(quarantineEdit(node(), { ...request, preflight }, settings)?.annotations).toEqual(before);
     const marked = node({ taints: [ours], annotations: before });
     const without = { 'kcover.io/quarantine-preflight': null };
@@ -69,48 +69,66 @@ describe('a quarantine', () => {
     expect(releaseEdit(marked, request, settings).change?.annotations).toMatchObject(without);
   });
   it('is not found where the taint is missing', () => {
-    expect(quarantineFound(node({ annotations: marks }), settings)).toBeUndefined();
+    expect(quarantineFound(node({ annotations: quarantineAnnotations }), settings)).toBeUndefined();
   });
 });
 
 describe('a release', () => {
   const cleared = { 'kcover.io/quarantine-incident': null, 'kcover.io/quarantine-reason': null, 'kcover.io/quarantine-cordoned': null };
   it('takes off our taint and no other', () => {
-    expect(releaseEdit(node({ taints: [theirs, ours], annotations: marks }), request, settings)).toEqual({
+    expect(releaseEdit(node({ taints: [theirs, ours], annotations: quarantineAnnotations }), request, settings)).toEqual({
       ours: true,
       change: { taints: [theirs], annotations: cleared },
     });
   });
   it('remembers the last line that was judged', () => {
-    const { change } = releaseEdit(node({ taints: [ours], annotations: marks }), { ...request, judged: { bootId: 'b-1', sequence: 42 } }, settings);
+    const { change } = releaseEdit(
+      node({ taints: [ours], annotations: quarantineAnnotations }),
+      { ...request, judged: { bootId: 'b-1', sequence: 42 } },
+      settings,
+    );
     expect(change?.annotations).toEqual({ ...cleared, 'kcover.io/judged': 'b-1/42' });
   });
   it('uncordons only what we cordoned', () => {
     expect(
-      releaseEdit(node({ taints: [ours], unschedulable: true, annotations: { ...marks, 'kcover.io/quarantine-cordoned': 'true' } }), request, settings).change
-        ?.unschedulable,
+      releaseEdit(
+        node({ taints: [ours], unschedulable: true, annotations: { ...quarantineAnnotations, 'kcover.io/quarantine-cordoned': 'true' } }),
+        request,
+        settings,
+      ).change?.unschedulable,
     ).toBe(false);
-    expect(releaseEdit(node({ taints: [ours], unschedulable: true, annotations: marks }), request, settings).change?.unschedulable).toBeUndefined();
+    expect(
+      releaseEdit(node({ taints: [ours], unschedulable: true, annotations: quarantineAnnotations }), request, settings).change?.unschedulable,
+    ).toBeUndefined();
   });
   it('leaves the taint of somebody else', () => {
     expect(releaseEdit(node({ taints: [ours] }), request, settings)).toEqual({ ours: false, change: undefined });
   });
   it('leaves what another incident put there', () => {
-    expect(releaseEdit(node({ taints: [ours], annotations: { ...marks, 'kcover.io/quarantine-incident': 'node/gpu-3/2' } }), request, settings)).toEqual({
+    expect(
+      releaseEdit(node({ taints: [ours], annotations: { ...quarantineAnnotations, 'kcover.io/quarantine-incident': 'node/gpu-3/2' } }), request, settings),
+    ).toEqual({
       ours: false,
       change: undefined,
     });
   });
   it('tidies up after somebody took the taint off by hand', () => {
-    expect(releaseEdit(node({ taints: [theirs], annotations: marks }), request, settings)).toEqual({ ours: true, change: { annotations: cleared } });
+    expect(releaseEdit(node({ taints: [theirs], annotations: quarantineAnnotations }), request, settings)).toEqual({
+      ours: true,
+      change: { annotations: cleared },
+    });
   });
 });
 
 describe('the view of a node', () => {
   it('tells our taint from another of the same key', () => {
-    expect(nodeView(node({ taints: [ours], annotations: marks }), taint).taint).toEqual({ value: 'xid-79', ours: true, incident: 'node/gpu-3/1' });
+    expect(nodeView(node({ taints: [ours], annotations: quarantineAnnotations }), taint).taint).toEqual({
+      value: 'xid-79',
+      ours: true,
+      incident: 'node/gpu-3/1',
+    });
     expect(nodeView(node({ taints: [ours] }), taint).taint).toEqual({ value: 'xid-79', ours: false });
-    expect(nodeView(node({ taints: [theirs], annotations: marks }), taint).taint).toBeUndefined();
+    expect(nodeView(node({ taints: [theirs], annotations: quarantineAnnotations }), taint).taint).toBeUndefined();
   });
   it('reads what was judged, and nothing out of nonsense', () => {
     expect(nodeView(node({ annotations: { 'kcover.io/judged': 'b-1/42' } }), taint).judged).toEqual({ bootId: 'b-1', sequence: 42 });
@@ -136,7 +154,7 @@ describe('a node that is cleared', () => {
     const found = node({
       taints: [theirs, ours],
       unschedulable: true,
-      annotations: { ...marks, ...judged, 'kcover.io/quarantine-cordoned': 'true', theirs: 'x' },
+      annotations: { ...quarantineAnnotations, ...judged, 'kcover.io/quarantine-cordoned': 'true', theirs: 'x' },
     });
     expect(clearEdit(found, settings)).toEqual({
       taints: [theirs],

@@ -7,7 +7,7 @@ import { labels } from '../../contract/ids.ts';
 import { type JobKind, type JobRef } from '../../contract/jobs.ts';
 import { connectKube, type Kube } from '../../kube/connection.ts';
 import { readJob, resumeJob, suspendJob } from '../../kube/jobs.ts';
-import { jobWithPods, topJob } from '../../kube/made-jobs.ts';
+import { jobWithPods, topJob } from '../../kube/child-jobs.ts';
 import { listMatchingPods, podsOfJob } from '../../kube/pods.ts';
 import { patchObject } from '../../kube/requests.ts';
 import { jobKinds, jobPath } from '../../kube/job-kinds/index.ts';
@@ -74,7 +74,7 @@ describe.each(['JobSet', 'TrainJob'] as const)('a %s', (kind) => {
     await suspendJob(kube, { job: set.ref, incident, attempt: 1, resourceVersion });
     await eventually(
       () => podsOfJob(kube, set.ref),
-      ({ present, leaving }) => present.length + leaving.length === 0,
+      ({ present, terminating }) => present.length + terminating.length === 0,
       60_000,
     );
     expect((await seen(set.ref)).suspension).toEqual({ by: 'kcover', incident, attempt: 1 });
@@ -97,7 +97,7 @@ describe.each(['JobSet', 'TrainJob'] as const)('a %s', (kind) => {
   it('stands alone, though somebody writes that it made itself', async () => {
     const set = await play({ kind, labels: optIn, podLabels: optIn });
     const { apiVersion } = jobKinds[kind];
-    const claim = (maker: JobRef) => ({ metadata: { ownerReferences: [{ apiVersion, kind, name: maker.name, uid: maker.uid, controller: true }] } });
+    const claim = (ownerJob: JobRef) => ({ metadata: { ownerReferences: [{ apiVersion, kind, name: ownerJob.name, uid: ownerJob.uid, controller: true }] } });
     await patchObject(kube, jobPath(set.ref), claim(set.ref), 'claim');
     expect(await topJob(kube, set.ref)).toEqual(set.ref);
     expect((await seen(set.ref)).optedIn).toBe(true);
@@ -124,7 +124,7 @@ describe.each(['JobSet', 'TrainJob'] as const)('a %s', (kind) => {
   });
 
   it('has the pods that tell no UID too', async () => {
-    const set = await play({ kind, tellsUid: false });
+    const set = await play({ kind, labelsUid: false });
     const own = await set.running();
     expect(await uidsNow(set.ref)).toEqual(uidsOf(own));
   });
@@ -135,7 +135,7 @@ it('a TrainJob has none of the pods of a JobSet that has only its name', async (
   await set.running();
   const job = refOf('TrainJob', await createJob(api, trainJob({ name: set.ref.name, namespace, labels: optIn })));
   expect(await jobWithPods(kube, job)).toBeUndefined();
-  expect(await podsOfJob(kube, job)).toEqual({ present: [], leaving: [], succeeded: [] });
+  expect(await podsOfJob(kube, job)).toEqual({ present: [], terminating: [], succeeded: [] });
 });
 
 describe('a job that has ended', () => {

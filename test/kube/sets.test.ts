@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { KubernetesObject, V1OwnerReference } from '@kubernetes/client-node';
-import { jobKinds, makerOf } from '../../kube/job-kinds/index.ts';
+import { jobKinds, ownerJobOf } from '../../kube/job-kinds/index.ts';
 import { belongsTo } from '../../kube/pods.ts';
 import { jobSet, trainJob } from '../../testbed/set-manifests.ts';
 import { batchJob } from '../../testbed/job-manifests.ts';
@@ -71,19 +71,19 @@ describe('opting in', () => {
   });
 
   it('counts on no job that another job made', () => {
-    const made = (job: KubernetesObject, apiVersion: string, kind: string) => ({
+    const ownedBy = (job: KubernetesObject, apiVersion: string, kind: string) => ({
       ...job,
       metadata: { ...job.metadata, ownerReferences: [{ apiVersion, kind, name: 'llm', uid: 'u', controller: true }] },
     });
     const common = { name: 'llm', labels: optIn, podLabels: optIn };
     const child = batchJob({ ...common, pods: 1 });
-    expect(jobKinds.Job.view(made(child, 'jobset.x-k8s.io/v1alpha2', 'JobSet'), taint)).toMatchObject({
+    expect(jobKinds.Job.view(ownedBy(child, 'jobset.x-k8s.io/v1alpha2', 'JobSet'), taint)).toMatchObject({
       optedIn: false,
       canStopBy: [],
-      failsWhenDeleted: { because: expect.stringContaining('jobset/llm made it'), try: 'kcover start jobset/llm' },
+      failsWhenDeleted: { because: expect.stringContaining('jobset/llm made it'), remedy: 'kcover start jobset/llm' },
     });
-    expect(jobKinds.JobSet.view(made(jobSet(common), 'trainer.kubeflow.org/v1alpha1', 'TrainJob'), taint).optedIn).toBe(false);
-    expect(jobKinds.Job.view(made(child, 'batch/v1', 'CronJob'), taint).optedIn).toBe(true);
+    expect(jobKinds.JobSet.view(ownedBy(jobSet(common), 'trainer.kubeflow.org/v1alpha1', 'TrainJob'), taint).optedIn).toBe(false);
+    expect(jobKinds.Job.view(ownedBy(child, 'batch/v1', 'CronJob'), taint).optedIn).toBe(true);
   });
 });
 
@@ -93,15 +93,15 @@ it('a TrainJob asks for what its nodes ask for', () => {
 
 it('the maker of a job is known in later versions too, and must control it', () => {
   const owner = { apiVersion: 'jobset.x-k8s.io/v1beta1', kind: 'JobSet', name: 'llm', uid: 'u', controller: true };
-  expect(makerOf('Job', { namespace: 'train', ownerReferences: [owner] })).toEqual({ kind: 'JobSet', namespace: 'train', name: 'llm', uid: 'u' });
-  expect(makerOf('Job', { ownerReferences: [{ ...owner, controller: false }] })).toBeUndefined();
-  expect(makerOf('Job', { ownerReferences: [{ ...owner, apiVersion: 'example.com/v1' }] })).toBeUndefined();
+  expect(ownerJobOf('Job', { namespace: 'train', ownerReferences: [owner] })).toEqual({ kind: 'JobSet', namespace: 'train', name: 'llm', uid: 'u' });
+  expect(ownerJobOf('Job', { ownerReferences: [{ ...owner, controller: false }] })).toBeUndefined();
+  expect(ownerJobOf('Job', { ownerReferences: [{ ...owner, apiVersion: 'example.com/v1' }] })).toBeUndefined();
 });
 
 it('a job is made by one of a kind that makes it, and never by one of its own kind: the way up has an end', () => {
   const owned = (kind: 'Job' | 'JobSet' | 'TrainJob', by: 'JobSet' | 'TrainJob') => {
     const apiVersion = jobKinds[by].apiVersion;
-    return makerOf(kind, { namespace: 'train', ownerReferences: [{ apiVersion, kind: by, name: 'llm', uid: 'u', controller: true }] })?.kind;
+    return ownerJobOf(kind, { namespace: 'train', ownerReferences: [{ apiVersion, kind: by, name: 'llm', uid: 'u', controller: true }] })?.kind;
   };
   expect([owned('Job', 'JobSet'), owned('Job', 'TrainJob'), owned('JobSet', 'TrainJob')]).toEqual(['JobSet', 'TrainJob', 'TrainJob']);
   expect([owned('JobSet', 'JobSet'), owned('TrainJob', 'JobSet'), owned('TrainJob', 'TrainJob')]).toEqual([undefined, undefined, undefined]);

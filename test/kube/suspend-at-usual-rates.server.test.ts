@@ -9,7 +9,7 @@ import { readJob, suspendJob } from '../../kube/jobs.ts';
 import { listMatchingPods } from '../../kube/pods.ts';
 import { failContainer } from '../../testbed/failures.ts';
 import { batchJob, type BatchJobOptions } from '../../testbed/job-manifests.ts';
-import { type AttachedWorld, attachWorld } from '../../testbed/attach.ts';
+import { type AttachedTestCluster, attachTestCluster } from '../../testbed/attach.ts';
 import { awaitRunning, createJob, type RunningJob } from '../../testbed/jobs.ts';
 import { eventually } from '../support/rig.ts';
 
@@ -18,18 +18,18 @@ const ranks = 60;
 const terminationSeconds = 2;
 const taint = { key: 'kcover.io/quarantine', effect: 'NoSchedule' } as const;
 
-let world: AttachedWorld;
+let cluster: AttachedTestCluster;
 let kube: Kube;
 
 beforeAll(() => {
-  world = attachWorld(process.env['KCOVER_TEST_WORLD'] ?? '');
-  kube = connectKube({ kubeconfig: world.kubernetes.kubeconfig });
+  cluster = attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? '');
+  kube = connectKube({ kubeconfig: cluster.kubernetes.kubeconfig });
 });
 afterAll(() => kube?.close());
 
 const refOf = ({ kind, namespace, name, uid }: RunningJob) => ({ kind, namespace, name, uid });
 const podsNow = (job: RunningJob) => listMatchingPods(kube, refOf(job));
-const jobNow = (job: RunningJob): Promise<V1Job> => world.api.batch.readNamespacedJob({ name: job.name, namespace: job.namespace });
+const jobNow = (job: RunningJob): Promise<V1Job> => cluster.api.batch.readNamespacedJob({ name: job.name, namespace: job.namespace });
 const viewOf = async (job: RunningJob): Promise<JobView> => {
   const view = await readJob(kube, refOf(job), taint);
   if (!view) throw new Error(`${job.name} is gone`);
@@ -38,8 +38,8 @@ const viewOf = async (job: RunningJob): Promise<JobView> => {
 
 /** Suspends a running job under our mark. As soon as the first rank goes, each one that nobody asked to go yet ends with 1, as trainers do that lose a peer. */
 async function suspended(name: string, more: Partial<BatchJobOptions>): Promise<{ job: RunningJob; died: number }> {
-  const job = await createJob(world.api, batchJob({ name, pods: ranks, gpus: 0, restartPolicy: 'OnFailure', terminationSeconds, ...more }));
-  const first = await awaitRunning(world.api, job, { withinMs: 240_000 });
+  const job = await createJob(cluster.api, batchJob({ name, pods: ranks, gpus: 0, restartPolicy: 'OnFailure', terminationSeconds, ...more }));
+  const first = await awaitRunning(cluster.api, job, { withinMs: 240_000 });
   // Its controller still writes how many are ready, and each write is another version.
   await eventually(async () => {
     const { resourceVersion } = await viewOf(job);
@@ -55,7 +55,7 @@ async function suspended(name: string, more: Partial<BatchJobOptions>): Promise<
   const ends = await Promise.allSettled(
     left
       .filter(({ metadata }) => uids.has(metadata?.uid))
-      .map((pod) => failContainer(world.api, pod, { exitCode: 1, restart: more.restartPolicy !== 'Never' })),
+      .map((pod) => failContainer(cluster.api, pod, { exitCode: 1, restart: more.restartPolicy !== 'Never' })),
   );
   return { job, died: ends.filter(({ status }) => status === 'fulfilled').length };
 }

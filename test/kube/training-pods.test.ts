@@ -20,19 +20,27 @@ interface Given {
   readonly containers?: readonly V1ContainerStatus[];
   readonly init?: readonly V1ContainerStatus[];
   readonly phase?: string;
-  readonly leaving?: boolean;
+  readonly terminating?: boolean;
   readonly node?: string;
   readonly role?: string;
   readonly kind?: string;
 }
-const pod = ({ containers = [], init = [], phase = 'Running', leaving = false, node = 'gpu-1', role = 'worker', kind = 'PyTorchJob' }: Given = {}): V1Pod => ({
+const pod = ({
+  containers = [],
+  init = [],
+  phase = 'Running',
+  terminating = false,
+  node = 'gpu-1',
+  role = 'worker',
+  kind = 'PyTorchJob',
+}: Given = {}): V1Pod => ({
   metadata: {
     name: 'llm-worker-1',
     namespace: 'train',
     uid: 'pod-uid',
     labels: { 'training.kubeflow.org/job-name': 'llm', 'training.kubeflow.org/replica-type': role, 'training.kubeflow.org/replica-index': '1' },
     ownerReferences: [{ apiVersion: 'kubeflow.org/v1', kind, name: 'llm', uid: 'job-uid', controller: true }],
-    ...(leaving && { deletionTimestamp: at('07:30:00Z') }),
+    ...(terminating && { deletionTimestamp: at('07:30:00Z') }),
   },
   spec: { containers: [], ...(node !== '' && { nodeName: node }) },
   status: { phase, containerStatuses: [...containers], initContainerStatuses: [...init] },
@@ -78,7 +86,7 @@ describe('a pod that trains', () => {
 
   it.each<[sentence: string, given: Given, present: boolean, ended: true | undefined]>([
     ['is of the present attempt before it runs', { phase: 'Pending' }, true, undefined],
-    ['is no longer when it was asked to go, but may still save', { leaving: true }, false, undefined],
+    ['is no longer when it was asked to go, but may still save', { terminating: true }, false, undefined],
     ['is no longer when it has failed', { phase: 'Failed' }, false, true],
     ['is no longer when it has succeeded', { phase: 'Succeeded' }, false, true],
   ])('%s', (_sentence, given, present, ended) => {
@@ -92,7 +100,7 @@ describe('a pod that trains', () => {
     ['does not work while a container waits to start again', { containers: [container(runs('07:00:00Z')), container({ waiting: {} })] }, false],
     ['does not work before it has containers', { containers: [] }, false],
     ['does not work before it runs', { phase: 'Pending', containers: [container(runs('07:00:00Z'))] }, false],
-    ['does not work when it was asked to go', { leaving: true, containers: [container(runs('07:00:00Z'))] }, false],
+    ['does not work when it was asked to go', { terminating: true, containers: [container(runs('07:00:00Z'))] }, false],
   ])('%s', (_sentence, given, working) => {
     expect(isWorking(pod(given))).toBe(working);
   });

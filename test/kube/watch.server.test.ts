@@ -37,42 +37,42 @@ const change = (name: string, data: Record<string, string>) => patchObject(write
 const remove = (name: string) => askKube(writer, { method: 'DELETE', path: `${path}/${run}-${name}` }, 'delete');
 
 function watch(more: Partial<WatchOptions<V1ConfigMap>> = {}) {
-  const told: string[] = [];
+  const events: string[] = [];
   const states: string[] = [];
   const watched = watchResource<V1ConfigMap>({
     kube,
     path,
     labelSelector: `run=${run}`,
     signal: stop.signal,
-    onEvent: ({ type, object }) => told.push(`${type} ${object.metadata?.name?.slice(run.length + 1)}`),
+    onEvent: ({ type, object }) => events.push(`${type} ${object.metadata?.name?.slice(run.length + 1)}`),
     onState: (state) => states.push(state),
     ...more,
   });
-  return { watched, told, states };
+  return { watched, events, states };
 }
 
 describe('a watch', () => {
   it('tells what is there before it is synced, and then every change', async () => {
     await create('a');
-    const { watched, told } = watch();
+    const { watched, events } = watch();
     await watched.synced;
-    expect(told).toEqual(['added a']);
+    expect(events).toEqual(['added a']);
     expect(watched.get('default', `${run}-a`)).toMatchObject({ kind: 'ConfigMap', apiVersion: 'v1' });
 
     await create('b');
     await change('a', { x: '1' });
     await remove('b');
     await eventually(
-      () => told,
+      () => events,
       (seen) => seen.length === 4,
     );
-    expect(told).toEqual(['added a', 'added b', 'modified a', 'deleted b']);
+    expect(events).toEqual(['added a', 'added b', 'modified a', 'deleted b']);
     expect(watched.objects().map((object) => object.data)).toEqual([{ x: '1' }]);
   });
 
   it('loses nothing when its connection is cut, and says so once', async () => {
     await create('a');
-    const { watched, told, states } = watch();
+    const { watched, events, states } = watch();
     await watched.synced;
     await eventually(
       () => states,
@@ -84,23 +84,23 @@ describe('a watch', () => {
     await cutting;
     await eventually(
       () => watched.objects().length,
-      (count) => count === 1 && told.includes('deleted a'),
+      (count) => count === 1 && events.includes('deleted a'),
     );
-    expect(told.filter((line) => line === 'added b')).toHaveLength(1);
+    expect(events.filter((line) => line === 'added b')).toHaveLength(1);
     expect(states).toEqual(['watching', 'broken', 'watching']);
   });
 
   it('tells an object that was created anew under its name as two', async () => {
     await create('a');
-    const { watched, told } = watch();
+    const { watched, events } = watch();
     await watched.synced;
     await remove('a');
     await create('a');
     await eventually(
-      () => told,
+      () => events,
       (seen) => seen.length === 3,
     );
-    expect(told).toEqual(['added a', 'deleted a', 'added a']);
+    expect(events).toEqual(['added a', 'deleted a', 'added a']);
   });
 
   it('reads lists of several pages', async () => {

@@ -10,7 +10,7 @@ import { obtainHelm } from '../../testbed/chart.ts';
 import { obtainImages } from '../../testbed/image/images.ts';
 import type { RealNode } from '../../testbed/real-nodes/real-node.ts';
 import { until } from '../../testbed/until.ts';
-import { startWorld, type World } from '../../testbed/world.ts';
+import { startTestCluster, type TestCluster } from '../../testbed/test-cluster.ts';
 import { kcover } from '../cli/kcover.ts';
 import { type ChartRole, InstalledChart, objectsOfRelease } from './installed-chart.ts';
 
@@ -18,7 +18,7 @@ const onProgress = (line: string): void => void process.stderr.write(`${line}\n`
 const roles = ['agent', 'controller', 'worker'] as const;
 const xid = (code: number, text: string): string => `NVRM: Xid (PCI:0000:5d:00): ${code}, pid=4242, name=python, ${text}`;
 
-let world: World;
+let cluster: TestCluster;
 let kube: Kube;
 let chart: InstalledChart;
 let gpu: RealNode;
@@ -28,16 +28,16 @@ let before: readonly string[];
 beforeAll(async () => {
   const images = await obtainImages(onProgress);
   const helm = await obtainHelm(onProgress);
-  world = await startWorld({ nodes: 0, realNodes: 2, realKernelLog: true, onProgress });
-  kube = connectKube({ kubeconfig: world.kubernetes.kubeconfig });
-  [gpu, plain] = world.realNodes as [RealNode, RealNode];
+  cluster = await startTestCluster({ nodes: 0, realNodes: 2, realKernelLog: true, onProgress });
+  kube = connectKube({ kubeconfig: cluster.kubernetes.kubeconfig });
+  [gpu, plain] = cluster.realNodes as [RealNode, RealNode];
   await Promise.all([gpu.importImage(images.agent), plain.importImage(images.kcover)]);
   // Controllers and workers are kept off nodes with GPUs.
-  await world.api.core.patchNode({ name: plain.name, body: { metadata: { labels: { 'nvidia.com/gpu.present': null } } } }, merge);
-  await world.api.core.createNamespace({ body: { metadata: { name: ownNamespace, labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } } } });
-  chart = new InstalledChart(world, helm, {
+  await cluster.api.core.patchNode({ name: plain.name, body: { metadata: { labels: { 'nvidia.com/gpu.present': null } } } }, merge);
+  await cluster.api.core.createNamespace({ body: { metadata: { name: ownNamespace, labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } } } });
+  chart = new InstalledChart(cluster, helm, {
     image: { registry: 'localhost', pullPolicy: 'Never' },
-    temporal: { address: world.temporal.address, namespace: world.temporal.namespace },
+    temporal: { address: cluster.temporal.address, namespace: cluster.temporal.namespace },
     // What a test writes to the kernel log comes from user space.
     settings: { worker: { mode: 'act' }, agent: { kernelLog: { userSpace: true } } },
   });
@@ -49,16 +49,16 @@ beforeAll(async () => {
 }, 1_800_000);
 afterAll(async () => {
   await kube?.close();
-  await world?.stop();
+  await cluster?.stop();
 });
 
-const nodeNow = (): Promise<V1Node> => world.api.core.readNode({ name: gpu.name });
+const nodeNow = (): Promise<V1Node> => cluster.api.core.readNode({ name: gpu.name });
 const taintsOn = ({ spec }: V1Node): readonly string[] => (spec?.taints ?? []).map(({ key }) => key);
-const marksOn = ({ metadata }: V1Node): readonly string[] =>
+const annotationsOn = ({ metadata }: V1Node): readonly string[] =>
   Object.keys({ ...metadata?.annotations, ...metadata?.labels }).filter((key) => key.includes('kcover.io/'));
 
 const ask = async (...args: readonly string[]): Promise<string> => {
-  const to = { KUBECONFIG: world.kubernetes.kubeconfig, TEMPORAL_ADDRESS: world.temporal.address, TEMPORAL_NAMESPACE: world.temporal.namespace };
+  const to = { KUBECONFIG: cluster.kubernetes.kubeconfig, TEMPORAL_ADDRESS: cluster.temporal.address, TEMPORAL_NAMESPACE: cluster.temporal.namespace };
   const { code, stdout, stderr } = await kcover(args, '', to);
   if (code !== 0) throw new Error(stderr);
   return stdout;
@@ -66,7 +66,7 @@ const ask = async (...args: readonly string[]): Promise<string> => {
 
 const eventWith = (reason: string, text: string): Promise<CoreV1Event> =>
   until(`an Event ${reason} with ${text}`, 60_000, async () => {
-    const { items } = await world.api.core.listEventForAllNamespaces();
+    const { items } = await cluster.api.core.listEventForAllNamespaces();
     const seen = items.filter(({ involvedObject }) => involvedObject.name === gpu.name);
     const found = seen.find((event) => event.reason === reason && event.message?.includes(text));
     return found ? { found } : { missing: seen.map((event) => `${event.reason}: ${event.message}`).join('\n') };
@@ -121,7 +121,7 @@ describe('the chart on real kubelets', () => {
     await eventWith(eventReasons.faultObserved, 'xid/31');
     const [uid] = await uidsOf('agent');
     const [pod] = await chart.pods('agent');
-    await world.api.core.deleteNamespacedPod({ name: pod?.metadata?.name ?? '', namespace: pod?.metadata?.namespace ?? '' });
+    await cluster.api.core.deleteNamespacedPod({ name: pod?.metadata?.name ?? '', namespace: pod?.metadata?.namespace ?? '' });
     gpu.kernelLog(xid(43, 'Ch 00000002, stopped processing'));
     await eventWith(eventReasons.faultObserved, 'xid/43');
     expect(await uidsOf('agent')).not.toContain(uid);
@@ -161,7 +161,7 @@ describe('an uninstall', () => {
     await ask('node', 'release', '--all', '--owner-only', ...because);
 
     const node = await nodeNow();
-    expect({ taints: taintsOn(node), marks: marksOn(node) }).toEqual({ taints: [], marks: [] });
+    expect({ taints: taintsOn(node), annotations: annotationsOn(node) }).toEqual({ taints: [], annotations: [] });
     const expected = [...before, 'configmaps/kcover-pause', 'leases/kcover'].toSorted();
     await until('nothing else of kcover in the cluster', 120_000, async () => {
       const left = await objectsOfRelease(kube);

@@ -112,7 +112,7 @@ describe('the image of the agent', () => {
   });
 });
 
-interface Role {
+interface RoleContainer {
   readonly image: Target;
   readonly settings: object;
   readonly path: '/livez' | '/readyz';
@@ -136,7 +136,7 @@ const roles = {
   },
   controller: { image: 'kcover', settings: {}, path: '/livez', container: { env: nowhere, mounts: { '/tmp': 'tmp' } } },
   worker: { image: 'kcover', settings: {}, path: '/livez', container: { env: nowhere, mounts: { '/tmp': 'tmp' } } },
-} as const satisfies Record<string, Role>;
+} as const satisfies Record<string, RoleContainer>;
 
 const kubeconfig = {
   clusters: [{ name: 'c', cluster: { server: 'https://127.0.0.1:1' } }],
@@ -153,7 +153,7 @@ const freePort = (): Promise<number> =>
     });
   });
 
-describe.each(Object.entries(roles))('the role %s', (name, { image, settings, path, container }: Role) => {
+describe.each(Object.entries(roles))('the role %s', (name, { image, settings, path, container }: RoleContainer) => {
   it('starts as the user of the chart, with a root that is read-only', async () => {
     const port = await freePort();
     const home = join(directory, name);
@@ -173,7 +173,7 @@ describe.each(Object.entries(roles))('the role %s', (name, { image, settings, pa
     let said = '';
     role.stderr?.on('data', (chunk: Buffer) => (said += chunk.toString()));
     try {
-      const answer = await answered(`http://127.0.0.1:${port}${path}`, () => role.exitCode !== null);
+      const answer = await awaitAnswer(`http://127.0.0.1:${port}${path}`, () => role.exitCode !== null);
       console.error(`${name}: ${path} after ${Math.round(performance.now() - began)} ms, image of ${Math.round(images[image].size / 1e6)} MB`);
       expect({ answer, said }).toEqual({ answer: expect.stringMatching(/^ok\n/), said: expect.stringContaining(`"role":"${name}"`) });
       if (name === 'agent') expect(answer).not.toContain('kernel-log cannot be looked at');
@@ -186,7 +186,7 @@ describe.each(Object.entries(roles))('the role %s', (name, { image, settings, pa
 });
 
 /** The text of the first answer that is OK; what it said last where the program ended before. */
-async function answered(url: string, ended: () => boolean): Promise<string> {
+async function awaitAnswer(url: string, ended: () => boolean): Promise<string> {
   for (let last = 'no answer'; ; await sleep(20)) {
     if (ended()) return last;
     const response = await fetch(url).catch(() => undefined);

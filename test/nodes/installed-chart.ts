@@ -7,7 +7,7 @@ import { askKube, listObjects } from '../../kube/requests.ts';
 import type { Kube } from '../../kube/connection.ts';
 import { agentNamespace, ownNamespace } from '../../kube/permissions.ts';
 import { chartDirectory, helmFor, release } from '../../testbed/chart.ts';
-import type { World } from '../../testbed/world.ts';
+import type { TestCluster } from '../../testbed/test-cluster.ts';
 import { execInContainer } from './real-pod.ts';
 
 export type ChartRole = 'agent' | 'controller' | 'worker';
@@ -16,14 +16,14 @@ export type ChartRole = 'agent' | 'controller' | 'worker';
 const patience = ['--wait', '--timeout', '4m'];
 
 export class InstalledChart {
-  readonly #world: World;
+  readonly #cluster: TestCluster;
   readonly #program: string;
   readonly #values: string;
 
-  constructor(world: World, program: string, values: object) {
-    this.#world = world;
+  constructor(cluster: TestCluster, program: string, values: object) {
+    this.#cluster = cluster;
     this.#program = program;
-    this.#values = join(world.directory, 'chart-values.json');
+    this.#values = join(cluster.directory, 'chart-values.json');
     writeFileSync(this.#values, JSON.stringify(values));
   }
 
@@ -46,18 +46,18 @@ export class InstalledChart {
   /** Those that are not on their way out. */
   async pods(role: ChartRole): Promise<readonly V1Pod[]> {
     const labelSelector = `app.kubernetes.io/instance=${release},app.kubernetes.io/component=${role}`;
-    const { items } = await this.#world.api.core.listNamespacedPod({ namespace: namespaceOf(role), labelSelector });
+    const { items } = await this.#cluster.api.core.listNamespacedPod({ namespace: namespaceOf(role), labelSelector });
     return items.filter(({ metadata }) => metadata?.deletionTimestamp === undefined);
   }
 
   /** Runs the program of the image, in a pod of the role. */
   async kcoverIn(role: ChartRole, ...args: readonly string[]): Promise<string> {
     const [pod] = await this.pods(role);
-    return execInContainer(this.#world, { namespace: namespaceOf(role), name: pod?.metadata?.name ?? '', container: role }, ['kcover', ...args]);
+    return execInContainer(this.#cluster, { namespace: namespaceOf(role), name: pod?.metadata?.name ?? '', container: role }, ['kcover', ...args]);
   }
 
   async #helm(...args: readonly string[]): Promise<void> {
-    const { code, tail } = await helmFor(this.#program, this.#world).run(...args, ...patience, '--namespace', ownNamespace);
+    const { code, tail } = await helmFor(this.#program, this.#cluster).run(...args, ...patience, '--namespace', ownNamespace);
     if (code !== 0) throw new Error(`helm ${args[0]} ended with code ${code}\n  because: ${tail}\n  and:     ${await this.#waiting()}`);
   }
 

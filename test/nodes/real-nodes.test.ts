@@ -7,26 +7,26 @@ import { isReady } from '../../testbed/nodes.ts';
 import { type DebianImage, debianImage } from '../../testbed/parts/images.ts';
 import type { RealNode } from '../../testbed/real-nodes/real-node.ts';
 import { until } from '../../testbed/until.ts';
-import { startWorld, type World } from '../../testbed/world.ts';
+import { startTestCluster, type TestCluster } from '../../testbed/test-cluster.ts';
 import { deletePod, execIn, logWith, podAs, runPod } from './real-pod.ts';
 import { noTraces, tracesOf } from './traces.ts';
 
 const onProgress = (line: string): void => void process.stderr.write(`${line}\n`);
 
-let world: World;
+let cluster: TestCluster;
 let image: DebianImage;
 let one: RealNode;
 let other: RealNode;
 
 beforeAll(async () => {
   image = await debianImage({ packages: ['busybox', 'ca-certificates', 'curl'] }, onProgress);
-  world = await startWorld({ nodes: 1, realNodes: 2, onProgress });
-  [one, other] = world.realNodes as [RealNode, RealNode];
-  await Promise.all(world.realNodes.map((node) => node.importImage(image.archive)));
+  cluster = await startTestCluster({ nodes: 1, realNodes: 2, onProgress });
+  [one, other] = cluster.realNodes as [RealNode, RealNode];
+  await Promise.all(cluster.realNodes.map((node) => node.importImage(image.archive)));
 }, 1_800_000);
-afterAll(() => world?.stop());
+afterAll(() => cluster?.stop());
 
-const nodeOf = ({ name }: RealNode): Promise<V1Node> => world.api.core.readNode({ name });
+const nodeOf = ({ name }: RealNode): Promise<V1Node> => cluster.api.core.readNode({ name });
 
 const allocatable = (node: RealNode, gpus: string): Promise<string> =>
   until(`${gpus} GPUs of ${node.name}`, 60_000, async () => {
@@ -47,9 +47,9 @@ const whoAmI = `cd /var/run/secrets/kubernetes.io/serviceaccount && curl -sS --c
 
 describe('real nodes', () => {
   it('are Ready with containerd 2, beside a simulated one, each a machine of its own', async () => {
-    const { items } = await world.api.core.listNode();
+    const { items } = await cluster.api.core.listNode();
     expect(items.map(isReady)).toEqual([true, true, true]);
-    const infos = (await Promise.all(world.realNodes.map(nodeOf))).map(({ status }) => status?.nodeInfo);
+    const infos = (await Promise.all(cluster.realNodes.map(nodeOf))).map(({ status }) => status?.nodeInfo);
     expect(infos.map((info) => info?.containerRuntimeVersion)).toEqual([
       expect.stringMatching(/^containerd:\/\/v?2\./),
       expect.stringMatching(/^containerd:\/\/v?2\./),
@@ -59,33 +59,33 @@ describe('real nodes', () => {
   });
 
   it('run a pod whose log and shell are reached through the API server', async () => {
-    await runPod(world, { name: 'talker', node: one.name, image: image.name, script: 'echo begun; sleep 600' });
-    expect(await logWith(world, 'talker', 'begun')).toBe('begun\n');
-    expect(await execIn(world, 'talker', 'sh', '-c', 'echo "from $HOSTNAME"')).toBe('from talker\n');
-    await deletePod(world, 'talker', 0);
+    await runPod(cluster, { name: 'talker', node: one.name, image: image.name, script: 'echo begun; sleep 600' });
+    expect(await logWith(cluster, 'talker', 'begun')).toBe('begun\n');
+    expect(await execIn(cluster, 'talker', 'sh', '-c', 'echo "from $HOSTNAME"')).toBe('from talker\n');
+    await deletePod(cluster, 'talker', 0);
   });
 
   it('let pods reach the API server by its Service, as their own account, and each other across nodes, by address and by name', async () => {
     const script = 'mkdir /www && echo hello >/www/index.html && exec busybox httpd -f -p 8080 -h /www';
-    const { status } = await runPod(world, { name: 'server', node: one.name, image: image.name, script, labels: { of: 'hello' } });
+    const { status } = await runPod(cluster, { name: 'server', node: one.name, image: image.name, script, labels: { of: 'hello' } });
     const spec = { selector: { of: 'hello' }, ports: [{ port: 80, targetPort: 8080 }] };
-    await world.api.core.createNamespacedService({ namespace: 'default', body: { metadata: { name: 'hello' }, spec } });
-    await runPod(world, { name: 'client', node: other.name, image: image.name, script: 'sleep 600' });
+    await cluster.api.core.createNamespacedService({ namespace: 'default', body: { metadata: { name: 'hello' }, spec } });
+    await runPod(cluster, { name: 'client', node: other.name, image: image.name, script: 'sleep 600' });
     const ask = (...args: string[]): Promise<string> =>
-      execIn(world, 'client', 'curl', '-sS', '--retry', '10', '--retry-all-errors', '--retry-delay', '1', ...args);
+      execIn(cluster, 'client', 'curl', '-sS', '--retry', '10', '--retry-all-errors', '--retry-delay', '1', ...args);
 
-    expect(await execIn(world, 'client', 'sh', '-c', whoAmI)).toContain('system:serviceaccount:default:default');
+    expect(await execIn(cluster, 'client', 'sh', '-c', whoAmI)).toContain('system:serviceaccount:default:default');
     expect(await ask(`http://${status?.podIP}:8080/`)).toContain('hello\n');
     expect(await ask('http://hello/')).toContain('hello\n');
-    await Promise.all(['server', 'client'].map((name) => deletePod(world, name, 0)));
+    await Promise.all(['server', 'client'].map((name) => deletePod(cluster, name, 0)));
   });
 
   it('send SIGTERM to a container, and its last words are in its log', async () => {
     const script = 'trap "echo last words; sleep 3; exit 0" TERM; echo begun; while :; do sleep 0.1; done';
-    await runPod(world, { name: 'dying', node: one.name, image: image.name, script });
-    await logWith(world, 'dying', 'begun');
-    await deletePod(world, 'dying');
-    expect(await logWith(world, 'dying', 'last words')).toBe('begun\nlast words\n');
+    await runPod(cluster, { name: 'dying', node: one.name, image: image.name, script });
+    await logWith(cluster, 'dying', 'begun');
+    await deletePod(cluster, 'dying');
+    expect(await logWith(cluster, 'dying', 'last words')).toBe('begun\nlast words\n');
   });
 
   it('offer as many GPUs as their device plugin calls healthy', async () => {
@@ -102,19 +102,19 @@ describe('real nodes', () => {
 
   it('give a pod the devices that it asks for', async () => {
     const container = { resources: { limits: { 'nvidia.com/gpu': '2' } } };
-    await runPod(world, { name: 'trainer', node: one.name, image: image.name, script: 'echo $NVIDIA_VISIBLE_DEVICES; sleep 600', container });
-    expect(await logWith(world, 'trainer', 'GPU')).toMatch(/^GPU-real-0-\d,GPU-real-0-\d\n$/);
-    await deletePod(world, 'trainer', 0);
+    await runPod(cluster, { name: 'trainer', node: one.name, image: image.name, script: 'echo $NVIDIA_VISIBLE_DEVICES; sleep 600', container });
+    expect(await logWith(cluster, 'trainer', 'GPU')).toMatch(/^GPU-real-0-\d,GPU-real-0-\d\n$/);
+    await deletePod(cluster, 'trainer', 0);
   });
 
   it('show containers a kernel log of their own, to which a fault is written', async () => {
     const volumes = [{ name: 'log', hostPath: { path: '/dev/kmsg', type: 'CharDevice' } }];
     const volumeMounts = [{ name: 'log', mountPath: '/host/kmsg', readOnly: true }];
     const spec = { name: 'reader', image: image.name, script: 'tail -f /host/kmsg', container: { volumeMounts }, spec: { volumes } };
-    await runPod(world, { ...spec, node: one.name });
+    await runPod(cluster, { ...spec, node: one.name });
     one.kernelLog('NVRM: Xid (PCI:0000:5d:00): 79, GPU has fallen off the bus.');
-    expect(await logWith(world, 'reader', 'Xid')).toContain('fallen off the bus');
-    await deletePod(world, 'reader', 0);
+    expect(await logWith(cluster, 'reader', 'Xid')).toContain('fallen off the bus');
+    await deletePod(cluster, 'reader', 0);
   });
 
   it('have a file system for the state of the agent, which can be full alone', async () => {
@@ -126,13 +126,13 @@ describe('real nodes', () => {
   });
 
   it('turn NotReady without a kubelet while their containers go on, and come back', async () => {
-    await runPod(world, { name: 'survivor', node: one.name, image: image.name, script: 'while :; do date +%s; sleep 1; done' });
+    await runPod(cluster, { name: 'survivor', node: one.name, image: image.name, script: 'while :; do date +%s; sleep 1; done' });
     await one.kubelet.kill('SIGKILL');
     await readiness(one, false);
     expect(await one.run('ps', 'ax')).toContain('date +%s');
     await one.kubelet.start();
     await readiness(one, true);
-    expect((await podAs(world, 'survivor', 'Running')).status?.containerStatuses?.[0]?.restartCount).toBe(0);
+    expect((await podAs(cluster, 'survivor', 'Running')).status?.containerStatuses?.[0]?.restartCount).toBe(0);
   });
 
   it('turn NotReady without a container runtime, and come back', async () => {
@@ -140,7 +140,7 @@ describe('real nodes', () => {
     await readiness(one, false);
     await one.containerd.start();
     await readiness(one, true);
-    expect(await execIn(world, 'survivor', 'echo', 'here')).toBe('here\n');
+    expect(await execIn(cluster, 'survivor', 'echo', 'here')).toBe('here\n');
   });
 
   it('turn NotReady when their network is cut, and come back', async () => {
@@ -151,8 +151,8 @@ describe('real nodes', () => {
   });
 
   it('have another boot ID after a reboot, and their containers have been started again', async () => {
-    await deletePod(world, 'survivor', 0);
-    await runPod(world, { name: 'restarted', node: one.name, image: image.name, script: 'sleep 600', spec: { restartPolicy: 'Always' } });
+    await deletePod(cluster, 'survivor', 0);
+    await runPod(cluster, { name: 'restarted', node: one.name, image: image.name, script: 'sleep 600', spec: { restartPolicy: 'Always' } });
     const before = (await nodeOf(one)).status?.nodeInfo?.bootID;
     await one.reboot();
     const after = await until('another boot ID', 60_000, async () => {
@@ -162,19 +162,19 @@ describe('real nodes', () => {
     expect(after).toBe(readFileSync(one.fileOf('/proc/sys/kernel/random/boot_id'), 'utf8').trim());
     await readiness(one, true);
     await until('the container started again', 60_000, async () => {
-      const { restartCount, state } = (await podAs(world, 'restarted', 'Running')).status?.containerStatuses?.[0] ?? {};
+      const { restartCount, state } = (await podAs(cluster, 'restarted', 'Running')).status?.containerStatuses?.[0] ?? {};
       return restartCount === 1 && state?.running ? { found: true } : { missing: JSON.stringify(state) };
     });
   });
 });
 
-describe('the end of a world with real nodes', () => {
+describe('the end of a test cluster with real nodes', () => {
   it('leaves no process, cgroup, network, mount, device or file', async () => {
-    const { directory } = world;
+    const { directory } = cluster;
     const before = tracesOf(directory);
     expect(before).toMatchObject({ directory: true, mounts: [], links: [expect.anything(), expect.anything(), expect.anything()] });
     expect(before.processes.length).toBeGreaterThan(10);
-    await world.stop();
+    await cluster.stop();
     expect(tracesOf(directory)).toEqual(noTraces);
   });
 });

@@ -3,7 +3,7 @@
 import { Writable } from 'node:stream';
 import { Exec, KubeConfig, type V1Container, type V1Pod, type V1PodSpec, type V1Status } from '@kubernetes/client-node';
 import { until } from '../../testbed/until.ts';
-import type { World } from '../../testbed/world.ts';
+import type { TestCluster } from '../../testbed/test-cluster.ts';
 
 const namespace = 'default';
 
@@ -19,7 +19,7 @@ export interface RealPodOptions {
 }
 
 /** Creates the pod on a node; resolves when its container runs. */
-export async function runPod({ api }: World, { name, node, image, script, labels = {}, container, spec }: RealPodOptions): Promise<V1Pod> {
+export async function runPod({ api }: TestCluster, { name, node, image, script, labels = {}, container, spec }: RealPodOptions): Promise<V1Pod> {
   const containers = [{ name: 'main', image, imagePullPolicy: 'Never', command: ['/bin/sh', '-c', script], ...container }];
   const body = { metadata: { name, labels }, spec: { nodeName: node, restartPolicy: 'Never', terminationGracePeriodSeconds: 20, ...spec, containers } };
   // A namespace has no account for its pods until the controller manager has made it.
@@ -28,7 +28,7 @@ export async function runPod({ api }: World, { name, node, image, script, labels
 }
 
 /** Waits until the pod is in this phase. */
-export const podAs = ({ api }: Pick<World, 'api'>, name: string, phase: string): Promise<V1Pod> =>
+export const podAs = ({ api }: Pick<TestCluster, 'api'>, name: string, phase: string): Promise<V1Pod> =>
   until(`pod ${name} ${phase}`, 90_000, async () => {
     const pod = await api.core.readNamespacedPod({ name, namespace });
     const { reason, message } = pod.status?.containerStatuses?.[0]?.state?.waiting ?? {};
@@ -36,15 +36,15 @@ export const podAs = ({ api }: Pick<World, 'api'>, name: string, phase: string):
   });
 
 /** What the container has printed, as soon as that is in it. */
-export const logWith = ({ api }: World, name: string, text: string): Promise<string> =>
+export const logWith = ({ api }: TestCluster, name: string, text: string): Promise<string> =>
   until(`"${text}" in the log of ${name}`, 60_000, async () => {
     const log = await api.core.readNamespacedPodLog({ name, namespace });
     return log.includes(text) ? { found: log } : { missing: `the log is: ${log}` };
   });
 
 /** Runs a command in the container and returns what it printed. */
-export const execIn = (world: Pick<World, 'kubernetes'>, name: string, ...command: readonly string[]): Promise<string> =>
-  execInContainer(world, { namespace, name, container: 'main' }, command);
+export const execIn = (cluster: Pick<TestCluster, 'kubernetes'>, name: string, ...command: readonly string[]): Promise<string> =>
+  execInContainer(cluster, { namespace, name, container: 'main' }, command);
 
 interface ContainerPlace {
   readonly namespace: string;
@@ -53,7 +53,7 @@ interface ContainerPlace {
 }
 
 /** The same in any pod. */
-export function execInContainer({ kubernetes }: Pick<World, 'kubernetes'>, place: ContainerPlace, command: readonly string[]): Promise<string> {
+export function execInContainer({ kubernetes }: Pick<TestCluster, 'kubernetes'>, place: ContainerPlace, command: readonly string[]): Promise<string> {
   const config = new KubeConfig();
   config.loadFromFile(kubernetes.kubeconfig);
   let printed = '';
@@ -70,6 +70,6 @@ export function execInContainer({ kubernetes }: Pick<World, 'kubernetes'>, place
   });
 }
 
-export async function deletePod({ api }: World, name: string, gracePeriodSeconds?: number): Promise<void> {
+export async function deletePod({ api }: TestCluster, name: string, gracePeriodSeconds?: number): Promise<void> {
   await api.core.deleteNamespacedPod({ name, namespace, ...(gracePeriodSeconds !== undefined && { gracePeriodSeconds }) });
 }

@@ -1,10 +1,10 @@
-/** What a world with real nodes has outside of its directory, and what may not be there after its end. */
+/** What a test cluster with real nodes has outside of its directory, and what may not be there after its end. */
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { tagOf } from '../../testbed/real-nodes/network.ts';
 
 export interface Traces {
-  /** Whose command line names the world. */
+  /** Whose command line names the test cluster. */
   readonly processes: readonly string[];
   /** A cgroup with a process in it cannot be removed, so none means that no container is left. */
   readonly groups: readonly string[];

@@ -6,39 +6,39 @@ import { join } from 'node:path';
 import { readRecord } from '../../testbed/incident.ts';
 import type { Proof } from '../../testbed/proof.ts';
 import { type RealFacts, realTrainer } from '../../testbed/real-trainer.ts';
-import type { Scene } from '../../testbed/scene.ts';
-import type { Told } from '../../testbed/story.ts';
+import type { DemoFixture } from '../../testbed/demo-fixture.ts';
+import type { StoryResult } from '../../testbed/story.ts';
 import { until } from '../../testbed/until.ts';
 
 const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
-let scene: Scene;
-let told: Told;
+let fixture: DemoFixture;
+let result: StoryResult;
 let facts: Proof & RealFacts;
 
 beforeAll(async () => {
-  scene = await realTrainer.set({ nodes: realTrainer.nodes, mode: 'act', tell: say });
-  told = await realTrainer.tell(scene, say);
-  facts = told.facts as unknown as Proof & RealFacts;
+  fixture = await realTrainer.set({ nodes: realTrainer.nodes, mode: 'act', print: say });
+  result = await realTrainer.run(fixture, say);
+  facts = result.facts as unknown as Proof & RealFacts;
 }, 1_800_000);
 afterAll(async () => {
-  await scene?.kcover.stop();
-  await scene?.world.stop();
+  await fixture?.kcover.stop();
+  await fixture?.cluster.stop();
 });
 
 describe('a trainer with four ranks on a node whose GPU begins to fail', () => {
   it('is recovered on other nodes, which a kubelet and containerd of their own run', () => {
-    expect(told.seen.outcome).toBe('recovered');
-    expect(Object.keys(told.seen.attemptAfter)).toEqual(['llm-master-0', 'llm-worker-0']);
-    expect(Object.values(told.seen.attemptBefore).map(({ node }) => node)).toContain(facts.node);
-    expect(Object.values(told.seen.attemptAfter).map(({ node }) => node)).not.toContain(facts.node);
+    expect(result.seen.outcome).toBe('recovered');
+    expect(Object.keys(result.seen.attemptAfter)).toEqual(['llm-master-0', 'llm-worker-0']);
+    expect(Object.values(result.seen.attemptBefore).map(({ node }) => node)).toContain(facts.node);
+    expect(Object.values(result.seen.attemptAfter).map(({ node }) => node)).not.toContain(facts.node);
     expect(facts.kubelet).toMatch(/^v1\./);
     expect(facts.containerRuntime).toMatch(/^containerd:\/\/v?2\./);
   });
 
   it('has answered SIGTERM with all ranks, and saved', () => {
     expect(new Set(facts.sigterm.map(({ rank }) => rank))).toEqual(new Set([0, 1, 2, 3]));
-    const record = until('the record of the incident', 10_000, () => readRecord(scene.kcover, scene.job));
+    const record = until('the record of the incident', 10_000, () => readRecord(fixture.kcover, fixture.job));
     return expect(record).resolves.toMatchObject({ checkpoints: expect.arrayContaining([expect.objectContaining({ kind: 'saved' })]) });
   });
 
@@ -47,11 +47,11 @@ describe('a trainer with four ranks on a node whose GPU begins to fail', () => {
     expect(facts.stepAfter).toBeGreaterThan(facts.resumedFromStep ?? NaN);
     const { first, before, after } = facts.losses;
     expect(Math.abs(after - before)).toBeLessThan(Math.abs(first - after));
-    expect(told.ok).toBe(true);
+    expect(result.ok).toBe(true);
   });
 
   it('leaves what its ranks printed as evidence', async () => {
-    const record = await until('the record of the incident', 10_000, () => readRecord(scene.kcover, scene.job));
+    const record = await until('the record of the incident', 10_000, () => readRecord(fixture.kcover, fixture.job));
     const addresses = record.evidence?.map(({ address }) => address) ?? [];
     const files = facts.evidence.flatMap(({ file }) => addresses.map((address) => join(address, file)));
     const texts = await Promise.all(files.map((file) => readFile(file, 'utf8').catch(() => '')));

@@ -26,7 +26,7 @@ describe('whom faults blame', () => {
     ['a container that takes too much memory blames the user', [podFault({ code: 'pod/oom-killed' })], 'user'],
     ['an init container that exits blames the user', [podFault({ code: 'pod/init-exit' })], 'user'],
     ['a container that could not be started blames nobody', [podFault({ code: 'pod/cannot-run' })], 'unknown'],
-    ['a container on a node that could not say why blames nobody', [podFault({ blind: 'the agent is silent' })], 'unknown'],
+    ['a container on a node that could not say why blames nobody', [podFault({ unobservable: 'the agent is silent' })], 'unknown'],
     ['a person blames nobody', [asked], 'unknown'],
     ['nothing blames nobody', [], 'unknown'],
     ['the hardware explains what the platform and the containers did', [podFault(), notReady, kernelFault()], 'hardware'],

@@ -1,20 +1,21 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Blame, Fault } from '../../contract/faults.ts';
 import type { JobProgress } from '../../contract/progress.ts';
-import type { CarriedJob, Charge, IncidentFacts, Spent } from '../../contract/training-job.ts';
+import type { ContinuedJob, BudgetAttribution, IncidentFacts, BudgetEntry } from '../../contract/training-job.ts';
 import { decideIncident } from '../../policy/incident.ts';
 import { job, kernelFault, podFault, settings } from '../support/builders.ts';
 
 const minute = 60_000;
 const now = Date.parse('2026-11-21T07:09:04Z');
-const recovery = (minutesAgo: number, charge: Charge = {}): Spent => ({
+const recovery = (minutesAgo: number, attribution: BudgetAttribution = {}): BudgetEntry => ({
   incident: `i${minutesAgo}`,
   startedAt: now - minutesAgo * minute,
   endedAt: now - minutesAgo * minute + 1000,
-  ...charge,
+  ...attribution,
 });
 /** So many, spread over the hour up to 15 minutes ago. */
-const many = (count: number, charge: Charge = {}): Spent[] => Array.from({ length: count }, (_, index) => recovery(59 - (index * 44) / count, charge));
+const many = (count: number, attribution: BudgetAttribution = {}): BudgetEntry[] =>
+  Array.from({ length: count }, (_, index) => recovery(59 - (index * 44) / count, attribution));
 
 const faultOf = {
   hardware: kernelFault(),
@@ -23,8 +24,8 @@ const faultOf = {
   unknown: podFault({ code: 'pod/cannot-run' }),
 } as const satisfies Record<Blame, Fault>;
 
-const decide = (blame: Blame, spent: readonly Spent[], more: Partial<IncidentFacts> = {}, given: object = {}) => {
-  const facts: IncidentFacts = { job, faults: [faultOf[blame]], spent, optedInAt: '2026-11-21T06:00:00Z', since: now - minute, now, ...more };
+const decide = (blame: Blame, usage: readonly BudgetEntry[], more: Partial<IncidentFacts> = {}, given: object = {}) => {
+  const facts: IncidentFacts = { job, faults: [faultOf[blame]], usage, optedInAt: '2026-11-21T06:00:00Z', since: now - minute, now, ...more };
   return decideIncident(facts, settings({ recovery: { budget: given } }));
 };
 
@@ -51,8 +52,8 @@ describe('a ledger for each blame', () => {
   });
 
   it('says in a refusal who spent what', () => {
-    const spent = [...many(5, { blame: 'user' }), ...many(2, { blame: 'hardware' })];
-    expect(decide('user', spent)).toMatchObject({
+    const usage = [...many(5, { blame: 'user' }), ...many(2, { blame: 'hardware' })];
+    expect(decide('user', usage)).toMatchObject({
       kind: 'refuse',
       because: expect.stringContaining('5 recoveries in the last 1h, and 5 are allowed for user code; spent: hardware 2 of 20, user 5 of 5'),
     });
@@ -60,7 +61,7 @@ describe('a ledger for each blame', () => {
 
   it('counts nothing that a person asked for', () => {
     expect(decide('user', many(5, { asked: true })).kind).toBe('open');
-    expect(decide('user', [], { askedBy: { by: 'ada', reason: 'hung' } })).toMatchObject({ kind: 'open', charge: { asked: true } });
+    expect(decide('user', [], { askedBy: { by: 'ada', reason: 'hung' } })).toMatchObject({ kind: 'open', attribution: { asked: true } });
   });
 
   it.each([
@@ -73,16 +74,16 @@ describe('a ledger for each blame', () => {
 
   it('charges a recovery to whom its faults blame, with the step that training had reached', () => {
     const progress = { step: 1200, checkpointStep: 1100, at: '2026-11-21T07:09:00Z' };
-    expect(decide('user', [], { progress })).toMatchObject({ kind: 'open', charge: { blame: 'user', step: 1200, checkpointStep: 1100 } });
-    expect(decide('hardware', [])).toMatchObject({ charge: { blame: 'hardware' } });
+    expect(decide('user', [], { progress })).toMatchObject({ kind: 'open', attribution: { blame: 'user', step: 1200, checkpointStep: 1100 } });
+    expect(decide('hardware', [])).toMatchObject({ attribution: { blame: 'hardware' } });
   });
 
   it('charges a pod that exits beside a broken node to the hardware, however empty the ledger of the user is', () => {
-    const spent = many(5, { blame: 'user' });
-    const late = { faults: [podFault(), kernelFault({ hold: { state: 'quarantined', because: 'xid/79' } })] };
-    expect(decide('user', spent, late)).toMatchObject({ kind: 'open', charge: { blame: 'hardware' } });
+    const usage = many(5, { blame: 'user' });
+    const late = { faults: [podFault(), kernelFault({ quarantine: { state: 'quarantined', because: 'xid/79' } })] };
+    expect(decide('user', usage, late)).toMatchObject({ kind: 'open', attribution: { blame: 'hardware' } });
     // Before the window is over nobody knows yet who is to pay.
-    expect(decide('user', spent, { since: now }).kind).toBe('wait');
+    expect(decide('user', usage, { since: now }).kind).toBe('wait');
   });
 });
 
@@ -93,15 +94,15 @@ describe('a recovery of which nobody knows whom it blames', () => {
   });
 
   it('is what an earlier version carried over', () => {
-    const carried: CarriedJob = {
+    const continued: ContinuedJob = {
       optedInAt: '2026-11-21T06:00:00Z',
       inbox: [],
-      wishes: [],
+      requests: [],
       seen: [],
       dropped: 0,
-      spent: [50, 40, 30, 20, 15].map((ago) => ({ incident: `i${ago}`, startedAt: now - ago * minute })),
+      usage: [50, 40, 30, 20, 15].map((ago) => ({ incident: `i${ago}`, startedAt: now - ago * minute })),
     };
-    expect(decide('user', carried.spent)).toMatchObject({ kind: 'refuse', until: now + 10 * minute });
+    expect(decide('user', continued.usage)).toMatchObject({ kind: 'refuse', until: now + 10 * minute });
   });
 
   it('leaves room where there was room', () => {
@@ -112,21 +113,21 @@ describe('a recovery of which nobody knows whom it blames', () => {
 
 describe('a crash loop', () => {
   const at = '2026-11-21T07:09:00Z';
-  const crashed = (...given: readonly (readonly [number, Charge])[]) =>
-    given.map(([hoursAgo, charge]) => recovery(hoursAgo * 60, { blame: 'user', ...charge }));
+  const crashed = (...given: readonly (readonly [number, BudgetAttribution])[]) =>
+    given.map(([hoursAgo, attribution]) => recovery(hoursAgo * 60, { blame: 'user', ...attribution }));
   const stuck = (step: number) => crashed([30, { checkpointStep: step }], [20, { checkpointStep: step }], [10, { checkpointStep: step }]);
-  const judge = (spent: readonly Spent[], progress?: JobProgress, blame: Blame = 'user') => decide(blame, spent, progress ? { progress } : {});
+  const judge = (usage: readonly BudgetEntry[], progress?: JobProgress, blame: Blame = 'user') => decide(blame, usage, progress ? { progress } : {});
 
   it('of three recoveries without a newer checkpoint waits for a person, however long they took', () => {
     expect(judge(stuck(1100), { step: 1190, checkpointStep: 1100, at })).toMatchObject({
       kind: 'refuse',
       because: expect.stringContaining('crash loop: 3 recoveries in a row for user code and no checkpoint beyond step 1100'),
       until: now + 14 * 60 * minute,
-      try: expect.stringContaining('kcover recover'),
+      remedy: expect.stringContaining('kcover recover'),
     });
   });
 
-  it.each<[string, readonly Spent[], JobProgress | undefined]>([
+  it.each<[string, readonly BudgetEntry[], JobProgress | undefined]>([
     ['of two', stuck(1100).slice(1), { step: 1190, checkpointStep: 1100, at }],
     ['that has saved more since', stuck(1100), { step: 1290, checkpointStep: 1200, at }],
     [
@@ -137,13 +138,13 @@ describe('a crash loop', () => {
     ['that a person restarted in between', [...stuck(1100), recovery(60, { asked: true, checkpointStep: 1100 })], { step: 1190, checkpointStep: 1100, at }],
     ['of a job that tells of no progress', stuck(1100), undefined],
     ['whose recoveries told of none', crashed([3, {}], [2.5, {}], [2, {}]), { step: 1190, checkpointStep: 1100, at }],
-  ])('is none %s', (_, spent, progress) => {
-    expect(judge(spent, progress).kind).toBe('open');
+  ])('is none %s', (_, usage, progress) => {
+    expect(judge(usage, progress).kind).toBe('open');
   });
 
   it('is none of crashes that lie weeks apart', () => {
-    const spent = crashed([24 * 40, { checkpointStep: 1100 }], [24 * 20, { checkpointStep: 1100 }], [24, { checkpointStep: 1100 }]);
-    expect(judge(spent, { step: 90_000, checkpointStep: 1100, at }).kind).toBe('open');
+    const usage = crashed([24 * 40, { checkpointStep: 1100 }], [24 * 20, { checkpointStep: 1100 }], [24, { checkpointStep: 1100 }]);
+    expect(judge(usage, { step: 90_000, checkpointStep: 1100, at }).kind).toBe('open');
   });
 
   it('keeps nobody from recovering from a fault of the hardware', () => {
@@ -155,9 +156,9 @@ describe('a crash loop', () => {
   });
 
   it('of a job without checkpoints is told by its steps', () => {
-    const spent = crashed([3, { step: 500 }], [2.5, { step: 500 }], [2, { step: 500 }]);
-    expect(judge(spent, { step: 500, at })).toMatchObject({ kind: 'refuse', because: expect.stringContaining('no step beyond 500') });
-    expect(judge(spent, { step: 501, at }).kind).toBe('open');
+    const usage = crashed([3, { step: 500 }], [2.5, { step: 500 }], [2, { step: 500 }]);
+    expect(judge(usage, { step: 500, at })).toMatchObject({ kind: 'refuse', because: expect.stringContaining('no step beyond 500') });
+    expect(judge(usage, { step: 501, at }).kind).toBe('open');
   });
 
   it('is refused until the same moment whenever it is judged within a day, so that it is told once', () => {

@@ -7,8 +7,8 @@ import { settings } from '../support/builders.ts';
 const facts = (more: Partial<CapacityFacts> = {}): CapacityFacts => ({
   needed: 8,
   fit: 6,
-  fitWithSpares: 6,
-  spares: [],
+  fitWithStandby: 6,
+  standbyNodes: [],
   because: '3 nodes: taint maintenance=true',
   sizes: { now: 8, least: 2 },
   ...more,
@@ -19,7 +19,7 @@ const decide = (plan: Partial<CapacityPlan>, more: Partial<CapacityFacts> = {}, 
   decideCapacity({ facts: facts(more), plan: { choice: 'hold', least: 8, ...plan }, severity: 'degrading', by: 'suspend', ...request }, settings(given));
 
 describe('room for all', () => {
-  it.each(['hold', 'spare', 'shrink', 'ask', 'restart'] as const)('lets it go on, whatever the choice: %s', (choice) => {
+  it.each(['hold', 'standby', 'shrink', 'ask', 'restart'] as const)('lets it go on, whatever the choice: %s', (choice) => {
     expect(decide({ choice }, { fit: 8 })).toEqual({ kind: 'go', because: 'room for 8 pods' });
   });
 });
@@ -44,20 +44,24 @@ describe('without room', () => {
 });
 
 describe('stand-by nodes', () => {
-  const enough = { fitWithSpares: 8, spares: ['s-0', 's-1'] };
+  const enough = { fitWithStandby: 8, standbyNodes: ['s-0', 's-1'] };
   it('are taken when all find room with them', () => {
-    expect(decide({ choice: 'spare' }, enough)).toEqual({ kind: 'spare', nodes: ['s-0', 's-1'], because: `${short}, and for all with s-0, s-1 from stand-by` });
+    expect(decide({ choice: 'standby' }, enough)).toEqual({
+      kind: 'standby',
+      nodes: ['s-0', 's-1'],
+      because: `${short}, and for all with s-0, s-1 from stand-by`,
+    });
   });
 
   it('are left alone when they are too few', () => {
-    expect(decide({ choice: 'spare' }, { fitWithSpares: 7, spares: ['s-0'] })).toMatchObject({
+    expect(decide({ choice: 'standby' }, { fitWithStandby: 7, standbyNodes: ['s-0'] })).toMatchObject({
       kind: 'hold',
       because: `${short}, and for 7 with stand-by nodes`,
     });
   });
 
   it('are taken once', () => {
-    expect(decide({ choice: 'spare' }, enough, { sparesTaken: true })).toMatchObject({ kind: 'hold', because: `${short}, after stand-by nodes were taken` });
+    expect(decide({ choice: 'standby' }, enough, { standbyTaken: true })).toMatchObject({ kind: 'hold', because: `${short}, after stand-by nodes were taken` });
   });
 
   it('are nobody else`s choice', () => {
@@ -68,7 +72,7 @@ describe('stand-by nodes', () => {
 describe('a smaller job', () => {
   it.each<[sentence: string, plan: Partial<CapacityPlan>, more: Partial<CapacityFacts>, pods: number]>([
     ['is as large as there is room', { least: 4 }, {}, 6],
-    ['has the largest shape that finds room', { least: 2, shapes: [8, 4, 2] }, {}, 4],
+    ['has the largest shape that finds room', { least: 2, allowedSizes: [8, 4, 2] }, {}, 4],
     ['may be as small as it says', { least: 6 }, {}, 6],
     ['is smaller, not the same, when its last pod has no room', { least: 1 }, { fit: 7 }, 7],
   ])('%s', (_, plan, more, pods) => {
@@ -82,10 +86,10 @@ describe('a smaller job', () => {
   it.each<[sentence: string, plan: Partial<CapacityPlan>, more: Partial<CapacityFacts>, request: Partial<CapacityRequest>, because: string]>([
     ['is none below what the job needs', { least: 7 }, {}, {}, `${short}, and it needs at least 7`],
     ['is none below what its kind needs', { least: 1 }, { sizes: { now: 8, least: 7 } }, {}, `${short}, and it needs at least 7`],
-    ['is none when no shape finds room', { least: 2, shapes: [8, 7] }, {}, {}, `${short}, and it needs at least 2, in sizes of 8, 7`],
+    ['is none when no shape finds room', { least: 2, allowedSizes: [8, 7] }, {}, {}, `${short}, and it needs at least 2, in sizes of 8, 7`],
     [
       'is none when what the job says of its sizes cannot be used',
-      { least: 2, shapes: [] },
+      { least: 2, allowedSizes: [] },
       {},
       {},
       `${short}, and what the job says of its sizes allows no smaller one`,

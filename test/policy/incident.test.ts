@@ -8,50 +8,50 @@ const quarantined = { state: 'quarantined', because: 'xid/79' } as const;
 const facts = (more: Partial<IncidentFacts> = {}): IncidentFacts => ({
   job,
   faults: [],
-  spent: [],
+  usage: [],
   optedInAt: '2026-11-21T06:00:00Z',
   since: now,
   now,
   ...more,
 });
-const spent = (...minutesAgo: number[]) =>
+const usage = (...minutesAgo: number[]) =>
   minutesAgo.map((minutes, index) => ({ incident: `i${index}`, startedAt: now - minutes * 60_000, endedAt: now - minutes * 60_000 + 1000 }));
 
 describe('a recovery that is asked for', () => {
   const byLabel = { by: 'label', reason: 'need-recovery', byLabel: true } as const;
-  const asked = (...minutesAgo: number[]) => spent(...minutesAgo).map((one) => ({ ...one, asked: true, byLabel: true }) as const);
+  const asked = (...minutesAgo: number[]) => usage(...minutesAgo).map((one) => ({ ...one, asked: true, byLabel: true }) as const);
 
   it('by label has a ledger of its own, and says when it is open again and what a person can do', () => {
-    const decision = decideIncident(facts({ askedBy: byLabel, spent: asked(50, 40, 30, 20, 10) }), settings());
+    const decision = decideIncident(facts({ askedBy: byLabel, usage: asked(50, 40, 30, 20, 10) }), settings());
     expect(decision).toMatchObject({
       kind: 'refuse',
       request: true,
       until: now + 10 * 60_000,
       because: '5 recoveries in the last 1h, and 5 are allowed that the label asks for; refused: label asked: need-recovery',
-      try: 'kcover recover pytorchjob/llm -n train --reason "..."',
+      remedy: 'kcover recover pytorchjob/llm -n train --reason "..."',
     });
-    expect(decideIncident(facts({ askedBy: byLabel, spent: asked(61, 40, 30, 20, 10) }), settings())).toMatchObject({
+    expect(decideIncident(facts({ askedBy: byLabel, usage: asked(61, 40, 30, 20, 10) }), settings())).toMatchObject({
       kind: 'open',
-      charge: { asked: true, byLabel: true },
+      attribution: { asked: true, byLabel: true },
     });
   });
 
   it('by label counts recoveries of which nothing is known, and neither those for faults nor those of a person', () => {
-    expect(decideIncident(facts({ askedBy: byLabel, spent: spent(50, 40, 30, 20, 11) }), settings()).kind).toBe('refuse');
+    expect(decideIncident(facts({ askedBy: byLabel, usage: usage(50, 40, 30, 20, 11) }), settings()).kind).toBe('refuse');
     const others = [
-      ...spent(50, 40, 30).map((one) => ({ ...one, blame: 'hardware' as const })),
-      ...spent(20, 15, 11).map((one) => ({ ...one, asked: true as const })),
+      ...usage(50, 40, 30).map((one) => ({ ...one, blame: 'hardware' as const })),
+      ...usage(20, 15, 11).map((one) => ({ ...one, asked: true as const })),
     ];
-    expect(decideIncident(facts({ askedBy: byLabel, spent: others }), settings()).kind).toBe('open');
+    expect(decideIncident(facts({ askedBy: byLabel, usage: others }), settings()).kind).toBe('open');
   });
 
   it('by a person has no limit', () => {
-    expect(decideIncident(facts({ askedBy: { by: 'ada', reason: 'x' }, spent: asked(50, 40, 30, 20, 10) }), settings()).kind).toBe('open');
+    expect(decideIncident(facts({ askedBy: { by: 'ada', reason: 'x' }, usage: asked(50, 40, 30, 20, 10) }), settings()).kind).toBe('open');
   });
 
   it('by label leaves the budget of faults alone', () => {
-    const fault = kernelFault({ hold: quarantined });
-    expect(decideIncident(facts({ faults: [fault], spent: asked(50, 40, 30, 20, 10) }), settings()).kind).toBe('open');
+    const fault = kernelFault({ quarantine: quarantined });
+    expect(decideIncident(facts({ faults: [fault], usage: asked(50, 40, 30, 20, 10) }), settings()).kind).toBe('open');
   });
 
   it('by label keeps evidence once in ten minutes, unless there is a fault', () => {
@@ -59,44 +59,44 @@ describe('a recovery that is asked for', () => {
       const decision = decideIncident(facts({ askedBy: byLabel, ...more }), settings());
       return decision.kind === 'open' ? decision.limits.evidenceMs : decision;
     };
-    expect(kept({ spent: asked(11) })).toBe(20_000);
-    expect(kept({ spent: asked(9) })).toBe(0);
-    expect(kept({ spent: asked(9), faults: [kernelFault({ hold: quarantined })] })).toBe(20_000);
-    expect(kept({ spent: asked(9), askedBy: { by: 'ada', reason: 'x' } })).toBe(20_000);
+    expect(kept({ usage: asked(11) })).toBe(20_000);
+    expect(kept({ usage: asked(9) })).toBe(0);
+    expect(kept({ usage: asked(9), faults: [kernelFault({ quarantine: quarantined })] })).toBe(20_000);
+    expect(kept({ usage: asked(9), askedBy: { by: 'ada', reason: 'x' } })).toBe(20_000);
   });
 });
 
 describe('whether faults open an incident', () => {
   it('opens at once for a fault of a quarantined node', () => {
-    expect(decideIncident(facts({ faults: [kernelFault({ hold: quarantined })] }), settings())).toMatchObject({ kind: 'open' });
+    expect(decideIncident(facts({ faults: [kernelFault({ quarantine: quarantined })] }), settings())).toMatchObject({ kind: 'open' });
   });
 
   it('lets a pod failure wait for a fault of its node, and no longer than the correlation window', () => {
     expect(decideIncident(facts({ faults: [podFault()] }), settings())).toMatchObject({ kind: 'wait', until: now + 500 });
     expect(decideIncident(facts({ faults: [podFault()], since: now - 500 }), settings()).kind).toBe('open');
-    expect(decideIncident(facts({ faults: [podFault(), kernelFault({ hold: quarantined })] }), settings()).kind).toBe('open');
+    expect(decideIncident(facts({ faults: [podFault(), kernelFault({ quarantine: quarantined })] }), settings()).kind).toBe('open');
   });
 
   it('lets a slow node wait for others of the same verdict, but not for what a kernel log says', () => {
-    const slow = kernelFault({ id: 'preflight/1', source: 'preflight', code: 'preflight/slow', hold: quarantined });
+    const slow = kernelFault({ id: 'preflight/1', source: 'preflight', code: 'preflight/slow', quarantine: quarantined });
     expect(decideIncident(facts({ faults: [slow] }), settings())).toMatchObject({
       kind: 'wait',
       until: now + 500,
       because: expect.stringContaining('another node of the same verdict may follow'),
     });
     expect(decideIncident(facts({ faults: [slow], since: now - 500 }), settings()).kind).toBe('open');
-    expect(decideIncident(facts({ faults: [slow, kernelFault({ hold: quarantined })] }), settings()).kind).toBe('open');
+    expect(decideIncident(facts({ faults: [slow, kernelFault({ quarantine: quarantined })] }), settings()).kind).toBe('open');
   });
 
   it('waits longer where the agent of the node is silent, and no longer once a node is known to be bad', () => {
-    const blind = podFault({ blind: 'the agent of gpu-3 was last heard 45s ago' });
-    expect(decideIncident(facts({ faults: [blind] }), settings())).toMatchObject({
+    const unobservable = podFault({ unobservable: 'the agent of gpu-3 was last heard 45s ago' });
+    expect(decideIncident(facts({ faults: [unobservable] }), settings())).toMatchObject({
       kind: 'wait',
       until: now + 120_000,
-      because: expect.stringContaining('blind: the agent of gpu-3 was last heard 45s ago'),
+      because: expect.stringContaining('unobservable: the agent of gpu-3 was last heard 45s ago'),
     });
-    expect(decideIncident(facts({ faults: [blind], since: now - 120_000 }), settings()).kind).toBe('open');
-    expect(decideIncident(facts({ faults: [blind, kernelFault({ hold: quarantined })] }), settings()).kind).toBe('open');
+    expect(decideIncident(facts({ faults: [unobservable], since: now - 120_000 }), settings()).kind).toBe('open');
+    expect(decideIncident(facts({ faults: [unobservable, kernelFault({ quarantine: quarantined })] }), settings()).kind).toBe('open');
   });
 
   it.each([
@@ -105,26 +105,26 @@ describe('whether faults open an incident', () => {
   ])('sets a pod aside that %s', (because, more) => {
     const decision = decideIncident(facts({ faults: [podFault()], ...more }), settings());
     expect(decision.kind).toBe('nothing');
-    expect(decision.aside[0]?.because).toContain(because);
+    expect(decision.dismissed[0]?.because).toContain(because);
   });
 
   it('takes what failed long before the first run for history, and says so', () => {
     const decision = decideIncident(facts({ faults: [podFault()], historyUntil: '2026-11-21T07:09:04Z' }), settings());
-    expect(decision).toMatchObject({ kind: 'nothing', aside: [{ tell: 'history', because: expect.stringContaining('llm-worker-2') }] });
-    expect(decideIncident(facts({ faults: [podFault()], historyUntil: '2026-11-21T07:09:03Z' }), settings()).aside).toEqual([]);
+    expect(decision).toMatchObject({ kind: 'nothing', dismissed: [{ notify: 'history', because: expect.stringContaining('llm-worker-2') }] });
+    expect(decideIncident(facts({ faults: [podFault()], historyUntil: '2026-11-21T07:09:03Z' }), settings()).dismissed).toEqual([]);
   });
 
   it('takes no fault of a node for history', () => {
     const later = { historyUntil: '2026-11-21T08:00:00Z' };
-    expect(decideIncident(facts({ faults: [kernelFault({ hold: quarantined })], ...later }), settings()).kind).toBe('open');
+    expect(decideIncident(facts({ faults: [kernelFault({ quarantine: quarantined })], ...later }), settings()).kind).toBe('open');
   });
 
   it('counts a death in the very second of the opt-in', () => {
-    expect(decideIncident(facts({ faults: [podFault()], optedInAt: '2026-11-21T07:09:03.900Z' }), settings()).aside).toEqual([]);
+    expect(decideIncident(facts({ faults: [podFault()], optedInAt: '2026-11-21T07:09:03.900Z' }), settings()).dismissed).toEqual([]);
   });
 
   it('sets a fault aside whose node was released', () => {
-    expect(decideIncident(facts({ faults: [kernelFault({ hold: { state: 'released', because: 'ada' } })] }), settings()).kind).toBe('nothing');
+    expect(decideIncident(facts({ faults: [kernelFault({ quarantine: { state: 'released', because: 'ada' } })] }), settings()).kind).toBe('nothing');
   });
 
   it.each([
@@ -133,29 +133,29 @@ describe('whether faults open an incident', () => {
     ['120 s after the third', [30, 20, 0.1], 120],
     ['240 s after the fourth', [40, 30, 20, 0.1], 240],
   ])('backs off: %s', (_, minutes, seconds) => {
-    const history = spent(...minutes);
+    const history = usage(...minutes);
     const last = history.at(-1)?.endedAt ?? 0;
-    expect(decideIncident(facts({ faults: [kernelFault()], spent: history }), settings())).toMatchObject({ kind: 'wait', until: last + seconds * 1000 });
+    expect(decideIncident(facts({ faults: [kernelFault()], usage: history }), settings())).toMatchObject({ kind: 'wait', until: last + seconds * 1000 });
   });
 
   it('never backs off longer than the limit', () => {
     const generous = settings({ recovery: { budget: { recoveries: 50 } } });
-    const history = spent(59, 58, 57, 56, 55, 54, 53, 52, 0.1);
-    expect(decideIncident(facts({ faults: [kernelFault()], spent: history }), generous)).toMatchObject({
+    const history = usage(59, 58, 57, 56, 55, 54, 53, 52, 0.1);
+    expect(decideIncident(facts({ faults: [kernelFault()], usage: history }), generous)).toMatchObject({
       kind: 'wait',
       until: (history.at(-1)?.endedAt ?? 0) + 600_000,
     });
   });
 
   it('refuses the sixth recovery of an hour until the first has slid out', () => {
-    const history = spent(50, 40, 30, 20, 15);
-    expect(decideIncident(facts({ faults: [kernelFault()], spent: history }), settings())).toMatchObject({ kind: 'refuse', until: now + 10 * 60_000 });
-    expect(decideIncident(facts({ faults: [kernelFault()], spent: spent(61, 40, 30, 20, 15) }), settings()).kind).toBe('open');
+    const history = usage(50, 40, 30, 20, 15);
+    expect(decideIncident(facts({ faults: [kernelFault()], usage: history }), settings())).toMatchObject({ kind: 'refuse', until: now + 10 * 60_000 });
+    expect(decideIncident(facts({ faults: [kernelFault()], usage: usage(61, 40, 30, 20, 15) }), settings()).kind).toBe('open');
   });
 
   it('does what a person asks, beyond the budget and without a window', () => {
     expect(
-      decideIncident(facts({ faults: [podFault()], spent: spent(50, 40, 30, 20, 0.1), askedBy: { by: 'ada', reason: 'hung' } }), settings()),
+      decideIncident(facts({ faults: [podFault()], usage: usage(50, 40, 30, 20, 0.1), askedBy: { by: 'ada', reason: 'hung' } }), settings()),
     ).toMatchObject({ kind: 'open', because: 'ada asked: hung' });
   });
 });
@@ -171,9 +171,9 @@ describe('training that stands still', () => {
   } as const;
 
   it('is told to people, and nothing more, unless the operator or the job wants a recovery', () => {
-    expect(decideIncident(facts({ faults: [hang] }), settings())).toMatchObject({ kind: 'nothing', aside: [{ id: 'h', tell: 'hang' }] });
-    expect(decideIncident(facts({ faults: [hang], wishes: { hang: 'ignore' } }), settings()).aside[0]?.tell).toBeUndefined();
-    expect(decideIncident(facts({ faults: [hang], wishes: { hang: 'recover' } }), settings())).toMatchObject({ kind: 'open', aside: [] });
+    expect(decideIncident(facts({ faults: [hang] }), settings())).toMatchObject({ kind: 'nothing', dismissed: [{ id: 'h', notify: 'hang' }] });
+    expect(decideIncident(facts({ faults: [hang], overrides: { hang: 'ignore' } }), settings()).dismissed[0]?.notify).toBeUndefined();
+    expect(decideIncident(facts({ faults: [hang], overrides: { hang: 'recover' } }), settings())).toMatchObject({ kind: 'open', dismissed: [] });
     expect(decideIncident(facts({ faults: [hang] }), settings({ recovery: { hang: { response: 'recover' } } })).kind).toBe('open');
   });
 });
@@ -182,7 +182,7 @@ describe('a job that a person has paused', () => {
   const paused = { by: 'ada', reason: 'debugging' };
 
   it('opens no incident, unless a person asks for one', () => {
-    const waiting = facts({ faults: [kernelFault({ hold: quarantined })], paused });
+    const waiting = facts({ faults: [kernelFault({ quarantine: quarantined })], paused });
     expect(decideIncident(waiting, settings())).toMatchObject({ kind: 'paused', because: expect.stringContaining('paused by ada: debugging') });
     expect(decideIncident({ ...waiting, askedBy: { by: 'bob', reason: 'now' } }, settings()).kind).toBe('open');
   });
@@ -191,10 +191,10 @@ describe('a job that a person has paused', () => {
 describe('retries that a job asks for', () => {
   it('limit what its own code may spend, down to nothing', () => {
     const crash = facts({ faults: [podFault()], since: now - 1000 });
-    expect(decideIncident({ ...crash, wishes: { retries: 0 } }, settings())).toMatchObject({
+    expect(decideIncident({ ...crash, overrides: { retries: 0 } }, settings())).toMatchObject({
       kind: 'refuse',
       because: expect.stringContaining('0 are allowed for user code'),
     });
-    expect(decideIncident({ ...crash, wishes: { retries: 1 } }, settings()).kind).toBe('open');
+    expect(decideIncident({ ...crash, overrides: { retries: 1 } }, settings()).kind).toBe('open');
   });
 });

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import type { JobWishes } from '../../contract/job-wishes.ts';
+import type { JobOverrides } from '../../contract/job-overrides.ts';
 import { jobPolicy } from '../../policy/job-policy.ts';
 import { settings } from '../support/builders.ts';
 
-const wishes = (more: Partial<JobWishes>): JobWishes => ({ ignored: [], ...more });
+const overrides = (more: Partial<JobOverrides>): JobOverrides => ({ ignored: [], ...more });
 const { recovery } = settings();
 
 describe('what holds for one job', () => {
@@ -20,10 +20,10 @@ describe('what holds for one job', () => {
   });
 
   it('is what the job asks for', () => {
-    const asked = wishes({ mode: 'off', checkpoint: 'dying-gasp', capacity: 'shrink', minReplicas: 2, level: 'pod', hang: 'recover', retries: 3 });
+    const asked = overrides({ mode: 'off', checkpoint: 'on-termination', capacity: 'shrink', minReplicas: 2, level: 'pod', hang: 'recover', retries: 3 });
     expect(jobPolicy(asked, recovery)).toEqual({
       mode: 'off',
-      checkpoint: 'dying-gasp',
+      checkpoint: 'on-termination',
       short: 'shrink',
       dead: 'shrink',
       level: 'pod',
@@ -35,7 +35,7 @@ describe('what holds for one job', () => {
 
   it('is never more than the operator allows, and says what was not granted', () => {
     const strict = settings({ recovery: { jobMay: { mode: ['grace', 'off'], capacity: ['hold'], hang: ['notify'], retries: 5 } } }).recovery;
-    const policy = jobPolicy(wishes({ mode: 'force', capacity: 'spare', hang: 'recover', retries: 50, ignored: ['level fast is not known'] }), strict);
+    const policy = jobPolicy(overrides({ mode: 'force', capacity: 'standby', hang: 'recover', retries: 50, ignored: ['level fast is not known'] }), strict);
     expect(policy).toMatchObject({ mode: 'grace', short: 'hold', dead: 'restart', hang: 'notify', retries: 5 });
     expect(policy.ignored).toHaveLength(6);
     expect(policy.ignored).toEqual(
@@ -43,8 +43,8 @@ describe('what holds for one job', () => {
         'level fast is not known',
         "retries 50 is above the operator's 5, which holds",
         'mode force is not allowed by the operator: grace holds',
-        'capacity spare is not allowed by the operator: hold holds',
-        'for a dead job, capacity spare is not allowed by the operator: restart holds',
+        'capacity standby is not allowed by the operator: hold holds',
+        'for a dead job, capacity standby is not allowed by the operator: restart holds',
         'hang recover is not allowed by the operator: notify holds',
       ]),
     );
@@ -52,12 +52,12 @@ describe('what holds for one job', () => {
 
   it('says of a choice without room for whom it does not count, where it is the default of the other', () => {
     const strict = settings({ recovery: { jobMay: { capacity: ['ask'] } } }).recovery;
-    expect(jobPolicy(wishes({ capacity: 'hold' }), strict)).toMatchObject({
+    expect(jobPolicy(overrides({ capacity: 'hold' }), strict)).toMatchObject({
       short: 'hold',
       dead: 'restart',
       ignored: ['for a dead job, capacity hold is not allowed by the operator: restart holds'],
     });
-    expect(jobPolicy(wishes({ capacity: 'restart' }), strict)).toMatchObject({
+    expect(jobPolicy(overrides({ capacity: 'restart' }), strict)).toMatchObject({
       short: 'hold',
       dead: 'restart',
       ignored: ['capacity restart is not allowed by the operator: hold holds'],
@@ -65,20 +65,20 @@ describe('what holds for one job', () => {
   });
 
   it('holds a job whose sizes cannot be used', () => {
-    expect(jobPolicy(wishes({ capacity: 'shrink', shapes: [] }), recovery)).toMatchObject({ short: 'shrink', dead: 'shrink' });
+    expect(jobPolicy(overrides({ capacity: 'shrink', allowedSizes: [] }), recovery)).toMatchObject({ short: 'shrink', dead: 'shrink' });
   });
 
   it('does not shrink a job that says not how small it may become', () => {
-    expect(jobPolicy(wishes({ capacity: 'shrink' }), recovery)).toMatchObject({
+    expect(jobPolicy(overrides({ capacity: 'shrink' }), recovery)).toMatchObject({
       short: 'hold',
       dead: 'restart',
       ignored: [expect.stringContaining('min-replicas')],
     });
-    expect(jobPolicy(wishes({ capacity: 'shrink', shapes: [4, 2] }), recovery)).toMatchObject({ short: 'shrink', ignored: [] });
+    expect(jobPolicy(overrides({ capacity: 'shrink', allowedSizes: [4, 2] }), recovery)).toMatchObject({ short: 'shrink', ignored: [] });
   });
 
   it('awaits no dying gasp where pods get no time to end', () => {
-    expect(jobPolicy(wishes({ mode: 'force', checkpoint: 'dying-gasp' }), recovery)).toMatchObject({
+    expect(jobPolicy(overrides({ mode: 'force', checkpoint: 'on-termination' }), recovery)).toMatchObject({
       mode: 'force',
       checkpoint: 'none',
       ignored: [expect.stringContaining('leaves no time')],

@@ -13,17 +13,17 @@ const outage = (node: string, since: number): Outage => ({
 
 describe('nodes that are not ready', () => {
   it('count once they have been so for the whole time, and the rest is looked at when it is due', () => {
-    const { faults, lookAt, blind } = judgeOutages([outage('gpu-1', 0), outage('gpu-2', 10_000)], 12, 30_000, settings);
+    const { faults, lookAt, unobservable } = judgeOutages([outage('gpu-1', 0), outage('gpu-2', 10_000)], 12, 30_000, settings);
     expect(faults).toEqual([expect.objectContaining({ id: 'node/not-ready/uid-gpu-1/2026-11-21T07:00:00Z', node: 'gpu-1', source: 'node' })]);
     expect(faults[0]?.message).toContain('Kubelet stopped posting');
-    expect({ lookAt, blind }).toEqual({ lookAt: 40_000, blind: undefined });
+    expect({ lookAt, unobservable }).toEqual({ lookAt: 40_000, unobservable: undefined });
   });
 
   it('say more of our sight than of themselves when many are out at once', () => {
     const all = ['gpu-1', 'gpu-2', 'gpu-3'].map((node) => outage(node, 0));
     const verdict = judgeOutages(all, 14, 60_000, settings);
     expect(verdict.faults).toEqual([]);
-    expect(verdict.blind).toContain('more than 20%');
+    expect(verdict.unobservable).toContain('more than 20%');
     expect(judgeOutages(all, 15, 60_000, settings).faults).toHaveLength(3);
   });
 

@@ -62,14 +62,14 @@ describe('what a fault means for its node', () => {
     const { action: _, standing: __, ...check } = storage;
     expect(decideNode({ node: nodeView(), faults: [check] }, act)).toMatchObject({
       kind: 'warn',
-      try: expect.stringContaining('kcover node quarantine gpu-3'),
+      remedy: expect.stringContaining('kcover node quarantine gpu-3'),
     });
     expect(decideNode({ node: nodeView(), faults: [check] }, settings({ mode: 'act', preflight: { storage: 'quarantine' } })).kind).toBe('quarantine');
     expect(decideNode({ node: nodeView(), faults: [{ ...check, code: 'preflight/gpu-check' }] }, act).kind).toBe('quarantine');
   });
 
   it('names the command where it leaves the decision to a person', () => {
-    expect(decideNode({ node: nodeView(), faults: [kernelFault({ code: 'xid/999', standing: 'unknown' })] }, act).try).toBe(
+    expect(decideNode({ node: nodeView(), faults: [kernelFault({ code: 'xid/999', standing: 'unknown' })] }, act).remedy).toBe(
       'kcover node quarantine gpu-3 --reason "xid/999"',
     );
   });

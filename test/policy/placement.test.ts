@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
-import type { NodeRoom, PodShape } from '../../contract/placement.ts';
-import { capacityOf, findRoom } from '../../policy/placement.ts';
+import type { NodeCapacity, PodShape } from '../../contract/placement.ts';
+import { capacityOf, placePods } from '../../policy/placement.ts';
 
 const gpu = 'nvidia.com/gpu';
-const spare = 'kcover.io/spare';
+const standbyTaint = 'kcover.io/spare';
 
-const node = (name: string, more: Partial<NodeRoom> = {}): NodeRoom => ({
+const node = (name: string, more: Partial<NodeCapacity> = {}): NodeCapacity => ({
   name,
   ready: true,
   unschedulable: false,
@@ -15,7 +15,7 @@ const node = (name: string, more: Partial<NodeRoom> = {}): NodeRoom => ({
   used: {},
   ...more,
 });
-const nodes = (count: number, more: Partial<NodeRoom> = {}): NodeRoom[] => Array.from({ length: count }, (_, index) => node(`gpu-${index}`, more));
+const nodes = (count: number, more: Partial<NodeCapacity> = {}): NodeCapacity[] => Array.from({ length: count }, (_, index) => node(`gpu-${index}`, more));
 const workers = (count: number, more: Partial<PodShape> = {}): PodShape => ({
   count,
   fixed: false,
@@ -27,11 +27,11 @@ const workers = (count: number, more: Partial<PodShape> = {}): PodShape => ({
   ...more,
 });
 const maintenance = { key: 'maintenance', value: 'true', effect: 'NoSchedule' };
-const find = (given: readonly NodeRoom[], ...shapes: PodShape[]) => findRoom(given, shapes, spare);
+const find = (given: readonly NodeCapacity[], ...shapes: PodShape[]) => placePods(given, shapes, standbyTaint);
 
 describe('a node', () => {
   const busy = { used: { [gpu]: 1 } };
-  it.each<[sentence: string, room: Partial<NodeRoom>, pods: Partial<PodShape>, because: string | undefined]>([
+  it.each<[sentence: string, capacity: Partial<NodeCapacity>, pods: Partial<PodShape>, because: string | undefined]>([
     ['takes a pod that fits', {}, {}, undefined],
     ['that is not ready takes none', { ready: false }, {}, 'not ready'],
     ['that is cordoned takes none', { unschedulable: true }, {}, 'cordoned'],
@@ -81,8 +81,8 @@ describe('a node', () => {
       { apart: [[{ key: 'app', operator: 'In', values: ['noisy'] }]] },
       'a pod that these keep away from',
     ],
-  ])('%s', (_, room, pods, because) => {
-    const found = find([node('gpu-0', room)], workers(1, pods));
+  ])('%s', (_, capacity, pods, because) => {
+    const found = find([node('gpu-0', capacity)], workers(1, pods));
     expect(found.fit).toBe(because === undefined ? 1 : 0);
     if (because !== undefined) expect(found.because).toBe(`1 node: ${because}`);
   });
@@ -151,9 +151,9 @@ describe('pods of one job', () => {
   });
 
   it('find the same room whatever the order of the nodes', () => {
-    const given = [...nodes(5), node('half', { used: { [gpu]: 4 } }), node('spare-0', { taints: [{ key: spare, effect: 'NoSchedule' }] })];
+    const given = [...nodes(5), node('half', { used: { [gpu]: 4 } }), node('standby-0', { taints: [{ key: standbyTaint, effect: 'NoSchedule' }] })];
     const shapes = [workers(6), workers(1, { fixed: true, requests: { [gpu]: 4 } })];
-    expect(findRoom(given.toReversed(), shapes.toReversed(), spare)).toEqual(findRoom(given, shapes, spare));
+    expect(placePods(given.toReversed(), shapes.toReversed(), standbyTaint)).toEqual(placePods(given, shapes, standbyTaint));
   });
 
   it('find room among five thousand nodes', () => {
@@ -164,35 +164,36 @@ describe('pods of one job', () => {
 });
 
 describe('stand-by nodes', () => {
-  const standBy = (name: string, more: Partial<NodeRoom> = {}): NodeRoom => node(name, { taints: [{ key: spare, effect: 'NoSchedule' }], ...more });
+  const standbyNodes = (name: string, more: Partial<NodeCapacity> = {}): NodeCapacity =>
+    node(name, { taints: [{ key: standbyTaint, effect: 'NoSchedule' }], ...more });
 
   it('take what finds no other room, and no more of them than it takes', () => {
-    expect(find([...nodes(3), standBy('s-0'), standBy('s-1')], workers(4))).toMatchObject({ fit: 3, fitWithSpares: 4, spares: ['s-0'] });
+    expect(find([...nodes(3), standbyNodes('s-0'), standbyNodes('s-1')], workers(4))).toMatchObject({ fit: 3, fitWithStandby: 4, standbyNodes: ['s-0'] });
   });
 
   it('are left alone when there is room', () => {
-    expect(find([...nodes(4), standBy('s-0')], workers(4))).toMatchObject({ fit: 4, fitWithSpares: 4, spares: [] });
+    expect(find([...nodes(4), standbyNodes('s-0')], workers(4))).toMatchObject({ fit: 4, fitWithStandby: 4, standbyNodes: [] });
   });
 
   it('that take the most are taken first', () => {
-    const given = [standBy('s-0', { used: { [gpu]: 6 } }), standBy('s-1')];
-    expect(find(given, workers(2, { requests: { [gpu]: 2 } }))).toMatchObject({ fitWithSpares: 2, spares: ['s-1'] });
+    const given = [standbyNodes('s-0', { used: { [gpu]: 6 } }), standbyNodes('s-1')];
+    expect(find(given, workers(2, { requests: { [gpu]: 2 } }))).toMatchObject({ fitWithStandby: 2, standbyNodes: ['s-1'] });
   });
 
-  it.each<[sentence: string, more: Partial<NodeRoom>]>([
+  it.each<[sentence: string, more: Partial<NodeCapacity>]>([
     ['not ready', { ready: false }],
     ['cordoned', { unschedulable: true }],
     [
       'quarantined',
       {
         taints: [
-          { key: spare, effect: 'NoSchedule' },
+          { key: standbyTaint, effect: 'NoSchedule' },
           { key: 'kcover.io/quarantine', value: 'xid-79', effect: 'NoSchedule' },
         ],
       },
     ],
   ])('that are %s are none', (_, more) => {
-    expect(find([...nodes(3), standBy('s-0', more)], workers(4))).toMatchObject({ fit: 3, fitWithSpares: 3, spares: [] });
+    expect(find([...nodes(3), standbyNodes('s-0', more)], workers(4))).toMatchObject({ fit: 3, fitWithStandby: 3, standbyNodes: [] });
   });
 });
 
@@ -200,12 +201,12 @@ describe('sizes', () => {
   const sizes = { now: 4, least: 2 };
   it('are told while all that every size has finds room', () => {
     const master = workers(1, { fixed: true });
-    expect(capacityOf({ nodes: nodes(2), shapes: [workers(3), master], sizes }, spare)).toMatchObject({ fit: 2, sizes });
+    expect(capacityOf({ nodes: nodes(2), shapes: [workers(3), master], sizes }, standbyTaint)).toMatchObject({ fit: 2, sizes });
   });
 
   it('are none when a pod that every size has finds no room', () => {
     const big = workers(1, { fixed: true, requests: { [gpu]: 16 } });
-    const facts = capacityOf({ nodes: nodes(3), shapes: [workers(3), big], sizes }, spare);
+    const facts = capacityOf({ nodes: nodes(3), shapes: [workers(3), big], sizes }, standbyTaint);
     expect(facts).toMatchObject({ fit: 3, because: `3 nodes: only 8 ${gpu}` });
     expect(facts.sizes).toBeUndefined();
   });

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { JobWishes } from '../../contract/job-wishes.ts';
+import type { JobOverrides } from '../../contract/job-overrides.ts';
 import type { JobView } from '../../contract/jobs.ts';
 import type { RecoveryFacts } from '../../contract/recovery.ts';
 import { planStop } from '../../policy/plan.ts';
@@ -9,16 +9,16 @@ import { jobView, kernelFault, podFault, pods, settings, tainted } from '../supp
 const now = Date.parse('2026-11-21T07:09:04Z');
 const quarantined = { state: 'quarantined', because: 'xid/63' } as const;
 /** A row of memory is about to be remapped: training goes on for a while. */
-const degrading = kernelFault({ code: 'xid/63', message: 'row remapping is pending', action: 'reset-gpu', hold: quarantined });
+const degrading = kernelFault({ code: 'xid/63', message: 'row remapping is pending', action: 'reset-gpu', quarantine: quarantined });
 const progress = { step: 1290, checkpointStep: 1200, at: '2026-11-21T07:09:00Z', pace: { msPerStep: 6000, stepsPerCheckpoint: 100 } };
-const wishes = (more: Partial<JobWishes>): { wishes: JobWishes } => ({ wishes: { ignored: [], ...more } });
+const overrides = (more: Partial<JobOverrides>): { overrides: JobOverrides } => ({ overrides: { ignored: [], ...more } });
 
 function plan(given: { readonly job?: Partial<JobView>; readonly facts?: Partial<RecoveryFacts>; readonly settings?: object } = {}) {
   const job = jobView({ gpus: 32, progress, ...given.job });
   const facts: RecoveryFacts = {
     attempt: { job, pods, nodes: [tainted()], undecided: [] },
     fresh: [degrading],
-    answered: [],
+    handled: [],
     stops: 0,
     attempts: 3,
     asked: false,
@@ -50,7 +50,11 @@ describe('what comes before a stop', () => {
   });
 
   it('is nothing where the trainer saves when it is told to end: that comes after the stop', () => {
-    expect(plan({ job: wishes({ checkpoint: 'dying-gasp' }) }).plan.checkpoint).toMatchObject({ strategy: 'dying-gasp', atLeast: 1290, withinMs: 60_000 });
+    expect(plan({ job: overrides({ checkpoint: 'on-termination' }) }).plan.checkpoint).toMatchObject({
+      strategy: 'on-termination',
+      atLeast: 1290,
+      withinMs: 60_000,
+    });
   });
 
   it('is a question to a person, by severity and number of GPUs; who asked has agreed', () => {
@@ -66,8 +70,8 @@ describe('what comes before a stop', () => {
   });
 
   it('looks for room as the job asks, and otherwise by whether it still runs', () => {
-    const small = wishes({ capacity: 'shrink', minReplicas: 2, shapes: [4, 2] });
-    expect(plan({ job: small }).plan.capacity).toEqual({ choice: 'shrink', least: 2, shapes: [4, 2] });
+    const small = overrides({ capacity: 'shrink', minReplicas: 2, allowedSizes: [4, 2] });
+    expect(plan({ job: small }).plan.capacity).toEqual({ choice: 'shrink', least: 2, allowedSizes: [4, 2] });
     expect(plan({ facts: { fresh: [podFault()] } }).plan.capacity).toEqual({ choice: 'restart', least: 4 });
     expect(plan({ settings: { capacity: { check: false } } }).plan.capacity).toBeUndefined();
   });
@@ -78,17 +82,17 @@ describe('what comes before a stop', () => {
     const holds = { capacity: { short: 'hold', dead: 'hold' } };
     expect(plan({ settings: holds, facts: asked }).plan).toMatchObject({ severity: 'degrading', capacity: { choice: 'restart', least: 4 } });
     expect(plan({ settings: holds, facts: { ...asked, fresh: [operator] } }).plan).toMatchObject({ severity: 'dead', capacity: { choice: 'restart' } });
-    expect(plan({ job: wishes({ capacity: 'ask' }), facts: asked }).plan.capacity?.choice).toBe('restart');
+    expect(plan({ job: overrides({ capacity: 'ask' }), facts: asked }).plan.capacity?.choice).toBe('restart');
     expect(plan({ settings: holds, facts: { ...asked, stops: 1 } }).plan.capacity?.choice).toBe('hold');
   });
 
   it('keeps a job at its size whose wishes for other sizes cannot be used', () => {
-    expect(plan({ job: wishes({ capacity: 'shrink', shapes: [] }) }).plan.capacity).toEqual({ choice: 'shrink', least: 4, shapes: [] });
+    expect(plan({ job: overrides({ capacity: 'shrink', allowedSizes: [] }) }).plan.capacity).toEqual({ choice: 'shrink', least: 4, allowedSizes: [] });
   });
 });
 
 describe('what is restarted', () => {
-  const first = wishes({ level: 'pod' });
+  const first = overrides({ level: 'pod' });
 
   it('is the broken pod first, where the job asks for that', () => {
     expect(plan({ job: first }).plan.level).toMatchObject({ name: 'pod', pods: ['pod-3'], withinMs: 300_000 });
@@ -106,7 +110,7 @@ describe('what is restarted', () => {
   });
 
   it('is nothing yet where processes are to try by themselves, unless a node is to blame', () => {
-    const inProcess = wishes({ level: 'process' });
+    const inProcess = overrides({ level: 'process' });
     expect(plan({ job: inProcess, facts: { fresh: [podFault()] } }).inProcess).toMatchObject({ beyond: 1290, withinMs: 120_000 });
     expect(plan({ job: inProcess }).inProcess).toBeUndefined();
     expect(plan({ job: inProcess, facts: { fresh: [podFault()], tried: [{ level: 'process', because: 'no step' }] } })).toMatchObject({
@@ -115,12 +119,12 @@ describe('what is restarted', () => {
   });
 
   it('tells a person meanwhile what helps: another recovery would be refused', () => {
-    const job = jobView({ progress, ...wishes({ level: 'process' }) });
-    const facts = { attempt: { job, pods, nodes: [], undecided: [] }, fresh: [podFault()], answered: [], stops: 0, attempts: 3, asked: false, now };
+    const job = jobView({ progress, ...overrides({ level: 'process' }) });
+    const facts = { attempt: { job, pods, nodes: [], undecided: [] }, fresh: [podFault()], handled: [], stops: 0, attempts: 3, asked: false, now };
     expect(decideRecovery(facts, settings({ mode: 'act' }))).toMatchObject({
       kind: 'hold',
       inProcess: { beyond: 1290 },
-      try: 'wait: pods are restarted when that does not help, unless kcover pause prevents it',
+      remedy: 'wait: pods are restarted when that does not help, unless kcover pause prevents it',
     });
     const paused = { by: 'ada', reason: 'by hand' };
     expect(
@@ -136,7 +140,7 @@ describe('a decision and its plan', () => {
   const facts = (job: Partial<JobView>): RecoveryFacts => ({
     attempt: { job: jobView({ progress, gpus: 32, ...job }), pods, nodes: [tainted()], undecided: [] },
     fresh: [degrading],
-    answered: [],
+    handled: [],
     stops: 0,
     attempts: 3,
     asked: false,
@@ -148,7 +152,7 @@ describe('a decision and its plan', () => {
   });
 
   it('leaves a job alone whose mode is off, unless a person asks', () => {
-    const off = facts(wishes({ mode: 'off' }));
+    const off = facts(overrides({ mode: 'off' }));
     const act = settings({ mode: 'act' });
     expect(decideRecovery(off, act)).toMatchObject({ kind: 'end', outcome: 'refused', because: expect.stringContaining('mode of the job is off') });
     expect(decideRecovery({ ...off, asked: true }, act)).toMatchObject({ kind: 'stop', plan: { level: { name: 'job' } } });

@@ -9,7 +9,7 @@ const whole = { asked: 8, of: 8 } as const;
 /** Eight ranks on nodes of their own, the third slow and the fifth broken; the pods of both hold this much of their nodes. */
 function asked(share: NodeShare, more: Partial<JudgementRequest> = {}): JudgementRequest {
   const reports = reportsOf({ size: 8, slow: [3], broken: [5] }).map((each) => ([3, 5].includes(each.report.rank) ? { ...each, share } : each));
-  return { workload, run: 1, size: 8, reports, evidence: 'complete', told: [], ...more };
+  return { workload, run: 1, size: 8, reports, evidence: 'complete', notified: [], ...more };
 }
 
 describe.each(preflightRules)('by the rule %s, a node', (rule) => {
@@ -28,9 +28,9 @@ describe.each(preflightRules)('by the rule %s, a node', (rule) => {
     const decision = decide(asked(share));
     expect(nodes(decision)).toEqual([]);
     expect(decision).toMatchObject({ failed: [], slow: [], counts: { failed: 0, slow: 0 } });
-    const told = decision.undetermined.filter(({ node }) => ['gpu-3', 'gpu-5'].includes(node));
-    expect(told.map(({ node }) => node).toSorted()).toEqual(['gpu-3', 'gpu-5']);
-    for (const { because } of told) expect(because).toContain(`its pods ask for ${share.asked} of the ${share.of} accelerators of the node`);
+    const shared = decision.undetermined.filter(({ node }) => ['gpu-3', 'gpu-5'].includes(node));
+    expect(shared.map(({ node }) => node).toSorted()).toEqual(['gpu-3', 'gpu-5']);
+    for (const { because } of shared) expect(because).toContain(`its pods ask for ${share.asked} of the ${share.of} accelerators of the node`);
     expect(decision.because).toContain(`${share.asked} of the ${share.of} accelerators`);
   });
 
@@ -45,7 +45,7 @@ it('pods that share a node convict it together, however early the first of them 
     each.report.rank < 4 ? each : { ...each, report: { ...each.report, node: 'gpu-5' }, share: { asked: each.report.rank === 7 ? 8 : 2, of: 8 } },
   );
   const decide = (some: typeof reports) =>
-    decidePreflight({ workload, run: 1, size: 8, reports: some, evidence: 'part', told: [] }, settings({ mode: 'act' })).faults.map(({ node }) => node);
+    decidePreflight({ workload, run: 1, size: 8, reports: some, evidence: 'part', notified: [] }, settings({ mode: 'act' })).faults.map(({ node }) => node);
   expect(decide(reports.slice(0, 7))).toEqual([]);
   expect(decide(reports)).toEqual(['gpu-5']);
 });

@@ -1,13 +1,13 @@
 import { describe, expect, it } from '@jest/globals';
 import { believe, prior } from '../../policy/preflight-belief.ts';
-import { type Evidence, noise } from '../../policy/preflight-evidence.ts';
+import { type PairEvidence, noise } from '../../policy/preflight-evidence.ts';
 import { randomFrom, shuffled } from '../../policy/preflight-pairing.ts';
 
 const bound = Math.log(1 / noise);
 const chances = [1 - prior.little - prior.plainly, prior.little, prior.plainly] as const;
 
 /** Probability that each end is slow, summed over everything that all ends could be. */
-function enumerated(ends: number, evidence: readonly Evidence[]): number[] {
+function enumerated(ends: number, evidence: readonly PairEvidence[]): number[] {
   const says = evidence.map(({ pair, little, plainly }) => ({ ends: pair.ends, odds: [1, Math.exp(little), Math.exp(plainly)] }));
   const slow = Array.from({ length: ends }, () => 0);
   let all = 0;
@@ -21,14 +21,14 @@ function enumerated(ends: number, evidence: readonly Evidence[]): number[] {
   return slow.map((weight) => weight / all);
 }
 
-const link = (a: number, b: number, little: number, plainly: number): Evidence => ({
+const link = (a: number, b: number, little: number, plainly: number): PairEvidence => ({
   pair: { round: 0, ends: [a, b], failed: plainly > 0 },
   little,
   plainly,
 });
 
 /** Five random rounds among 8, two of them slow, and one pair in 20 tells the opposite. */
-function round(seed: string): Evidence[] {
+function round(seed: string): PairEvidence[] {
   const random = randomFrom(seed);
   const slow = new Set(shuffled([0, 1, 2, 3, 4, 5, 6, 7], random).slice(0, 2));
   return Array.from({ length: 5 }, () => {

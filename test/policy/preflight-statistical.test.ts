@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Judgement, PairTest, PreflightReport } from '../../contract/preflight.ts';
+import type { PreflightJudgement, PairTest, PreflightReport } from '../../contract/preflight.ts';
 import { judgeStatistical } from '../../policy/preflight-statistical.ts';
 
 /** What a pair says: GiB/s, or a word. */
@@ -38,9 +38,9 @@ const slow =
   (a: number, b: number, round: number): number =>
     (ranks.includes(a) || ranks.includes(b) ? 60 : 100) * (1 + 0.01 * Math.sin(a * 7 + b * 3 + round));
 
-const judge = (of: readonly PreflightReport[], threshold = 0): Judgement => judgeStatistical(of, { size: of[0]?.size ?? 0, threshold });
-const ranksOf = ({ nodes }: Judgement, verdict: string): number[] => nodes.filter((node) => node.verdict === verdict).map(({ rank }) => rank);
-const verdicts = (judgement: Judgement): string[] => judgement.nodes.map(({ verdict }) => verdict);
+const judge = (of: readonly PreflightReport[], threshold = 0): PreflightJudgement => judgeStatistical(of, { size: of[0]?.size ?? 0, threshold });
+const ranksOf = ({ nodes }: PreflightJudgement, verdict: string): number[] => nodes.filter((node) => node.verdict === verdict).map(({ rank }) => rank);
+const verdicts = (judgement: PreflightJudgement): string[] => judgement.nodes.map(({ verdict }) => verdict);
 
 describe('the statistical rule', () => {
   it('finds the slow node, says how sure it is, and names the pairs that speak for it', () => {

@@ -4,15 +4,15 @@ import type { JudgementRequest } from '../../contract/preflight.ts';
 import { decideNode } from '../../policy/node.ts';
 import { decideCollection, decidePreflight } from '../../policy/preflight.ts';
 import { settings } from '../support/builders.ts';
-import { reportOf, reportsOf, type Truth, workload } from '../support/preflight-reports.ts';
+import { reportOf, reportsOf, type ReportTruth, workload } from '../support/preflight-reports.ts';
 
-const asked = (truth: Truth, more: Partial<JudgementRequest> = {}): JudgementRequest => ({
+const asked = (truth: ReportTruth, more: Partial<JudgementRequest> = {}): JudgementRequest => ({
   workload,
   run: 2,
   size: truth.size,
   reports: reportsOf(truth),
   evidence: 'complete',
-  told: [],
+  notified: [],
   ...more,
 });
 
@@ -30,7 +30,7 @@ describe('the decision on a run of preflight reports', () => {
     const truth = { size: 8, slow: [3], broken: [5] };
     const part = decidePreflight(asked(truth, { evidence: 'part' }), settings());
     expect(part).toMatchObject({ slow: [], failed: [{ node: 'gpu-5' }], faults: [{ code: preflightFaults.gpu, node: 'gpu-5' }] });
-    const whole = decidePreflight(asked(truth, { told: ['gpu-5'] }), settings());
+    const whole = decidePreflight(asked(truth, { notified: ['gpu-5'] }), settings());
     expect(whole.failed.map(({ node }) => node)).toEqual(['gpu-5']);
     expect(whole.faults.map(({ node }) => node)).toEqual(['gpu-3']);
   });

@@ -4,16 +4,16 @@ import { decideOptIn, whyNotRecoverable } from '../../policy/recoverable.ts';
 import { job, jobView, settings } from '../support/builders.ts';
 
 const unsafe = (kind: 'Job' | 'JobSet' | 'TrainJob'): JobView =>
-  jobView({ ref: { ...job, kind }, unsafeSuspend: { because: 'its controller counts ranks', try: 'raise backoffLimit' } });
+  jobView({ ref: { ...job, kind }, unsafeSuspend: { because: 'its controller counts ranks', remedy: 'raise backoffLimit' } });
 const stopping = (kind: string) => settings({ recovery: { unsafeSuspend: { [kind]: 'stop' } } });
 
 describe.each(['Job', 'JobSet', 'TrainJob'] as const)('a %s that its own controller may fail in a stop', (kind) => {
   it('is refused, and people hear at opt-in what to change', () => {
-    expect(whyNotRecoverable(unsafe(kind), settings())).toEqual({ because: 'its controller counts ranks', try: 'raise backoffLimit' });
+    expect(whyNotRecoverable(unsafe(kind), settings())).toEqual({ because: 'its controller counts ranks', remedy: 'raise backoffLimit' });
     expect(decideOptIn(unsafe(kind), settings())).toMatchObject({
       kind: 'warn',
       because: 'kcover cannot recover this job: its controller counts ranks',
-      try: 'raise backoffLimit',
+      remedy: 'raise backoffLimit',
     });
   });
 
@@ -25,7 +25,7 @@ describe.each(['Job', 'JobSet', 'TrainJob'] as const)('a %s that its own control
 
 describe('a job', () => {
   it('of which ranks have succeeded is refused, for they would not run again', () => {
-    const incomplete = { because: '2 of its 8 ranks have succeeded', try: 'create the job anew' };
+    const incomplete = { because: '2 of its 8 ranks have succeeded', remedy: 'create the job anew' };
     expect(whyNotRecoverable(jobView({ incomplete }), settings())).toEqual(incomplete);
   });
 

@@ -4,11 +4,11 @@ import { decideRecovery } from '../../policy/recovery.ts';
 import { jobView, kernelFault, nodeView, podFault, pods, settings, tainted } from '../support/builders.ts';
 
 const act = settings({ mode: 'act' });
-const nodeFault = kernelFault({ hold: { state: 'quarantined', because: 'xid/79' } });
+const nodeFault = kernelFault({ quarantine: { state: 'quarantined', because: 'xid/79' } });
 const facts = (more: Partial<RecoveryFacts> = {}, attempt: Partial<RecoveryFacts['attempt']> = {}): RecoveryFacts => ({
   attempt: { job: jobView(), pods, nodes: [tainted()], undecided: [], ...attempt },
   fresh: [nodeFault],
-  answered: [],
+  handled: [],
   stops: 0,
   attempts: 3,
   asked: false,
@@ -45,12 +45,12 @@ describe('the next step of a recovery', () => {
 
   it('hands over a job that counts as succeeded since its pods were deleted', () => {
     const finished = { job: jobView({ finished: { as: 'succeeded', because: 'done' } }) } as const;
-    expect(decideRecovery(facts({ stops: 1, stoppedBy: 'delete-collection' }, finished), act)).toMatchObject({ outcome: 'handed over' });
+    expect(decideRecovery(facts({ stops: 1, stoppedBy: 'delete-collection' }, finished), act)).toMatchObject({ outcome: 'escalated' });
     expect(decideRecovery(facts({ stops: 1, stoppedBy: 'suspend' }, finished), act)).toMatchObject({ outcome: 'restarted' });
   });
 
   it('hands over after the last stop that is allowed', () => {
-    expect(decideRecovery(facts({ stops: 3 }), act)).toMatchObject({ kind: 'end', outcome: 'handed over' });
+    expect(decideRecovery(facts({ stops: 3 }), act)).toMatchObject({ kind: 'end', outcome: 'escalated' });
   });
 
   it('says in mode observe what it would do, and acts when a person asked', () => {
@@ -63,7 +63,7 @@ describe('the next step of a recovery', () => {
   });
 
   it('holds while a blamed node takes pods', () => {
-    const held = kernelFault({ hold: { state: 'held', because: '2 nodes are out and 2 may be' } });
+    const held = kernelFault({ quarantine: { state: 'held', because: '2 nodes are out and 2 may be' } });
     expect(decideRecovery(facts({ fresh: [held] }, { nodes: [nodeView()] }), act)).toMatchObject({
       kind: 'hold',
       because: 'gpu-3 is not quarantined: 2 nodes are out and 2 may be',
@@ -81,7 +81,7 @@ describe('the next step of a recovery', () => {
   });
 
   it('holds while a person has paused it', () => {
-    expect(decideRecovery(facts({}, { paused: { by: 'ada', reason: 'network work' } }), act)).toMatchObject({ kind: 'hold', try: 'kcover resume' });
+    expect(decideRecovery(facts({}, { paused: { by: 'ada', reason: 'network work' } }), act)).toMatchObject({ kind: 'hold', remedy: 'kcover resume' });
   });
 
   it('stops by deletion where a queue owns suspend and the restart policy allows it', () => {
@@ -95,7 +95,7 @@ describe('the next step of a recovery', () => {
   });
 
   it('says that a node was released, where that is why nothing is needed', () => {
-    const released = kernelFault({ hold: { state: 'released', because: 'ada' } });
+    const released = kernelFault({ quarantine: { state: 'released', because: 'ada' } });
     expect(decideRecovery(facts({ fresh: [released] }), act)).toMatchObject({ kind: 'end', outcome: 'cancelled', because: 'gpu-3 was released' });
   });
 
@@ -170,7 +170,7 @@ describe('the failure of a pod', () => {
 });
 
 describe('a node that is not ready', () => {
-  const lost = kernelFault({ id: 'node/not-ready/x', source: 'node', code: 'node/not-ready', hold: { state: 'not-ready', because: 'kubelet silent' } });
+  const lost = kernelFault({ id: 'node/not-ready/x', source: 'node', code: 'node/not-ready', quarantine: { state: 'not-ready', because: 'kubelet silent' } });
   const dead = nodeView({ ready: false });
 
   it('has its job restarted without a quarantine, for Kubernetes keeps it free', () => {
@@ -187,7 +187,7 @@ describe('a node that is not ready', () => {
 
   it('still holds the job when its pod was already asked to go and cannot', () => {
     const [stuck] = pods.slice(-1);
-    const attempt = { pods: pods.slice(0, -1), leaving: stuck ? [stuck] : [], nodes: [dead] };
+    const attempt = { pods: pods.slice(0, -1), terminating: stuck ? [stuck] : [], nodes: [dead] };
     expect(decideRecovery(facts({ fresh: [lost] }, attempt), act).kind).toBe('stop');
     // Back or gone: the pod goes, and its job cannot go on without it.
     expect(decideRecovery(facts({ fresh: [lost] }, { ...attempt, nodes: [nodeView()] }), act).kind).toBe('stop');
@@ -198,17 +198,17 @@ describe('a node that is not ready', () => {
 describe('a blind look', () => {
   it('holds and looks again, and takes missing facts for nothing', () => {
     const { job: _, ...nothing } = facts().attempt;
-    const blind = { ...nothing, pods: [], nodes: [], blind: 'the Kubernetes API did not answer: read node gpu-3' };
-    expect(decideRecovery(facts({ attempt: blind }), act)).toMatchObject({
+    const unobservable = { ...nothing, pods: [], nodes: [], unobservable: 'the Kubernetes API did not answer: read node gpu-3' };
+    expect(decideRecovery(facts({ attempt: unobservable }), act)).toMatchObject({
       kind: 'hold',
-      because: 'blind: the Kubernetes API did not answer: read node gpu-3',
+      because: 'unobservable: the Kubernetes API did not answer: read node gpu-3',
       lookAgainMs: expect.any(Number),
     });
   });
 
   it('of one node, by its silent agent, holds an open incident too, and no longer than the settings say', () => {
-    const unheard = podFault({ blind: 'the agent of gpu-3 was last heard 45s ago' });
-    const waiting = facts({ fresh: [unheard], stops: 1 }, { nodes: [nodeView()] });
+    const unobserved = podFault({ unobservable: 'the agent of gpu-3 was last heard 45s ago' });
+    const waiting = facts({ fresh: [unobserved], stops: 1 }, { nodes: [nodeView()] });
     expect(decideRecovery(waiting, act)).toMatchObject({ kind: 'hold', because: expect.stringContaining('the agent of gpu-3') });
     expect(decideRecovery({ ...waiting, heldMs: 120_000 }, act).kind).toBe('stop');
   });

@@ -6,7 +6,8 @@ import { redact } from '../../faults/redaction/redact.ts';
 import { workerSettings } from '../../contract/settings.schema.ts';
 
 // Put together here, so that no scanner takes this file for a leak.
-const word = (prefix: string, length: number, letters = 'Abc123xyZ9'): string => prefix + letters.repeat(Math.ceil(length / letters.length)).slice(0, length);
+const word = (prefix: string, length: number, messages = 'Abc123xyZ9'): string =>
+  prefix + messages.repeat(Math.ceil(length / messages.length)).slice(0, length);
 const fence = (side: string) => `-----${side} RSA PRIVATE KEY-----`;
 const [begin, end] = [fence('BEGIN'), fence('END')];
 const keyLines = [word('MIIE', 60), word('kq/+', 60), word('zz', 20).concat('==')];

@@ -58,11 +58,11 @@ describe('now, or after the next checkpoint', () => {
   });
 
   it('adds the steps since the last report', () => {
-    const told = progress({ step: 1700 });
-    const later = choose({ now: now + 100_000, progress: told });
+    const reported = progress({ step: 1700 });
+    const later = choose({ now: now + 100_000, progress: reported });
     expect(later.timing.nextInMs).toBe(200_000);
     expect(later.timing.now).toBeCloseTo(8);
-    expect(choose({ now: now + 100_000, progress: { ...told, phase: 'evaluating' } }).timing.nextInMs).toBe(300_000);
+    expect(choose({ now: now + 100_000, progress: { ...reported, phase: 'evaluating' } }).timing.nextInMs).toBe(300_000);
   });
 
   it('expects one that is due or late within a tenth of the interval', () => {
@@ -121,8 +121,8 @@ describe('a choice that is made anew at every look', () => {
     const looks = Array.from({ length: 30 }, () => random() * stepsPerCheckpoint * msPerStep).toSorted((a, b) => a - b);
     return looks.map((ms) => {
       const step = Math.floor(ms / msPerStep);
-      const told = { step, checkpointStep: 0, at: new Date(now + step * msPerStep).toISOString(), pace: { msPerStep, stepsPerCheckpoint } };
-      const { choice, withinMs } = choose({ severity, progress: told, now: now + ms }, other);
+      const reported = { step, checkpointStep: 0, at: new Date(now + step * msPerStep).toISOString(), pace: { msPerStep, stepsPerCheckpoint } };
+      const { choice, withinMs } = choose({ severity, progress: reported, now: now + ms }, other);
       return { choice, endsAt: ms + withinMs, capped: withinMs >= most };
     });
   }

@@ -7,17 +7,17 @@ import type { RecoveryStatus } from '../../contract/recovery.ts';
 import type { JobStatus } from '../../contract/training-job.ts';
 import type { JobProgress } from '../../contract/progress.ts';
 import { eventually } from '../support/rig.ts';
-import type { Scene } from './story.ts';
+import type { ReplayFixture } from './recording.ts';
 
-export const wish = { by: 'ada', reason: 'replaced the card' };
+export const request = { by: 'ada', reason: 'replaced the card' };
 
 export const statusOf = (job: WorkflowHandle) => job.query<JobStatus>('status');
 
-export function watch({ rig, cluster }: Scene): Promise<WorkflowHandle> {
+export function watch({ rig, cluster }: ReplayFixture): Promise<WorkflowHandle> {
   return rig.client.workflow.start('trainingJob', { workflowId: jobWorkflowId(cluster.job), taskQueue: rig.taskQueue, args: [{ job: cluster.job }] });
 }
 
-export const tell = (job: WorkflowHandle, ...faults: Fault[]): Promise<void> => job.signal('faultsObserved', { faults });
+export const signalFaults = (job: WorkflowHandle, ...faults: Fault[]): Promise<void> => job.signal('faultsObserved', { faults });
 
 /** The id of the incident that ended so. */
 export async function outcome(job: WorkflowHandle, wanted: string): Promise<string> {
@@ -28,14 +28,14 @@ export async function outcome(job: WorkflowHandle, wanted: string): Promise<stri
   return last?.incident ?? '';
 }
 
-export async function gone({ cluster }: Scene, job: WorkflowHandle): Promise<string> {
+export async function gone({ cluster }: ReplayFixture, job: WorkflowHandle): Promise<string> {
   cluster.view = null;
   await job.signal('jobObserved', { change: 'gone' });
   await job.result();
   return job.workflowId;
 }
 
-export async function recoveryIs({ rig }: Scene, job: WorkflowHandle, phase: string): Promise<void> {
+export async function recoveryIs({ rig }: ReplayFixture, job: WorkflowHandle, phase: string): Promise<void> {
   const { incident = '' } = await eventually(
     () => statusOf(job),
     (seen) => seen.incident !== undefined,
@@ -46,6 +46,6 @@ export async function recoveryIs({ rig }: Scene, job: WorkflowHandle, phase: str
   );
 }
 
-export function train({ cluster }: Scene, step: number, more: Partial<JobProgress> = {}): void {
+export function train({ cluster }: ReplayFixture, step: number, more: Partial<JobProgress> = {}): void {
   if (cluster.view) cluster.view = { ...cluster.view, progress: { step, at: new Date().toISOString(), ...more } };
 }

@@ -1,5 +1,5 @@
-import type { World } from '../../testbed/world.ts';
+import type { TestCluster } from '../../testbed/test-cluster.ts';
 
 export default async function stop(): Promise<void> {
-  await (globalThis as { world?: World }).world?.stop();
+  await (globalThis as { cluster?: TestCluster }).cluster?.stop();
 }

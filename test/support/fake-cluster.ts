@@ -13,9 +13,9 @@ import type { AttemptPod, JobRef, JobView } from '../../contract/jobs.ts';
 import type { NodeRecord, NodeView } from '../../contract/nodes.ts';
 import type { VerifyResult } from '../../contract/verification.ts';
 import type { PreflightNote } from '../../contract/preflight-runs.ts';
-import type { CapacityFacts, CheckpointRequest, CheckpointResult, ReshapeRequest } from '../../contract/recovery-plan.ts';
+import type { CapacityFacts, CheckpointRequest, CheckpointResult, ResizeRequest } from '../../contract/recovery-plan.ts';
 import type { AttemptFacts, IncidentRecord, RecoveryOutcome } from '../../contract/recovery.ts';
-import type { IncidentDecision, Spent } from '../../contract/training-job.ts';
+import type { IncidentDecision, BudgetEntry } from '../../contract/training-job.ts';
 import { decideCapacity } from '../../policy/capacity.ts';
 import { decideIncident } from '../../policy/incident.ts';
 import { decideNode } from '../../policy/node.ts';
@@ -33,7 +33,7 @@ export class FakeCluster {
   private placedAt = '2026-11-21T06:00:00Z';
   readonly announced: Announcement[] = [];
   /** Faults that needed nothing. */
-  readonly asides: IncidentDecision['aside'][number][] = [];
+  readonly dismissals: IncidentDecision['dismissed'][number][] = [];
   /** At the attempt. */
   looks = 0;
   readonly records: IncidentRecord[] = [];
@@ -58,7 +58,7 @@ export class FakeCluster {
   /** Holds the record store until the test lets it go on. */
   recordGate: Promise<void> = Promise.resolve();
   /** Why nothing can be seen, while that is so. */
-  blind: string | undefined;
+  unobservable: string | undefined;
   /** Nodes whose pods go by force only. */
   readonly dead = new Set<string>();
   /** Events are written only after this. */
@@ -76,14 +76,14 @@ export class FakeCluster {
   stuck: string | undefined;
   /** Why Temporal cannot search. */
   invisible: string | undefined;
-  found: { spent: readonly Spent[]; open?: string } = { spent: [] };
+  found: { usage: readonly BudgetEntry[]; open?: string } = { usage: [] };
   /** Holds the restart until the test lets it go on. */
   gate: Promise<void> = Promise.resolve();
-  onTold: ((workflowIds: readonly string[]) => void) | undefined;
+  onNotified: ((workflowIds: readonly string[]) => void) | undefined;
   /** What nodes were told by a preflight, and the notes that it left on the job. */
-  readonly told: Fault[] = [];
+  readonly notified: Fault[] = [];
   /** Nodes that Temporal does not take the word for. */
-  readonly untellable = new Set<string>();
+  readonly unnotifiable = new Set<string>();
   readonly notes: PreflightNote[] = [];
   /** Attempts of which evidence was kept. */
   readonly captured: number[] = [];
@@ -100,11 +100,11 @@ export class FakeCluster {
     waitedMs: 1,
     because: `step ${atLeast} is saved`,
   });
-  room: Partial<CapacityFacts> | 'unseen' = {};
-  reshaped: ReshapeRequest[] = [];
-  readonly sparesTaken: string[] = [];
+  capacity: Partial<CapacityFacts> | 'unseen' = {};
+  resized: ResizeRequest[] = [];
+  readonly standbyTaken: string[] = [];
   /** Called by every look for room, before it answers. */
-  looksForRoom: () => Promise<void> = async () => undefined;
+  beforeCapacityAnswer: () => Promise<void> = async () => undefined;
   /** How often the need-recovery label was removed. */
   labelsRemoved = 0;
   asked = 0;
@@ -145,7 +145,7 @@ export class FakeCluster {
       decideNode: (facts) => digest(decideNode(facts, this.settings)),
       decideIncident: (facts) => {
         const decision = decideIncident(facts, this.settings);
-        this.asides.push(...decision.aside);
+        this.dismissals.push(...decision.dismissed);
         return digest(decision);
       },
       decideRecovery: (facts) => digest(decideRecovery(facts, this.settings)),
@@ -182,19 +182,19 @@ export class FakeCluster {
         if (this.unwritable !== undefined) throw toFailure(new KcoverError('kube.invalid', this.unwritable));
         if (!this.nodes.has(node)) return { kind: 'gone' };
         const { taint, ...rest } = this.nodes.get(node) ?? nodeView({ name: node });
-        if (taint?.ours === false || (taint?.incident ?? incident) !== incident) return { kind: 'not-ours', stays: 'the taint stays' };
+        if (taint?.ours === false || (taint?.incident ?? incident) !== incident) return { kind: 'not-ours', remainingTaint: 'the taint stays' };
         this.nodes.set(node, { ...rest, ...(judged ? { judged } : {}) });
         return { kind: 'released' };
       },
-      tellJobs: async ({ node, faults }) => {
+      notifyJobs: async ({ node, faults }) => {
         if (!this.view?.optedIn || !this.pods.some((pod) => pod.node === node)) return [];
         await this.client?.workflow.getHandle(jobWorkflowId(this.job)).signal('faultsObserved', { faults });
         return [this.job];
       },
-      tellNodes: async ({ faults }) => {
-        const untold = faults.filter(({ node }) => this.untellable.has(node ?? ''));
-        this.told.push(...faults.filter((fault) => !untold.includes(fault)));
-        return { untold: untold.map(({ id }) => id), ...(untold.length > 0 && { because: 'the namespace is full' }) };
+      notifyNodes: async ({ faults }) => {
+        const unnotified = faults.filter(({ node }) => this.unnotifiable.has(node ?? ''));
+        this.notified.push(...faults.filter((fault) => !unnotified.includes(fault)));
+        return { unnotified: unnotified.map(({ id }) => id), ...(unnotified.length > 0 && { because: 'the namespace is full' }) };
       },
       observeWorkload: async () => this.workload,
       noteVerdict: async ({ note }) => {
@@ -206,11 +206,11 @@ export class FakeCluster {
         await this.beforeLook?.();
         return this.attempt(nodes, pods);
       },
-      listPods: async () => ({ pods: this.pods, leaving: [], digest: digestOf(this.pods) }),
-      stopAttempt: async ({ attempt, pods, force, by, noGrace }) => {
+      listPods: async () => ({ pods: this.pods, terminating: [], digest: digestOf(this.pods) }),
+      stopAttempt: async ({ attempt, pods, force, by, immediate }) => {
         if (this.unsendable !== undefined) return { kind: 'unsent', because: this.unsendable };
         await this.stopping();
-        if (noGrace && !force) {
+        if (immediate && !force) {
           this.stopped.push({ attempt, uids: pods.map((pod) => pod.uid) });
           return { kind: 'lost', because: 'mode is force', pods };
         }
@@ -237,28 +237,28 @@ export class FakeCluster {
       decideCapacity: (request) => digest(decideCapacity(request, this.settings)),
       awaitCheckpoint: async (request) => this.checkpoint(request),
       observeCapacity: async () => {
-        await this.looksForRoom();
-        if (this.room === 'unseen') throw toFailure(new KcoverError('kube.invalid', 'the nodes cannot be listed'));
+        await this.beforeCapacityAnswer();
+        if (this.capacity === 'unseen') throw toFailure(new KcoverError('kube.invalid', 'the nodes cannot be listed'));
         const needed = this.view?.podsExpected ?? 0;
         return {
           needed,
           fit: needed,
-          fitWithSpares: this.room.fit ?? needed,
-          spares: [],
+          fitWithStandby: this.capacity.fit ?? needed,
+          standbyNodes: [],
           because: 'room everywhere',
           sizes: { now: needed, least: 1 },
-          ...this.room,
+          ...this.capacity,
         };
       },
-      takeSpares: async ({ nodes }) => {
-        this.sparesTaken.push(...nodes);
-        if (this.room !== 'unseen') this.room = { ...this.room, fit: this.room.fitWithSpares ?? 0 };
+      takeStandbyNodes: async ({ nodes }) => {
+        this.standbyTaken.push(...nodes);
+        if (this.capacity !== 'unseen') this.capacity = { ...this.capacity, fit: this.capacity.fitWithStandby ?? 0 };
         return { taken: nodes };
       },
-      reshapeJob: async (request) => {
-        this.reshaped.push(request);
+      resizeJob: async (request) => {
+        this.resized.push(request);
         const before = this.view?.podsExpected ?? 0;
-        return { kind: 'reshaped', before, after: request.pods ?? before };
+        return { kind: 'resized', before, after: request.pods ?? before };
       },
       askProcesses: async () => void (this.asked += 1),
       verifyProgress: async ({ beyond }) => this.verified(beyond),
@@ -274,7 +274,7 @@ export class FakeCluster {
         if (this.pods.some((pod) => old.includes(pod.uid))) throw new Error('the old attempt was counted');
         return { kind: 'running', at: new Date().toISOString(), pods: this.pods, startedAt: new Date().toISOString(), misplaced: 0 };
       },
-      acknowledgeWish: async () => void (this.labelsRemoved += 1),
+      removeRecoveryLabel: async () => void (this.labelsRemoved += 1),
       announce: async ({ events }) => {
         await this.deaf;
         if (this.eventsLost > 0) {
@@ -297,22 +297,22 @@ export class FakeCluster {
         if (this.closed) return { kind: 'closed', report: this.closed };
         return { kind: 'running', ...(this.stuck !== undefined && { stuck: this.stuck }) };
       },
-      tellWaiting: async ({ workflowIds }) => {
-        this.onTold?.(workflowIds);
+      notifyWaiting: async ({ workflowIds }) => {
+        this.onNotified?.(workflowIds);
         for (const id of workflowIds)
           await this.client?.workflow
             .getHandle(id)
-            .signal('permissionChanged')
+            .signal('recheck')
             .catch(() => undefined);
       },
     };
   }
 
   private attempt(nodes: readonly string[], pods: readonly string[] = []): AttemptFacts {
-    if (this.blind !== undefined) return { pods: [], nodes: [], undecided: [], blind: this.blind };
+    if (this.unobservable !== undefined) return { pods: [], nodes: [], undecided: [], unobservable: this.unobservable };
     const oldestPodAt = this.pods.length > 0 ? this.oldestPodAt() : undefined;
     return {
-      ...attemptInShort({ pods: this.pods, leaving: [] }, { nodes, pods }),
+      ...attemptInShort({ pods: this.pods, terminating: [] }, { nodes, pods }),
       ...(oldestPodAt !== undefined && { oldestPodAt }),
       nodes: nodes.flatMap((name) => this.nodes.get(name) ?? []),
       undecided: [],
@@ -331,7 +331,7 @@ export class FakeCluster {
   /** A node fault as the node's workflow tells it after the quarantine. */
   quarantined(fault: Fault): Fault {
     this.change(fault.node ?? '', { taint: { value: 'xid-79', ours: true } });
-    return { ...fault, hold: { state: 'quarantined', because: fault.message } };
+    return { ...fault, quarantine: { state: 'quarantined', because: fault.message } };
   }
 }
 

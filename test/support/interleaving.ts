@@ -10,10 +10,10 @@ import type { AttemptPod } from '../../contract/jobs.ts';
 import { seeded } from '../kill/seeded.ts';
 import { kernelFault, podFault } from './builders.ts';
 import { SeededCluster } from './seeded-cluster.ts';
-import { dress, type Dice } from './seeded-wishes.ts';
+import { dress, type Dice } from './seeded-overrides.ts';
 
 /** When something happens: while one of these activities is under way, or while a person or a change is waited for. */
-const moments = [
+const injectionPoints = [
   'decideIncident',
   'observeAttempt',
   'decideRecovery',
@@ -21,9 +21,9 @@ const moments = [
   'captureEvidence',
   'awaitCheckpoint',
   'observeCapacity',
-  'takeSpares',
+  'takeStandbyNodes',
   'stopAttempt',
-  'reshapeJob',
+  'resizeJob',
   'resumeJob',
   'awaitAttempt',
   'verifyProgress',
@@ -31,14 +31,14 @@ const moments = [
   'waiting for approval',
   'held',
 ] as const;
-type Moment = (typeof moments)[number];
+type InjectionPoint = (typeof injectionPoints)[number];
 
 /** Every recovery that stops anything comes here. */
-const late = ['stopAttempt', 'resumeJob', 'awaitAttempt', 'verifyProgress'] as const satisfies readonly Moment[];
+const late = ['stopAttempt', 'resumeJob', 'awaitAttempt', 'verifyProgress'] as const satisfies readonly InjectionPoint[];
 
 interface Happening {
   readonly what: string;
-  readonly during: Moment;
+  readonly during: InjectionPoint;
   /** After the effect of the activity, and before its completion. */
   readonly after: boolean;
   readonly act: (during: string) => Promise<void> | void;
@@ -50,9 +50,9 @@ const blocking: readonly string[] = [
   'askProcesses',
   'captureEvidence',
   'observeCapacity',
-  'takeSpares',
-  'reshapeJob',
-] satisfies readonly Moment[];
+  'takeStandbyNodes',
+  'resizeJob',
+] satisfies readonly InjectionPoint[];
 
 const ada = { by: 'ada', reason: 'a seeded wish' };
 
@@ -66,10 +66,10 @@ export class Interleaving implements Dice {
   readonly log: string[] = [];
   private readonly random: () => number;
   /** To draw from: what is more often in it is met more often. */
-  private readonly moments: readonly Moment[];
+  private readonly injectionPoints: readonly InjectionPoint[];
   private happenings: Happening[] = [];
   private busy = 0;
-  private readonly wishes: Promise<unknown>[] = [];
+  private readonly requests: Promise<unknown>[] = [];
   private client: Client | undefined;
   /** The last one that was seen at work. */
   private recovery: WorkflowHandle | undefined;
@@ -82,7 +82,7 @@ export class Interleaving implements Dice {
     this.cluster = new SeededCluster(seeded(seed + 1), (name, request, work) => this.meet(name, request, work));
     const { said, rare } = dress(this.cluster, this);
     this.log.push(said);
-    this.moments = [...moments, ...late, ...late, ...(rare ? [rare, rare, rare] : [])];
+    this.injectionPoints = [...injectionPoints, ...late, ...late, ...(rare ? [rare, rare, rare] : [])];
     const { podFails, nodeIsBad, nodeLeaves, hang } = this.kinds;
     // Processes are asked only where no node is to blame.
     this.pick(rare === 'askProcesses' ? [podFails, hang] : [podFails, nodeIsBad, nodeLeaves, hang])();
@@ -103,17 +103,17 @@ export class Interleaving implements Dice {
 
   private readonly kinds = {
     podFails: () => this.plan('a pod fails', () => this.podFails()),
-    nodeIsBad: () => this.plan('a node is quarantined', () => this.withNode((node) => this.tell(this.quarantine(this.kernel(node))))),
+    nodeIsBad: () => this.plan('a node is quarantined', () => this.withNode((node) => this.signalFault(this.quarantine(this.kernel(node))))),
     nodeIsHeld: () => this.later(),
     nodeLeaves: () => this.leaves(),
-    again: () => this.plan('a fault is told again', () => (this.faults.length > 0 ? this.tell(this.pick(this.faults), true) : this.podFails())),
+    again: () => this.plan('a fault is told again', () => (this.faults.length > 0 ? this.signalFault(this.pick(this.faults), true) : this.podFails())),
     hang: () => this.plan('training stands still', () => this.hangs()),
-    wish: () => this.plan('ada asks for a recovery', () => this.signal('recover', ada)),
+    request: () => this.plan('ada asks for a recovery', () => this.signal('recover', ada)),
     pause: () => this.pauses(),
   };
 
   private plan(what: string, act: Happening['act']): void {
-    this.happenings.push({ what, during: this.pick(this.moments), after: this.chance(0.5), act });
+    this.happenings.push({ what, during: this.pick(this.injectionPoints), after: this.chance(0.5), act });
   }
 
   private podFails(): Promise<void> | undefined {
@@ -121,7 +121,7 @@ export class Interleaving implements Dice {
     if (!pod) return undefined;
     const { name, uid, node } = pod;
     const at = { seenAt: new Date().toISOString(), pod: { name, uid, createdAt: this.cluster.createdAt.get(uid) ?? '' } };
-    return this.tell(podFault({ id: `pod/${uid}`, node: node ?? 'none', message: `${name} failed`, ...at }));
+    return this.signalFault(podFault({ id: `pod/${uid}`, node: node ?? 'none', message: `${name} failed`, ...at }));
   }
 
   private kernel(node: string): Fault {
@@ -139,11 +139,11 @@ export class Interleaving implements Dice {
     let held: Fault | undefined;
     this.plan('a node may not be quarantined', () =>
       this.withNode((node) => {
-        held = { ...this.kernel(node), hold: { state: 'held', because: 'the limit' } };
-        return this.tell(held);
+        held = { ...this.kernel(node), quarantine: { state: 'held', because: 'the limit' } };
+        return this.signalFault(held);
       }),
     );
-    this.plan('that node is quarantined', () => held && this.tell(this.quarantine(held), true));
+    this.plan('that node is quarantined', () => held && this.signalFault(this.quarantine(held), true));
   }
 
   private leaves(): void {
@@ -152,9 +152,9 @@ export class Interleaving implements Dice {
       this.withNode((node) => {
         gone = node;
         this.cluster.change(node, { ready: false });
-        const hold = { state: 'not-ready', because: 'its kubelet is silent' } as const;
+        const quarantine = { state: 'not-ready', because: 'its kubelet is silent' } as const;
         const at = { id: `not-ready/${node}/${this.faults.length}`, seenAt: new Date().toISOString() };
-        return this.tell({ source: 'node', code: nodeNotReady, message: 'its kubelet is silent', node, hold, ...at });
+        return this.signalFault({ source: 'node', code: nodeNotReady, message: 'its kubelet is silent', node, quarantine, ...at });
       }),
     );
     this.plan('that node is back', () => {
@@ -165,7 +165,7 @@ export class Interleaving implements Dice {
   private hangs(): Promise<void> {
     const { uid } = this.cluster.job;
     const id = `hang/${uid}/${this.faults.length}`;
-    return this.tell({ id, source: 'progress', code: trainingHangs, message: 'no step for 1 h', seenAt: new Date().toISOString(), job: uid });
+    return this.signalFault({ id, source: 'progress', code: trainingHangs, message: 'no step for 1 h', seenAt: new Date().toISOString(), job: uid });
   }
 
   private pauses(): void {
@@ -173,26 +173,26 @@ export class Interleaving implements Dice {
       const isFirst = !this.wasPaused;
       [this.isPaused, this.wasPaused] = [true, true];
       this.update('pause');
-      if (isFirst && blocking.includes(during)) await this.pauseIsHeard();
+      if (isFirst && blocking.includes(during)) await this.pauseIsReceived();
     });
     this.plan('ada resumes the job', () => this.resumes());
   }
 
   private resumes(): void {
-    this.cluster.pauseHeard = false;
+    this.cluster.pauseReceived = false;
     this.isPaused = false;
     this.update('resume');
   }
 
   /** Answers when the recovery has it in its history: it may begin no stop from here on. */
-  private async pauseIsHeard(): Promise<void> {
+  private async pauseIsReceived(): Promise<void> {
     const incident = inRecovery();
     if (incident === undefined || !this.client) return;
     for (let looks = 0; looks < 20; looks++) {
       const { events } = await this.client.workflow.getHandle(incident).fetchHistory();
-      const heard = events?.some(({ workflowExecutionSignaledEventAttributes: signal }) => signal?.signalName === 'jobPaused');
-      if (heard) {
-        this.cluster.pauseHeard = true;
+      const received = events?.some(({ workflowExecutionSignaledEventAttributes: signal }) => signal?.signalName === 'jobPaused');
+      if (received) {
+        this.cluster.pauseReceived = true;
         return;
       }
       await sleep(50);
@@ -208,8 +208,8 @@ export class Interleaving implements Dice {
     return node === undefined || nodes.get(node)?.taint ? undefined : act(node);
   }
 
-  private async tell(fault: Fault, again = false): Promise<void> {
-    this.log.push(`  told: ${fault.id} ${fault.hold?.state ?? ''}`);
+  private async signalFault(fault: Fault, again = false): Promise<void> {
+    this.log.push(`  told: ${fault.id} ${fault.quarantine?.state ?? ''}`);
     if (!again) this.faults.push(fault);
     await this.signal('faultsObserved', { faults: [fault] });
   }
@@ -221,7 +221,7 @@ export class Interleaving implements Dice {
   /** Not awaited: the workflow that is to answer may wait for what is under way here. */
   private update(name: 'pause' | 'resume'): void {
     const answer = this.client?.workflow.getHandle(this.workflowId).executeUpdate(name, { args: [ada] });
-    this.wishes.push(answer?.catch((error: unknown) => this.cluster.wrong.push(`${name} failed: ${String(error)}`)) ?? Promise.resolve());
+    this.requests.push(answer?.catch((error: unknown) => this.cluster.wrong.push(`${name} failed: ${String(error)}`)) ?? Promise.resolve());
   }
 
   /** Every activity passes here: what is to happen during it does, and it takes its time. */
@@ -248,13 +248,13 @@ export class Interleaving implements Dice {
   private async happen(during: string, after: boolean): Promise<boolean> {
     const [now] = this.happenings.filter((one) => one.during === during && one.after === after);
     if (!now) return false;
-    await this.deliver(now);
+    await this.apply(now);
     // Long enough, most of the time, for a recovery to hear of it before the activity goes on.
     if (!during.startsWith('decide')) await sleep(this.pick([0, 40, 150]));
     return true;
   }
 
-  private async deliver(one: Happening): Promise<void> {
+  private async apply(one: Happening): Promise<void> {
     this.happenings = this.happenings.filter((other) => other !== one);
     this.log.push(`${one.after ? 'at the end of' : 'during'} ${one.during}: ${one.what}`);
     await one.act(one.during);
@@ -275,7 +275,7 @@ export class Interleaving implements Dice {
       if (place === 'at rest' && same >= 3) {
         const [next] = this.happenings;
         if (!next) return await this.end(handle);
-        await this.deliver(next);
+        await this.apply(next);
         same = 0;
       }
       if ((place === 'held' || place === 'waiting for approval' || place === 'paused') && same >= 2) {
@@ -306,16 +306,16 @@ export class Interleaving implements Dice {
     }
     this.log.push(`let go: ${place}`);
     if (this.isPaused) this.resumes();
-    this.cluster.room = {};
-    for (const { node, id } of this.faults.filter(({ hold }) => hold?.state === 'held')) {
+    this.cluster.capacity = {};
+    for (const { node, id } of this.faults.filter(({ quarantine }) => quarantine?.state === 'held')) {
       const held = this.faults.find((one) => one.id === id);
-      if (held && !this.cluster.nodes.get(node ?? '')?.taint) await this.tell(this.quarantine(held), true);
+      if (held && !this.cluster.nodes.get(node ?? '')?.taint) await this.signalFault(this.quarantine(held), true);
     }
-    await this.recovery?.signal('permissionChanged').catch(() => undefined);
+    await this.recovery?.signal('recheck').catch(() => undefined);
   }
 
   private async end(handle: WorkflowHandle): Promise<void> {
-    await Promise.all(this.wishes);
+    await Promise.all(this.requests);
     this.left = [...this.cluster.pods];
     this.cluster.view = null;
     await handle.signal('jobObserved', { change: 'gone' });

@@ -4,9 +4,9 @@ import { annotations } from '../../contract/ids.ts';
 import type { IncidentRecord } from '../../contract/recovery.ts';
 import { deletesOfPods, podDeleteCollections, podDeletes, suspends, type Write } from '../../testbed/audit.ts';
 import type { RunningJob } from '../../testbed/jobs.ts';
-import type { PodLife, QuarantineSpan } from './chronicle.ts';
+import type { PodLife, QuarantineSpan } from './cluster-recorder.ts';
 
-export interface StoryFacts {
+export interface RunFacts {
   readonly job: RunningJob;
   /** Every pod that the job ever had. */
   readonly pods: readonly PodLife[];
@@ -18,43 +18,45 @@ export interface StoryFacts {
   readonly recoveries: readonly string[];
   readonly suspended: boolean;
   /** Pods that nobody told to go: the simulated kubelet deletes by name, now and then twice, and then takes the next pod of that name. */
-  readonly takenByKubelet: ReadonlySet<string>;
+  readonly deletedByKubelet: ReadonlySet<string>;
 }
 
 /** What did not hold, a sentence each; empty when all is well. */
-export function violations(facts: StoryFacts): string[] {
+export function violations(facts: RunFacts): string[] {
   return [...stopsOncePerAttempt(facts), ...deletesOnlyWhatItStopped(facts), ...runsAgain(facts), ...oneRecordEach(facts), ...provedWhatItSays(facts)];
 }
 
 export const ourWrites = (writes: readonly Write[]): Write[] => writes.filter(({ user }) => user.startsWith('system:serviceaccount:kcover-system:kcover-'));
 
 /** UIDs that the simulated kubelet deleted and nobody else. */
-export function takenByKubelet(writes: readonly Write[]): Set<string> {
+export function deletedByKubelet(writes: readonly Write[]): Set<string> {
   const deletedBy = (isKubelet: boolean) => [...deletesOfPods(writes.filter(({ user }) => (user === 'kwok') === isKubelet)).keys()];
-  const told = new Set(deletedBy(false));
-  return new Set(deletedBy(true).filter((uid) => !told.has(uid)));
+  const byOthers = new Set(deletedBy(false));
+  return new Set(deletedBy(true).filter((uid) => !byOthers.has(uid)));
 }
 
 /** Suspends of the job that took effect, each with its mark. */
-export const suspendsOf = ({ job, writes }: Pick<StoryFacts, 'job' | 'writes'>): string[] =>
+export const suspendsOf = ({ job, writes }: Pick<RunFacts, 'job' | 'writes'>): string[] =>
   suspends(writes)
     .filter(({ namespace, name, suspend, code }) => namespace === job.namespace && name === job.name && suspend && code < 300)
     .map(({ body }) => (body as { metadata?: { annotations?: Record<string, string> } }).metadata?.annotations?.[annotations.suspendedBy] ?? 'no mark');
 
-function stopsOncePerAttempt(facts: StoryFacts): string[] {
+function stopsOncePerAttempt(facts: RunFacts): string[] {
   const { records, writes, pods } = facts;
-  const marks = suspendsOf(facts);
-  const recorded = records.flatMap(({ incident, stops }) => stops.map((stop) => ({ ...stop, mark: `${incident}#${stop.attempt}` })));
+  const suspensions = suspendsOf(facts);
+  const recorded = records.flatMap(({ incident, stops }) => stops.map((stop) => ({ ...stop, suspension: `${incident}#${stop.attempt}` })));
   const collections = podDeleteCollections(writes).filter(({ code }) => code < 300);
   const uidsOfJob = new Set(pods.map(({ uid }) => uid));
   return [
-    ...repeated(marks).map((mark) => `suspended twice as ${mark}`),
-    ...marks.filter((mark) => !recorded.some((stop) => stop.mark === mark)).map((mark) => `suspended as ${mark}, which no record holds`),
+    ...repeated(suspensions).map((suspension) => `suspended twice as ${suspension}`),
+    ...suspensions
+      .filter((suspension) => !recorded.some((stop) => stop.suspension === suspension))
+      .map((suspension) => `suspended as ${suspension}, which no record holds`),
     ...repeated(recorded.flatMap((stop) => stop.pods.map(({ uid }) => uid))).map((uid) => `two stops had pod ${uid}`),
-    ...recorded.filter((stop) => stop.pods.length === 0).map((stop) => `${stop.mark} stopped nothing`),
+    ...recorded.filter((stop) => stop.pods.length === 0).map((stop) => `${stop.suspension} stopped nothing`),
     ...recorded.flatMap((stop) => {
       const hits = collections.filter(({ deleted }) => deleted.some((uid) => stop.pods.some((pod) => pod.uid === uid)));
-      return hits.length > 1 ? [`${hits.length} delete-collections hit ${stop.mark}`] : [];
+      return hits.length > 1 ? [`${hits.length} delete-collections hit ${stop.suspension}`] : [];
     }),
     ...collections.flatMap(({ deleted }) => {
       const own = deleted.filter((uid) => uidsOfJob.has(uid));
@@ -63,7 +65,7 @@ function stopsOncePerAttempt(facts: StoryFacts): string[] {
   ];
 }
 
-function deletesOnlyWhatItStopped({ pods, writes, records, quarantines, takenByKubelet }: StoryFacts): string[] {
+function deletesOnlyWhatItStopped({ pods, writes, records, quarantines, deletedByKubelet }: RunFacts): string[] {
   const counts = deletesOfPods(writes.filter(({ code }) => code < 300));
   const singly = new Set(podDeletes(writes).flatMap(({ deleted }) => deleted));
   const stopped = new Set(records.flatMap(({ stops }) => stops.flatMap((stop) => stop.pods.map(({ uid }) => uid))));
@@ -74,16 +76,16 @@ function deletesOnlyWhatItStopped({ pods, writes, records, quarantines, takenByK
   return pods.flatMap((pod) => [
     ...((counts.get(pod.uid) ?? 0) > (forced.has(pod.uid) ? 2 : 1) ? [`deleted pod ${pod.name} ${pod.uid} ${counts.get(pod.uid)} times`] : []),
     ...(counts.has(pod.uid) && !stopped.has(pod.uid) && !moved(pod) ? [`deleted pod ${pod.name} ${pod.uid} that no stop had`] : []),
-    ...(pod.gone !== undefined && !pod.failed && !takenByKubelet.has(pod.uid) && !stopped.has(pod.uid) && !moved(pod)
+    ...(pod.gone !== undefined && !pod.failed && !deletedByKubelet.has(pod.uid) && !stopped.has(pod.uid) && !moved(pod)
       ? [`pod ${pod.name} ${pod.uid} on ${pod.node ?? 'no node'} went and no stop had it`]
       : []),
   ]);
 }
 
 /** As many as it was created with, or as the last recovery that made it smaller left it. */
-const podsIn = ({ job, records }: StoryFacts): number => records.findLast(({ pods }) => pods !== undefined)?.pods?.after ?? job.pods;
+const podsIn = ({ job, records }: RunFacts): number => records.findLast(({ pods }) => pods !== undefined)?.pods?.after ?? job.pods;
 
-function runsAgain(facts: StoryFacts): string[] {
+function runsAgain(facts: RunFacts): string[] {
   const { pods, quarantines, suspended } = facts;
   const expected = podsIn(facts);
   const running = pods.filter(({ gone }) => gone === undefined);
@@ -96,12 +98,12 @@ function runsAgain(facts: StoryFacts): string[] {
   ];
 }
 
-function oneRecordEach({ records, recoveries }: StoryFacts): string[] {
+function oneRecordEach({ records, recoveries }: RunFacts): string[] {
   const known = new Set<string>();
   const unexplained = records.flatMap(({ incident, stops, faults }) => {
-    const news = faults.filter(({ id }) => !known.has(id));
+    const fresh = faults.filter(({ id }) => !known.has(id));
     for (const { id } of faults) known.add(id);
-    return stops.length > 0 && news.length === 0 ? [`${incident} stopped the job again for faults that were answered before`] : [];
+    return stops.length > 0 && fresh.length === 0 ? [`${incident} stopped the job again for faults that were answered before`] : [];
   });
   return [
     ...repeated(records.map(({ incident }) => incident)).map((incident) => `${incident} has two records`),
@@ -112,7 +114,7 @@ function oneRecordEach({ records, recoveries }: StoryFacts): string[] {
 }
 
 /** `recovered` is said of training that was seen beyond the last step before the fault, by what was told after the last stop. */
-function provedWhatItSays({ records, writes }: StoryFacts): string[] {
+function provedWhatItSays({ records, writes }: RunFacts): string[] {
   return records.flatMap(({ incident, outcome, progress, stops }) => {
     if (outcome !== 'recovered') return [];
     const { before, after } = progress ?? {};

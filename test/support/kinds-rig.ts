@@ -99,7 +99,7 @@ export function useKindsRig(): KindsRig {
     gone: (ref) =>
       eventually(
         () => podsOfJob(kube, ref),
-        ({ present, leaving }) => present.length + leaving.length === 0,
+        ({ present, terminating }) => present.length + terminating.length === 0,
       ),
     ended: (ref, as) =>
       eventually(

@@ -15,7 +15,7 @@ import type { IncidentRecord } from '../../contract/recovery.ts';
 import type { NodeStatus } from '../../contract/nodes.ts';
 import type { JobStatus } from '../../contract/training-job.ts';
 import { ownNamespace } from '../../kube/permissions.ts';
-import type { AttachedWorld } from '../../testbed/attach.ts';
+import type { AttachedTestCluster } from '../../testbed/attach.ts';
 import { readWrites, type Write } from '../../testbed/audit.ts';
 import { type JobManifest, type PytorchJobOptions, pytorchJob } from '../../testbed/job-manifests.ts';
 import { awaitRunning, createJob, placeOf, podsOf, type RunningJob } from '../../testbed/jobs.ts';
@@ -23,8 +23,8 @@ import type { SimulatedNode } from '../../testbed/nodes.ts';
 import { compileCache } from '../../testbed/parts/environment.ts';
 import { type Kcover, type KcoverOptions, startKcover } from '../../testbed/roles.ts';
 import { until } from '../../testbed/until.ts';
-import { type Chronicle, completed, openChronicle } from './chronicle.ts';
-import { ourWrites, type StoryFacts, takenByKubelet } from './invariants.ts';
+import { type ClusterRecorder, completed, startClusterRecorder } from './cluster-recorder.ts';
+import { ourWrites, type RunFacts, deletedByKubelet } from './invariants.ts';
 
 /** A line after which a GPU is good for nothing. */
 export const xid79 = 'NVRM: Xid (PCI:0000:5d:00): 79, pid=4242, name=python, GPU has fallen off the bus.';
@@ -56,26 +56,26 @@ export const quick = {
 export const shortLease = { leaderElection: { lease: '6s', renew: '5s', retry: '1s' } } as const;
 
 export class LiveKcover {
-  readonly world: AttachedWorld;
+  readonly cluster: AttachedTestCluster;
   readonly kcover: Kcover;
   readonly temporal: Client;
-  readonly chronicle: Chronicle;
+  readonly recorder: ClusterRecorder;
   readonly #jobs: LiveJob[] = [];
 
-  constructor(world: AttachedWorld, kcover: Kcover, temporal: Client, chronicle: Chronicle) {
-    this.world = world;
+  constructor(cluster: AttachedTestCluster, kcover: Kcover, temporal: Client, recorder: ClusterRecorder) {
+    this.cluster = cluster;
     this.kcover = kcover;
     this.temporal = temporal;
-    this.chronicle = chronicle;
+    this.recorder = recorder;
   }
 
   /** Agents are in the process of the test unless it wants to kill one. */
-  static async start(world: AttachedWorld, options: KcoverOptions = {}): Promise<LiveKcover> {
-    const connection = await Connection.connect({ address: world.temporal.address });
-    const temporal = new Client({ connection, namespace: world.temporal.namespace });
-    await endLeftovers(temporal, world);
-    const kcover = await startKcover(world, { mode: 'act', agents: 'together', workerSettings: quick, controllerSettings: shortLease, ...options });
-    return new LiveKcover(world, kcover, temporal, await openChronicle(world.kubernetes.kubeconfig));
+  static async start(cluster: AttachedTestCluster, options: KcoverOptions = {}): Promise<LiveKcover> {
+    const connection = await Connection.connect({ address: cluster.temporal.address });
+    const temporal = new Client({ connection, namespace: cluster.temporal.namespace });
+    await endLeftovers(temporal, cluster);
+    const kcover = await startKcover(cluster, { mode: 'act', agents: 'in-process', workerSettings: quick, controllerSettings: shortLease, ...options });
+    return new LiveKcover(cluster, kcover, temporal, await startClusterRecorder(cluster.kubernetes.kubeconfig));
   }
 
   /** A PyTorchJob of one master and so many workers in a namespace of its own, opted in unless told; runs when this resolves. */
@@ -85,7 +85,7 @@ export class LiveKcover {
 
   /** In a namespace of its own, or in that of another job. */
   async run(manifest: (namespace: string) => JobManifest, beside?: LiveJob): Promise<LiveJob> {
-    const { api } = this.world;
+    const { api } = this.cluster;
     const namespace = beside?.namespace ?? `train-${randomUUID().slice(0, 8)}`;
     if (!beside) await api.core.createNamespace({ body: { metadata: { name: namespace } } });
     const since = new Date();
@@ -100,7 +100,7 @@ export class LiveKcover {
   async standing(job: LiveJob): Promise<LiveJob> {
     return until(`${job.namespace}/${job.name} on sound nodes`, 180_000, async () => {
       await this.settled(job, { incidents: 0 });
-      const first = await podsOf(this.world.api, job);
+      const first = await podsOf(this.cluster.api, job);
       const nodes = this.#nodesUnder(first);
       const judged = (await Promise.all(nodes.map((node) => this.#judgedNow(node)))).find((because) => because !== undefined);
       return judged === undefined ? { found: { ...job, first, nodes } } : { missing: judged };
@@ -117,7 +117,7 @@ export class LiveKcover {
   }
 
   /** Moves on with everything that reaches a workflow; empty while it has never run. */
-  async markOf(workflowId: string): Promise<string> {
+  async revisionOf(workflowId: string): Promise<string> {
     try {
       const { runId, historyLength } = await this.temporal.workflow.getHandle(workflowId).describe();
       return `${runId}/${historyLength}`;
@@ -127,7 +127,7 @@ export class LiveKcover {
   }
 
   #nodesUnder(pods: readonly V1Pod[]): SimulatedNode[] {
-    return pods.flatMap((pod) => this.world.nodes.find(({ name }) => name === pod.spec?.nodeName) ?? []);
+    return pods.flatMap((pod) => this.cluster.nodes.find(({ name }) => name === pod.spec?.nodeName) ?? []);
   }
 
   /** Whether a workflow runs; asks nobody but Temporal. */
@@ -146,20 +146,20 @@ export class LiveKcover {
   async settled(job: LiveJob, { incidents = 1, withinMs = 120_000, stays = false } = {}): Promise<readonly IncidentRecord[]> {
     return until(`${job.namespace}/${job.name} settled`, withinMs, async () => {
       const records = this.records(job);
-      if (records.length < incidents) return { missing: `${records.length} of ${incidents} records; ${await this.#toldOf(job)}` };
+      if (records.length < incidents) return { missing: `${records.length} of ${incidents} records; ${await this.#describeProgress(job)}` };
       const [{ phase, because, waitingFor }, recoveries] = await Promise.all([this.status(job), this.recoveries(job)]);
       if (phase !== 'watching') return { missing: `its workflow is ${phase}: ${because}; waits for ${waitingFor}` };
       if (recoveries.length !== records.length) return { missing: `${recoveries.length} recoveries, ${records.length} records` };
-      const alive = this.chronicle.podsOf(job).filter(({ gone }) => gone === undefined);
+      const alive = this.recorder.podsOf(job).filter(({ gone }) => gone === undefined);
       const ready = alive.filter((pod) => pod.ready).length;
-      const misplaced = stays ? undefined : alive.find(({ node }) => node !== undefined && this.chronicle.isQuarantined(node));
+      const misplaced = stays ? undefined : alive.find(({ node }) => node !== undefined && this.recorder.isQuarantined(node));
       if (misplaced) return { missing: `pod ${misplaced.name} is on ${misplaced.node}, which is quarantined` };
       return ready === job.pods && alive.length === job.pods ? { found: records } : { missing: `${alive.length} pods, ${ready} ready, of ${job.pods}` };
     });
   }
 
   /** Why a story does not move on, in the words of the workflows and of the cluster. */
-  async #toldOf(job: LiveJob): Promise<string> {
+  async #describeProgress(job: LiveJob): Promise<string> {
     const said = async (workflowId: string): Promise<string> => {
       try {
         const handle = this.temporal.workflow.getHandle(workflowId);
@@ -175,7 +175,7 @@ export class LiveKcover {
       (status) => status.incident,
       () => undefined,
     );
-    const pods = this.chronicle.podsOf(job).map(({ name, node, ready, gone }) => `${name} on ${node ?? 'no node'}${gone ? ' gone' : ready ? ' ready' : ''}`);
+    const pods = this.recorder.podsOf(job).map(({ name, node, ready, gone }) => `${name} on ${node ?? 'no node'}${gone ? ' gone' : ready ? ' ready' : ''}`);
     const nodes = job.nodes.map(({ name }) => nodeWorkflowId(name));
     return [...(await Promise.all([jobWorkflowId(job), ...(incident ? [incident] : []), ...nodes].map(said))), ...pods].join('\n           ');
   }
@@ -201,27 +201,27 @@ export class LiveKcover {
 
   /** What kcover changed since. Reviews of tokens change nothing, the leader label nothing but its own pods; Events and Leases are not logged. */
   async writes(since: Date): Promise<Write[]> {
-    const writes = ourWrites(await readWrites(this.world.kubernetes.auditLog, since));
+    const writes = ourWrites(await readWrites(this.cluster.kubernetes.auditLog, since));
     return writes.filter(({ resource, namespace }) => resource !== 'tokenreviews' && !(resource === 'pods' && namespace === ownNamespace));
   }
 
-  async facts(job: LiveJob): Promise<StoryFacts> {
-    const [all, recoveries] = await Promise.all([readWrites(this.world.kubernetes.auditLog, job.since), this.recoveries(job)]);
+  async facts(job: LiveJob): Promise<RunFacts> {
+    const [all, recoveries] = await Promise.all([readWrites(this.cluster.kubernetes.auditLog, job.since), this.recoveries(job)]);
     return {
       job,
       writes: ourWrites(all),
-      takenByKubelet: takenByKubelet(all),
+      deletedByKubelet: deletedByKubelet(all),
       recoveries,
-      pods: completed(this.chronicle.podsOf(job), all),
-      quarantines: this.chronicle.quarantines(),
+      pods: completed(this.recorder.podsOf(job), all),
+      quarantines: this.recorder.quarantines(),
       records: this.records(job),
-      suspended: this.chronicle.isSuspended(job),
+      suspended: this.recorder.isSuspended(job),
     };
   }
 
   /** Events that kcover wrote about an object. */
   async events(about: { readonly namespace?: string; readonly uid?: string; readonly name: string }): Promise<CoreV1Event[]> {
-    const { items } = await this.world.api.core.listNamespacedEvent({ namespace: about.namespace ?? 'default' });
+    const { items } = await this.cluster.api.core.listNamespacedEvent({ namespace: about.namespace ?? 'default' });
     return items.filter(
       ({ source, involvedObject }) =>
         source?.component === 'kcover' && involvedObject.name === about.name && (about.uid === undefined || involvedObject.uid === about.uid),
@@ -236,10 +236,10 @@ export class LiveKcover {
     });
   }
 
-  /** Runs the program as an administrator of the world would. */
+  /** Runs the program as an administrator of the test cluster would. */
   async say(...args: string[]): Promise<Ran> {
     const child = spawn(process.execPath, [program, ...args], {
-      env: { ...compileCache(), PATH: process.env['PATH'], HOME: this.world.directory, USER: 'ada', ...this.kcover.environment },
+      env: { ...compileCache(), PATH: process.env['PATH'], HOME: this.cluster.directory, USER: 'ada', ...this.kcover.environment },
     });
     child.stdin.end();
     const [stdout, stderr, code] = await Promise.all([
@@ -251,21 +251,21 @@ export class LiveKcover {
   }
 
   quarantined(node: SimulatedNode): Promise<void> {
-    return this.chronicle.seen(`quarantine of ${node.name}`, 60_000, () => this.chronicle.isQuarantined(node.name));
+    return this.recorder.seen(`quarantine of ${node.name}`, 60_000, () => this.recorder.isQuarantined(node.name));
   }
 
   /** Gives a node back, if it is out. */
   async release(node: Pick<SimulatedNode, 'name'>): Promise<void> {
-    if (!this.chronicle.isQuarantined(node.name)) return;
+    if (!this.recorder.isQuarantined(node.name)) return;
     const handle = this.temporal.workflow.getHandle(nodeWorkflowId(node.name));
     await handle.executeUpdate(updates.release, { args: [{ by: 'test', reason: 'the story is over' }] });
     await handle.result();
-    await this.chronicle.seen(`${node.name} is back`, 60_000, () => !this.chronicle.isQuarantined(node.name));
+    await this.recorder.seen(`${node.name} is back`, 60_000, () => !this.recorder.isQuarantined(node.name));
   }
 
   /** Deletes a job and waits until its pods and its workflow have ended. */
   async end(job: LiveJob): Promise<void> {
-    const { api } = this.world;
+    const { api } = this.cluster;
     await api.custom.deleteNamespacedCustomObject({ ...placeOf(job), propagationPolicy: 'Background' }).catch(ignoreGone);
     await until(`pods of ${job.name} gone`, 60_000, async () => {
       const left = await podsOf(api, job);
@@ -276,7 +276,7 @@ export class LiveKcover {
   /** Ends every job and gives every node back. */
   async clear(): Promise<void> {
     await Promise.all(this.#jobs.splice(0).map((job) => this.end(job)));
-    for (const node of this.world.nodes) {
+    for (const node of this.cluster.nodes) {
       await this.release(node);
       // One that only watches would do so for an hour.
       if (await this.isOpen(nodeWorkflowId(node.name))) await this.temporal.workflow.getHandle(nodeWorkflowId(node.name)).terminate('the story is over');
@@ -285,17 +285,17 @@ export class LiveKcover {
 
   async close(): Promise<void> {
     await this.kcover.stop();
-    await this.chronicle.close();
+    await this.recorder.close();
     await this.temporal.connection.close();
   }
 }
 
 /** Other test files share nodes and Temporal, and some leave a workflow that no worker takes: a node's would never answer. */
-async function endLeftovers(temporal: Client, world: AttachedWorld): Promise<void> {
+async function endLeftovers(temporal: Client, cluster: AttachedTestCluster): Promise<void> {
   const listed: string[] = [];
   for await (const { workflowId } of temporal.workflow.list({ query: "ExecutionStatus = 'Running'" })) listed.push(workflowId);
   // By name too: a list may not yet show what was started just now.
-  for (const workflowId of new Set([...listed, ...world.nodes.map(({ name }) => nodeWorkflowId(name))])) {
+  for (const workflowId of new Set([...listed, ...cluster.nodes.map(({ name }) => nodeWorkflowId(name))])) {
     await temporal.workflow
       .getHandle(workflowId)
       .terminate('left by another test file')

@@ -5,12 +5,12 @@ import type { V1Pod } from '@kubernetes/client-node';
 import { preflightWorkflowId } from '../../contract/ids.ts';
 import { signals, statusQuery } from '../../contract/messages.ts';
 import type { PreflightRun, PreflightStatus } from '../../contract/preflight-runs.ts';
-import { Agents } from '../../testbed/agents-together.ts';
+import { InProcessAgents } from '../../testbed/in-process-agents.ts';
 import { type PytorchJobOptions, pytorchJob } from '../../testbed/job-manifests.ts';
 import { createJob } from '../../testbed/jobs.ts';
 import type { SimulatedNode } from '../../testbed/nodes.ts';
 import { awaitTesters, leave, measured, testsFirst, type Tester } from '../../testbed/preflight.ts';
-import type { RawReport, Truth } from '../../testbed/preflight-measures.ts';
+import type { RawReport, MeasureTruth } from '../../testbed/preflight-measures.ts';
 import { until } from '../../testbed/until.ts';
 import type { LiveJob, LiveKcover } from './live-kcover.ts';
 
@@ -21,25 +21,25 @@ export interface TestedJob extends LiveJob {
 }
 
 /** Whatever is tested: a job, or a workload that kcover does not know. */
-type Collected = Pick<LiveJob, 'namespace' | 'name' | 'uid'>;
+type CollectedJob = Pick<LiveJob, 'namespace' | 'name' | 'uid'>;
 
 /** Agents that look often, because a test waits for them. */
 const eager = { preflight: { every: '200ms' }, heartbeat: '1s' } as const;
 
 export class LivePreflight {
   readonly live: LiveKcover;
-  readonly agents: Agents;
+  readonly agents: InProcessAgents;
   readonly #jobs: TestedJob[] = [];
 
   /** For a kcover without agents of its own: all of them are in this process. */
   constructor(live: LiveKcover) {
     this.live = live;
-    this.agents = new Agents(live.world, live.kcover, eager);
+    this.agents = new InProcessAgents(live.cluster, live.kcover, eager);
   }
 
   /** A PyTorchJob of so many pods in a namespace of its own; their preflight containers run when this resolves. */
   async job({ pods, ...options }: Pick<PytorchJobOptions, 'labels'> & { readonly pods: number }): Promise<TestedJob> {
-    const { api, nodes } = this.live.world;
+    const { api, nodes } = this.live.cluster;
     const since = new Date();
     const namespace = `train-${randomUUID().slice(0, 8)}`;
     await api.core.createNamespace({ body: { metadata: { name: namespace } } });
@@ -52,26 +52,26 @@ export class LivePreflight {
   }
 
   nodeOf({ node }: Pick<Tester, 'node'>): SimulatedNode {
-    const found = this.live.world.nodes.find(({ name }) => name === node);
+    const found = this.live.cluster.nodes.find(({ name }) => name === node);
     if (!found) throw new Error(`there is no node ${node}`);
     return found;
   }
 
   /** The next pods of the job test their nodes. */
   async nextPods(job: TestedJob): Promise<TestedJob> {
-    const testers = await awaitTesters(this.live.world.api, this.live.world.nodes, job, uidsOf(job.first));
+    const testers = await awaitTesters(this.live.cluster.api, this.live.cluster.nodes, job, uidsOf(job.first));
     return { ...job, testers, first: testers.map(({ pod }) => pod), nodes: testers.map((tester) => this.nodeOf(tester)) };
   }
 
   /** All containers leave what they measured, but those of the ranks that are `without`, and end. */
-  async end(job: TestedJob, truth: Truth, without: readonly number[] = []): Promise<readonly RawReport[]> {
+  async end(job: TestedJob, truth: MeasureTruth, without: readonly number[] = []): Promise<readonly RawReport[]> {
     const reports = measured(job, job.testers, truth).filter(({ rank }) => !without.includes(rank));
-    await leave(this.live.world.api, job, job.testers, reports);
+    await leave(this.live.cluster.api, job, job.testers, reports);
     return reports;
   }
 
   /** Long enough for a worker that was just started: it must replay first. */
-  status(job: Collected): Promise<PreflightStatus> {
+  status(job: CollectedJob): Promise<PreflightStatus> {
     const { temporal } = this.live;
     const handle = temporal.workflow.getHandle(preflightWorkflowId(job));
     return temporal
@@ -83,7 +83,7 @@ export class LivePreflight {
   }
 
   /** Waits until the collection is as wanted; `wanted` says what is missing, or nothing. */
-  async is(job: Collected, wanted: (status: PreflightStatus) => string | undefined): Promise<PreflightStatus> {
+  async is(job: CollectedJob, wanted: (status: PreflightStatus) => string | undefined): Promise<PreflightStatus> {
     return until(`preflight of ${job.name}`, 120_000, async () => {
       const status = await this.status(job);
       const missing = wanted(status);
@@ -92,7 +92,7 @@ export class LivePreflight {
   }
 
   /** Waits for the verdict of a run. */
-  async verdict(job: Collected, run = 1): Promise<PreflightRun> {
+  async verdict(job: CollectedJob, run = 1): Promise<PreflightRun> {
     const { last } = await this.is(job, (status) => ((status.last?.run ?? 0) >= run ? undefined : `no verdict on run ${run}`));
     if (last === undefined) throw new Error('no run has ended');
     return last;
@@ -106,7 +106,7 @@ export class LivePreflight {
 
   /** How often a node was taken out. */
   quarantines(node: string): number {
-    return this.live.chronicle.quarantines().filter((span) => span.node === node).length;
+    return this.live.recorder.quarantines().filter((span) => span.node === node).length;
   }
 
   /** Ends every job and gives every node back. */

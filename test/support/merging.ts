@@ -6,20 +6,20 @@ import type { IncidentRecord } from '../../contract/recovery.ts';
 import type { Interleaving } from './interleaving.ts';
 
 /** What did not hold, a sentence each; empty when all is well. */
-export function violations(story: Interleaving): string[] {
-  return [...story.cluster.wrong, ...noFaultLost(story), ...noPodStoppedTwice(story), ...noPodLeft(story), ...asRecorded(story), ...noNeedlessStop(story)];
+export function violations(run: Interleaving): string[] {
+  return [...run.cluster.wrong, ...noFaultLost(run), ...noPodStoppedTwice(run), ...noPodLeft(run), ...asRecorded(run), ...noNeedlessStop(run)];
 }
 
 const has = ({ faults }: IncidentRecord, { id }: Fault): boolean => faults.some((fault) => fault.id === id);
 
 /** A person was told, or has said no: it was not lost. */
-const isWithPerson = ({ outcome }: IncidentRecord): boolean => outcome === 'refused' || outcome === 'handed over';
+const isWithPerson = ({ outcome }: IncidentRecord): boolean => outcome === 'refused' || outcome === 'escalated';
 
 function noFaultLost({ faults, cluster, left }: Interleaving): string[] {
-  const { records, aside } = cluster;
+  const { records, dismissed } = cluster;
   return faults.flatMap((fault) => {
     const own = records.filter((record) => has(record, fault));
-    if (own.length === 0 && !aside.includes(fault.id)) return [`${fault.id} is in no record, and was not set aside`];
+    if (own.length === 0 && !dismissed.includes(fault.id)) return [`${fault.id} is in no record, and was not dismissed`];
     const isThere = fault.pod !== undefined && left.some(({ uid }) => uid === fault.pod?.uid);
     const inPlace = own.some(({ because }) => because.includes('by themselves'));
     return isThere && !inPlace && !own.some(isWithPerson) ? [`${fault.id}: that pod is still there, and nobody was told`] : [];
@@ -45,14 +45,14 @@ function noPodLeft({ cluster, left, faults }: Interleaving): string[] {
 function asRecorded({ cluster }: Interleaving): string[] {
   const name = ({ incident, attempt, uids }: { incident: string; attempt: number; uids: readonly string[] }) =>
     `${incident}#${attempt} ${uids.toSorted().join(' ')}`;
-  const told = cluster.records.flatMap(({ incident, stops }) =>
+  const recorded = cluster.records.flatMap(({ incident, stops }) =>
     stops.map(({ attempt, pods }) => name({ incident, attempt, uids: pods.map(({ uid }) => uid) })),
   );
   const done = cluster.stops.map(name);
   return [
     ...repeated(cluster.records.map(({ incident }) => incident)).map((incident) => `${incident} has two records`),
-    ...told.filter((stop) => !done.includes(stop)).map((stop) => `recorded, and never done: ${stop}`),
-    ...done.filter((stop) => !told.includes(stop)).map((stop) => `done, and in no record: ${stop}`),
+    ...recorded.filter((stop) => !done.includes(stop)).map((stop) => `recorded, and never done: ${stop}`),
+    ...done.filter((stop) => !recorded.includes(stop)).map((stop) => `done, and in no record: ${stop}`),
   ];
 }
 

@@ -8,7 +8,7 @@ export const workload: Workload = { namespace: 'train', name: 'llm', uid: job.ui
 export const addressOf = (rank: number): string => `10.0.0.${rank + 1}`;
 export const nodeOf = (rank: number): string => `gpu-${rank}`;
 
-export interface Truth {
+export interface ReportTruth {
   readonly size: number;
   /** Ranks whose pairs reach a tenth of the others' bandwidth. */
   readonly slow?: readonly number[];
@@ -26,9 +26,9 @@ export const podOf = (rank: number, attempt = 1): TestingPod => ({
 });
 
 /** One report of each rank after `min(size - 1, 5)` rounds; partners follow the circle method. */
-export const reportsOf = (truth: Truth): CollectedReport[] => Array.from({ length: truth.size }, (_, rank) => reportOf(truth, rank));
+export const reportsOf = (truth: ReportTruth): CollectedReport[] => Array.from({ length: truth.size }, (_, rank) => reportOf(truth, rank));
 
-export function reportOf({ size, slow = [], broken = [], attempt = 1 }: Truth, rank: number): CollectedReport {
+export function reportOf({ size, slow = [], broken = [], attempt = 1 }: ReportTruth, rank: number): CollectedReport {
   const failed = broken.includes(rank);
   const rounds = Array.from({ length: Math.min(size - 1, 5) }, (_, round) => round);
   const tests = rounds.map((round): PairTest => {

@@ -15,8 +15,8 @@ export interface TestServers {
 
 /** What the global set-up started; a missing server fails the test that needs it. */
 export function testServers<T extends TestServers = TestServers>(): T {
-  const file = process.env['KCOVER_TEST_WORLD'];
-  if (file === undefined) throw new Error('no test servers\n  because: KCOVER_TEST_WORLD is not set\n  try:     npm test, which starts them');
+  const file = process.env['KCOVER_TEST_CLUSTER'];
+  if (file === undefined) throw new Error('no test servers\n  because: KCOVER_TEST_CLUSTER is not set\n  try:     npm test, which starts them');
   return JSON.parse(readFileSync(file, 'utf8')) as T;
 }
 

@@ -10,7 +10,7 @@ import { nodeView } from './builders.ts';
 import { FakeCluster } from './fake-cluster.ts';
 
 /** A stop that took effect. */
-export interface Stopped {
+export interface StoppedAttempt {
   readonly incident: string;
   readonly attempt: number;
   readonly uids: readonly string[];
@@ -19,7 +19,7 @@ export interface Stopped {
 export type Meet = (name: keyof Activities, request: unknown, work: () => Promise<unknown>) => Promise<unknown>;
 
 export class SeededCluster extends FakeCluster {
-  readonly stops: Stopped[] = [];
+  readonly stops: StoppedAttempt[] = [];
   /** UIDs, one entry for each deletion. */
   readonly graceful: string[] = [];
   readonly forced: string[] = [];
@@ -27,9 +27,9 @@ export class SeededCluster extends FakeCluster {
   /** Under the pods of the last stop: what happens there may still be told. */
   left: readonly string[] = [];
   /** What the workflow of the job set aside. */
-  readonly aside: string[] = [];
+  readonly dismissed: string[] = [];
   /** The recovery has heard that the job is paused. */
-  pauseHeard = false;
+  pauseReceived = false;
   readonly wrong: string[] = [];
   readonly createdAt = new Map<string, string>();
   /** Answers of the next proofs and stops; what is not here is as good as it gets. */
@@ -37,7 +37,7 @@ export class SeededCluster extends FakeCluster {
   late = 0;
   /** What may be done once in an incident, or once in an attempt. */
   readonly deeds = new Set<string>();
-  private leaving: AttemptPod[] = [];
+  private terminating: AttemptPod[] = [];
   private look = 0;
   private readonly random: () => number;
   private readonly meet: Meet;
@@ -76,7 +76,7 @@ export class SeededCluster extends FakeCluster {
       ...usual,
       decideIncident: async (facts) => {
         const decision = await usual.decideIncident(facts);
-        this.aside.push(...decision.aside.map(({ id }) => id));
+        this.dismissed.push(...decision.dismissed.map(({ id }) => id));
         return decision;
       },
       stopAttempt: (request) => this.stop(request),
@@ -92,21 +92,21 @@ export class SeededCluster extends FakeCluster {
         this.once('the processes were asked', request.incident);
         return usual.askProcesses(request);
       },
-      takeSpares: (request) => {
+      takeStandbyNodes: (request) => {
         this.once('stand-by nodes were taken', request.incident);
-        return usual.takeSpares(request);
+        return usual.takeStandbyNodes(request);
       },
-      reshapeJob: async (request) => {
+      resizeJob: async (request) => {
         const { suspension } = this.view ?? {};
         if (suspension?.by !== 'kcover' || suspension.incident !== request.incident) {
-          this.wrong.push(`${request.incident} reshaped a job that it had not suspended`);
+          this.wrong.push(`${request.incident} resized a job that it had not suspended`);
           return { kind: 'refused', because: 'it is not suspended by this incident' };
         }
-        this.once('the job was reshaped', `${request.incident}#${suspension.attempt}`);
+        this.once('the job was resized', `${request.incident}#${suspension.attempt}`);
         const before = this.view?.podsExpected ?? 0;
         const after = request.pods ?? before;
         if (this.view) this.view = { ...this.view, podsExpected: after };
-        return { kind: 'reshaped', before, after };
+        return { kind: 'resized', before, after };
       },
       awaitAttempt: (request) => this.attemptRuns(request),
       verifyProgress: async ({ beyond }) => {
@@ -141,25 +141,25 @@ export class SeededCluster extends FakeCluster {
   }
 
   private async stop(request: StopRequest): Promise<StopResult> {
-    const { incident, attempt, by, pods, force, noGrace } = request;
+    const { incident, attempt, by, pods, force, immediate } = request;
     const at = new Date().toISOString();
     if (force) return { kind: 'stopped', at, requests: force.length, forced: this.delete(force) };
     if (!this.stops.some((stop) => stop.incident === incident && stop.attempt === attempt)) {
       const present = new Set(this.pods.map(({ uid }) => uid));
       const same = pods.every(({ uid }) => present.has(uid)) && (by === 'pods' || pods.length === present.size);
       if (!same || this.view?.suspension) return { kind: 'interfered', because: 'the job changed since it was looked at' };
-      if (this.pauseHeard) this.wrong.push(`stop ${attempt} of ${incident} began although the recovery knew of a pause`);
+      if (this.pauseReceived) this.wrong.push(`stop ${attempt} of ${incident} began although the recovery knew of a pause`);
       this.begin(request);
     }
-    const left = this.leaving.filter(({ uid }) => pods.some((pod) => pod.uid === uid));
-    if (noGrace) return { kind: 'lost', because: 'mode is force', pods: left };
+    const left = this.terminating.filter(({ uid }) => pods.some((pod) => pod.uid === uid));
+    if (immediate) return { kind: 'lost', because: 'mode is force', pods: left };
     const lost = left.filter(({ node = '' }) => this.nodes.get(node)?.ready === false);
     if (lost.length > 0) return { kind: 'lost', because: 'its node stays not ready', pods: lost };
     if (this.late > 0 && left.length > 0) {
       this.late -= 1;
       return { kind: 'timed-out', because: 'they are still there', left: left.map(({ name }) => name) };
     }
-    this.leaving = this.leaving.filter((pod) => !left.includes(pod));
+    this.terminating = this.terminating.filter((pod) => !left.includes(pod));
     return { kind: 'stopped', at, requests: 1 };
   }
 
@@ -167,16 +167,16 @@ export class SeededCluster extends FakeCluster {
     const uids = new Set(pods.map(({ uid }) => uid));
     this.stops.push({ incident, attempt, uids: [...uids] });
     this.graceful.push(...uids);
-    this.leaving.push(...pods);
+    this.terminating.push(...pods);
     this.left = pods.flatMap(({ node }) => node ?? []);
     if (by === 'suspend') {
       this.suspends += 1;
       if (this.view) this.view = { ...this.view, suspension: { by: 'kcover', incident, attempt } };
     }
-    const staying = this.pods.filter(({ uid }) => !uids.has(uid));
+    const remaining = this.pods.filter(({ uid }) => !uids.has(uid));
     if (by === 'pods') {
       const names = pods.map(({ name }) => name);
-      this.pods = staying;
+      this.pods = remaining;
       for (const name of names) this.pods.push(this.born(name));
     } else {
       this.pods = [];
@@ -186,9 +186,9 @@ export class SeededCluster extends FakeCluster {
 
   /** Those that are still going. */
   private delete(pods: readonly AttemptPod[]): AttemptPod[] {
-    const going = pods.filter(({ uid }) => this.leaving.some((pod) => pod.uid === uid) && !this.forced.includes(uid));
+    const going = pods.filter(({ uid }) => this.terminating.some((pod) => pod.uid === uid) && !this.forced.includes(uid));
     this.forced.push(...going.map(({ uid }) => uid));
-    this.leaving = this.leaving.filter(({ uid }) => !going.some((pod) => pod.uid === uid));
+    this.terminating = this.terminating.filter(({ uid }) => !going.some((pod) => pod.uid === uid));
     return going;
   }
 

@@ -22,10 +22,10 @@ export interface PlayOptions extends JobSetOptions {
   readonly kind: 'JobSet' | 'TrainJob';
   readonly roles: Readonly<Record<string, number>>;
   /** Versions before 0.9 write no UID on pods. */
-  readonly tellsUid?: boolean;
+  readonly labelsUid?: boolean;
 }
 
-export async function playSet(api: Api, { kind, tellsUid = true, ...options }: PlayOptions): Promise<PlayedSet> {
+export async function playSet(api: Api, { kind, labelsUid = true, ...options }: PlayOptions): Promise<PlayedSet> {
   const { namespace = 'default', name, labels: _, ...common } = options;
   const nodes = Object.values(options.roles).reduce((sum, pods) => sum + pods, 0);
   const top = await createJob(api, kind === 'JobSet' ? jobSet(options) : trainJob({ ...options, nodes }));
@@ -36,14 +36,14 @@ export async function playSet(api: Api, { kind, tellsUid = true, ...options }: P
     const labels = {
       'jobset.sigs.k8s.io/jobset-name': name,
       'jobset.sigs.k8s.io/replicatedjob-name': role,
-      ...(tellsUid && { 'jobset.sigs.k8s.io/jobset-uid': set.uid }),
+      ...(labelsUid && { 'jobset.sigs.k8s.io/jobset-uid': set.uid }),
     };
     const manifest = batchJob({ ...common, namespace, name: `${name}-${role}-0`, pods, labels, podLabels: { ...common.podLabels, ...labels } });
     jobs.push(await createJob(api, ownedBy(set, 'jobset.x-k8s.io/v1alpha2', manifest)));
   }
   const closing = new AbortController();
-  const made = kind === 'JobSet' ? jobs : [set, ...jobs];
-  const playing = handDown(api, top, made, closing.signal);
+  const children = kind === 'JobSet' ? jobs : [set, ...jobs];
+  const playing = handDown(api, top, children, closing.signal);
   return {
     ref: refOf(top),
     set: refOf(set),
@@ -63,14 +63,14 @@ const ownedBy = <T extends { readonly metadata?: object }>({ kind, name, uid }: 
   metadata: { ...manifest.metadata, ownerReferences: [{ apiVersion, kind, name, uid, controller: true, blockOwnerDeletion: true }] },
 });
 
-async function handDown(api: Api, from: RunningJob, made: readonly RunningJob[], signal: AbortSignal): Promise<void> {
-  for (let handed = false; !signal.aborted;) {
+async function handDown(api: Api, from: RunningJob, children: readonly RunningJob[], signal: AbortSignal): Promise<void> {
+  for (let propagated = false; !signal.aborted;) {
     const suspend = await readJob(api, from).then(
       ({ spec }) => spec.suspend === true,
-      () => handed,
+      () => propagated,
     );
-    if (suspend !== handed) await Promise.all(made.map((job) => changeJob(api, job, { spec: { suspend } })));
-    handed = suspend;
+    if (suspend !== propagated) await Promise.all(children.map((job) => changeJob(api, job, { spec: { suspend } })));
+    propagated = suspend;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
 }

@@ -11,7 +11,7 @@ import { Ports } from '../../testbed/servers/ports.ts';
 import { temporal } from '../../testbed/servers/temporal.ts';
 import type { TestServers } from './rig.ts';
 
-/** Starts both and points KCOVER_TEST_WORLD at them; resolves with how to end them. */
+/** Starts both and points KCOVER_TEST_CLUSTER at them; resolves with how to end them. */
 export async function startTemporalOnly(onProgress: OnProgress): Promise<() => Promise<void>> {
   const programs = await obtainPrograms(onProgress);
   await sweep();
@@ -25,9 +25,9 @@ export async function startTemporalOnly(onProgress: OnProgress): Promise<() => P
       bundleWorkflows(join(directory, 'workflows.js')),
       temporal({ program: programs.temporal, directory, port, uiPort, httpPort, metricsPort, dynamicConfig: {} }).start(),
     ]);
-    const file = join(directory, 'world.json');
+    const file = join(directory, 'test-cluster.json');
     writeFileSync(file, JSON.stringify({ temporalAddress: `127.0.0.1:${port}`, workflowBundle } satisfies TestServers));
-    process.env['KCOVER_TEST_WORLD'] = file;
+    process.env['KCOVER_TEST_CLUSTER'] = file;
     return stop;
   } catch (error) {
     await stop();

@@ -25,7 +25,7 @@ const inside = (archive: string, file: string): Buffer => execFileSync('tar', ['
 const jsonInside = <T>(archive: string, file: string): T => JSON.parse(inside(archive, file).toString()) as T;
 const sha256 = (content: Buffer): string => createHash('sha256').update(content).digest('hex');
 
-interface Manifest {
+interface ImageManifest {
   readonly Config: string;
   readonly RepoTags: readonly string[];
   readonly Layers: readonly string[];
@@ -37,7 +37,7 @@ describe('a packed image', () => {
     const config = { Entrypoint: ['/lower'], Env: ['A=b'], User: '65532', WorkingDir: '/' };
     await packDockerArchive({ image: 'localhost/two:1', layers: [layerWith('lower'), layerWith('upper')], config, target: archive });
 
-    const [manifest] = jsonInside<readonly Manifest[]>(archive, 'manifest.json');
+    const [manifest] = jsonInside<readonly ImageManifest[]>(archive, 'manifest.json');
     expect(manifest?.RepoTags).toEqual(['localhost/two:1']);
     const layers = manifest?.Layers.map((layer) => inside(archive, layer)) ?? [];
     expect(layers.map((layer) => execFileSync('tar', ['--list'], { input: layer }).toString())).toEqual(['lower\n', 'upper\n']);

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type Progress, progressDirectory } from '../../contract/progress.ts';
-import { type AttachedWorld, attachWorld } from '../../testbed/attach.ts';
+import { type AttachedTestCluster, attachTestCluster } from '../../testbed/attach.ts';
 import { merge } from '../../testbed/api.ts';
 import { pytorchJob } from '../../testbed/job-manifests.ts';
 import { awaitRunning, changeJob, createJob, placeOf, podsOf, type RunningJob } from '../../testbed/jobs.ts';
@@ -14,64 +14,64 @@ import { until } from '../../testbed/until.ts';
 /** The one checkpoint that it makes: the next is far away. */
 const saved = 1000;
 
-let world: AttachedWorld;
+let cluster: AttachedTestCluster;
 let job: RunningJob;
 let trainer: Trainer;
 let cordoned: SimulatedNode | undefined;
 
 beforeAll(async () => {
-  world = attachWorld(process.env['KCOVER_TEST_WORLD'] ?? '');
+  cluster = attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? '');
   const namespace = `trainer-${randomUUID().slice(0, 8)}`;
-  await world.api.core.createNamespace({ body: { metadata: { name: namespace } } });
-  job = await createJob(world.api, pytorchJob({ name: 'llm', namespace, workers: 1 }));
+  await cluster.api.core.createNamespace({ body: { metadata: { name: namespace } } });
+  job = await createJob(cluster.api, pytorchJob({ name: 'llm', namespace, workers: 1 }));
 });
 afterAll(async () => {
   await trainer?.stop();
   if (cordoned) await setCordon(cordoned, false);
-  if (job) await world.api.custom.deleteNamespacedCustomObject({ ...placeOf(job), propagationPolicy: 'Background' });
+  if (job) await cluster.api.custom.deleteNamespacedCustomObject({ ...placeOf(job), propagationPolicy: 'Background' });
 });
 
-const setCordon = ({ name }: SimulatedNode, unschedulable: boolean) => world.api.core.patchNode({ name, body: { spec: { unschedulable } } }, merge);
+const setCordon = ({ name }: SimulatedNode, unschedulable: boolean) => cluster.api.core.patchNode({ name, body: { spec: { unschedulable } } }, merge);
 
 /** The node of rank 0. */
 async function leader(): Promise<SimulatedNode> {
-  const master = (await awaitRunning(world.api, job)).find(({ metadata }) => metadata?.name === 'llm-master-0');
-  const node = world.nodes.find(({ name }) => name === master?.spec?.nodeName);
+  const master = (await awaitRunning(cluster.api, job)).find(({ metadata }) => metadata?.name === 'llm-master-0');
+  const node = cluster.nodes.find(({ name }) => name === master?.spec?.nodeName);
   if (!node) throw new Error('rank 0 is on no node');
   return node;
 }
 
-const toldOn = async ({ hostRoot }: SimulatedNode): Promise<Progress> =>
+const progressOn = async ({ hostRoot }: SimulatedNode): Promise<Progress> =>
   JSON.parse(await readFile(join(hostRoot, progressDirectory, job.namespace, 'llm-0.json'), 'utf8')) as Progress;
 
 /** Waits until this node was told of such progress. */
-const awaitTold = (node: SimulatedNode, enough: (progress: Progress) => boolean): Promise<Progress> =>
+const awaitProgress = (node: SimulatedNode, enough: (progress: Progress) => boolean): Promise<Progress> =>
   until(`progress on ${node.name}`, 60_000, async () => {
-    const told = await toldOn(node);
-    return enough(told) ? { found: told } : { missing: JSON.stringify(told) };
+    const written = await progressOn(node);
+    return enough(written) ? { found: written } : { missing: JSON.stringify(written) };
   });
 
 describe('the simulated trainer', () => {
   it('tells its steps and its last checkpoint on the node of rank 0', async () => {
     const node = await leader();
-    trainer = startTrainer(world, job, { msPerStep: 200, stepsPerCheckpoint: saved, from: saved - 5 });
-    expect(await awaitTold(node, ({ step }) => step > saved + 3)).toMatchObject({ checkpointStep: saved, phase: 'training' });
+    trainer = startTrainer(cluster, job, { msPerStep: 200, stepsPerCheckpoint: saved, from: saved - 5 });
+    expect(await awaitProgress(node, ({ step }) => step > saved + 3)).toMatchObject({ checkpointStep: saved, phase: 'training' });
   });
 
   it('begins the next attempt with its last checkpoint, where rank 0 then runs', async () => {
     const before = await leader();
-    const { step: lost } = await awaitTold(before, ({ step }) => step > saved + 30);
+    const { step: lost } = await awaitProgress(before, ({ step }) => step > saved + 30);
     cordoned = before;
     await setCordon(before, true);
-    await changeJob(world.api, job, { spec: { runPolicy: { suspend: true } } });
-    await until('no pod left', 60_000, async () => ((await podsOf(world.api, job)).length === 0 ? { found: true } : { missing: 'pods are there' }));
-    await changeJob(world.api, job, { spec: { runPolicy: { suspend: false } } });
+    await changeJob(cluster.api, job, { spec: { runPolicy: { suspend: true } } });
+    await until('no pod left', 60_000, async () => ((await podsOf(cluster.api, job)).length === 0 ? { found: true } : { missing: 'pods are there' }));
+    await changeJob(cluster.api, job, { spec: { runPolicy: { suspend: false } } });
 
     const after = await leader();
     expect(after.name).not.toBe(before.name);
-    const first = await awaitTold(after, () => true);
+    const first = await awaitProgress(after, () => true);
     expect(first).toMatchObject({ checkpointStep: saved });
     expect(first.step).toBeLessThan(lost);
-    await awaitTold(after, ({ step }) => step > first.step);
+    await awaitProgress(after, ({ step }) => step > first.step);
   });
 });

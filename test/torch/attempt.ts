@@ -10,13 +10,13 @@ import { until } from '../../testbed/until.ts';
 const script = fileURLToPath(new URL('../../examples/training/train.py', import.meta.url));
 const pods = [0, 1] as const;
 
-export interface Attempt {
+export interface TorchAttempt {
   /** What was said so far, without the times: `rank 0: step 3 loss 0.123456 rate 9.87 steps/s`. */
   readonly said: () => readonly string[];
   /** Waits for such a line. */
   says(pattern: RegExp): Promise<RegExpExecArray>;
   /** To the first process of each pod, as a kubelet does. */
-  tellToEnd(): void;
+  terminate(): void;
   /** Every process of both pods at once. */
   kill(): void;
   /** The exit codes of both pods; null: killed. */
@@ -28,7 +28,7 @@ export const checkpointsIn = (directory: string): string => join(directory, 'che
 /** Where the pod of this rank tells its progress: each has a node of its own. */
 export const progressIn = (directory: string, pod: number): string => join(directory, `node-${pod}`);
 
-export async function startAttempt(directory: string, options: readonly string[]): Promise<Attempt> {
+export async function startAttempt(directory: string, options: readonly string[]): Promise<TorchAttempt> {
   const port = await freePort();
   const children = pods.map((pod) => startPod(directory, pod, port, options));
   let text = '';
@@ -41,7 +41,7 @@ export async function startAttempt(directory: string, options: readonly string[]
         const found = firstMatch(said(), pattern);
         return Promise.resolve(found ? { found } : { missing: `what was said:\n${text.slice(-3000)}` });
       }),
-    tellToEnd: () => {
+    terminate: () => {
       for (const child of children) child.kill('SIGTERM');
     },
     kill: () => {

@@ -5,35 +5,35 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { readProgress } from '../../faults/progress-file.ts';
 import { readTrainingLog } from '../../testbed/training-log.ts';
-import { type Attempt, checkpointsIn, progressIn, startAttempt } from './attempt.ts';
+import { type TorchAttempt, checkpointsIn, progressIn, startAttempt } from './attempt.ts';
 
 let directory = '';
-const begun: Attempt[] = [];
+const started: TorchAttempt[] = [];
 beforeEach(() => {
   directory = mkdtempSync(join(tmpdir(), 'kcover-training-'));
 });
 afterEach(async () => {
-  for (const attempt of begun.splice(0)) {
+  for (const attempt of started.splice(0)) {
     attempt.kill();
     await attempt.ended;
   }
   rmSync(directory, { recursive: true, force: true });
 });
 
-async function start(...options: readonly string[]): Promise<Attempt> {
+async function start(...options: readonly string[]): Promise<TorchAttempt> {
   const attempt = await startAttempt(directory, options);
-  begun.push(attempt);
+  started.push(attempt);
   return attempt;
 }
 
 /** With these exit codes of its pods; else the error holds what was said last. */
-async function ends(attempt: Attempt, codes: readonly (number | null)[]): Promise<void> {
+async function ends(attempt: TorchAttempt, codes: readonly (number | null)[]): Promise<void> {
   const actual = await attempt.ended;
   expect({ codes: actual, said: attempt.said() }).toEqual({ codes, said: expect.anything() });
 }
 
 /** The loss of each step that was told. */
-const lossesOf = (attempt: Attempt): ReadonlyMap<number, number> => readTrainingLog(attempt.said().join('\n')).losses;
+const lossesOf = (attempt: TorchAttempt): ReadonlyMap<number, number> => readTrainingLog(attempt.said().join('\n')).losses;
 
 /** Steps of the whole checkpoints, oldest first. */
 const savedSteps = (): number[] => checkpointFiles().map((name) => Number(/^step-(\d+)\./.exec(name)?.[1]));
@@ -49,7 +49,7 @@ describe('the example trainer', () => {
   it('learns with four ranks, and goes on after SIGTERM at the step that it saved, with the losses of a run that was never stopped', async () => {
     const stopped = await start('--steps=60', '--least-step-seconds=0.1');
     await stopped.says(/^rank 0: step 20 /);
-    stopped.tellToEnd();
+    stopped.terminate();
     // Those of torchrun, whose ranks ended with 143.
     await ends(stopped, [1, 1]);
     const last = Math.max(...lossesOf(stopped).keys());

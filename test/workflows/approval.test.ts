@@ -3,7 +3,7 @@ import type { WorkflowHandle } from '@temporalio/client';
 import type { Question } from '../../contract/recovery-plan.ts';
 import type { RecoveryStatus } from '../../contract/recovery.ts';
 import { settings } from '../support/builders.ts';
-import { ada, degrading, ends, quick, recovering, trains } from '../support/careful.ts';
+import { ada, degrading, ends, quick, recovering, trains } from '../support/training-recovery.ts';
 import { useJobRig } from '../support/job-rig.ts';
 import { eventually } from '../support/rig.ts';
 
@@ -21,19 +21,19 @@ const answer = (recovery: WorkflowHandle, update: 'approve' | 'deny', question?:
   recovery.executeUpdate(update, { args: [{ ...ada, ...(question !== undefined && { question }) }] });
 
 describe('a question', () => {
-  const story = useJobRig();
+  const jobRig = useJobRig();
   const begin = async (recovery: object): Promise<WorkflowHandle> => {
-    story.cluster.settings = settings({ mode: 'act', recovery: { ...quick, checkpoint: { strategy: 'none' }, approval: { degrading: 1 }, ...recovery } });
-    trains(story);
-    const handle = await story.start();
-    await handle.signal('faultsObserved', { faults: [story.cluster.quarantined(degrading())] });
+    jobRig.cluster.settings = settings({ mode: 'act', recovery: { ...quick, checkpoint: { strategy: 'none' }, approval: { degrading: 1 }, ...recovery } });
+    trains(jobRig);
+    const handle = await jobRig.start();
+    await handle.signal('faultsObserved', { faults: [jobRig.cluster.quarantined(degrading())] });
     return handle;
   };
 
   it('that is no longer asked takes no answer, and the one after it stays open', async () => {
-    story.cluster.room = { fit: 3, because: '1 node: cordoned' };
+    jobRig.cluster.capacity = { fit: 3, because: '1 node: cordoned' };
     const handle = await begin({ capacity: { short: 'ask' } });
-    const recovery = await recovering(story, handle, 'waiting for approval');
+    const recovery = await recovering(jobRig, handle, 'waiting for approval');
     const first = await asked(recovery, 'stop');
     expect(first).toMatchObject({ because: expect.stringContaining('a person decides'), otherwise: 'deny' });
     expect((await statusOf(recovery)).waitingFor).toContain(`--question ${first.id} --reason`);
@@ -45,42 +45,42 @@ describe('a question', () => {
     });
     expect((await statusOf(recovery)).question).toEqual(second);
     await answer(recovery, 'approve', second.id);
-    await ends(story, handle, 'recovered');
-    expect(story.cluster.records[0]?.approvals).toMatchObject([{ question: first.id }, { question: second.id }]);
-    await story.ended(handle);
+    await ends(jobRig, handle, 'recovered');
+    expect(jobRig.cluster.records[0]?.approvals).toMatchObject([{ question: first.id }, { question: second.id }]);
+    await jobRig.ended(handle);
   });
 
   it('that is denied while the recovery is held ends it at once, though there is room again', async () => {
-    story.cluster.room = { fit: 3, because: '1 node: cordoned' };
+    jobRig.cluster.capacity = { fit: 3, because: '1 node: cordoned' };
     const handle = await begin({ capacity: { short: 'ask' }, approval: {} });
-    const recovery = await recovering(story, handle, 'waiting for approval');
+    const recovery = await recovering(jobRig, handle, 'waiting for approval');
     const question = await asked(recovery, 'capacity');
-    story.cluster.paused = { by: 'bob', reason: 'maintenance' };
-    await recovery.signal('permissionChanged');
+    jobRig.cluster.paused = { by: 'bob', reason: 'maintenance' };
+    await recovery.signal('recheck');
     await eventually(
       () => statusOf(recovery),
       ({ phase }) => phase === 'held',
     );
-    story.cluster.room = {};
+    jobRig.cluster.capacity = {};
     await answer(recovery, 'deny', question.id);
-    expect(await ends(story, handle, 'refused')).toContain('denied by ada');
-    expect(story.cluster.stopped).toEqual([]);
-    await story.ended(handle);
+    expect(await ends(jobRig, handle, 'refused')).toContain('denied by ada');
+    expect(jobRig.cluster.stopped).toEqual([]);
+    await jobRig.ended(handle);
   });
 
   it('stays open while the recovery is held for something else, with the time that was left, and a person may answer without naming it', async () => {
     const handle = await begin({});
-    const recovery = await recovering(story, handle, 'waiting for approval');
+    const recovery = await recovering(jobRig, handle, 'waiting for approval');
     const question = await asked(recovery, 'stop');
-    story.cluster.paused = { by: 'bob', reason: 'maintenance' };
-    await recovery.signal('permissionChanged');
+    jobRig.cluster.paused = { by: 'bob', reason: 'maintenance' };
+    await recovery.signal('recheck');
     const held = await eventually(
       () => statusOf(recovery),
       ({ phase }) => phase === 'held',
     );
     expect(held.question).toEqual(question);
-    story.cluster.paused = undefined;
-    await recovery.signal('permissionChanged');
+    jobRig.cluster.paused = undefined;
+    await recovery.signal('recheck');
     const again = await eventually(
       () => statusOf(recovery),
       ({ phase }) => phase === 'waiting for approval',
@@ -89,8 +89,8 @@ describe('a question', () => {
     expect(Date.parse(again.question?.until ?? '')).toBeGreaterThan(Date.parse(question.until));
     await answer(recovery, 'approve');
     expect((await statusOf(recovery)).question).toBeUndefined();
-    await ends(story, handle, 'recovered');
-    expect(story.cluster.records[0]?.approvals).toMatchObject([{ question: question.id, by: 'ada' }]);
-    await story.ended(handle);
+    await ends(jobRig, handle, 'recovered');
+    expect(jobRig.cluster.records[0]?.approvals).toMatchObject([{ question: question.id, by: 'ada' }]);
+    await jobRig.ended(handle);
   });
 });

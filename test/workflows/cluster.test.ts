@@ -9,9 +9,9 @@ import { activitiesOf, FakeCluster } from '../support/fake-cluster.ts';
 import { eventually, type Rig, startRig } from '../support/rig.ts';
 
 let rig: Rig;
-let world: FakeCluster;
+let cluster: FakeCluster;
 let handle: WorkflowHandle;
-const told: string[][] = [];
+const notified: string[][] = [];
 
 const status = () => handle.query<ClusterStatus>('status');
 const start = (workflowId = `cluster-${randomUUID()}`) =>
@@ -24,15 +24,15 @@ describe('the workflow of a cluster', () => {
   beforeAll(async () => {
     rig = await startRig(
       withLife({
-        ...activitiesOf(() => world),
-        tellWaiting: async ({ workflowIds }) => {
-          told.push([...workflowIds]);
+        ...activitiesOf(() => cluster),
+        notifyWaiting: async ({ workflowIds }) => {
+          notified.push([...workflowIds]);
         },
       }),
     );
   });
   beforeEach(async () => {
-    world = new FakeCluster();
+    cluster = new FakeCluster();
     handle = await start();
   });
   afterAll(async () => {
@@ -71,7 +71,7 @@ describe('the workflow of a cluster', () => {
     await handle.signal('waiting', { workflowId: 'node/c' });
     await handle.signal('returned', { nodeUids: ['a'] });
     await eventually(
-      () => told,
+      () => notified,
       (all) => all.some((ids) => ids.includes('node/c')),
     );
     expect((await reserve('c'))[0]?.granted).toBe(true);
@@ -82,15 +82,15 @@ describe('the workflow of a cluster', () => {
     await counted();
     await reserve('a', 'b');
     const ids = Array.from({ length: 130 }, (_, n) => `node/${handle.workflowId}/${n}`);
-    const from = told.length;
+    const from = notified.length;
     for (const workflowId of ids) await handle.signal('waiting', { workflowId });
     await handle.signal('returned', { nodeUids: ['a'] });
     await eventually(
-      () => told.slice(from).flat().length,
+      () => notified.slice(from).flat().length,
       (length) => length >= ids.length,
     );
-    expect(told.slice(from).flat().toSorted()).toEqual(ids.toSorted());
-    expect(Math.max(...told.slice(from).map((some) => some.length))).toBeLessThanOrEqual(50);
+    expect(notified.slice(from).flat().toSorted()).toEqual(ids.toSorted());
+    expect(Math.max(...notified.slice(from).map((some) => some.length))).toBeLessThanOrEqual(50);
   });
 
   it('grants nothing but a person’s wish while paused, and tells who waited on resume', async () => {
@@ -102,7 +102,7 @@ describe('the workflow of a cluster', () => {
     await handle.signal('waiting', { workflowId: `recovery/${handle.workflowId}` });
     await handle.executeUpdate('resume', { args: [{ by: 'ada', reason: 'done' }] });
     await eventually(
-      () => told,
+      () => notified,
       (all) => all.some((ids) => ids.includes(`recovery/${handle.workflowId}`)),
     );
     await rig.replay(handle.workflowId);
@@ -142,30 +142,30 @@ describe('the workflow of a cluster', () => {
     const since = Date.now() - 3_600_000;
     await handle.executeUpdate('pause', { args: [{ by: 'ada', reason: 'mass outage' }] });
     await eventually(
-      () => world.pauseKept,
+      () => cluster.pauseKept,
       (kept) => kept?.state === 'paused',
     );
     await handle.terminate();
-    world.outBefore = ['a', 'b'].map((node) => ({ node, nodeUid: node, incident: `node/${node}/x`, since }));
+    cluster.outBefore = ['a', 'b'].map((node) => ({ node, nodeUid: node, incident: `node/${node}/x`, since }));
     handle = await start(handle.workflowId);
     await counted();
-    expect(await status()).toMatchObject({ paused: { by: 'ada', reason: 'mass outage' }, reservations: world.outBefore });
+    expect(await status()).toMatchObject({ paused: { by: 'ada', reason: 'mass outage' }, reservations: cluster.outBefore });
     await handle.executeUpdate('resume', { args: [{ by: 'ada', reason: 'over' }] });
     expect((await reserve('c'))[0]).toMatchObject({ granted: false, because: expect.stringContaining('2 nodes are out and 2 may be') });
     await eventually(
-      () => world.pauseKept,
+      () => cluster.pauseKept,
       (kept) => kept?.state === 'open',
     );
   });
 
   it('grants nothing before it has counted, and takes a pause all the same', async () => {
     let count: () => void = () => undefined;
-    world = new FakeCluster();
-    world.countable = new Promise((resolve) => (count = resolve));
+    cluster = new FakeCluster();
+    cluster.countable = new Promise((resolve) => (count = resolve));
     handle = await start();
     await expect(reserve('a')).rejects.toMatchObject({ cause: { message: expect.stringContaining('still being counted') } });
     await handle.executeUpdate('pause', { args: [{ by: 'ada', reason: 'mass outage' }] });
-    world.pauseKept = { state: 'open', by: 'bob', reason: 'long ago', at: 1 };
+    cluster.pauseKept = { state: 'open', by: 'bob', reason: 'long ago', at: 1 };
     count();
     await counted();
     expect(await status()).toMatchObject({ paused: { by: 'ada', reason: 'mass outage' } });
@@ -173,8 +173,8 @@ describe('the workflow of a cluster', () => {
 
   it('does not begin its count anew where a large cluster takes long to list', async () => {
     let count: () => void = () => undefined;
-    world = new FakeCluster();
-    world.countable = new Promise((resolve) => (count = resolve));
+    cluster = new FakeCluster();
+    cluster.countable = new Promise((resolve) => (count = resolve));
     handle = await start();
     await sleep(20_000);
     expect((await handle.describe()).raw.pendingActivities).toMatchObject([{ activityType: { name: 'observeCluster' }, attempt: 1 }]);
@@ -184,14 +184,14 @@ describe('the workflow of a cluster', () => {
 
   it('pauses though that cannot be kept outside of it, and says so', async () => {
     await counted();
-    world.unkeepable = 'an admission webhook denied the request';
+    cluster.unkeepable = 'an admission webhook denied the request';
     await handle.executeUpdate('pause', { args: [{ by: 'ada', reason: 'mass outage' }] });
     expect((await reserve('a'))[0]).toMatchObject({ granted: false, because: 'paused by ada: mass outage' });
     await eventually(status, ({ unkept }) => unkept?.includes('an admission webhook denied') === true);
-    world.unkeepable = undefined;
+    cluster.unkeepable = undefined;
     await handle.executeUpdate('resume', { args: [{ by: 'ada', reason: 'over' }] });
     await eventually(status, ({ unkept }) => unkept === undefined);
-    expect(world.pauseKept).toMatchObject({ state: 'open', by: 'ada' });
+    expect(cluster.pauseKept).toMatchObject({ state: 'open', by: 'ada' });
     await rig.replay(handle.workflowId);
   });
 });

@@ -67,7 +67,7 @@ describe('continue-as-new', () => {
       await handle.signal('faultsObserved', { faults: [fault(round), fault(0)] });
       await eventually(
         () => status(handle),
-        (seen) => seen.spentThisHour === round + 1 && seen.phase === 'watching',
+        (seen) => seen.recoveriesThisHour === round + 1 && seen.phase === 'watching',
       );
     }
     expect(await runs(workflowId)).toBeGreaterThan(1);
@@ -94,7 +94,7 @@ describe('continue-as-new', () => {
     );
     for (let index = 0; index < 12; index++) {
       await handle.signal('faultsObserved', {
-        faults: [kernelFault({ id: `kernel/other/${index}`, node: 'gpu-7', hold: { state: 'quarantined', because: 'x' } })],
+        faults: [kernelFault({ id: `kernel/other/${index}`, node: 'gpu-7', quarantine: { state: 'quarantined', because: 'x' } })],
       });
       await eventually(
         () => status(handle),
@@ -107,9 +107,9 @@ describe('continue-as-new', () => {
     );
     open();
     // What came too late for the recovery stays with the job and is answered next: nothing of it is left out.
-    const told = () => new Set(cluster.records.flatMap((record) => record.faults.map((fault) => fault.id)));
+    const recorded = () => new Set(cluster.records.flatMap((record) => record.faults.map((fault) => fault.id)));
     await eventually(
-      () => told().size,
+      () => recorded().size,
       (faults) => faults === 13,
     );
     expect(cluster.records[0]?.outcome).toBe('restarted');
@@ -180,8 +180,8 @@ describe('continue-as-new', () => {
 
   it('keeps what a cluster has out, and has who waits ask again', async () => {
     await rig.client.workflow.start('cluster', { workflowId: 'cluster', taskQueue: rig.taskQueue, args: [{ clusterUid: 'kube-system-uid' }] });
-    const told: string[] = [];
-    cluster.onTold = (ids) => told.push(...ids);
+    const notified: string[] = [];
+    cluster.onNotified = (ids) => notified.push(...ids);
     const limit = reserveLimit(1);
     const reserve = async (node: string) =>
       rig.client.workflow.getHandle('cluster').executeUpdate<ReserveAnswer[], [ReserveRequest]>('reserve', {
@@ -199,7 +199,7 @@ describe('continue-as-new', () => {
     expect(reservations).toMatchObject([{ node: 'a', incident: 'node/a' }]);
     // A new run cannot know what was missed at its border: who waited is told to ask again.
     await eventually(
-      () => told,
+      () => notified,
       (ids) => ids.includes('node/b'),
     );
     await rig.client.workflow.getHandle('cluster').signal('returned', { nodeUids: ['a'] });

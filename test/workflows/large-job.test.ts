@@ -35,7 +35,7 @@ async function eventsOf(client: Client, workflowId: string): Promise<HistoryEven
 }
 
 describe('a job of 5,000 pods', () => {
-  const story = useJobRig();
+  const jobRig = useJobRig();
   const many = (): AttemptPod[] =>
     Array.from({ length: 5000 }, (_, index) => ({
       name: `llama-405b-pretrain-stage-2-2026-11-worker-${index}`,
@@ -54,7 +54,7 @@ describe('a job of 5,000 pods', () => {
     );
 
   it('is stopped three times in one incident and reported, with no payload that Temporal would not take', async () => {
-    const { cluster } = story;
+    const { cluster } = jobRig;
     cluster.pods = many();
     cluster.place = () => {
       cluster.pods = many();
@@ -62,7 +62,7 @@ describe('a job of 5,000 pods', () => {
     cluster.view = cluster.view && { ...cluster.view, podsExpected: 5000 };
     let ready: () => void = () => undefined;
     cluster.gate = new Promise((resolve) => (ready = resolve));
-    const handle = await story.start();
+    const handle = await jobRig.start();
     for (let stop = 1; stop <= 3; stop++) {
       await handle.signal('faultsObserved', { faults: failing(cluster.pods.slice(0, 60)) });
       await eventually(
@@ -72,18 +72,18 @@ describe('a job of 5,000 pods', () => {
       if (stop === 3) ready();
     }
     const { last } = await eventually(
-      () => story.status(handle),
+      () => jobRig.status(handle),
       (seen) => seen.last?.outcome === 'restarted',
       120_000,
     );
-    const recovery = story.rig.client.workflow.getHandle(last?.incident ?? '');
+    const recovery = jobRig.rig.client.workflow.getHandle(last?.incident ?? '');
     await recovery.result();
     expect(cluster.stopped.map(({ uids }) => uids.length)).toEqual([5000, 5000, 5000]);
     expect(cluster.records).toMatchObject([{ stops: [{ attempt: 1 }, { attempt: 2, of: 5000 }, { attempt: 3, of: 5000 }], runningOf: 5000 }]);
     expect(cluster.records[0]?.stops[0]?.pods).toHaveLength(5000);
     expect(new Set(cluster.records[0]?.stops.map(({ digest }) => digest)).size).toBe(3);
 
-    const events = await eventsOf(story.rig.client, recovery.workflowId);
+    const events = await eventsOf(jobRig.rig.client, recovery.workflowId);
     const sizes = events.map(payloadBytes);
     expect(Math.max(...sizes)).toBeLessThan(mostBytes);
     const looks = new Set(
@@ -92,6 +92,6 @@ describe('a job of 5,000 pods', () => {
     const seen = events.flatMap((event, at) => (looks.has(String(event.activityTaskCompletedEventAttributes?.scheduledEventId)) ? [sizes[at] ?? 0] : []));
     expect(seen.length).toBeGreaterThanOrEqual(3);
     expect(Math.max(...seen)).toBeLessThan(100_000);
-    await story.ended(handle);
+    await jobRig.ended(handle);
   });
 });

@@ -10,13 +10,13 @@ import { type Rig, startRig } from '../support/rig.ts';
 const count = Number(process.env['MERGING_SEEDS'] ?? 12);
 const from = Number(process.env['MERGING_FROM'] ?? 1);
 /** Stories at once in one worker. */
-const together = 4;
+const atOnce = 4;
 
 /** Job and recovery carry the UID of the job in their ids. */
 const uidOf = (workflowId: string): string => workflowId.split('/')[3] ?? '';
 
 describe('faults that meet a recovery', () => {
-  const stories = new Map<string, Interleaving>();
+  const runs = new Map<string, Interleaving>();
   let rig: Rig;
   beforeAll(async () => {
     const names = Object.keys(new FakeCluster().activities()) as (keyof Activities)[];
@@ -25,9 +25,9 @@ describe('faults that meet a recovery', () => {
         name,
         (request: never) => {
           const { workflowId = '' } = Context.current().info.workflowExecution ?? {};
-          const story = stories.get(uidOf(workflowId));
-          if (!story) throw new Error(`${workflowId} belongs to no story`);
-          return (story.cluster.activities()[name] as (one: never) => unknown)(request);
+          const run = runs.get(uidOf(workflowId));
+          if (!run) throw new Error(`${workflowId} belongs to no story`);
+          return (run.cluster.activities()[name] as (one: never) => unknown)(request);
         },
       ]),
     );
@@ -36,20 +36,20 @@ describe('faults that meet a recovery', () => {
   afterAll(() => rig.close());
 
   async function play(seed: number): Promise<string> {
-    const story = new Interleaving(seed);
-    stories.set(story.cluster.job.uid, story);
-    await story.play(rig.client, rig.taskQueue);
-    const wrong = violations(story);
-    for (const id of [story.workflowId, ...story.cluster.records.map(({ incident }) => incident)])
+    const run = new Interleaving(seed);
+    runs.set(run.cluster.job.uid, run);
+    await run.play(rig.client, rig.taskQueue);
+    const wrong = violations(run);
+    for (const id of [run.workflowId, ...run.cluster.records.map(({ incident }) => incident)])
       await rig.replay(id).catch((error: unknown) => wrong.push(`${id} does not replay: ${String(error)}`));
-    return wrong.length === 0 ? '' : [`seed ${seed}`, ...wrong.map((one) => `WRONG ${one}`), ...story.log].join('\n');
+    return wrong.length === 0 ? '' : [`seed ${seed}`, ...wrong.map((one) => `WRONG ${one}`), ...run.log].join('\n');
   }
 
   it('are answered once each, wherever they meet it', async () => {
     const seeds = Array.from({ length: count }, (_, index) => from + index);
     const wrong: string[] = [];
     await Promise.all(
-      Array.from({ length: together }, async () => {
+      Array.from({ length: atOnce }, async () => {
         for (let seed = seeds.shift(); seed !== undefined; seed = seeds.shift()) wrong.push(await play(seed));
       }),
     );

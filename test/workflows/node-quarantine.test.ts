@@ -93,7 +93,7 @@ describe('the workflow of a node', () => {
       (reasons) => reasons.includes('NodeQuarantineHeld'),
     );
     cluster.mayReserve = true;
-    await handle.signal('permissionChanged');
+    await handle.signal('recheck');
     await eventually(
       () => status(handle),
       (seen) => seen.phase === 'quarantined',
@@ -213,7 +213,7 @@ describe('the workflow of a node', () => {
     );
     cluster.settings = settings({ quarantine: { quiet: '200ms' } });
     cluster.mayReserve = true;
-    await handle.signal('permissionChanged');
+    await handle.signal('recheck');
     expect(await handle.result()).toMatchObject({ outcome: 'quiet' });
     expect(cluster.nodes.get(node)?.taint).toBeUndefined();
   });

@@ -55,7 +55,7 @@ describe('the workflow that collects preflight reports', () => {
     const handle = await send(reports.slice(0, 1));
     const { last } = await judged(handle);
     expect(last).toMatchObject({ outcome: 'judged', received: 8, expected: 8, verdict: { counts: { slow: 1, healthy: 7 } } });
-    expect(cluster.told).toMatchObject([{ source: 'preflight', code: preflightFaults.slow, node: 'gpu-3', job: cluster.job.uid }]);
+    expect(cluster.notified).toMatchObject([{ source: 'preflight', code: preflightFaults.slow, node: 'gpu-3', job: cluster.job.uid }]);
     expect(cluster.notes).toMatchObject([{ run: 1, outcome: 'judged', slow: ['gpu-3'], received: 8 }]);
     expect(cluster.reasons()).toEqual(['PreflightFailed']);
     expect(await ended(handle)).toMatchObject({ outcome: 'gone', runs: 1 });
@@ -64,7 +64,7 @@ describe('the workflow that collects preflight reports', () => {
   it('tells nobody but the job when all nodes are healthy', async () => {
     const handle = await send(reportsOf({ size: 4 }));
     expect((await judged(handle)).last).toMatchObject({ outcome: 'judged', verdict: { counts: { healthy: 4 } } });
-    expect(cluster.told).toEqual([]);
+    expect(cluster.notified).toEqual([]);
     expect(cluster.reasons()).toEqual(['PreflightPassed']);
     await ended(handle);
   });
@@ -85,7 +85,7 @@ describe('the workflow that collects preflight reports', () => {
     await send(reports);
     await send([{ ...rewritten, writtenAt: '2026-11-21T09:00:00Z' }]);
     expect(await status(handle)).toMatchObject({ run: 1, phase: 'waiting' });
-    expect(cluster.told).toHaveLength(1);
+    expect(cluster.notified).toHaveLength(1);
     await ended(handle);
   });
 
@@ -103,13 +103,13 @@ describe('the workflow that collects preflight reports', () => {
     const truth = { size: 6, broken: [2] };
     const handle = await send([reportOf(truth, 2)]);
     await eventually(
-      () => cluster.told.length,
-      (told) => told === 1,
+      () => cluster.notified.length,
+      (notified) => notified === 1,
     );
-    expect(cluster.told).toMatchObject([{ code: preflightFaults.gpu, node: 'gpu-2' }]);
+    expect(cluster.notified).toMatchObject([{ code: preflightFaults.gpu, node: 'gpu-2' }]);
     await send(reportsOf(truth));
     expect((await judged(handle)).last).toMatchObject({ outcome: 'judged', received: 6, verdict: { counts: { failed: 1 } } });
-    expect(cluster.told).toHaveLength(1);
+    expect(cluster.notified).toHaveLength(1);
     await ended(handle);
   });
 
@@ -122,13 +122,13 @@ describe('the workflow that collects preflight reports', () => {
       () => status(handle),
       ({ received, phase }) => received === 1 && phase === 'collecting',
     );
-    expect([cluster.told, cluster.reasons()]).toEqual([[], []]);
+    expect([cluster.notified, cluster.reasons()]).toEqual([[], []]);
     await send([{ ...beside, report: { ...beside.report, node: early.report.node } }]);
     await eventually(
       () => cluster.reasons(),
       (reasons) => reasons.length > 0,
     );
-    expect(cluster.told).toMatchObject([{ code: preflightFaults.gpu, node: 'gpu-2' }]);
+    expect(cluster.notified).toMatchObject([{ code: preflightFaults.gpu, node: 'gpu-2' }]);
     expect(cluster.reasons()).toEqual(['PreflightFailed']);
     await ended(handle);
   });
@@ -139,24 +139,24 @@ describe('the workflow that collects preflight reports', () => {
       outcome: 'judged',
       verdict: { failed: [], slow: [], counts: { failed: 0, slow: 0, undetermined: 2 } },
     });
-    expect(cluster.told).toEqual([]);
+    expect(cluster.notified).toEqual([]);
     expect(cluster.reasons()).toEqual(['PreflightUndetermined']);
     await ended(handle);
   });
 
   it('tells the others at once when one node cannot be told, says so, and tells that one later', async () => {
-    cluster.untellable.add('gpu-3');
+    cluster.unnotifiable.add('gpu-3');
     const handle = await send(reportsOf({ size: 8, slow: [3, 6] }));
     const { because } = await eventually(
       () => status(handle),
       (seen) => seen.because.includes('cannot be told'),
     );
     expect(because).toBe('gpu-3 cannot be told yet: the namespace is full');
-    expect(cluster.told.map(({ node }) => node)).toEqual(['gpu-6']);
-    cluster.untellable.clear();
+    expect(cluster.notified.map(({ node }) => node)).toEqual(['gpu-6']);
+    cluster.unnotifiable.clear();
     const { last } = await judged(handle);
-    expect(cluster.told.map(({ node }) => node)).toEqual(['gpu-6', 'gpu-3']);
-    expect(last?.untold).toBeUndefined();
+    expect(cluster.notified.map(({ node }) => node)).toEqual(['gpu-6', 'gpu-3']);
+    expect(last?.unnotified).toBeUndefined();
     await ended(handle);
   });
 
@@ -164,14 +164,14 @@ describe('the workflow that collects preflight reports', () => {
     await signal('podsTesting', { pod: podOf(0, 1) });
     const handle = await send([reportOf({ size: 8, broken: [3] }, 3)]);
     await eventually(
-      () => cluster.told.length,
-      (told) => told === 1,
+      () => cluster.notified.length,
+      (notified) => notified === 1,
     );
     await signal('podsTesting', { pod: podOf(0, 2) });
     await send(reportsOf({ size: 8, attempt: 2, slow: [1] }));
     await send(reportsOf({ size: 8, attempt: 1 }));
     expect((await judged(handle, 2)).last).toMatchObject({ run: 2, outcome: 'judged', received: 8, verdict: { slow: [{ node: 'gpu-1' }] } });
-    expect(cluster.told.map(({ node }) => node)).toEqual(['gpu-3', 'gpu-1']);
+    expect(cluster.notified.map(({ node }) => node)).toEqual(['gpu-3', 'gpu-1']);
     await ended(handle);
   });
 
@@ -201,7 +201,7 @@ describe('the workflow that collects preflight reports', () => {
   it('judges what came before it ends with its workload', async () => {
     const handle = await send(reportsOf({ size: 8, slow: [3] }).slice(0, 7));
     expect(await ended(handle)).toMatchObject({ outcome: 'gone', runs: 1 });
-    expect(cluster.told).toMatchObject([{ node: 'gpu-3' }]);
+    expect(cluster.notified).toMatchObject([{ node: 'gpu-3' }]);
   });
 
   it('says what is missing when time is up, and judges what came; a late report opens the next run', async () => {
@@ -212,7 +212,7 @@ describe('the workflow that collects preflight reports', () => {
     expect(last).toMatchObject({ outcome: 'expired', received: 7, expected: 8, verdict: { missing: [7] } });
     expect(last?.because).toContain('7 of 8 reports came; ranks 7 are missing');
     expect(cluster.reasons()).toEqual(['PreflightIncomplete']);
-    expect(cluster.told).toMatchObject([{ node: 'gpu-3' }]);
+    expect(cluster.notified).toMatchObject([{ node: 'gpu-3' }]);
     cluster.settings = settings({ mode: 'act' });
     await send(reports.slice(7));
     await eventually(
@@ -234,7 +234,7 @@ describe('the workflow that collects preflight reports', () => {
     const handle = await signal('podsTesting', { pod: podOf(0) });
     expect((await judged(handle)).last).toMatchObject({ outcome: 'expired', received: 0, because: 'pods tested, and no report came' });
     expect(cluster.reasons()).toEqual(['PreflightIncomplete']);
-    expect(cluster.told).toEqual([]);
+    expect(cluster.notified).toEqual([]);
     await ended(handle);
   });
 

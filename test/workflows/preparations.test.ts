@@ -3,42 +3,42 @@ import type { WorkflowHandle } from '@temporalio/client';
 import type { CheckpointResult } from '../../contract/recovery-plan.ts';
 import type { RecoveryStatus } from '../../contract/recovery.ts';
 import { kernelFault, podFault, settings } from '../support/builders.ts';
-import { ada, degrading, ends, quick, recovering, trains } from '../support/careful.ts';
+import { ada, degrading, ends, quick, recovering, trains } from '../support/training-recovery.ts';
 import { useJobRig } from '../support/job-rig.ts';
 import { eventually } from '../support/rig.ts';
 
 describe('before a stop', () => {
-  const story = useJobRig();
+  const jobRig = useJobRig();
   const set = (recovery: object) => {
-    story.cluster.settings = settings({ mode: 'act', recovery: { ...quick, ...recovery } });
+    jobRig.cluster.settings = settings({ mode: 'act', recovery: { ...quick, ...recovery } });
   };
-  const tell = (handle: WorkflowHandle, fault = degrading()) => handle.signal('faultsObserved', { faults: [story.cluster.quarantined(fault)] });
+  const signalFault = (handle: WorkflowHandle, fault = degrading()) => handle.signal('faultsObserved', { faults: [jobRig.cluster.quarantined(fault)] });
 
   it('a person is asked where policy wants that, and nothing is stopped before the answer', async () => {
     set({ approval: { degrading: 1 }, checkpoint: { strategy: 'none' } });
-    trains(story);
-    const handle = await story.start();
-    await tell(handle);
-    const recovery = await recovering(story, handle, 'waiting for approval');
-    expect(story.cluster.stopped).toEqual([]);
+    trains(jobRig);
+    const handle = await jobRig.start();
+    await signalFault(handle);
+    const recovery = await recovering(jobRig, handle, 'waiting for approval');
+    expect(jobRig.cluster.stopped).toEqual([]);
     await expect(recovery.executeUpdate('approve', { args: [{ by: '', reason: '' }] })).rejects.toThrow();
     expect(await recovery.executeUpdate('approve', { args: [ada] })).toMatchObject({ approved: true });
-    await ends(story, handle, 'recovered');
-    expect(story.cluster.records[0]).toMatchObject({ approvals: [{ approved: true, by: 'ada' }], stops: [{ attempt: 1 }] });
-    await story.ended(handle);
+    await ends(jobRig, handle, 'recovered');
+    expect(jobRig.cluster.records[0]).toMatchObject({ approvals: [{ approved: true, by: 'ada' }], stops: [{ attempt: 1 }] });
+    await jobRig.ended(handle);
   });
 
   it('a no ends the incident, and the same fault opens no other', async () => {
     set({ approval: { degrading: 1 } });
-    trains(story);
-    const handle = await story.start();
-    await tell(handle);
-    const recovery = await recovering(story, handle, 'waiting for approval');
+    trains(jobRig);
+    const handle = await jobRig.start();
+    await signalFault(handle);
+    const recovery = await recovering(jobRig, handle, 'waiting for approval');
     await recovery.executeUpdate('deny', { args: [ada] });
-    expect(await ends(story, handle, 'refused')).toContain('denied by ada: looked at it');
-    await tell(handle);
-    await story.ended(handle);
-    expect([story.cluster.stopped, story.cluster.records.length]).toEqual([[], 1]);
+    expect(await ends(jobRig, handle, 'refused')).toContain('denied by ada: looked at it');
+    await signalFault(handle);
+    await jobRig.ended(handle);
+    expect([jobRig.cluster.stopped, jobRig.cluster.records.length]).toEqual([[], 1]);
   });
 
   it.each([
@@ -46,118 +46,118 @@ describe('before a stop', () => {
     ['approve', 'recovered'],
   ] as const)('silence means %s where the settings say so', async (otherwise, outcome) => {
     set({ approval: { degrading: 1, within: '1s', otherwise }, checkpoint: { strategy: 'none' } });
-    trains(story);
-    const handle = await story.start();
-    await tell(handle);
-    await ends(story, handle, outcome);
-    expect(story.cluster.records[0]?.approvals).toMatchObject([{ by: 'kcover', reason: expect.stringContaining(`means ${otherwise}`) }]);
-    await story.ended(handle);
+    trains(jobRig);
+    const handle = await jobRig.start();
+    await signalFault(handle);
+    await ends(jobRig, handle, outcome);
+    expect(jobRig.cluster.records[0]?.approvals).toMatchObject([{ by: 'kcover', reason: expect.stringContaining(`means ${otherwise}`) }]);
+    await jobRig.ended(handle);
   });
 
   it('the next checkpoint is awaited while the job trains on, and the sum stands in the record', async () => {
     set({});
-    trains(story);
-    const handle = await story.start();
-    await tell(handle);
-    await ends(story, handle, 'recovered');
-    const [record] = story.cluster.records;
+    trains(jobRig);
+    const handle = await jobRig.start();
+    await signalFault(handle);
+    await ends(jobRig, handle, 'recovered');
+    const [record] = jobRig.cluster.records;
     expect(record?.checkpoints).toMatchObject([{ kind: 'saved', checkpointStep: 1201, attempt: 1 }]);
     expect(record?.decisions[0]).toMatchObject({ plan: { checkpoint: { strategy: 'fresh', timing: { now: expect.any(Number) } } } });
-    expect(story.cluster.captured).toEqual([1]);
-    await story.ended(handle);
+    expect(jobRig.cluster.captured).toEqual([1]);
+    await jobRig.ended(handle);
   });
 
   it('a job that fails while its checkpoint is awaited is stopped without it', async () => {
     set({});
-    trains(story);
+    trains(jobRig);
     const waiting = Promise.withResolvers<CheckpointResult>();
-    story.cluster.checkpoint = () => waiting.promise;
-    const handle = await story.start();
-    await tell(handle);
-    await recovering(story, handle, 'waiting for a checkpoint');
-    const { name, uid } = story.cluster.pods[1] ?? { name: '', uid: '' };
+    jobRig.cluster.checkpoint = () => waiting.promise;
+    const handle = await jobRig.start();
+    await signalFault(handle);
+    await recovering(jobRig, handle, 'waiting for a checkpoint');
+    const { name, uid } = jobRig.cluster.pods[1] ?? { name: '', uid: '' };
     await handle.signal('faultsObserved', {
       faults: [podFault({ pod: { name, uid, createdAt: new Date().toISOString() }, seenAt: new Date().toISOString() })],
     });
-    await ends(story, handle, 'recovered');
-    expect(story.cluster.records[0]?.checkpoints).toBeUndefined();
-    expect(story.cluster.stopped).toHaveLength(1);
+    await ends(jobRig, handle, 'recovered');
+    expect(jobRig.cluster.records[0]?.checkpoints).toBeUndefined();
+    expect(jobRig.cluster.stopped).toHaveLength(1);
     // A worker ends when its activities have.
     waiting.resolve({ kind: 'missed', waitedMs: 1, because: 'nobody waits any more' });
-    await story.ended(handle);
+    await jobRig.ended(handle);
   });
 
   it('a dying gasp is awaited between the stop and the next attempt', async () => {
     set({});
-    trains(story, { checkpoint: 'dying-gasp' });
+    trains(jobRig, { checkpoint: 'on-termination' });
     let stopsBefore = 0;
-    story.cluster.checkpoint = ({ atLeast }) => {
-      stopsBefore = story.cluster.stopped.length;
+    jobRig.cluster.checkpoint = ({ atLeast }) => {
+      stopsBefore = jobRig.cluster.stopped.length;
       return { kind: 'saved', checkpointStep: atLeast, waitedMs: 5, because: 'saved' };
     };
-    const handle = await story.start();
-    await tell(handle);
-    await ends(story, handle, 'recovered');
-    expect([stopsBefore, story.cluster.resumes]).toEqual([1, 1]);
-    expect(story.cluster.records[0]?.checkpoints).toMatchObject([{ kind: 'saved', checkpointStep: 1290 }]);
-    await story.ended(handle);
+    const handle = await jobRig.start();
+    await signalFault(handle);
+    await ends(jobRig, handle, 'recovered');
+    expect([stopsBefore, jobRig.cluster.resumes]).toEqual([1, 1]);
+    expect(jobRig.cluster.records[0]?.checkpoints).toMatchObject([{ kind: 'saved', checkpointStep: 1290 }]);
+    await jobRig.ended(handle);
   });
 
   it('nothing is stopped while there is no room, and it goes on when there is', async () => {
     set({ checkpoint: { strategy: 'none' } });
-    trains(story);
-    story.cluster.room = { fit: 3, because: '1 node: taint maintenance=true' };
-    const handle = await story.start();
-    await tell(handle);
-    const recovery = await recovering(story, handle, 'held');
-    expect(story.cluster.stopped).toEqual([]);
+    trains(jobRig);
+    jobRig.cluster.capacity = { fit: 3, because: '1 node: taint maintenance=true' };
+    const handle = await jobRig.start();
+    await signalFault(handle);
+    const recovery = await recovering(jobRig, handle, 'held');
+    expect(jobRig.cluster.stopped).toEqual([]);
     expect((await recovery.query<RecoveryStatus>('status')).because).toContain('room for 3 of 4 pods (1 node: taint maintenance=true)');
-    story.cluster.room = {};
-    await recovery.signal('permissionChanged');
-    await ends(story, handle, 'recovered');
-    expect(story.cluster.records[0]?.capacity?.map(({ kind }) => kind)).toEqual(['hold', 'go']);
-    await story.ended(handle);
+    jobRig.cluster.capacity = {};
+    await recovery.signal('recheck');
+    await ends(jobRig, handle, 'recovered');
+    expect(jobRig.cluster.records[0]?.capacity?.map(({ kind }) => kind)).toEqual(['hold', 'go']);
+    await jobRig.ended(handle);
   });
 
   it('a look that fails after another found no room stops nothing, unless the job is dead', async () => {
     set({ checkpoint: { strategy: 'none' } });
-    trains(story);
-    story.cluster.room = { fit: 3, because: '1 node: cordoned' };
-    const handle = await story.start();
-    await tell(handle);
-    const recovery = await recovering(story, handle, 'held');
-    story.cluster.room = 'unseen';
-    await recovery.signal('permissionChanged');
+    trains(jobRig);
+    jobRig.cluster.capacity = { fit: 3, because: '1 node: cordoned' };
+    const handle = await jobRig.start();
+    await signalFault(handle);
+    const recovery = await recovering(jobRig, handle, 'held');
+    jobRig.cluster.capacity = 'unseen';
+    await recovery.signal('recheck');
     await eventually(
       () => recovery.query<RecoveryStatus>('status'),
       ({ phase, because }) => phase === 'held' && because.includes('the nodes cannot be looked at now, and there was no room before'),
     );
-    expect(story.cluster.stopped).toEqual([]);
-    const { name, uid } = story.cluster.pods[1] ?? { name: '', uid: '' };
+    expect(jobRig.cluster.stopped).toEqual([]);
+    const { name, uid } = jobRig.cluster.pods[1] ?? { name: '', uid: '' };
     const at = new Date().toISOString();
     await handle.signal('faultsObserved', { faults: [podFault({ pod: { name, uid, createdAt: at }, seenAt: at })] });
-    await ends(story, handle, 'recovered');
-    expect(story.cluster.stopped).toHaveLength(1);
-    await story.ended(handle);
+    await ends(jobRig, handle, 'recovered');
+    expect(jobRig.cluster.stopped).toHaveLength(1);
+    await jobRig.ended(handle);
   });
 
   it('room that was looked for before a fault came is looked for again', async () => {
     set({ checkpoint: { strategy: 'none' } });
-    trains(story);
+    trains(jobRig);
     const looking = Promise.withResolvers<void>();
     let looks = 0;
-    story.cluster.looksForRoom = async () => {
+    jobRig.cluster.beforeCapacityAnswer = async () => {
       looks += 1;
       if (looks === 1) await looking.promise;
     };
-    const handle = await story.start();
-    await tell(handle);
-    const recovery = await recovering(story, handle, 'checking capacity');
+    const handle = await jobRig.start();
+    await signalFault(handle);
+    const recovery = await recovering(jobRig, handle, 'checking capacity');
     await eventually(
       () => looks,
       (count) => count === 1,
     );
-    await tell(handle, degrading({ id: 'kernel/boot-1/300' }));
+    await signalFault(handle, degrading({ id: 'kernel/boot-1/300' }));
     await eventually(
       () => recovery.query<RecoveryStatus>('status'),
       ({ faults }) => faults.length === 2,
@@ -167,89 +167,89 @@ describe('before a stop', () => {
       () => looks,
       (count) => count >= 2,
     );
-    await ends(story, handle, 'recovered');
-    expect(story.cluster.stopped).toHaveLength(1);
-    await story.ended(handle);
+    await ends(jobRig, handle, 'recovered');
+    expect(jobRig.cluster.stopped).toHaveLength(1);
+    await jobRig.ended(handle);
   });
 
   it('a person gets the incident when there is no room until the deadline, or when nothing can be looked at and the job still trains', async () => {
     set({ checkpoint: { strategy: 'none' }, deadlines: { hold: '1s' } });
-    trains(story);
-    story.cluster.room = { fit: 3, because: '1 node: cordoned' };
-    const handle = await story.start();
-    await tell(handle);
-    expect(await ends(story, handle, 'handed over')).toContain('still no room after its deadline: room for 3 of 4 pods');
-    expect(story.cluster.stopped).toEqual([]);
-    story.cluster.room = 'unseen';
-    await tell(handle, degrading({ id: 'kernel/boot-1/300' }));
+    trains(jobRig);
+    jobRig.cluster.capacity = { fit: 3, because: '1 node: cordoned' };
+    const handle = await jobRig.start();
+    await signalFault(handle);
+    expect(await ends(jobRig, handle, 'escalated')).toContain('still no room after its deadline: room for 3 of 4 pods');
+    expect(jobRig.cluster.stopped).toEqual([]);
+    jobRig.cluster.capacity = 'unseen';
+    await signalFault(handle, degrading({ id: 'kernel/boot-1/300' }));
     await eventually(
-      () => story.cluster.records.map(({ because }) => because),
+      () => jobRig.cluster.records.map(({ because }) => because),
       (reasons) => reasons[1]?.includes('the nodes cannot be looked at now, and the job still trains') === true,
     );
-    expect(story.cluster.stopped).toEqual([]);
-    await story.ended(handle);
+    expect(jobRig.cluster.stopped).toEqual([]);
+    await jobRig.ended(handle);
   });
 
   it('a job that does not train any more is restarted where nothing can be looked at, and the record says so', async () => {
     set({ checkpoint: { strategy: 'none' }, capacity: { dead: 'hold' } });
-    story.cluster.room = 'unseen';
-    const handle = await story.start();
-    await tell(handle, kernelFault());
-    await ends(story, handle, 'restarted');
-    expect(story.cluster.records[0]?.timeline.map(({ what }) => what)).toContain('room unknown');
-    await story.ended(handle);
+    jobRig.cluster.capacity = 'unseen';
+    const handle = await jobRig.start();
+    await signalFault(handle, kernelFault());
+    await ends(jobRig, handle, 'restarted');
+    expect(jobRig.cluster.records[0]?.timeline.map(({ what }) => what)).toContain('capacity unknown');
+    await jobRig.ended(handle);
   });
 
   it('a pause of everything that comes while a checkpoint is awaited is kept', async () => {
     set({});
-    trains(story);
+    trains(jobRig);
     const waiting = Promise.withResolvers<CheckpointResult>();
-    story.cluster.checkpoint = () => waiting.promise;
-    const handle = await story.start();
-    await tell(handle);
-    const recovery = await recovering(story, handle, 'waiting for a checkpoint');
-    story.cluster.paused = { by: 'bob', reason: 'maintenance' };
+    jobRig.cluster.checkpoint = () => waiting.promise;
+    const handle = await jobRig.start();
+    await signalFault(handle);
+    const recovery = await recovering(jobRig, handle, 'waiting for a checkpoint');
+    jobRig.cluster.paused = { by: 'bob', reason: 'maintenance' };
     waiting.resolve({ kind: 'saved', checkpointStep: 1300, waitedMs: 1, because: 'step 1300 is saved' });
     await eventually(
       () => recovery.query<RecoveryStatus>('status'),
       (seen) => seen.phase === 'held',
     );
-    expect(story.cluster.stopped).toEqual([]);
-    story.cluster.paused = undefined;
-    await recovery.signal('permissionChanged');
-    await ends(story, handle, 'recovered');
-    await story.ended(handle);
+    expect(jobRig.cluster.stopped).toEqual([]);
+    jobRig.cluster.paused = undefined;
+    await recovery.signal('recheck');
+    await ends(jobRig, handle, 'recovered');
+    await jobRig.ended(handle);
   });
 
   it('a dying gasp that nobody acknowledges keeps the next attempt no longer than its deadline', async () => {
     set({});
-    trains(story, { checkpoint: 'dying-gasp' });
-    story.cluster.checkpoint = () => ({ kind: 'missed', waitedMs: 60_000, because: 'no checkpoint of step 1290 within 1m' });
-    const handle = await story.start();
-    await tell(handle);
-    await ends(story, handle, 'recovered');
-    expect(story.cluster.records[0]?.timeline.map(({ what }) => what)).toContain('no checkpoint acknowledged');
-    await story.ended(handle);
+    trains(jobRig, { checkpoint: 'on-termination' });
+    jobRig.cluster.checkpoint = () => ({ kind: 'missed', waitedMs: 60_000, because: 'no checkpoint of step 1290 within 1m' });
+    const handle = await jobRig.start();
+    await signalFault(handle);
+    await ends(jobRig, handle, 'recovered');
+    expect(jobRig.cluster.records[0]?.timeline.map(({ what }) => what)).toContain('no checkpoint acknowledged');
+    await jobRig.ended(handle);
   });
 
   it('stand-by nodes are taken once, and a job that may is made smaller while nothing runs', async () => {
-    set({ checkpoint: { strategy: 'none' }, capacity: { short: 'spare' } });
-    trains(story);
-    story.cluster.room = { fit: 3, fitWithSpares: 4, spares: ['gpu-9'] };
-    const handle = await story.start();
-    await tell(handle);
-    await ends(story, handle, 'recovered');
-    expect(story.cluster.sparesTaken).toEqual(['gpu-9']);
+    set({ checkpoint: { strategy: 'none' }, capacity: { short: 'standby' } });
+    trains(jobRig);
+    jobRig.cluster.capacity = { fit: 3, fitWithStandby: 4, standbyNodes: ['gpu-9'] };
+    const handle = await jobRig.start();
+    await signalFault(handle);
+    await ends(jobRig, handle, 'recovered');
+    expect(jobRig.cluster.standbyTaken).toEqual(['gpu-9']);
 
-    trains(story, { capacity: 'shrink', minReplicas: 2 });
-    story.cluster.room = { fit: 3 };
-    await tell(handle, degrading({ id: 'kernel/boot-1/200', node: story.cluster.pods[0]?.node ?? '' }));
+    trains(jobRig, { capacity: 'shrink', minReplicas: 2 });
+    jobRig.cluster.capacity = { fit: 3 };
+    await signalFault(handle, degrading({ id: 'kernel/boot-1/200', node: jobRig.cluster.pods[0]?.node ?? '' }));
     await eventually(
-      () => story.cluster.records.length,
+      () => jobRig.cluster.records.length,
       (count) => count === 2,
     );
-    expect(story.cluster.reshaped).toMatchObject([{ pods: 3 }]);
-    expect(story.cluster.records[1]).toMatchObject({ pods: { before: 4, after: 3 }, outcome: 'recovered' });
-    await story.ended(handle);
+    expect(jobRig.cluster.resized).toMatchObject([{ pods: 3 }]);
+    expect(jobRig.cluster.records[1]).toMatchObject({ pods: { before: 4, after: 3 }, outcome: 'recovered' });
+    await jobRig.ended(handle);
   });
 });

@@ -11,7 +11,7 @@ import { type Rig, startRig } from '../support/rig.ts';
 
 /** KCOVER_QUERIED_RECOVERIES=200 for a longer look. */
 const recoveries = Number(process.env['KCOVER_QUERIED_RECOVERIES'] ?? 12);
-const together = 4;
+const atOnce = 4;
 const everyMs = 25;
 
 const clusters = new Map<string, FakeCluster>();
@@ -79,7 +79,7 @@ async function recoverQueried(): Promise<{ readonly outcome: string; readonly qu
 describe('a recovery that is queried up to forty times a second', () => {
   it(`comes to its end, ${recoveries} times`, async () => {
     const seen = [];
-    for (let done = 0; done < recoveries; done += together) seen.push(...(await Promise.all(Array.from({ length: together }, recoverQueried))));
+    for (let done = 0; done < recoveries; done += atOnce) seen.push(...(await Promise.all(Array.from({ length: atOnce }, recoverQueried))));
     expect(seen.map(({ outcome }) => outcome).filter((outcome) => outcome !== 'restarted')).toEqual([]);
     expect(seen.reduce((sum, { queries }) => sum + queries, 0)).toBeGreaterThan(recoveries);
   }, 600_000);

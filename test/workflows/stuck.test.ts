@@ -7,10 +7,10 @@ import { useJobRig } from '../support/job-rig.ts';
 import { eventually } from '../support/rig.ts';
 
 describe('a recovery that does not get on', () => {
-  const story = useJobRig();
+  const jobRig = useJobRig();
 
   it('is told from one that runs by how often its workflow task failed', async () => {
-    const { client, taskQueue } = story.rig;
+    const { client, taskQueue } = jobRig.rig;
     const { lookAtRecovery } = incidentActivities({ settings: settings(), temporal: () => client, now: Date.now, log: pino({ level: 'silent' }) });
     const waits = await client.workflow.start('recovery', { workflowId: `recovery/waits-${randomUUID()}`, taskQueue: 'nobody-listens', args: [] });
     const fails = await client.workflow.start('a type that no worker knows', { workflowId: `recovery/fails-${randomUUID()}`, taskQueue, args: [] });
@@ -28,39 +28,39 @@ describe('a recovery that does not get on', () => {
 
   it('is shown by its job and told to people', async () => {
     const incident = `recovery/${randomUUID()}`;
-    story.cluster.found = { spent: [], open: incident };
-    story.cluster.stuck = 'its workflow task failed 7 times in a row';
-    const handle = await story.start();
+    jobRig.cluster.found = { usage: [], open: incident };
+    jobRig.cluster.stuck = 'its workflow task failed 7 times in a row';
+    const handle = await jobRig.start();
     expect(
       await eventually(
-        () => story.status(handle),
+        () => jobRig.status(handle),
         (seen) => seen.phase === 'stuck',
       ),
     ).toMatchObject({ incident, waitingFor: `temporal workflow terminate --workflow-id ${incident}` });
     await eventually(
-      () => story.cluster.announced,
-      ([told]) => told?.reason === 'RecoveryStuck' && told.type === 'Warning' && told.message.includes('may stay suspended'),
+      () => jobRig.cluster.announced,
+      ([event]) => event?.reason === 'RecoveryStuck' && event.type === 'Warning' && event.message.includes('may stay suspended'),
     );
-    await handle.signal('recoveryEnded', { incident, outcome: 'handed over', because: 'mended', stops: 1, faults: [] });
+    await handle.signal('recoveryEnded', { incident, outcome: 'escalated', because: 'mended', stops: 1, faults: [] });
     await eventually(
-      () => story.status(handle),
+      () => jobRig.status(handle),
       (seen) => seen.phase === 'watching' && seen.last?.because === 'mended',
     );
-    await story.ended(handle);
+    await jobRig.ended(handle);
   });
 
   it('does not keep its job waiting for a record that cannot be written', async () => {
     let write: () => void = () => undefined;
-    story.cluster.recordGate = new Promise((resolve) => (write = resolve));
-    const handle = await story.start();
-    await handle.signal('faultsObserved', { faults: [story.cluster.quarantined(kernelFault())] });
+    jobRig.cluster.recordGate = new Promise((resolve) => (write = resolve));
+    const handle = await jobRig.start();
+    await handle.signal('faultsObserved', { faults: [jobRig.cluster.quarantined(kernelFault())] });
     await eventually(
-      () => story.status(handle),
+      () => jobRig.status(handle),
       (seen) => seen.last?.outcome === 'restarted' && seen.phase === 'watching',
     );
-    expect(story.cluster.records).toEqual([]);
-    const { incident = '' } = (await story.status(handle)).last ?? {};
-    const { events = [] } = await story.rig.client.workflow.getHandle(incident).fetchHistory();
+    expect(jobRig.cluster.records).toEqual([]);
+    const { incident = '' } = (await jobRig.status(handle)).last ?? {};
+    const { events = [] } = await jobRig.rig.client.workflow.getHandle(incident).fetchHistory();
     const [signalled, recorded] = ['workflowExecutionSignaled', 'recordIncident'].map((what) =>
       (events ?? []).findIndex((event) =>
         what === 'recordIncident'
@@ -72,22 +72,22 @@ describe('a recovery that does not get on', () => {
     expect(signalled).toBeGreaterThan(0);
     expect(completed).toBeGreaterThan(signalled ?? 0);
     write();
-    await story.rig.client.workflow.getHandle(incident).result();
-    await story.ended(handle);
+    await jobRig.rig.client.workflow.getHandle(incident).result();
+    await jobRig.ended(handle);
   });
 
   it('leaves no job without its workflow when Temporal cannot search for earlier recoveries', async () => {
-    story.cluster.invisible = 'the search store is down';
-    const handle = await story.start();
-    await handle.signal('faultsObserved', { faults: [story.cluster.quarantined(kernelFault())] });
+    jobRig.cluster.invisible = 'the search store is down';
+    const handle = await jobRig.start();
+    await handle.signal('faultsObserved', { faults: [jobRig.cluster.quarantined(kernelFault())] });
     await eventually(
-      () => story.status(handle),
+      () => jobRig.status(handle),
       (seen) => seen.last?.outcome === 'restarted',
     );
     await eventually(
-      () => story.cluster.announced,
-      (told) => told.some(({ reason, message }) => reason === 'BudgetUnknown' && message.includes('the search store is down')),
+      () => jobRig.cluster.announced,
+      (events) => events.some(({ reason, message }) => reason === 'BudgetUnknown' && message.includes('the search store is down')),
     );
-    await story.ended(handle);
+    await jobRig.ended(handle);
   });
 });

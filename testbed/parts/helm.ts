@@ -1,12 +1,12 @@
 import { join } from 'node:path';
 import { cached, type OnProgress } from './cache.ts';
-import type { Environment } from './environment.ts';
+import type { BuildEnvironment } from './environment.ts';
 import { findGo } from './go.ts';
 import { goBuild } from './go-build.ts';
 import { versions } from './versions.ts';
 
-/** Path of the `helm` program, built from its Go module. Only tests need it; a world does without. */
-export async function helmProgram(environment: Environment, onProgress: OnProgress): Promise<string> {
+/** Path of the `helm` program, built from its Go module. Only tests need it; a test cluster does without. */
+export async function helmProgram(environment: BuildEnvironment, onProgress: OnProgress): Promise<string> {
   const directory = await cached(
     join(environment.cache, `helm-${versions.helm}-${process.platform}-${process.arch}`),
     (target) => build(environment, target, onProgress),
@@ -15,7 +15,7 @@ export async function helmProgram(environment: Environment, onProgress: OnProgre
   return join(directory, 'helm');
 }
 
-async function build(environment: Environment, target: string, onProgress: OnProgress): Promise<void> {
+async function build(environment: BuildEnvironment, target: string, onProgress: OnProgress): Promise<void> {
   const go = await findGo(environment, onProgress);
   await goBuild(
     {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parseAllDocuments } from 'yaml';
 import { cached, type OnProgress } from './cache.ts';
 import { must } from './command.ts';
-import type { Environment } from './environment.ts';
+import type { BuildEnvironment } from './environment.ts';
 import { findGo } from './go.ts';
 import { goBuild } from './go-build.ts';
 import { versions } from './versions.ts';
@@ -11,7 +11,7 @@ import { versions } from './versions.ts';
 /** Where each controller, its definitions and its webhooks stand in its Go module. */
 const controllers = {
   lws: { module: `sigs.k8s.io/lws@${versions.lws}`, program: './cmd', manifests: ['config/crd/bases', 'config/webhook/manifests.yaml'] },
-  // Every world has its definition.
+  // Every test cluster has its definition.
   jobset: { module: `sigs.k8s.io/jobset@${versions.jobset}`, program: '.', manifests: ['config/components/webhook/manifests.yaml'] },
   'mpi-operator': {
     module: `github.com/kubeflow/mpi-operator@${versions.mpiOperator}`,
@@ -29,7 +29,7 @@ export interface JobControllerProgram {
 }
 
 /** Builds one controller of jobs in the directory of its module: with a version Go would ask for versions that a mirror may not list. */
-export async function jobControllerProgram(name: JobController, environment: Environment, onProgress: OnProgress): Promise<JobControllerProgram> {
+export async function jobControllerProgram(name: JobController, environment: BuildEnvironment, onProgress: OnProgress): Promise<JobControllerProgram> {
   const [, version] = controllers[name].module.split('@');
   const directory = await cached(
     join(environment.cache, `${name}-${version}-${process.platform}-${process.arch}`),
@@ -39,7 +39,7 @@ export async function jobControllerProgram(name: JobController, environment: Env
   return { program: join(directory, name), manifests: join(directory, 'manifests.json') };
 }
 
-async function build(name: JobController, environment: Environment, target: string, onProgress: OnProgress): Promise<void> {
+async function build(name: JobController, environment: BuildEnvironment, target: string, onProgress: OnProgress): Promise<void> {
   const { module, program, manifests } = controllers[name];
   const go = await findGo(environment, onProgress);
   const env = environment.commands;

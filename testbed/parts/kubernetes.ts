@@ -3,7 +3,7 @@ import { access, constants, readFile, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cached, type OnProgress } from './cache.ts';
 import { PartError } from './command.ts';
-import type { Environment } from './environment.ts';
+import type { BuildEnvironment } from './environment.ts';
 import { findGo } from './go.ts';
 import { goBuild } from './go-build.ts';
 import { versions } from './versions.ts';
@@ -21,7 +21,7 @@ export const moduleDirectory = join(import.meta.dirname, 'go');
 const always = ['k8s.io/kubernetes/cmd/kube-controller-manager', 'k8s.io/kubernetes/cmd/kube-scheduler', 'sigs.k8s.io/kwok/cmd/kwok'];
 const unlessBrought = ['k8s.io/kubernetes/cmd/kube-apiserver', 'go.etcd.io/etcd/server/v3'];
 
-export async function kubernetesPrograms(environment: Environment, onProgress: OnProgress): Promise<KubernetesPrograms> {
+export async function kubernetesPrograms(environment: BuildEnvironment, onProgress: OnProgress): Promise<KubernetesPrograms> {
   const brought = environment.kubebuilderAssets;
   if (brought !== undefined) await assertExecutable(brought, ['etcd', 'kube-apiserver']);
   const packages = brought === undefined ? [...always, ...unlessBrought] : always;
@@ -47,7 +47,7 @@ export async function kubernetesPrograms(environment: Environment, onProgress: O
   };
 }
 
-async function build(environment: Environment, packages: readonly string[], directory: string, onProgress: OnProgress): Promise<void> {
+async function build(environment: BuildEnvironment, packages: readonly string[], directory: string, onProgress: OnProgress): Promise<void> {
   const go = await findGo(environment, onProgress);
   await goBuild(
     {

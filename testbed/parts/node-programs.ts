@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { cached, type OnProgress } from './cache.ts';
 import { installMissing, requireRoot } from './debian.ts';
-import { type Environment, readEnvironment } from './environment.ts';
+import { type BuildEnvironment, readEnvironment } from './environment.ts';
 import { findGo } from './go.ts';
 import { goBuild, type GoBuild } from './go-build.ts';
 import { linkerFlags, moduleDirectory } from './kubernetes.ts';
@@ -65,7 +65,7 @@ async function keyOfModule(): Promise<string> {
   return hash.digest('hex').slice(0, 12);
 }
 
-const kubernetesBuild = (environment: Environment, target: string) =>
+const kubernetesBuild = (environment: BuildEnvironment, target: string) =>
   ({
     title: `building kubelet and kube-proxy ${versions.kubernetes} (first start only: 2 to 4 minutes on two cores)`,
     verb: 'build',
@@ -75,7 +75,7 @@ const kubernetesBuild = (environment: Environment, target: string) =>
     cwd: moduleDirectory,
   }) as const;
 
-const containerdBuild = (environment: Environment, target: string) => {
+const containerdBuild = (environment: BuildEnvironment, target: string) => {
   const commands = ['containerd', 'containerd-shim-runc-v2', 'ctr'];
   return {
     title: `building containerd ${versions.containerd} (first start only: 2 minutes on two cores)`,
@@ -88,7 +88,7 @@ const containerdBuild = (environment: Environment, target: string) => {
 };
 
 /** Its first steps inside a namespace are C. Containers get the runtime's default profile of seccomp, so it has to know that too. */
-const runcBuild = (environment: Environment, target: string) =>
+const runcBuild = (environment: BuildEnvironment, target: string) =>
   ({
     title: `building runc ${versions.runc} (first start only: 30 seconds)`,
     verb: 'install',

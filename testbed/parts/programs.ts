@@ -5,7 +5,7 @@ import { setDefinitions } from './set-definitions.ts';
 import { temporalProgram } from './temporal.ts';
 import { trainingOperatorProgram, type TrainingOperatorProgram } from './training-operator.ts';
 
-/** Paths of all programs that a world consists of. */
+/** Paths of all programs that a test cluster consists of. */
 export interface Programs extends KubernetesPrograms, TrainingOperatorProgram {
   readonly temporal: string;
   /** Directory with further definitions, of kinds whose controllers do not run. */

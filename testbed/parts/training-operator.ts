@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { parse } from 'yaml';
 import { cached, type OnProgress } from './cache.ts';
 import { must } from './command.ts';
-import type { Environment } from './environment.ts';
+import type { BuildEnvironment } from './environment.ts';
 import { findGo } from './go.ts';
 import { goBuild } from './go-build.ts';
 import { versions } from './versions.ts';
@@ -16,7 +16,7 @@ export interface TrainingOperatorProgram {
 
 const module = `github.com/kubeflow/training-operator`;
 
-export async function trainingOperatorProgram(environment: Environment, onProgress: OnProgress): Promise<TrainingOperatorProgram> {
+export async function trainingOperatorProgram(environment: BuildEnvironment, onProgress: OnProgress): Promise<TrainingOperatorProgram> {
   const directory = await cached(
     join(environment.cache, `training-operator-${versions.trainingOperator}-${process.platform}-${process.arch}`),
     (target) => build(environment, target, onProgress),
@@ -25,7 +25,7 @@ export async function trainingOperatorProgram(environment: Environment, onProgre
   return { trainingOperator: join(directory, 'training-operator'), customResourceDefinitions: join(directory, 'crds') };
 }
 
-async function build(environment: Environment, target: string, onProgress: OnProgress): Promise<void> {
+async function build(environment: BuildEnvironment, target: string, onProgress: OnProgress): Promise<void> {
   const go = await findGo(environment, onProgress);
   const env = { ...environment.commands, GOBIN: target };
   const attempt = 'check the network (Go modules) and 3 GB of free disk, then start again';

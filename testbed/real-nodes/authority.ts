@@ -23,7 +23,7 @@ export interface Authority {
   issue(file: string, subject: Subject): Promise<CertificateFiles>;
 }
 
-/** Where its files are: the first thing that a world with real nodes has, and that others have not. */
+/** Where its files are: the first thing that a test cluster with real nodes has, and that others have not. */
 export const authorityOf = (runDirectory: string): string => join(runDirectory, 'authority');
 
 export async function createAuthority(runDirectory: string): Promise<Authority> {

@@ -10,13 +10,13 @@ const hierarchies = (): string[] =>
     .map((line) => line.split(' '))
     .flatMap(([, directory = '', type]) => (type === 'cgroup' || type === 'cgroup2' ? [directory] : []));
 
-const worldGroup = (runDirectory: string): string => `kcover-${tagOf(runDirectory)}`;
+const clusterGroup = (runDirectory: string): string => `kcover-${tagOf(runDirectory)}`;
 
 /** Two kubelets below one cgroup would remove each other's pods, so each node has its own. Returns its path inside every hierarchy. */
 export function createNodeGroup(runDirectory: string, node: string): string {
-  const group = join(worldGroup(runDirectory), node);
+  const group = join(clusterGroup(runDirectory), node);
   for (const hierarchy of hierarchies()) {
-    for (const path of [join(hierarchy, worldGroup(runDirectory)), join(hierarchy, group)]) {
+    for (const path of [join(hierarchy, clusterGroup(runDirectory)), join(hierarchy, group)]) {
       mkdirSync(path, { recursive: true });
       inherit(join(path, '..'), path);
     }
@@ -30,15 +30,15 @@ function inherit(parent: string, group: string): void {
     if (existsSync(join(parent, 'cgroup.subtree_control')) || !existsSync(join(group, file))) continue;
     writeFileSync(join(group, file), readFileSync(join(parent, file)));
   }
-  const handedOn = join(parent, 'cgroup.subtree_control');
-  if (!existsSync(handedOn)) return;
+  const subtreeControl = join(parent, 'cgroup.subtree_control');
+  if (!existsSync(subtreeControl)) return;
   const controllers = readFileSync(join(parent, 'cgroup.controllers'), 'utf8').trim().split(/\s+/).filter(Boolean);
-  if (controllers.length > 0) writeFileSync(handedOn, controllers.map((name) => `+${name}`).join(' '));
+  if (controllers.length > 0) writeFileSync(subtreeControl, controllers.map((name) => `+${name}`).join(' '));
 }
 
-/** Removes what a world has left of cgroups; its processes are being killed, and a group with a process stays. */
+/** Removes what a test cluster has left of cgroups; its processes are being killed, and a group with a process stays. */
 export function removeGroups(runDirectory: string): void {
-  const groups = hierarchies().map((hierarchy) => join(hierarchy, worldGroup(runDirectory)));
+  const groups = hierarchies().map((hierarchy) => join(hierarchy, clusterGroup(runDirectory)));
   waitAtExit(10_000, () => groups.filter((group) => existsSync(group) && !removeTree(group)).length === 0);
 }
 

@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Server } from '../servers/server.ts';
-import { kernelLogOf, type Machine } from './machine.ts';
+import { kernelLogOf, type NodeMachine } from './machine.ts';
 
 export const pauseImage = 'localhost/pause:1';
 export const containerdSocket = '/run/containerd/containerd.sock';
@@ -13,7 +13,7 @@ export interface ContainerdOptions {
   readonly ownLog: boolean;
 }
 
-export function containerd(machine: Machine, { pods, ownLog }: ContainerdOptions): Server {
+export function containerd(machine: NodeMachine, { pods, ownLog }: ContainerdOptions): Server {
   const config = join(machine.disk, 'containerd.toml');
   const networks = join(machine.disk, 'cni');
   mkdirSync(networks, { recursive: true });

@@ -1,7 +1,7 @@
 import { renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Server } from '../servers/server.ts';
-import type { Machine } from './machine.ts';
+import type { NodeMachine } from './machine.ts';
 
 /** The GPUs of a node, which a device plugin offers to the kubelet. */
 export interface Devices {
@@ -12,7 +12,7 @@ export interface Devices {
 
 export const gpuResource = 'nvidia.com/gpu';
 
-export function createDevices(machine: Machine, count: number): Devices {
+export function createDevices(machine: NodeMachine, count: number): Devices {
   const file = join(machine.disk, 'devices');
   const healths: string[] = Array.from({ length: count }, () => 'Healthy');
   const write = (): void => {

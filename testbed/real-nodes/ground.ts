@@ -2,7 +2,7 @@ import type { Ports } from '../servers/ports.ts';
 import { type Authority, type CertificateFiles, createAuthority } from './authority.ts';
 import { createNetwork, type Network } from './network.ts';
 
-/** What a world with real nodes has before its API server starts. */
+/** What a test cluster with real nodes has before its API server starts. */
 export interface Ground {
   readonly network: Network;
   readonly authority: Authority;

@@ -2,7 +2,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { probe } from '../servers/probe.ts';
 import type { Server } from '../servers/server.ts';
-import type { Machine } from './machine.ts';
+import type { NodeMachine } from './machine.ts';
 
 export interface KubeProxyOptions {
   readonly address: string;
@@ -14,7 +14,7 @@ export interface KubeProxyOptions {
 const healthPort = 10_256;
 
 /** Services, the one of the API server among them, by rules in the machine's own network namespace. */
-export function kubeProxy(machine: Machine, { address, kubeconfig, pods }: KubeProxyOptions): Server {
+export function kubeProxy(machine: NodeMachine, { address, kubeconfig, pods }: KubeProxyOptions): Server {
   const config = join(machine.disk, 'kube-proxy.json');
   const configuration = {
     apiVersion: 'kubeproxy.config.k8s.io/v1alpha1',

@@ -4,7 +4,7 @@ import { probe } from '../servers/probe.ts';
 import type { Server } from '../servers/server.ts';
 import type { CertificateFiles } from './authority.ts';
 import { containerdSocket } from './containerd.ts';
-import type { Machine } from './machine.ts';
+import type { NodeMachine } from './machine.ts';
 
 export interface KubeletOptions {
   readonly address: string;
@@ -20,7 +20,7 @@ export interface KubeletOptions {
 
 const healthPort = 10_248;
 
-export function kubelet(machine: Machine, options: KubeletOptions): Server {
+export function kubelet(machine: NodeMachine, options: KubeletOptions): Server {
   const config = join(machine.disk, 'kubelet.json');
   writeFileSync(config, JSON.stringify(configuration(options), null, 2));
   const labels = Object.entries(options.labels).map(([name, value]) => `${name}=${value}`);

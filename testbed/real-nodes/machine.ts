@@ -11,7 +11,7 @@ import { until } from '../until.ts';
  * What a node runs on: namespaces (mounts, network, processes, host name) that last as long as the first process in them, and a directory that
  * is its disk. Whoever ends the first process ends all others, as a power cut does.
  */
-export interface Machine {
+export interface NodeMachine {
   readonly name: string;
   /** What it keeps when it is off: `lib` is /var/lib there, `log` is /var/log. */
   readonly disk: string;
@@ -43,7 +43,7 @@ export const childOf = (pid: number | undefined): number => Number(readFileSync(
 
 export const kernelLogOf = (disk: string): string => join(disk, 'kmsg');
 
-export function createMachine(runDirectory: string, name: string, programs: NodePrograms): Machine {
+export function createMachine(runDirectory: string, name: string, programs: NodePrograms): NodeMachine {
   const disk = join(runDirectory, 'real-nodes', name);
   const booted = join(disk, 'booted');
   const env = { PATH: [programs.kubernetes, programs.containerd, programs.runc, '/usr/sbin', '/usr/bin', '/sbin', '/bin'].join(':') };

@@ -4,7 +4,7 @@ import { basename } from 'node:path';
 import { must } from '../parts/command.ts';
 import { waitAtExit } from './wait-at-exit.ts';
 
-/** The network of one world: a bridge of the host, nodes on it, and a subnet of pods behind each node. All of it goes with the bridge. */
+/** The network of one test cluster: a bridge of the host, nodes on it, and a subnet of pods behind each node. All of it goes with the bridge. */
 export interface Network {
   /** The host's own address on the bridge: where nodes and pods find the API server. */
   readonly host: string;
@@ -21,7 +21,7 @@ export interface Network {
   setCable(index: number, state: 'up' | 'down'): Promise<void>;
 }
 
-/** The last part of the name of a run directory: six digits that no other world has. */
+/** The last part of the name of a run directory: six digits that no other test cluster has. */
 export const tagOf = (runDirectory: string): string => basename(runDirectory).slice(-6);
 
 const bridgeOf = (runDirectory: string): string => `kcover-${tagOf(runDirectory)}`;
@@ -58,7 +58,7 @@ export async function createNetwork(runDirectory: string, byte: number): Promise
   };
 }
 
-/** Removes the bridge of a world, if it has one, and with it all routes. */
+/** Removes the bridge of a test cluster, if it has one, and with it all routes. */
 export function removeNetwork(runDirectory: string): void {
   const names = (): string[] => readdirSync('/sys/class/net');
   const cables = (): string[] => names().filter((name) => name.startsWith(`kc-${tagOf(runDirectory)}-`));

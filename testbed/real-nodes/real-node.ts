@@ -2,7 +2,7 @@ import { appendFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Server } from '../servers/server.ts';
 import type { Devices } from './devices.ts';
-import { childOf, kernelLogOf, type Machine } from './machine.ts';
+import { childOf, kernelLogOf, type NodeMachine } from './machine.ts';
 import type { Network } from './network.ts';
 
 /** A node with a kubelet, a containerd and a kube-proxy of its own. A daemon that is killed stays dead until it is started, or the node boots. */
@@ -33,7 +33,7 @@ export interface RealNode {
 }
 
 export interface RealNodeParts {
-  readonly machine: Machine;
+  readonly machine: NodeMachine;
   readonly network: Network;
   readonly index: number;
   readonly count: number;

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { probe } from './probe.ts';
 import { server, type Server } from './server.ts';
 
-export interface ControllerOptions {
+export interface KubeControllerOptions {
   readonly program: string;
   readonly directory: string;
   readonly kubeconfig: string;
@@ -15,7 +15,7 @@ interface Rates {
   readonly fast: boolean;
 }
 
-export interface ControllerManagerOptions extends ControllerOptions, Rates {
+export interface ControllerManagerOptions extends KubeControllerOptions, Rates {
   readonly serviceAccountKey: string;
   /** PEM file: whom real pods trust to be the API server. Simulated ones do not read it. */
   readonly authority: string | undefined;
@@ -51,7 +51,7 @@ export function controllerManager({
   });
 }
 
-export function scheduler({ program, directory, kubeconfig, port, fast }: ControllerOptions & Rates): Server {
+export function scheduler({ program, directory, kubeconfig, port, fast }: KubeControllerOptions & Rates): Server {
   const config = join(directory, 'scheduler.json');
   const clientConnection = { kubeconfig, ...(fast && { qps: 1000, burst: 2000 }) };
   writeFileSync(

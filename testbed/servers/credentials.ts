@@ -11,10 +11,10 @@ export const users = {
   trainingOperator: 'training-operator',
 } as const;
 
-export type Component = keyof typeof users;
+export type ControlPlaneComponent = keyof typeof users;
 
 export interface Credentials {
-  readonly tokens: Readonly<Record<Component, string>>;
+  readonly tokens: Readonly<Record<ControlPlaneComponent, string>>;
   readonly tokenFile: string;
   /** Signs and checks the tokens of service accounts. */
   readonly serviceAccountKey: string;
@@ -23,8 +23,8 @@ export interface Credentials {
 export function createCredentials(runDirectory: string): Credentials {
   const directory = join(runDirectory, 'credentials');
   mkdirSync(directory, { mode: 0o700 });
-  const components = Object.keys(users) as Component[];
-  const tokens = Object.fromEntries(components.map((component) => [component, randomBytes(24).toString('hex')])) as Record<Component, string>;
+  const components = Object.keys(users) as ControlPlaneComponent[];
+  const tokens = Object.fromEntries(components.map((component) => [component, randomBytes(24).toString('hex')])) as Record<ControlPlaneComponent, string>;
   const tokenFile = join(directory, 'tokens.csv');
   writeFileSync(tokenFile, components.map((component) => `${tokens[component]},${users[component]},${component},system:masters\n`).join(''));
   const serviceAccountKey = join(directory, 'service-account.pem');

@@ -1,12 +1,12 @@
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { apiserverCertificate } from './apiserver.ts';
-import type { ControllerOptions } from './controllers.ts';
+import type { KubeControllerOptions } from './controllers.ts';
 import { isFree } from './ports.ts';
 import { probe } from './probe.ts';
 import { server, type Server } from './server.ts';
 
-export interface WithWebhooks extends ControllerOptions {
+export interface WithWebhooks extends KubeControllerOptions {
   readonly name: 'lws' | 'jobset';
   readonly webhookPort: number;
 }
@@ -47,7 +47,7 @@ async function whyNotListening(port: number): Promise<string | undefined> {
 /** It cannot be told another port for its health. */
 const mpiHealthPort = 8080;
 
-export async function mpiOperator({ program, directory, kubeconfig }: Omit<ControllerOptions, 'port'>): Promise<Server> {
+export async function mpiOperator({ program, directory, kubeconfig }: Omit<KubeControllerOptions, 'port'>): Promise<Server> {
   if (!(await isFree(mpiHealthPort))) {
     throw new Error(
       `cannot start the mpi-operator\n  because: something listens on port ${mpiHealthPort}, and it cannot be told another port for its health\n  try:     stop that (\`ss -ltnp sport = :${mpiHealthPort}\` names it), then start again`,

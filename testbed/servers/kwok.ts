@@ -1,7 +1,7 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Api } from '../api.ts';
-import type { ControllerOptions } from './controllers.ts';
+import type { KubeControllerOptions } from './controllers.ts';
 import { probe } from './probe.ts';
 import { server, type Server } from './server.ts';
 
@@ -13,7 +13,7 @@ export function podLogOf(directory: string): string {
   return join(directory, 'logs', 'pods.log');
 }
 
-export interface KwokOptions extends ControllerOptions {
+export interface KwokOptions extends KubeControllerOptions {
   readonly api: Api;
   /** What it serves logs with. */
   readonly serving: { readonly certificate: string; readonly key: string };

@@ -12,8 +12,8 @@ const firstNetwork = 200;
 const lastNetwork = 249;
 
 /**
- * Ports of one world. A port is held by a file until `release`, because between choosing it and listening on it
- * (and while its server is being restarted) another world could choose the same one. Networks are held in the same way.
+ * Ports of one test cluster. A port is held by a file until `release`, because between choosing it and listening on it
+ * (and while its server is being restarted) another test cluster could choose the same one. Networks are held in the same way.
  */
 export class Ports {
   private readonly held: number[] = [];
@@ -31,11 +31,11 @@ export class Ports {
       if (await isFree(port, '127.0.0.1')) return port;
     }
     throw new Error(
-      `cannot find a free port\n  because: 500 ports between ${first} and ${last} are taken\n  try:     stop other worlds, or remove ${portsDirectory}`,
+      `cannot find a free port\n  because: 500 ports between ${first} and ${last} are taken\n  try:     stop other test clusters, or remove ${portsDirectory}`,
     );
   }
 
-  /** The second byte of a network 10.N.0.0/16 that is no other world's and none of this machine's. */
+  /** The second byte of a network 10.N.0.0/16 that is no other test cluster's and none of this machine's. */
   takeNetwork(): number {
     const addresses = Object.values(networkInterfaces()).flatMap((each) => (each ?? []).map(({ address }) => address));
     for (let byte = firstNetwork; byte <= lastNetwork; byte++) {
@@ -44,7 +44,7 @@ export class Ports {
       return byte;
     }
     throw new Error(
-      `cannot find a free network\n  because: 10.${firstNetwork}.0.0 to 10.${lastNetwork}.255.255 are taken\n  try:     stop other worlds, or remove ${portsDirectory}`,
+      `cannot find a free network\n  because: 10.${firstNetwork}.0.0 to 10.${lastNetwork}.255.255 are taken\n  try:     stop other test clusters, or remove ${portsDirectory}`,
     );
   }
 

@@ -95,7 +95,7 @@ class ServerProcess implements Server {
   private async launch(): Promise<void> {
     await this.plan.before?.();
     if (!existsSync(pidsOf(this.directory)))
-      throw new Error(`cannot start ${this.name}\n  because: its world has been stopped\n  try:     start another world`);
+      throw new Error(`cannot start ${this.name}\n  because: its test cluster has been stopped\n  try:     start another test cluster`);
     // Somebody else was quicker, or has thought better of it.
     if (this.child !== undefined || !this.wanted) return;
     const temporary = join(this.directory, 'tmp', this.name);
@@ -119,7 +119,7 @@ class ServerProcess implements Server {
     });
   }
 
-  /** Also while what it needs is away: it tries until it is told to stop, or the world has ended. */
+  /** Also while what it needs is away: it tries until it is told to stop, or the test cluster has ended. */
   private startAgain(): void {
     const again = (): void => {
       if (!this.wanted || this.child !== undefined || !existsSync(pidsOf(this.directory))) return;

@@ -2,7 +2,7 @@ import { join } from 'node:path';
 import { Connection } from '@temporalio/client';
 import { server, type Server } from './server.ts';
 
-export interface TemporalOptions {
+export interface TemporalServerOptions {
   readonly program: string;
   readonly directory: string;
   /** Where clients find it; loopback unless told. */
@@ -34,7 +34,7 @@ const dynamicConfigDefaults = {
   'history.timerProcessorMaxTimeShift': '10ms',
 };
 
-export function temporal({ program, directory, address = loopback, port, uiPort, httpPort, metricsPort, dynamicConfig }: TemporalOptions): Server {
+export function temporal({ program, directory, address = loopback, port, uiPort, httpPort, metricsPort, dynamicConfig }: TemporalServerOptions): Server {
   const flags = (name: string, values: object): string[] => Object.entries(values).flatMap(([key, value]) => [name, `${key}=${value}`]);
   const json = Object.fromEntries(Object.entries({ ...dynamicConfigDefaults, ...dynamicConfig }).map(([key, value]) => [key, JSON.stringify(value)]));
   return server(directory, {

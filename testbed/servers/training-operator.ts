@@ -1,7 +1,7 @@
 import { copyFileSync, mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { apiserverCertificate } from './apiserver.ts';
-import type { ControllerOptions } from './controllers.ts';
+import type { KubeControllerOptions } from './controllers.ts';
 import { probe } from './probe.ts';
 import { server, type Server } from './server.ts';
 
@@ -10,7 +10,7 @@ const schemes = ['pytorchjob', 'tfjob', 'mpijob', 'xgboostjob', 'paddlejob'];
 /** The operator waits until this file exists, never reads it, and cannot be told another path. */
 const awaited = { directory: '/tmp/k8s-webhook-server/serving-certs', file: 'tls.crt' };
 
-export interface TrainingOperatorOptions extends ControllerOptions {
+export interface TrainingOperatorOptions extends KubeControllerOptions {
   readonly metricsPort: number;
   readonly webhookPort: number;
   /** Workers wait in it until their master has an address; with simulated kubelets any name will do. */

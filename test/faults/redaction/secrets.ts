@@ -3,7 +3,7 @@
 const abc = 'Abc123xyZ9';
 const lower = 'abcdefghij0123456789';
 /** So many characters behind a prefix. */
-export const word = (prefix: string, length: number, letters = abc): string => prefix + letters.repeat(Math.ceil(length / letters.length)).slice(0, length);
+export const word = (prefix: string, length: number, messages = abc): string => prefix + messages.repeat(Math.ceil(length / messages.length)).slice(0, length);
 const hex = (length: number) => word('', length, '0123456789abcdef');
 const base64 = (text: string) => Buffer.from(text).toString('base64');
 const fence = (side: string, kind = 'RSA ') => `-----${side} ${kind}PRIVATE KEY-----`;
@@ -15,10 +15,10 @@ const hunter = 'hunter2-and-more';
 const jwt = [word('eyJ', 20), word('eyJ', 40), word('', 43)].join('.');
 
 /** A shape: its name, the lines of the log, and what must not be left of them. */
-export type Shape = readonly [name: string, lines: readonly string[], secrets: readonly string[]];
-const one = (name: string, line: string, ...secrets: string[]): Shape => [name, [line], secrets];
+export type SecretCase = readonly [name: string, lines: readonly string[], secrets: readonly string[]];
+const one = (name: string, line: string, ...secrets: string[]): SecretCase => [name, [line], secrets];
 
-const cloud: readonly Shape[] = [
+const cloud: readonly SecretCase[] = [
   one('AWS id in env', `AWS_ACCESS_KEY_ID=${word('AKIA', 16, 'ABCD1234')}`, word('AKIA', 16, 'ABCD1234')),
   one('AWS secret in env', `AWS_SECRET_ACCESS_KEY=${s40}`, s40),
   one('AWS secret in a file', `aws_secret_access_key = ${s40}`, s40),
@@ -44,7 +44,7 @@ const cloud: readonly Shape[] = [
   one('Azure client secret', `AZURE_CLIENT_SECRET=${word('8Q~', 34)}`, word('8Q~', 34)),
 ];
 
-const providers: readonly Shape[] = [
+const providers: readonly SecretCase[] = [
   one('GitHub classic', `remote: ${word('ghp_', 36)}`, word('ghp_', 36)),
   one('GitHub fine', `using ${word('github_pat_', 60)}`, word('github_pat_', 60)),
   one('GitHub in a URL', `git clone https://${word('ghs_', 36)}@github.com/a/b`, word('ghs_', 36)),
@@ -84,7 +84,7 @@ const providers: readonly Shape[] = [
   one('Groq', `llm ${word('gsk_', 52)}`, word('gsk_', 52)),
 ];
 
-const headers: readonly Shape[] = [
+const headers: readonly SecretCase[] = [
   one('Authorization: Bearer', `Authorization: Bearer ${s40}`, s40),
   one('Authorization: Basic', `> Authorization: Basic ${base64('ada:hunter2')}`, base64('ada:hunter2')),
   one('curl -H', `curl -H 'Authorization: token ${s40}' https://h`, s40),
@@ -112,7 +112,7 @@ const headers: readonly Shape[] = [
   one('query access_token', `GET /me?access_token=${s40}&x=1`, s40),
 ];
 
-const urls: readonly Shape[] = [
+const urls: readonly SecretCase[] = [
   one('redis', `redis://:hunter2@10.0.0.1:6379/0`, 'hunter2'),
   one('postgres', `postgresql+psycopg://ada:hun%40ter2@db:5432/x`, 'hun%40ter2'),
   one('password with @', `amqp://ada:hun@ter2@mq:5672`, 'hun@ter2'),
@@ -122,7 +122,7 @@ const urls: readonly Shape[] = [
   one('PGPASSWORD', `PGPASSWORD=hunter2 psql`, 'hunter2'),
 ];
 
-const named: readonly Shape[] = [
+const named: readonly SecretCase[] = [
   one('SECRET_KEY', `SECRET_KEY=${hunter}`, hunter),
   one('Django', `SECRET_KEY = 'django-insecure-${s40}'`, s40),
   one('SIGNING_KEY', `SIGNING_KEY: ${s40}`, s40),
@@ -184,7 +184,7 @@ const named: readonly Shape[] = [
   one('NCCL plugin env', `FOO_LICENSE_KEY=${hunter}`, hunter),
 ];
 
-const pairs: readonly Shape[] = [
+const pairs: readonly SecretCase[] = [
   one('k8s env in JSON', `{"name":"DB_PASSWORD","value":"${hunter}"}`, hunter),
   one('k8s env in JSON with blanks', `{ "name": "X_TOKEN", "value": "${hunter}" },`, hunter),
   one('k8s env of Go', `{Name:DB_PASSWORD Value:${hunter} ValueFrom:nil}`, hunter),
@@ -210,7 +210,7 @@ const pairs: readonly Shape[] = [
   ['YAML block with times', ['2026-11-21T07:09:03Z secret_key: >-', `2026-11-21T07:09:03Z   ${hunter}`], [hunter]],
 ];
 
-const colours: readonly Shape[] = [
+const colours: readonly SecretCase[] = [
   one('structlog', `${colour(2, '2026-11-21')} ${colour(36, 'api_key')}=${colour(35, hunter)}`, hunter),
   one('loguru', `${colour(32, '2026-11-21 07:09')} | ${colour(1, 'INFO')} | password: ${colour(33, hunter)}`, hunter),
   one('rich', `${colour(33, 'token')}=${colour(32, `'${s40}'`)}`, s40),
@@ -222,7 +222,7 @@ const colours: readonly Shape[] = [
 
 const key = keyOf(3);
 const stamp = (line: string, index: number) => `2026-11-21T07:09:0${index % 10}.11${index}Z ${line}`;
-const keys: readonly Shape[] = [
+const keys: readonly SecretCase[] = [
   ['PEM', [fence('BEGIN'), ...key, fence('END')], key],
   ['PEM with times', [fence('BEGIN'), ...key, 'abc123==', fence('END')].map(stamp), [...key, 'abc123==']],
   ['PEM with ranks', [fence('BEGIN'), ...key, fence('END')].map((line) => `[rank3]: ${line}`), key],
@@ -251,4 +251,4 @@ const keys: readonly Shape[] = [
   one('PEM in Python bytes', `b'${fence('BEGIN')}\\n${key.join('\\n')}'`, ...key),
 ];
 
-export const shapes: readonly Shape[] = [...cloud, ...providers, ...headers, ...urls, ...named, ...pairs, ...colours, ...keys];
+export const shapes: readonly SecretCase[] = [...cloud, ...providers, ...headers, ...urls, ...named, ...pairs, ...colours, ...keys];

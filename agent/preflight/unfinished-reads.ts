@@ -1,0 +1,69 @@
+/**
+ * Which report file is being read right now, noted on disk before its text is touched. A file that ends the agent, by whatever defect, is so
+ * known to later starts, which pass it over: else it would end every start before anything is reported. An agent is also killed for reasons of its
+ * node; one end condemns no file.
+ */
+
+import { join } from 'node:path';
+import { readOwnFile, replaceOwnFile } from '../own-file.ts';
+import type { RankFile } from '../rank-files.ts';
+
+export interface UnfinishedReads {
+  /** The agent ended while it read this version, more than once. */
+  endedAgent(file: RankFile): boolean;
+  /** Reads with a note on disk for as long as that takes; without one where the disk cannot be written. */
+  during<T>(file: RankFile, read: () => Promise<T>): Promise<T>;
+  /** Forgets files that are gone or were written anew. */
+  keep(files: readonly RankFile[]): void;
+}
+
+const name = 'preflight-unfinished.json';
+/** So often the agent ends in one version before that is passed over. */
+const mostEnds = 2;
+
+interface UnfinishedRead {
+  readonly version: string;
+  /** Readings of this version that have begun and not come to their end. */
+  readonly ends: number;
+}
+
+const isNote = (value: unknown): value is UnfinishedRead =>
+  typeof value === 'object' && value !== null && 'version' in value && typeof value.version === 'string' && 'ends' in value && Number.isInteger(value.ends);
+
+function notesIn(text: string): readonly (readonly [string, UnfinishedRead])[] {
+  const value: unknown = JSON.parse(text);
+  if (typeof value !== 'object' || value === null) return [];
+  return Object.entries(value).flatMap(([key, note]: [string, unknown]) => (isNote(note) ? [[key, note] as const] : []));
+}
+
+/** Begins with nothing when there is no such file, or it cannot be used. `unwritable` hears of each note that cannot be written. */
+export async function loadUnfinishedReads(directory: string, unwritable: (error: unknown) => void): Promise<UnfinishedReads> {
+  const ended = new Map(
+    await readOwnFile(join(directory, name))
+      .then(notesIn)
+      .catch(() => []),
+  );
+  const endsOf = ({ key, version }: RankFile): number => {
+    const note = ended.get(key);
+    return note?.version === version ? note.ends : 0;
+  };
+  const write = (more: Readonly<Record<string, UnfinishedRead>>): Promise<void> =>
+    replaceOwnFile(directory, name, JSON.stringify({ ...Object.fromEntries(ended), ...more })).catch(unwritable);
+
+  return {
+    endedAgent: (file) => endsOf(file) >= mostEnds,
+    async during(file, read) {
+      await write({ [file.key]: { version: file.version, ends: endsOf(file) + 1 } });
+      try {
+        return await read();
+      } finally {
+        ended.delete(file.key);
+        await write({});
+      }
+    },
+    keep(files) {
+      const there = new Map(files.map(({ key, version }) => [key, version]));
+      for (const [key, { version }] of ended) if (there.get(key) !== version) ended.delete(key);
+    },
+  };
+}

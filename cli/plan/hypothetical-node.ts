@@ -1,0 +1,63 @@
+/** What an imagined fault would first lead to on its node, and how the world would look after that. Pure. */
+
+import type { NodeDecision } from '../../contract/activities.ts';
+import { type Fault, nodeNotReady, type QuarantineStatus } from '../../contract/faults.ts';
+import type { NodeView } from '../../contract/nodes.ts';
+import type { WorkerSettings } from '../../contract/settings.schema.ts';
+import type { Undated } from '../../policy/decision.ts';
+import { decideNode } from '../../policy/node.ts';
+import type { PlanInput } from './facts.ts';
+import type { PlanStep } from './steps.ts';
+
+interface NodeAssessment {
+  readonly facts: PlanInput;
+  readonly steps: readonly PlanStep[];
+  /** Missing where the fault is not one of a node. */
+  readonly decision?: Undated<NodeDecision>;
+  /** The jobs on the node hear of it. */
+  readonly concerns: boolean;
+}
+
+/** A quarantine comes before any stop, so the node is taken to be quarantined when the job is looked at. */
+export function judgeHypothetical(facts: PlanInput, settings: WorkerSettings): NodeAssessment {
+  const { hypothetical: fault } = facts;
+  if (fault?.node === undefined || fault.source === 'pod') return { facts, steps: [], concerns: true };
+  const view = facts.attempt.nodes.find(({ name }) => name === fault.node);
+  const decision = decideNode({ ...(view && { node: view }), faults: [fault] }, settings);
+  const state = holdOf(decision, fault);
+  if (state === undefined) return { facts, decision, steps: [], concerns: false };
+  const quarantine: QuarantineStatus = { state, because: decision.because };
+  const nodes = facts.attempt.nodes.map((node) => (node.name === fault.node ? afterwards(node, state, decision.reason) : node));
+  return {
+    facts: { ...facts, hypothetical: { ...fault, quarantine }, attempt: { ...facts.attempt, nodes } },
+    decision,
+    steps: quarantineSteps(fault.node, decision, settings),
+    concerns: true,
+  };
+}
+
+function holdOf({ kind }: Undated<NodeDecision>, { code }: Fault): QuarantineStatus['state'] | undefined {
+  switch (kind) {
+    case 'quarantine':
+      return 'quarantined';
+    case 'observe':
+      return 'observed';
+    case 'restart':
+      return code === nodeNotReady ? 'not-ready' : undefined;
+    case 'warn':
+    case 'record':
+      return undefined;
+  }
+}
+
+function afterwards(node: NodeView, state: QuarantineStatus['state'], reason = 'fault'): NodeView {
+  if (state === 'not-ready') return { ...node, ready: false };
+  return state === 'quarantined' && !node.taint ? { ...node, taint: { value: reason, ours: true } } : node;
+}
+
+function quarantineSteps(node: string, { kind, because, reason }: Undated<NodeDecision>, { quarantine: { taint, cordon } }: WorkerSettings): PlanStep[] {
+  if (kind !== 'quarantine' && kind !== 'observe') return [];
+  const what = `${node}: taint ${taint.key}=${taint.value ?? reason ?? ''}:${taint.effect}${cordon ? ', and cordon' : ''}`;
+  const step: PlanStep = { step: 'quarantine', what, because: `${because}; where the limit of nodes refuses it, all else holds` };
+  return [kind === 'observe' ? { ...step, otherwise: true } : step];
+}

@@ -1,0 +1,28 @@
+/** What is decided of room, as a recovery decides it. Pure. */
+
+import type { CapacityRequest } from '../../contract/activities.ts';
+import type { StopMethod } from '../../contract/jobs.ts';
+import type { CapacityDecision, CapacityFacts, RecoveryPlan } from '../../contract/recovery-plan.ts';
+import type { WorkerSettings } from '../../contract/settings.schema.ts';
+import { decideCapacity } from '../../policy/capacity.ts';
+import type { Undated } from '../../policy/decision.ts';
+import type { PlanInput } from './facts.ts';
+
+export interface CapacityJudgement {
+  readonly decision: Undated<CapacityDecision>;
+  /** Single pods are passed over: they find no room, and a smaller job would, in this. */
+  readonly wholeJobNext?: { readonly because: string; readonly capacity: CapacityFacts };
+}
+
+/** Undefined where nobody looks for room, or nobody has looked. */
+export function judgeCapacity(facts: PlanInput, plan: RecoveryPlan, by: StopMethod, settings: WorkerSettings): CapacityJudgement | undefined {
+  const { capacity, severity, level } = plan;
+  if (!capacity || !facts.capacity) return undefined;
+  const judge = (observed: CapacityFacts, how: CapacityRequest['by']) => decideCapacity({ facts: observed, plan: capacity, severity, by: how }, settings);
+  if (level.name !== 'pod') return { decision: judge(facts.capacity, by) };
+  const alone = judge(facts.capacity, 'pods');
+  if (alone.kind !== 'hold' || capacity.choice !== 'shrink' || !facts.capacityOfAll) return { decision: alone };
+  const whole = judge(facts.capacityOfAll, by);
+  if (whole.kind === 'shrink') return { decision: alone, wholeJobNext: { because: `${alone.because}; ${whole.because}`, capacity: facts.capacityOfAll } };
+  return { decision: whole.kind === 'hold' ? whole : alone };
+}

@@ -1,0 +1,189 @@
+/** What the controller has to say to a workflow, and which of it may start one. */
+
+import type { Fault } from '../contract/faults.ts';
+import { faultLimits } from '../contract/faults.ts';
+import { jobWorkflowId, nodeWorkflowId, preflightWorkflowId } from '../contract/ids.ts';
+import type { JobRef } from '../contract/jobs.ts';
+import type { FaultsObserved, JobObserved, NodeObserved, Recover } from '../contract/messages.ts';
+import { type CollectedReport, preflightLimits, type Workload } from '../contract/preflight.ts';
+import type { RefusedReport } from '../contract/preflight-files.ts';
+import type { PodsTesting, ReportsArrived } from '../contract/preflight-runs.ts';
+import { howManyFit } from '../contract/signal-size.ts';
+
+/** Whose workflow it is. */
+export type Addressee =
+  | { readonly kind: 'job'; readonly job: JobRef }
+  | { readonly kind: 'node'; readonly node: string }
+  | { readonly kind: 'preflight'; readonly workload: Workload };
+
+/** What became of one report file. */
+export type PreflightArrival = { readonly report: CollectedReport } | { readonly refused: RefusedReport };
+
+/** One fact for one workflow. */
+export type WorkflowMessage = {
+  readonly workflowId: string;
+  /** Set when the workflow is started if it does not run; without it a workflow that does not run is not told. */
+  readonly starts?: Addressee;
+} & (
+  | { readonly says: 'start' }
+  | { readonly says: 'faultsObserved'; readonly fault: Fault }
+  | { readonly says: 'jobObserved'; readonly observed: JobObserved }
+  | { readonly says: 'nodeObserved'; readonly observed: NodeObserved }
+  | { readonly says: 'recover'; readonly request: Recover }
+  | { readonly says: 'reportsArrived'; readonly arrival: PreflightArrival }
+  | { readonly says: 'podsTesting'; readonly testing: PodsTesting }
+  | { readonly says: 'podsGone' }
+);
+
+/** One request to Temporal: what stands together in a mailbox and says the same, as much as one signal may carry. */
+export interface Call {
+  readonly workflowId: string;
+  readonly starts?: Addressee;
+  /** Absent when only the start is wanted. */
+  readonly signal?:
+    | { readonly name: 'faultsObserved'; readonly payload: FaultsObserved }
+    | { readonly name: 'jobObserved'; readonly payload: JobObserved }
+    | { readonly name: 'nodeObserved'; readonly payload: NodeObserved }
+    | { readonly name: 'recover'; readonly payload: Recover }
+    | { readonly name: 'reportsArrived'; readonly payload: ReportsArrived }
+    | { readonly name: 'podsTesting'; readonly payload: PodsTesting }
+    | { readonly name: 'podsGone'; readonly payload?: undefined };
+}
+
+function idOf(to: Addressee): string {
+  switch (to.kind) {
+    case 'job':
+      return jobWorkflowId(to.job);
+    case 'node':
+      return nodeWorkflowId(to.node);
+    case 'preflight':
+      return preflightWorkflowId(to.workload);
+  }
+}
+
+/** The job's workflow shall run. */
+export const startMessage = (job: JobRef): WorkflowMessage => ({ says: 'start', workflowId: jobWorkflowId(job), starts: { kind: 'job', job } });
+
+/** Starts the workflow that has to deal with the fault. */
+export const faultMessage = (to: Addressee, fault: Fault): WorkflowMessage => ({
+  says: 'faultsObserved',
+  workflowId: idOf(to),
+  starts: to,
+  fault: bounded(fault),
+});
+
+/** A wish starts the job's workflow too. */
+export const recoverMessage = (job: JobRef, request: Recover): WorkflowMessage => ({
+  says: 'recover',
+  workflowId: jobWorkflowId(job),
+  starts: { kind: 'job', job },
+  request,
+});
+
+/** Opted in again: the old run may be about to end, and a signal keeps it from ending unheard. */
+export const optedInMessage = (job: JobRef): WorkflowMessage => ({
+  says: 'jobObserved',
+  workflowId: jobWorkflowId(job),
+  starts: { kind: 'job', job },
+  observed: { change: 'opted-in' },
+});
+
+/** The end of a job's supervision; nobody is told when nobody supervises. */
+export const jobEndMessage = (workflowId: string, observed: JobObserved): WorkflowMessage => ({ says: 'jobObserved', workflowId, observed });
+
+/** What became of a Node object; nobody is told when nobody looks after it. */
+export const nodeMessage = (node: string, observed: NodeObserved): WorkflowMessage => ({ says: 'nodeObserved', workflowId: nodeWorkflowId(node), observed });
+
+/** Starts the workflow that collects the reports of the workload. */
+export function arrivalMessage(workload: Workload, arrival: PreflightArrival): WorkflowMessage {
+  const starts = { kind: 'preflight', workload } as const;
+  return { says: 'reportsArrived', workflowId: idOf(starts), starts, arrival };
+}
+
+/** Starts it as well: also a set of pods that never reports is waited for, and told of. */
+export function testingMessage(workload: Workload, pod: PodsTesting['pod']): WorkflowMessage {
+  const starts = { kind: 'preflight', workload } as const;
+  return { says: 'podsTesting', workflowId: idOf(starts), starts, testing: { pod } };
+}
+
+/** No pod of a workload is left; nobody is told when nobody collects. */
+export const podsGoneMessage = (workflowId: string): WorkflowMessage => ({ says: 'podsGone', workflowId });
+
+/** A fault within `faultLimits`: long texts are cut; an id or code that is too long is a defect of its maker. */
+export function bounded(fault: Fault): Fault {
+  if (fault.id.length > faultLimits.id) throw new RangeError(`the fault id has ${fault.id.length} characters: ${fault.id.slice(0, 80)}`);
+  if (fault.code.length > faultLimits.code) throw new RangeError(`the fault code has ${fault.code.length} characters: ${fault.code.slice(0, 80)}`);
+  return {
+    ...fault,
+    message: fault.message.slice(0, faultLimits.message),
+    ...(fault.unobservable !== undefined && { unobservable: fault.unobservable.slice(0, faultLimits.message) }),
+    ...(fault.evidence && { evidence: fault.evidence.slice(0, faultLimits.evidenceLines).map((line) => line.slice(0, faultLimits.evidenceLine)) }),
+  };
+}
+
+/** Two letters of one key say the same thing, or the later one says it better. */
+export function messageKey(message: WorkflowMessage): string {
+  if (message.says === 'faultsObserved') return `fault ${message.fault.id}`;
+  if (message.says === 'podsTesting') return `testing ${message.testing.pod.uid}`;
+  return message.says === 'reportsArrived' ? arrivalKey(message.arrival) : message.says;
+}
+
+function arrivalKey(arrival: PreflightArrival): string {
+  if ('report' in arrival) return `report ${arrival.report.pod.uid} ${arrival.report.report.rank} ${arrival.report.writtenAt}`;
+  const { rank, what, at } = arrival.refused;
+  return `refused ${rank} ${what} ${at}`;
+}
+
+/** Facts about an object's state: only the newest counts. Everything else is kept as it was first said. */
+export const replacesOlder = (message: WorkflowMessage): boolean => message.says === 'jobObserved' || message.says === 'nodeObserved';
+
+/** What is many at a time, and how much of it one signal carries. */
+const messagesPerCall: Partial<Record<WorkflowMessage['says'], number>> = { faultsObserved: faultLimits.perSignal, reportsArrived: preflightLimits.perSignal };
+
+/** How many letters from the front travel in one call. */
+export function countForOneCall(messages: readonly WorkflowMessage[]): number {
+  const says = messages[0]?.says;
+  const most = (says && messagesPerCall[says]) ?? 1;
+  const end = messages.slice(0, most).findIndex((message) => message.says !== says);
+  return howManyFit(end === -1 ? messages : messages.slice(0, end), most);
+}
+
+/** How many letters may wait for the workflow of this one: a whole workload reports at the same moment. */
+export const mostWaiting = ({ says }: WorkflowMessage): number =>
+  says === 'reportsArrived' || says === 'podsTesting' || says === 'podsGone' ? preflightLimits.size : 2000;
+
+/** Letters of one mailbox that travel together, as one call. */
+export function callOf(messages: readonly WorkflowMessage[]): Call {
+  const [first] = messages;
+  if (!first) throw new RangeError('a call needs a letter');
+  const to = { workflowId: first.workflowId, ...(first.starts && { starts: first.starts }) };
+  switch (first.says) {
+    case 'start':
+      return to;
+    case 'faultsObserved':
+      return {
+        ...to,
+        signal: { name: 'faultsObserved', payload: { faults: messages.flatMap((message) => (message.says === 'faultsObserved' ? [message.fault] : [])) } },
+      };
+    case 'jobObserved':
+      return { ...to, signal: { name: 'jobObserved', payload: first.observed } };
+    case 'nodeObserved':
+      return { ...to, signal: { name: 'nodeObserved', payload: first.observed } };
+    case 'recover':
+      return { ...to, signal: { name: 'recover', payload: first.request } };
+    case 'reportsArrived':
+      return { ...to, signal: { name: 'reportsArrived', payload: arrivalsOf(messages) } };
+    case 'podsTesting':
+      return { ...to, signal: { name: 'podsTesting', payload: first.testing } };
+    case 'podsGone':
+      return { ...to, signal: { name: 'podsGone' } };
+  }
+}
+
+function arrivalsOf(messages: readonly WorkflowMessage[]): ReportsArrived {
+  const arrivals = messages.flatMap((message) => (message.says === 'reportsArrived' ? [message.arrival] : []));
+  return {
+    reports: arrivals.flatMap((arrival) => ('report' in arrival ? [arrival.report] : [])),
+    refused: arrivals.flatMap((arrival) => ('refused' in arrival ? [arrival.refused] : [])),
+  };
+}

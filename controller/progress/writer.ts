@@ -1,0 +1,214 @@
+/**
+ * Keeps the progress annotations of jobs: of each job the newest progress of the rank that speaks for it, and its pace, written rarely. What
+ * begins an attempt, what was last known when a fault is told, a turn to something else than training or back, and a checkpoint that is saved
+ * at the very end are written at once.
+ */
+
+import type { JobRef } from '../../contract/jobs.ts';
+import type { JobProgress } from '../../contract/progress.ts';
+import type { TrainingPod } from '../../kube/training-pods.ts';
+import { afterBreak, foldPace, isResting, paceFrom, paceOf, type PaceSeen } from '../../policy/pace.ts';
+
+export interface ProgressWriterOptions {
+  /** Least time between two writes of one job, ms. */
+  readonly everyMs: number;
+  /** False when the job is gone. Throws when it shall be tried again. */
+  readonly write: (job: JobRef, progress: JobProgress) => Promise<boolean>;
+  /** What the job says already, as far as it is known. */
+  readonly annotated: (job: JobRef) => JobProgress | undefined;
+  /** Whether the job agreed to be looked after; of another one the progress is remembered, and nothing is written. */
+  readonly isOptedIn: (job: JobRef) => boolean;
+  /** Whether a pod, by UID, belongs to the latest attempt, and may still report. */
+  readonly isLatest: (pod: string) => boolean;
+  readonly timing: WriterClock;
+  readonly onWrite: (job: JobRef, result: WriteResult, error?: unknown) => void;
+  /** Jobs that are remembered; whoever has been silent for longest is forgotten first. */
+  readonly most?: number;
+  /** Writes in flight. */
+  readonly parallel?: number;
+  /** No write begins after it: another may lead by then, and know what is newer. */
+  readonly signal: AbortSignal;
+}
+
+export type WriteResult = 'written' | 'gone' | 'failed';
+
+export interface WriterClock {
+  /** Monotonic, ms. */
+  readonly now: () => number;
+  /** Acts after so many ms; returns how to call that off. */
+  readonly after: (ms: number, act: () => void) => () => void;
+}
+
+export interface ProgressWriter {
+  /** Progress that counts. `stepped-back`: the pod was further before; it is believed all the same. */
+  take(pod: TrainingPod, rank: number, progress: JobProgress): 'accepted' | 'stepped-back' | 'not-its-turn';
+  /** The last known progress of the job is written now. */
+  hasten(job: JobRef): void;
+  /** The job changed: it may have opted in. */
+  lookAgain(job: JobRef): void;
+  /** What is known of the job, by UID, whether or not it is written yet. */
+  newest(uid: string): JobProgress | undefined;
+  forget(uid: string): void;
+  /** Jobs that are remembered. */
+  readonly size: number;
+}
+
+/** Even what is urgent waits so long after the last write of the job, ms: a node can report faults as often as it likes. */
+const leastMs = 1000;
+const longestRetryMs = 60_000;
+
+interface JobProgressState {
+  readonly job: JobRef;
+  reportingRank?: { readonly rank: number; readonly pod: string };
+  newest?: JobProgress;
+  pace: PaceSeen;
+  written: JobProgress | undefined;
+  /** When the last write began. */
+  lastMs: number;
+  urgent: boolean;
+  state: 'idle' | 'queued' | 'writing';
+  failures: number;
+  callOff?: () => void;
+}
+
+export function createProgressWriter(options: ProgressWriterOptions): ProgressWriter {
+  const { everyMs, annotated, isLatest, timing, most = 10_000, parallel = 16, signal } = options;
+  /** By UID; who was heard last comes last. */
+  const jobs = new Map<string, JobProgressState>();
+  const queue: JobProgressState[] = [];
+  let inFlight = 0;
+
+  function remember(job: JobRef): JobProgressState {
+    const kept = jobs.get(job.uid) ?? open(job);
+    jobs.delete(job.uid);
+    jobs.set(job.uid, kept);
+    const [oldest] = jobs.keys();
+    if (jobs.size > most && oldest !== undefined) forget(oldest);
+    return kept;
+  }
+
+  function open(job: JobRef): JobProgressState {
+    const written = annotated(job);
+    return { job, written, pace: paceFrom(written?.pace), lastMs: -Infinity, urgent: false, state: 'idle', failures: 0 };
+  }
+
+  function forget(uid: string): void {
+    jobs.get(uid)?.callOff?.();
+    jobs.delete(uid);
+  }
+
+  function take(pod: TrainingPod, rank: number, progress: JobProgress): ReturnType<ProgressWriter['take']> {
+    const kept = remember(pod.job);
+    const { reportingRank, newest } = kept;
+    const isReporting = reportingRank !== undefined && isLatest(reportingRank.pod);
+    // Its own words again, or those of a rank that comes before it.
+    if (isReporting && pod.uid !== reportingRank.pod && rank >= reportingRank.rank) return 'not-its-turn';
+    if (!isReporting) begin(kept, pod, reportingRank === undefined);
+    if (reportingRank?.pod !== pod.uid) kept.pace = afterBreak(kept.pace);
+    kept.reportingRank = { rank, pod: pod.uid };
+    kept.urgent ||= isUrgent(progress, newest ?? kept.written, pod);
+    const done = { ...progress, at: doneAt(progress, pod, newest ?? kept.written), pod: pod.uid };
+    kept.pace = foldPace(kept.pace, done);
+    const pace = paceOf(kept.pace);
+    kept.newest = { ...done, ...(pace && { pace }) };
+    plan(kept);
+    return reportingRank?.pod === pod.uid && newest !== undefined && progress.step < newest.step ? 'stepped-back' : 'accepted';
+  }
+
+  /** The first of an attempt; but what another leader has written of the same attempt needs no haste. */
+  function begin(kept: JobProgressState, { startedAt = '' }: TrainingPod, firstReport: boolean): void {
+    const known = firstReport && kept.written !== undefined && Date.parse(kept.written.at) >= Date.parse(startedAt);
+    if (known) kept.lastMs = timing.now();
+    else kept.urgent = true;
+  }
+
+  function hasten({ uid }: JobRef): void {
+    const kept = jobs.get(uid);
+    if (!kept) return;
+    kept.urgent = true;
+    plan(kept);
+  }
+
+  function lookAgain({ uid }: JobRef): void {
+    const kept = jobs.get(uid);
+    if (kept) plan(kept);
+  }
+
+  function plan(kept: JobProgressState): void {
+    kept.callOff?.();
+    if (kept.state !== 'idle' || !options.isOptedIn(kept.job)) return;
+    if (isSame(kept.newest, kept.written)) {
+      kept.urgent = false;
+      return;
+    }
+    const rest = kept.failures > 0 ? Math.min(longestRetryMs, 500 * 2 ** Math.min(kept.failures, 10)) : kept.urgent ? leastMs : everyMs;
+    kept.callOff = timing.after(Math.max(0, kept.lastMs + rest - timing.now()), () => {
+      kept.state = 'queued';
+      queue.push(kept);
+      pump();
+    });
+  }
+
+  function pump(): void {
+    while (!signal.aborted && inFlight < parallel) {
+      const kept = queue.shift();
+      if (!kept) return;
+      void write(kept);
+    }
+  }
+
+  async function write(kept: JobProgressState): Promise<void> {
+    const { job, newest } = kept;
+    if (newest === undefined || jobs.get(job.uid) !== kept) return;
+    if (!options.isOptedIn(job)) {
+      kept.state = 'idle';
+      return;
+    }
+    kept.state = 'writing';
+    kept.urgent = false;
+    kept.lastMs = timing.now();
+    inFlight++;
+    const result = await attempt(job, newest);
+    inFlight--;
+    kept.state = 'idle';
+    kept.failures = result === 'failed' ? kept.failures + 1 : 0;
+    if (result === 'written') kept.written = newest;
+    if (result === 'gone') forget(job.uid);
+    else if (jobs.get(job.uid) === kept) plan(kept);
+    pump();
+  }
+
+  async function attempt(job: JobRef, progress: JobProgress): Promise<WriteResult> {
+    try {
+      const result = (await options.write(job, progress)) ? 'written' : 'gone';
+      options.onWrite(job, result);
+      return result;
+    } catch (error) {
+      options.onWrite(job, 'failed', error);
+      return 'failed';
+    }
+  }
+
+  return {
+    take,
+    hasten,
+    lookAgain,
+    newest: (uid) => jobs.get(uid)?.newest,
+    forget,
+    get size() {
+      return jobs.size;
+    },
+  };
+}
+
+/** A step is done once: a trainer that tells it again, with the time of its telling, has not moved on. */
+const doneAt = ({ step, at }: JobProgress, { uid }: TrainingPod, before: JobProgress | undefined): string =>
+  before?.step === step && before.pod === uid ? before.at : at;
+
+/** Training stops to do something else, or goes on; or a pod that goes has saved more than anybody knew. */
+const isUrgent = (progress: JobProgress, before: JobProgress | undefined, { present }: TrainingPod): boolean =>
+  isResting(progress.phase) !== isResting(before?.phase) || (!present && (progress.checkpointStep ?? -1) > (before?.checkpointStep ?? -1));
+
+/** The pace changes with the steps only. */
+const isSame = (a: JobProgress | undefined, b: JobProgress | undefined): boolean =>
+  a?.step === b?.step && a?.checkpointStep === b?.checkpointStep && a?.phase === b?.phase && Date.parse(a?.at ?? '') === Date.parse(b?.at ?? '');

@@ -1,0 +1,29 @@
+/** Rung by every change; what rings while nobody listens is not lost, and many rings of one moment are one. */
+export class AsyncEvent {
+  #rung = false;
+  #listener: (() => void) | undefined;
+
+  notify(): void {
+    this.#rung = true;
+    this.#listener?.();
+  }
+
+  /** Waits for a ring, at most so long; rejects when the signal comes first. */
+  async wait(withinMs: number, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const signalled = Promise.withResolvers<void>();
+    const abort = () => signalled.reject(signal.reason);
+    const timer = setTimeout(signalled.resolve, Math.min(withinMs, 2 ** 31 - 1));
+    signal.addEventListener('abort', abort);
+    this.#listener = () => setImmediate(signalled.resolve);
+    if (this.#rung) this.#listener();
+    try {
+      await signalled.promise;
+    } finally {
+      this.#rung = false;
+      this.#listener = undefined;
+      clearTimeout(timer);
+      signal.removeEventListener('abort', abort);
+    }
+  }
+}

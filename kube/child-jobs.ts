@@ -1,0 +1,27 @@
+/** Jobs that other jobs made, and back: a TrainJob makes a JobSet, a JobSet makes batch Jobs, and they have the pods. */
+
+import type { JobRef } from '../contract/jobs.ts';
+import type { Kube } from './connection.ts';
+import { mayHaveOwnerJob, isSameJob, jobKinds, jobPath, ownerJobOf } from './job-kinds/index.ts';
+import { readObject } from './requests.ts';
+
+const read = (kube: Kube, job: JobRef) => readObject(kube, jobPath(job), `read ${jobKinds[job.kind].plural}/${job.name} in ${job.namespace}`);
+
+/** The job that can be stopped: the one that made this one, or its maker; itself where it stands alone, or is gone. One GET for each step. */
+export async function topJob(kube: Kube, job: JobRef): Promise<JobRef> {
+  // A pod named it without telling its UID.
+  if (job.uid === '') return { ...job, uid: (await read(kube, job))?.metadata?.uid ?? '' };
+  const object = mayHaveOwnerJob(job.kind) ? await read(kube, job) : undefined;
+  const ownerJob = object?.metadata?.uid === job.uid ? ownerJobOf(job.kind, object.metadata) : undefined;
+  return ownerJob ? topJob(kube, ownerJob) : job;
+}
+
+/** The job whose pods are those of this one: what it made under its own name, or itself. Undefined where that is not there, or is not of its making. */
+export async function jobWithPods(kube: Kube, job: JobRef): Promise<JobRef | undefined> {
+  const { childKind } = jobKinds[job.kind];
+  if (childKind === undefined) return job;
+  const child: JobRef = { ...job, kind: childKind };
+  const metadata = (await read(kube, child))?.metadata;
+  const ownerJob = ownerJobOf(childKind, metadata);
+  return ownerJob && isSameJob(ownerJob, job) ? { ...child, uid: metadata?.uid ?? '' } : undefined;
+}

@@ -1,0 +1,95 @@
+/** Words that were retired for the field's own (docs/glossary.md): they must not come back as names. */
+
+import { parseSync, Visitor } from 'oxc-parser';
+import { describe, expect, it } from '@jest/globals';
+import { files, sources, textOf } from './sources.ts';
+
+/** What each retired word became. */
+const retired: Readonly<Record<string, string>> = {
+  wish: 'request, or override of a job',
+  told: 'reported, notified',
+  untold: 'pending',
+  tell: 'report, notify',
+  letter: 'message',
+  mailbox: 'queue',
+  delivery: 'outbox',
+  news: 'change',
+  voice: 'notifier',
+  lane: 'batcher',
+  room: 'capacity',
+  blind: 'unobservable',
+  sight: 'reachability',
+  heard: 'last seen',
+  silence: 'liveness',
+  carried: 'continued',
+  spent: 'usage, or budget entry',
+  charge: 'budget attribution',
+  ledger: 'budget category',
+  spare: 'standby',
+  maker: 'owner',
+  leaving: 'terminating',
+  imagined: 'hypothetical',
+  overtime: 'overdue',
+  gasp: 'final checkpoint on termination',
+  lookout: 'file poller',
+  courier: 'uploader',
+  keeper: 'writer',
+  reign: 'leader term',
+  desk: 'context',
+  census: 'snapshot',
+  speaker: 'reporting rank',
+  alarm: 'timer',
+  rang: 'fired',
+  aside: 'dismissed, or superseded',
+  reshape: 'resize',
+  victim: 'target process',
+  chronicle: 'recorder',
+  onlooker: 'observer',
+  weather: 'fault profile',
+  tale: 'scenario',
+  scene: 'fixture',
+  careful: 'slow path',
+  sudden: 'fast path',
+};
+
+/** The words of a name: `readLastSeen` and `last-seen` have `last` and `seen`. */
+const wordsOf = (name: string): string[] =>
+  name
+    .split(/(?<=[a-z0-9])(?=[A-Z])|[^A-Za-z]+/)
+    .filter((word) => word !== '')
+    .map((word) => word.toLowerCase());
+
+/** The retired ones among them, plural or not. */
+const retiredIn = (name: string): string[] =>
+  wordsOf(name).filter((word) => Object.hasOwn(retired, word) || Object.hasOwn(retired, word.replace(/(?<=sh)es$|s$/, '')));
+
+/** It quotes what it looks for. */
+const self = 'test/architecture/words.test.ts';
+
+/** An alphabet has letters. */
+const ordinary: ReadonlySet<string> = new Set(['letter']);
+
+function namesIn(file: string): Set<string> {
+  const names = new Set<string>();
+  const add = ({ name }: { readonly name: string }): void => void names.add(name);
+  new Visitor({ Identifier: add, PrivateIdentifier: add }).visit(parseSync(file, textOf(file)).program);
+  return names;
+}
+
+describe('retired words', () => {
+  it('are found in every spelling of a name', () => {
+    expect(['openMailbox', 'toldTogether', 'JobWishes', 'wish-of-job'].filter((name) => retiredIn(name).length === 0)).toEqual([]);
+    expect(['foldHistory', 'pages', 'marketplace', 'strange'].filter((name) => retiredIn(name).length > 0)).toEqual([]);
+  });
+
+  it('are in no name of the code', () => {
+    const found = sources
+      .filter((file) => file !== self)
+      .flatMap((file) => [...namesIn(file)].filter((name) => !ordinary.has(name) && retiredIn(name).length > 0).map((name) => `${file}: ${name}`));
+    expect(found).toEqual([]);
+  });
+
+  it('are in no name of a file', () => {
+    expect(files.filter((file) => retiredIn(file).length > 0)).toEqual([]);
+  });
+});

@@ -1,0 +1,13 @@
+/** What a recorded story is. */
+
+import type { FakeCluster } from '../support/fake-cluster.ts';
+import type { Rig } from '../support/rig.ts';
+
+export interface ReplayFixture {
+  readonly rig: Rig;
+  readonly cluster: FakeCluster;
+}
+
+/** Where the history of a story lies: `<workflow>/<behaviour>` -> workflow id. */
+export type Recorded = Readonly<Record<string, string>>;
+export type Recording = (fixture: ReplayFixture) => Promise<Recorded>;

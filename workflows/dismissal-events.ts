@@ -1,0 +1,35 @@
+/** Faults that may need nothing, and what people hear of those that do not, and of what is refused. */
+
+import type { Announcement } from '../contract/activities.ts';
+import { type Fault, trainingHangs } from '../contract/faults.ts';
+import { eventReasons } from '../contract/ids.ts';
+import { type JobRef, jobTitle } from '../contract/jobs.ts';
+import type { IncidentDecision } from '../contract/training-job.ts';
+import { iso } from './attributes.ts';
+
+/** A failure that waited for so long may be over, ms: its job is looked at before an incident opens. */
+const oldMs = 5 * 60_000;
+
+/** Whether the progress of the job may say that a fault is over. `now`: a recorded time, for commands follow from it. */
+export const mayBeOver = ({ code, pod, seenAt }: Fault, now: number): boolean =>
+  code === trainingHangs || (pod !== undefined && Date.parse(seenAt) < now - oldMs);
+
+/** Of training that stands still people hear each time; of failures that are history once for the job, whose Event has the same key again. */
+export function dismissalEvents(job: JobRef, dismissed: IncidentDecision['dismissed']): readonly Announcement[] {
+  const warning = { about: { kind: 'job', job }, type: 'Warning' } as const;
+  const hangs = dismissed
+    .filter(({ notify }) => notify === 'hang')
+    .map(({ id, because }) => ({ ...warning, reason: eventReasons.trainingHangs, message: because, key: id }));
+  const [oldest, ...more] = dismissed.filter(({ notify }) => notify === 'history');
+  if (!oldest) return hangs;
+  const which = `${oldest.because}${more.length > 0 ? ` (and ${more.length} more)` : ''}`;
+  const recover = `kcover recover ${jobTitle(job)} -n ${job.namespace} --reason "..."`;
+  const message = `failed before kcover began to look after the job, which is taken for history: ${which}; if training stands still: ${recover}`;
+  return [...hangs, { ...warning, reason: eventReasons.failureBeforeOptIn, message, key: `${job.uid}/history` }];
+}
+
+/** The same key again is the same Event. */
+export function refusalEvent(job: JobRef, { because, until, remedy: advice }: Extract<IncidentDecision, { kind: 'refuse' }>, key: string): Announcement {
+  const message = `${because}; until ${iso(until)}, or: ${advice}`;
+  return { about: { kind: 'job', job }, type: 'Warning', reason: eventReasons.recoveryRefused, message, key: `${job.uid}/${key}` };
+}
