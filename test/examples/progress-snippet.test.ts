@@ -12,10 +12,10 @@ const block = (language: string): string => new RegExp(`\`\`\`${language}\n(.*?)
 const snippet = block('python');
 /** What the page says to do with it. */
 const training = `
-tell(step=41, at=now())
-tell("checkpointing")
-tell(checkpointStep=41, checkpointAt=now())
-tell(step=42, at=now())
+report(step=41, at=now())
+report("checkpointing")
+report(checkpointStep=41, checkpointAt=now())
+report(step=42, at=now())
 `;
 
 let directory = '';
