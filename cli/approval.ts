@@ -67,7 +67,7 @@ async function questionOf(client: Client, incident: string): Promise<string> {
   const { phase, question } = await statusOf(client, 'recovery', incident);
   if (question) return question.id;
   if (phase === 'ended') throw new KcoverError('not-found', 'it has ended');
-  throw new KcoverError('refused', 'nothing is asked: this recovery waits for no approval');
+  throw new KcoverError('refused', 'no question is open: this recovery waits for no approval');
 }
 
 async function incidentTyped(typed: Typed, surroundings: Surroundings): Promise<string> {

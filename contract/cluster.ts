@@ -26,7 +26,7 @@ export interface PreflightScope {
 export interface ContinuedCluster {
   readonly reservations: readonly Reservation[];
   readonly paused?: Paused;
-  /** A pause, or its end, that is not yet kept outside of Temporal. */
+  /** A pause, or its end, that is not yet stored outside of Temporal. */
   readonly unkept?: PauseWord;
   /** Workflow ids that were refused and want to hear of a change. */
   readonly waiting: readonly string[];
@@ -86,7 +86,7 @@ export interface ClusterStatus {
   readonly clusterUid: string;
   readonly reservations: readonly Reservation[];
   readonly paused?: Paused;
-  /** Why what was last said about a pause is not yet kept outside of Temporal. */
+  /** Why what was last said about a pause is not yet stored outside of Temporal. */
   readonly unkept?: string;
   /** False until the nodes that are out already are counted and a kept pause is read. */
   readonly counted: boolean;

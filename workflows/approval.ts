@@ -1,4 +1,4 @@
-/** A question to a person: asked once, answered by an update, or by silence. */
+/** A question to a person: asked once, answered by an update or, after its deadline, by the default answer. */
 
 import { condition, defineUpdate, setHandler } from '@temporalio/workflow';
 import { type ApprovalRequest, updates } from '../contract/messages.ts';
@@ -18,23 +18,23 @@ interface ApprovalAnswer {
 interface PendingQuestion {
   readonly id: string;
   until: number;
-  /** As it was asked for last: the reason may have changed meanwhile. */
+  /** As asked most recently: the reason may have changed since the first time. */
   approval: Approval;
   answer?: OperatorAnswer;
-  /** When another was asked in its place, ms: nobody can answer it meanwhile. */
+  /** When another question replaced it, ms: it cannot be answered meanwhile. */
   supersededAt?: number | undefined;
 }
 
-/** `at`: when that was decided, ms; from history, because a replay must come to the same id. */
+/** `at`: when it was decided, ms; from history, so that a replay derives the same id. */
 export type Asking = Approval & { readonly at: number };
 
-/** The questions of one recovery, each by its name; the same question asked again goes on with its first deadline. */
+/** The questions of one recovery, by name. A question that is asked again keeps its first deadline. */
 export class Approvals {
   private readonly questions = new Map<string, PendingQuestion>();
-  /** The last that was asked, until it is answered or no longer of interest. */
+  /** The question asked last, until it is answered or dropped. */
   private open: PendingQuestion | undefined;
 
-  /** Sets the handlers: to be called before the first await. */
+  /** Sets the update handlers: call it before the first await. */
   constructor(incident: string) {
     const answer =
       (approved: boolean) =>
@@ -55,14 +55,14 @@ export class Approvals {
     });
   }
 
-  /** What is asked now. */
+  /** The open question. */
   status(): { readonly question?: Question } {
     if (!this.open) return {};
     const { id, until, approval } = this.open;
     return { question: { id, because: approval.because, until: iso(until), otherwise: approval.otherwise } };
   }
 
-  /** What was said, the first first. Nothing is asked any more. */
+  /** All answers so far. No question is open afterwards. */
   close(): OperatorAnswer[] {
     this.open = undefined;
     return [...this.questions.values()].flatMap(({ answer }) => answer ?? []);
@@ -70,7 +70,7 @@ export class Approvals {
 
   denied = (): OperatorAnswer | undefined => [...this.questions.values()].find(({ answer }) => answer?.approved === false)?.answer;
 
-  /** What was asked and waits for its answer. */
+  /** The question of this name, as long as it has no answer. */
   unanswered(name: string): Approval | undefined {
     const asked = this.questions.get(name);
     return asked?.answer ? undefined : asked?.approval;
@@ -78,7 +78,7 @@ export class Approvals {
 
   answerOf = (name: string): OperatorAnswer | undefined => this.questions.get(name)?.answer;
 
-  /** `until`: when silence becomes an answer, ms. */
+  /** `until`: when the default answer applies, ms. */
   ask(name: string, { at, ...approval }: Asking): Pick<PendingQuestion, 'id' | 'until'> & { readonly isFirst: boolean } {
     const known = this.questions.get(name);
     const asked = known ?? { id: `${name}@${iso(at)}`, until: Date.now() + approval.withinMs, approval };
@@ -90,12 +90,12 @@ export class Approvals {
     return { id: asked.id, until: asked.until, isFirst: !known };
   }
 
-  /** Nobody could be expected to answer for so long, ms: silence says nothing of it. */
+  /** Moves the deadline by a time in which nobody could be expected to answer, ms. */
   extend(ms: number): void {
     if (this.open) this.open.until += ms;
   }
 
-  /** What was asked is no longer of interest: asked again, it is another question. */
+  /** Drops a question that no longer matters: asked again, it is a new question. */
   drop(name: string): void {
     const question = this.questions.get(name);
     if (!question || question.answer) return;
@@ -103,10 +103,10 @@ export class Approvals {
     this.questions.delete(name);
   }
 
-  /** Undefined when there is news first: the question stays, and may be answered meanwhile. */
+  /** Undefined when something changed first: the question stays open, and may still be answered. */
   async wait(name: string, { because, withinMs, otherwise }: Approval, hasChanged: () => boolean): Promise<OperatorAnswer | undefined> {
     const question = this.questions.get(name);
-    if (!question) throw new Error(`nobody was asked for ${name}`);
+    if (!question) throw new Error(`no question was asked for ${name}`);
     await condition(() => question.answer !== undefined || hasChanged(), Math.max(1, question.until - Date.now()), { summary: short(`approval: ${because}`) });
     if (!question.answer && Date.now() >= question.until) {
       if (this.open === question) this.open = undefined;
@@ -124,9 +124,9 @@ export class Approvals {
   }
 
   private requireOpen(id: string | undefined): void {
-    if (!this.open) throw new Error('nothing is asked: this recovery waits for no approval');
+    if (!this.open) throw new Error('no question is open: this recovery waits for no approval');
     if (id === undefined || id === this.open.id) return;
     const { id: now, approval } = this.open;
-    throw new Error(`${id} is not asked: what is asked now is ${now}, because ${approval.because}; to answer that one, name it as the question`);
+    throw new Error(`${id} is not open: the open question is ${now}, because ${approval.because}; to answer it, name it as the question`);
   }
 }

@@ -6,7 +6,7 @@ import type { End } from './next-attempt.ts';
 import type { Prepared, Preparing, PreparationStep } from './preparing.ts';
 import { announce } from './proxies.ts';
 
-/** People hear of a no wherever it is met. */
+/** Reports a denial to people, at whichever step it is found. */
 export function refusedBy({ timeline, event }: Pick<Preparing, 'timeline' | 'event'>, { by, reason }: OperatorAnswer): End {
   const said = `${by}: ${reason}`;
   timeline.happened('denied', said);
@@ -16,7 +16,7 @@ export function refusedBy({ timeline, event }: Pick<Preparing, 'timeline' | 'eve
 
 export const approve: PreparationStep = async (preparing, { approval }) => {
   const { approvals, decision } = preparing;
-  // Whoever said no is heard, whatever has come meanwhile.
+  // A denial counts even if something has changed since.
   const denied = approvals.denied();
   if (denied) return refusedBy(preparing, denied);
   if (approval) return askPerson(preparing, 'stop', { ...approval, at: decision.at });

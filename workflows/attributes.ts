@@ -26,7 +26,7 @@ export const showDetails = (title: string, rows: Rows): void => setCurrentDetail
 
 type Rows = readonly (readonly [string, string | undefined])[];
 
-/** Details as Markdown: a title line and a two-column table. What tenants wrote stands in it as text. */
+/** Details as Markdown: a title line and a two-column table. Text written by tenants is escaped. */
 export function detailsOf(title: string, rows: Rows): string {
   const lines = rows.flatMap(([name, value]) => (value === undefined || value === '' ? [] : [`| ${inMarkdown(name)} | ${inMarkdown(value)} |`]));
   return `**${inMarkdown(title)}**\n\n| | |\n|---|---|\n${lines.join('\n')}`;

@@ -3,22 +3,22 @@ import type { CapacityDecision } from '../contract/recovery-plan.ts';
 /** Bounds of what one incident keeps, and of how often it tries. */
 const most = { decisions: 20, standbyTries: 3 } as const;
 
-/** After it others may have taken what was found. ms */
+/** How long found capacity counts: after that, others may have taken it. ms */
 const foundForMs = 60_000;
-/** A job that waited for room for longer has trained on meanwhile. ms */
+/** A job that waited for capacity longer than this has trained on meanwhile. ms */
 const longMs = 60_000;
 
-/** What one incident knows of room for its next attempt. Plain bookkeeping. */
+/** What one incident knows about capacity for its next attempt. Plain bookkeeping. */
 export class CapacityState {
-  /** What was decided about it. */
+  /** Capacity decisions so far. */
   readonly decisions: CapacityDecision[] = [];
-  /** Pods of the whole job from the next attempt on, where that is to be made smaller. */
+  /** Pods of the whole job from the next attempt on, if it is to be made smaller. */
   nextPods: number | undefined;
-  /** Stand-by nodes were taken, or were to be taken often enough. */
+  /** Standby nodes were taken, or tried often enough. */
   standbyTaken = false;
   private standbyTries = 0;
   private found: { readonly until: number; readonly revision: number } | undefined;
-  /** The last look found none, since then, ms. */
+  /** Since when looks have found no capacity, ms. */
   private shortSince: number | undefined;
   private wait: { readonly until: number; readonly times: number } | undefined;
 
@@ -29,17 +29,17 @@ export class CapacityState {
     if (decision.kind !== 'go' && decision.kind !== 'shrink') this.shortSince ??= Date.now();
   }
 
-  /** Whether what was found holds: not for long, and not after news. */
+  /** Whether what was found still counts: for a limited time, and only while nothing changes. */
   isKnown(revision: number): boolean {
     return this.found !== undefined && this.found.revision === revision && Date.now() < this.found.until;
   }
 
-  /** Whether the last look found too little. */
+  /** Whether the last look found too little capacity. */
   get isShort(): boolean {
     return this.shortSince !== undefined;
   }
 
-  /** For so many pods of the whole job, for all of them without a number. `mark`: before the look. `waited`: there was none for long. */
+  /** Capacity was found for this many pods of the whole job; for all of them without a number. `revision`: from before the look. `waited`: there was none for long. */
   isThere(revision: number, pods?: number): { readonly waited: boolean } {
     const waited = this.shortSince !== undefined && Date.now() - this.shortSince > longMs;
     this.shortSince = undefined;
@@ -48,35 +48,35 @@ export class CapacityState {
     return { waited };
   }
 
-  /** Nobody could look: that is so until there is news, or the incident was held. */
+  /** Capacity could not be observed: this counts until something changes, or the incident was held. */
   isUnknown(revision: number): void {
     this.found = { until: Infinity, revision };
     this.nextPods = undefined;
   }
 
-  /** It is looked for again. */
+  /** Drops what was found, so that capacity is looked up again. */
   forget(): void {
     this.found = undefined;
   }
 
-  /** Of so many wanted: who finds fewer than were seen looks again, but not for ever. */
+  /** Fewer taken than wanted means another try, up to a bound. */
   tookStandbyNodes(taken: number, wanted: number): void {
     this.standbyTries += 1;
     this.standbyTaken = taken >= wanted || this.standbyTries >= most.standbyTries;
   }
 
-  /** The deadline of the first time holds, ms. */
+  /** The deadline of the first call holds, ms. */
   waits(until: number): { readonly until: number; readonly times: number } {
     this.wait = { until: this.wait?.until ?? until, times: (this.wait?.times ?? 0) + 1 };
     return this.wait;
   }
 
-  /** Nobody looked for so long, ms: a wait has as much time left as before. */
+  /** Nobody looked for this long, ms: the deadline of a wait moves by as much. */
   putOff(ms: number): void {
     if (this.wait) this.wait = { ...this.wait, until: this.wait.until + ms };
   }
 
-  /** The attempt was stopped: of the next one nothing is known. `nextPods` is for who starts it. */
+  /** The attempt was stopped: nothing is known about capacity for the next one. `nextPods` is kept for its start. */
   stopped(): void {
     this.found = undefined;
     this.shortSince = undefined;

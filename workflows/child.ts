@@ -1,4 +1,4 @@
-/** A recovery as its job sees it: start it, tell it what arrived, look whether it still runs. */
+/** A recovery as its job sees it: start it, signal what arrived, check whether it still runs. */
 
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { getExternalWorkflowHandle, startChild } from '@temporalio/workflow';
@@ -14,7 +14,7 @@ import { announce, perform, short, tolerate } from './proxies.ts';
 import { recovery } from './recovery.ts';
 import { firstPhase } from './timeline.ts';
 
-/** Starts it, or finds it started. It lives on when the job's workflow continues as new. */
+/** Starts it, or finds it started. It outlives a continue-as-new of the job's workflow. */
 export async function startRecovery(
   job: JobRef,
   open: OpenIncident,
@@ -43,7 +43,7 @@ export async function startRecovery(
   }
 }
 
-/** False when it is gone: what it was told stays with the job. */
+/** False when it has ended: the faults then stay with the job. */
 export async function signalRecovery(incident: string, faults: readonly Fault[], lookAnew: boolean): Promise<boolean> {
   const child = getExternalWorkflowHandle(incident);
   try {
@@ -55,25 +55,25 @@ export async function signalRecovery(incident: string, faults: readonly Fault[],
   }
 }
 
-/** A recovery of an earlier version, or one that has just ended, does not hear it. */
+/** A recovery that has just ended does not receive it, which is fine. */
 export async function signalPause(incident: string, paused: OperatorRequest | undefined): Promise<void> {
   await getExternalWorkflowHandle(incident)
     .signal(signals.jobPaused, paused ? { paused } : {})
     .catch(() => undefined);
 }
 
-/** Its report when it closed, whichever way. One that must be looked for may have left the job suspended: that is taken off. `stuck`: it runs and does not get on. */
+/** Its report when it closed, in whichever way. A closed one may have left the job suspended: the job is resumed. `stuck`: it runs, but makes no progress. */
 export async function lookAtRecovery(job: JobRef, incident: string): Promise<{ readonly report?: RecoveryOutcome; readonly stuck?: string }> {
   const seen = await perform('lookAtRecovery', 'is it still running?', { incident });
   if (seen.kind === 'running') return seen.stuck === undefined ? {} : { stuck: seen.stuck };
-  await tolerate(perform('resumeJob', 'take off what a lost recovery may have left', { job, incident }));
+  await tolerate(perform('resumeJob', 'resume what a lost recovery may have left suspended', { job, incident }));
   return { report: seen.report };
 }
 
-/** Ended by hand, it is looked after as one that closed without a report: the job is resumed, and its faults are judged anew. */
+/** Terminated by hand, it is treated like one that closed without a report: the job is resumed, and its faults are judged anew. */
 export const howToEnd = (incident: string): string => `temporal workflow terminate --workflow-id ${incident}`;
 
 export function announceStuck(job: JobRef, incident: string, because: string): void {
-  const message = `${incident} does not get on: ${because}; the job may stay suspended. Mend the worker, or: ${howToEnd(incident)}`;
+  const message = `${incident} makes no progress: ${because}; the job may stay suspended. Repair the worker, or: ${howToEnd(incident)}`;
   void announce({ about: { kind: 'job', job }, type: 'Warning', reason: eventReasons.recoveryStuck, message, key: `${incident}/stuck` });
 }

@@ -11,19 +11,19 @@ import type {
 } from '../contract/cluster.ts';
 import type { OperatorRequest } from '../contract/messages.ts';
 
-/** Who is not told asks again by itself. */
+/** A workflow beyond this bound is not notified: it asks again by itself. */
 const mostWaiting = 1000;
 
-/** What a cluster shares: which nodes may be out, and whether a person has paused everything. Plain bookkeeping. */
+/** State that a cluster shares: which nodes may be out, and whether a person has paused everything. Plain bookkeeping. */
 export class ClusterState {
   readonly reservations: Map<string, Reservation>;
   readonly waiting: Set<string>;
   paused: Paused | undefined;
-  /** A pause, or its end, that is not yet kept outside of this workflow. */
+  /** A pause, or its end, that is not yet stored outside of this workflow. */
   unkept: PauseWord | undefined;
-  /** Why it could not be kept so far. */
+  /** Why it could not be stored so far. */
   unkeptBecause: string | undefined;
-  /** The nodes that were out already are known: before that, a limit would begin from zero. */
+  /** Whether the nodes that were already out are counted: before that, a limit would begin from zero. */
   isCounted: boolean;
   /** A refusal may no longer hold. */
   changed: boolean;
@@ -38,7 +38,7 @@ export class ClusterState {
     this.changed = continued !== undefined;
   }
 
-  /** Takes what was there before this run. What was said in this run is newer. */
+  /** Takes what was there before this run. What this run was told is newer. */
   count({ out, pause }: ClusterSeen): void {
     for (const one of out) if (!this.reservations.has(one.nodeUid)) this.reservations.set(one.nodeUid, one);
     if (!this.hasPauseWord && pause) this.paused = pause.state === 'paused' ? { by: pause.by, reason: pause.reason, since: pause.at } : undefined;
@@ -59,7 +59,7 @@ export class ClusterState {
   }
 
   private whyNot({ nodeUid, preflight }: Pick<Reservation, 'nodeUid' | 'preflight'>, limit: ReserveLimit): string | undefined {
-    // A write that was granted before the pause and is tried again waits too.
+    // A write that was granted before the pause and is retried waits too.
     if (this.paused) return `paused by ${this.paused.by}: ${this.paused.reason}`;
     if (this.reservations.has(nodeUid)) return undefined;
     const out = this.reservations.size;
@@ -102,7 +102,7 @@ export class ClusterState {
     for (const uid of nodeUids) if (typeof uid === 'string') this.changed = this.reservations.delete(uid) || this.changed;
   }
 
-  /** Takes out who is to be told that a refusal may no longer hold. */
+  /** Takes out the workflows to notify that a refusal may no longer hold. */
   takeWaiting(): string[] {
     const waiting = [...this.waiting].toSorted();
     this.waiting.clear();

@@ -8,16 +8,16 @@ import { isObject, textOf } from './faults.ts';
 import { attempt, perform, tolerate } from './proxies.ts';
 import { validateOperatorRequest } from './operator-requests.ts';
 
-/** So many are told in one activity, each with a deadline of its own, so that what is done is not done again. */
+/** Workflows notified by one activity, each with its own deadline; a retry then repeats little. */
 const notifiedAtOnce = 50;
 
-/** Then a quarantine that was being written when this run began has been written, or given up. ms */
+/** By then, a quarantine that was being written when this run began has been written, or given up. ms */
 const countAgainMs = 2 * 60_000;
 
-/** A pause that could not be kept is tried again then. ms */
+/** Time until storing a pause is tried again. ms */
 const keepAgainMs = 60_000;
 
-/** What a cluster shares: which nodes may be out, and whether a person has paused everything. Never ends by itself; whoever needs it starts it again. */
+/** State that a cluster shares: which nodes may be out, and whether a person has paused everything. Never ends by itself; callers start it when it does not run. */
 export async function cluster({ clusterUid, continued }: ClusterInput): Promise<void> {
   const state = new ClusterState(continued);
   const write = attributeWriter();
@@ -52,7 +52,7 @@ export async function cluster({ clusterUid, continued }: ClusterInput): Promise<
   });
   show();
 
-  let recount = state.isCounted ? undefined : startTimer(countAgainMs, 'count once more what was being written');
+  let recount = state.isCounted ? undefined : startTimer(countAgainMs, 'count once more: writes may have been under way');
   if (!state.isCounted) await count();
   show();
   while (!workflowInfo().continueAsNewSuggested) {
@@ -75,15 +75,15 @@ export async function cluster({ clusterUid, continued }: ClusterInput): Promise<
     const waiting = state.takeWaiting();
     for (let from = 0; from < waiting.length; from += notifiedAtOnce) {
       const workflowIds = waiting.slice(from, from + notifiedAtOnce);
-      await tolerate(perform('notifyWaiting', `permission may have changed for ${workflowIds.length}`, { workflowIds }));
+      await tolerate(perform('notifyWaiting', `reservations may be available for ${workflowIds.length}`, { workflowIds }));
     }
   }
 
-  /** Until the last word about a pause stands outside of this workflow too. It counts from the moment in which it was said. */
+  /** Repeats until the last pause or resume is stored outside of this workflow too. It takes effect at once, stored or not. */
   async function keepPause(): Promise<void> {
     keeping = true;
     for (let word = state.unkept; word; word = state.unkept) {
-      const kept = await attempt(perform('keepPause', `keep that it is ${word.state}, said by ${word.by}`, word));
+      const kept = await attempt(perform('keepPause', `store that it is ${word.state}, requested by ${word.by}`, word));
       if (state.unkept !== word) continue;
       if ('failed' in kept) state.unkeptBecause = kept.failed;
       else state.unkept = undefined;
@@ -93,7 +93,7 @@ export async function cluster({ clusterUid, continued }: ClusterInput): Promise<
     keeping = false;
   }
 
-  /** Shows what an update changed. */
+  /** Publishes what an update changed, and passes its answer on. */
   function seen<Answer>(answer: Answer): Answer {
     show();
     return answer;
@@ -101,14 +101,14 @@ export async function cluster({ clusterUid, continued }: ClusterInput): Promise<
 
   function show(): void {
     const { paused } = state;
-    // It ends early only when this workflow does.
+    // It rejects only when this workflow itself ends.
     if (state.unkept && !keeping) void keepPause().catch(() => undefined);
     write({ KcoverPhase: state.isCounted || paused ? (paused ? 'paused' : 'open') : 'starting', KcoverNode: state.nodes() });
     const out = [...state.reservations.values()].map(({ node, since, preflight }) => `${node} since ${iso(since)}${preflight ? ' (preflight)' : ''}`);
     showDetails(paused ? `paused by ${paused.by}: ${paused.reason}` : 'open', [
       ['nodes out', state.isCounted ? out.toSorted().join(', ') || 'none' : 'being counted'],
-      ['waiting for permission', [...state.waiting].toSorted().join(', ') || 'none'],
-      ['not yet kept outside of Temporal', state.status().unkept],
+      ['waiting for a reservation', [...state.waiting].toSorted().join(', ') || 'none'],
+      ['not yet stored outside of Temporal', state.status().unkept],
       ['cluster', clusterUid],
     ]);
   }

@@ -1,4 +1,4 @@
-/** Faults that may need nothing, and what people hear of those that do not, and of what is refused. */
+/** Faults that may need no recovery, and the Events for dismissed faults and refused recoveries. */
 
 import type { Announcement } from '../contract/activities.ts';
 import { type Fault, trainingHangs } from '../contract/faults.ts';
@@ -7,14 +7,14 @@ import { type JobRef, jobTitle } from '../contract/jobs.ts';
 import type { IncidentDecision } from '../contract/training-job.ts';
 import { iso } from './attributes.ts';
 
-/** A failure that waited for so long may be over, ms: its job is looked at before an incident opens. */
+/** A failure that waited this long may be over, ms: its job is read before an incident opens. */
 const oldMs = 5 * 60_000;
 
-/** Whether the progress of the job may say that a fault is over. `now`: a recorded time, for commands follow from it. */
+/** Whether the job's progress may show that a fault is over. `now`: a recorded time, because commands follow from it. */
 export const mayBeOver = ({ code, pod, seenAt }: Fault, now: number): boolean =>
   code === trainingHangs || (pod !== undefined && Date.parse(seenAt) < now - oldMs);
 
-/** Of training that stands still people hear each time; of failures that are history once for the job, whose Event has the same key again. */
+/** One Event for each training hang; one per job for failures from before its opt-in, because the key is the same again. */
 export function dismissalEvents(job: JobRef, dismissed: IncidentDecision['dismissed']): readonly Announcement[] {
   const warning = { about: { kind: 'job', job }, type: 'Warning' } as const;
   const hangs = dismissed
@@ -24,7 +24,7 @@ export function dismissalEvents(job: JobRef, dismissed: IncidentDecision['dismis
   if (!oldest) return hangs;
   const which = `${oldest.because}${more.length > 0 ? ` (and ${more.length} more)` : ''}`;
   const recover = `kcover recover ${jobTitle(job)} -n ${job.namespace} --reason "..."`;
-  const message = `failed before kcover began to look after the job, which is taken for history: ${which}; if training stands still: ${recover}`;
+  const message = `failed before kcover began to look after the job, so it is ignored: ${which}; if training makes no progress: ${recover}`;
   return [...hangs, { ...warning, reason: eventReasons.failureBeforeOptIn, message, key: `${job.uid}/history` }];
 }
 

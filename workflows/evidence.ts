@@ -7,7 +7,7 @@ export const captureEvidence: PreparationStep = async (preparing) => {
   return 'ready';
 };
 
-/** Once for each attempt, before anything of it is deleted: false when that was done before, or is not wanted. */
+/** Once for each attempt, before anything of it is deleted: false when it was captured before, or is not wanted. */
 export async function keepEvidence({ input: { incident, job, limits }, state, timeline, facts }: Preparing): Promise<boolean> {
   const attempt = state.stops.length + 1;
   const deadlineMs = limits.evidenceMs ?? 0;

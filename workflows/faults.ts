@@ -1,9 +1,9 @@
-/** Faults as they arrive in a workflow: guarded by hand, cut to size, each kept once. */
+/** Faults as they arrive in a workflow: checked by hand, cut to size, each kept once. */
 
 import { type Action, actions, type Fault, faultLimits, type QuarantineStatus } from '../contract/faults.ts';
 import { bytesOf } from '../contract/signal-size.ts';
 
-/** What a workflow keeps of one fault, so that hundreds of them fit into one payload whatever a node says. */
+/** What a workflow keeps of one fault, so that hundreds fit into one payload whatever a node sends. */
 const kept = { message: 300, because: 200, evidenceLines: 3, evidenceLine: 200, bytes: 4096 } as const;
 
 /** The faults of a signal that can be used, and how many could not. A bad message never stops a workflow. */
@@ -14,7 +14,7 @@ export function takeFaults(payload: unknown): { faults: Fault[]; dropped: number
   return { faults, dropped: listed.length - faults.length };
 }
 
-/** Adds faults to a list by id; one that is known takes the newer word of its node, and is no longer blind once it was told so. */
+/** Adds faults to a list by id. A known fault takes its node's newer report, and loses `unobservable` once it arrives without. */
 export function mergeFaults(known: Fault[], arrived: readonly Fault[]): { added: Fault[]; changed: Fault[] } {
   const added: Fault[] = [];
   const changed: Fault[] = [];
@@ -45,7 +45,7 @@ export const nodesOf = (faults: readonly Fault[]): string[] => [...new Set(fault
 
 export const isObject = (value: unknown): value is Record<string, unknown> => typeof value === 'object' && value !== null && !Array.isArray(value);
 
-/** A text that may stand in history, or undefined. */
+/** A text, cut to what may stand in history; undefined when there is none. */
 export const textOf = (value: unknown, most = 500): string | undefined => (typeof value === 'string' && value !== '' ? value.slice(0, most) : undefined);
 
 const slim = (fault: Fault): Fault => ({
@@ -56,7 +56,7 @@ const slim = (fault: Fault): Fault => ({
   ...(fault.evidence ? { evidence: fault.evidence.slice(0, kept.evidenceLines).map((line) => line.slice(0, kept.evidenceLine)) } : {}),
 });
 
-/** Without its evidence where that is what makes it heavy: a character may have six bytes. */
+/** Drops the evidence if it makes the fault too large: JSON may need six bytes for a character. */
 function light(fault: Fault): Fault {
   if (fault.evidence === undefined || bytesOf(fault) <= kept.bytes) return fault;
   const { evidence: _, ...rest } = fault;

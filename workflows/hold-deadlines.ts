@@ -1,9 +1,9 @@
-/** Why an incident is held. Each reason has a deadline of its own, which the time of another does not spend. */
+/** Why an incident is held. Each reason has its own deadline; time held for one does not count against another. */
 
 export type HoldReason = 'held' | 'unobservable' | 'paused';
 
 export class HoldDeadlines {
-  /** How often in a row. */
+  /** Number of holds in a row. */
   times = 0;
   private readonly since = new Map<HoldReason, number>();
   private last: { readonly kind: HoldReason; readonly at: number } | undefined;
@@ -21,7 +21,7 @@ export class HoldDeadlines {
     return { isFirst: since === undefined, since: since ?? at };
   }
 
-  /** How long it has been held for this, ms. */
+  /** How long it has been held for this reason, ms. */
   msOf(kind: HoldReason, now: number): number | undefined {
     const { last } = this;
     const since = this.since.get(kind);
@@ -29,7 +29,7 @@ export class HoldDeadlines {
     return since === undefined ? undefined : now - since - others;
   }
 
-  /** It is held no longer. For how long it was, ms. */
+  /** Ends the hold and returns how long it lasted, ms. */
   end(now: number): number {
     const ms = this.startedAt === undefined ? 0 : Math.max(0, now - this.startedAt);
     this.times = 0;

@@ -1,4 +1,4 @@
-/** The gentlest level: the processes of the job are asked to start training anew by themselves, and nothing is stopped. */
+/** The gentlest level: the processes of the job are asked to restart training by themselves, and nothing is stopped. */
 
 import type { RecoveryDecision } from '../contract/recovery.ts';
 import { iso } from './attributes.ts';
@@ -9,7 +9,7 @@ import { perform, tolerate } from './proxies.ts';
 
 type HoldDecision = Extract<RecoveryDecision, { kind: 'hold' }>;
 
-/** Undefined when it did not help, or something new was seen: the next level is tried then. */
+/** Undefined when it did not help, or something changed: the next level is tried then. */
 export async function tryInProcess(
   { input, state, timeline, hasChanged }: Pick<Preparing, 'input' | 'state' | 'timeline' | 'hasChanged'>,
   decision: HoldDecision,
@@ -31,9 +31,9 @@ export async function tryInProcess(
   }
   if (proof !== 'changed' && proof?.kind === 'unverified' && proof.moves) {
     state.progress = { ...state.progress, ...(proof.progress ? { after: proof.progress } : {}) };
-    return { outcome: 'restarted', because: `its processes went on by themselves, and are not back yet: ${proof.because}` };
+    return { outcome: 'restarted', because: `its processes went on by themselves, but have not caught up yet: ${proof.because}` };
   }
-  const why = proof === 'changed' ? 'a new fault came' : (proof?.because ?? 'nobody could look');
+  const why = proof === 'changed' ? 'a new fault came' : (proof?.because ?? 'progress could not be observed');
   state.tried.push({ level: 'process', because: `its processes did not go on by themselves: ${why}` });
   timeline.happened('the next level', why);
   return undefined;

@@ -12,34 +12,34 @@ import { CapacityState } from './capacity-state.ts';
 /** Bounds of what one incident keeps. */
 const most = { faults: 300, decisions: 50, looksForAge: 3 } as const;
 
-/** A job that was left alone for longer has saved since. ms */
+/** A job that was left alone for longer than this has saved since. ms */
 const longMs = 60_000;
 
 type Stop = IncidentRecord['stops'][number];
 
 type RecordFields = Omit<IncidentRecord, 'schema' | 'incident' | 'job' | 'outcome' | 'because' | 'startedAt' | 'endedAt' | 'approvals' | 'timeline'>;
 
-/** What one incident knows: its faults and which of them are answered, its stops, what was decided. Plain bookkeeping. */
+/** What one incident knows: its faults and which of them are handled, its stops, its decisions. Plain bookkeeping. */
 export class IncidentState {
   readonly faults: Fault[];
   readonly stops: Stop[] = [];
   readonly decisions: RecoveryDecision[] = [];
-  /** Stops that were begun, whatever became of them. */
+  /** Stops that were begun, whatever their result. */
   stopsStarted = 0;
-  /** What was kept of attempts before their stop. */
+  /** Evidence of attempts, captured before their stop. */
   readonly evidence: Evidence[] = [];
-  /** How far training was before the first stop, and after the last. */
+  /** Progress before the first stop, and after the last. */
   progress: { readonly before?: JobProgress; readonly after?: JobProgress } = {};
   /** Levels that did not bring training back. */
   readonly tried: NonNullable<RecoveryFacts['tried']>[number][] = [];
   readonly capacity = new CapacityState();
   readonly checkpoints: (CheckpointResult & { readonly attempt: number })[] = [];
   resized: IncidentRecord['pods'];
-  /** We may have suspended the job. */
+  /** kcover may have suspended the job. */
   suspended = false;
   /** A person has paused the job. */
   paused: OperatorRequest | undefined;
-  /** Pods that went on beside those of the last stop, by UID. */
+  /** Pods that kept running beside those of the last stop, by UID. */
   remaining: readonly string[] = [];
   private readonly startedSteps = new Set<string>();
   /** A checkpoint of this attempt was seen, or missed. */
@@ -56,14 +56,14 @@ export class IncidentState {
     this.faults = [...faults];
   }
 
-  /** Grows with every fault that is new, or whose node has news. */
+  /** Grows with every new fault, and with every change of a known one. */
   revision = (): number => this.arrivals;
 
   newRevision(): void {
     this.arrivals += 1;
   }
 
-  /** Takes the faults of a signal; answers those that are new. */
+  /** Takes the faults of a signal; returns those that are new. */
   take(payload: unknown): readonly Fault[] {
     const free = most.faults - this.faults.length;
     const known = new Set(this.faults.map((fault) => fault.id));
@@ -77,12 +77,12 @@ export class IncidentState {
 
   nodes = (): string[] => nodesOf(this.faults);
 
-  /** Faults that no decision answered yet; those of pods that a stop took away are answered by it. */
+  /** Faults that no decision has handled yet; a stop handles those of the pods it removes. */
   unhandled = (): Fault[] => nodesFirst(this.faults.filter((fault) => !this.handled.has(fault.id) && !(fault.pod && this.stoppedPods.has(fault.pod.uid))));
 
   handledFaults = (): Fault[] => this.faults.filter((fault) => this.handled.has(fault.id));
 
-  /** What a look begins with: only these faults can be answered by the decision that follows. */
+  /** Begins a look: only these faults can be handled by the decision that follows. */
   look(): { readonly fresh: readonly Fault[]; readonly nodes: readonly string[]; readonly pods: readonly string[] } {
     this.looked = [...this.faults];
     return { fresh: this.unhandled(), nodes: this.nodes(), pods: [...new Set(this.faults.flatMap(({ pod }) => pod?.uid ?? []))] };
@@ -97,14 +97,14 @@ export class IncidentState {
     if (this.decisions.length > most.decisions) this.decisions.shift();
   }
 
-  /** `leaving` went with the attempt, though somebody else had asked them to. */
+  /** `terminating`: pods that went with the attempt, though somebody else had deleted them. */
   stopped(stop: Stop, terminating: readonly AttemptPod[]): void {
     for (const pod of [...stop.pods, ...terminating]) this.stoppedPods.add(pod.uid);
     this.stops.push(stop);
     this.forcing = [];
     this.capacity.stopped();
     this.looksForAge = 0;
-    // Where the whole job was stopped after a gentler level, that level is answered.
+    // The whole job was stopped after a gentler level failed, which answers that failure.
     this.tried.length = 0;
     this.forgetCheckpoint();
   }
@@ -115,9 +115,9 @@ export class IncidentState {
     return by ? { stoppedBy: by } : {};
   }
 
-  /** Intents of this attempt to delete by force, less what turned out not to be needed. */
+  /** Pods of this attempt that may be deleted by force, less those where that was not needed. */
   forcedNow = (): AttemptPod[] => [...this.forcing];
-  /** Of all attempts: also of a stop that never came to its end. */
+  /** Of all attempts, including a stop that was never finished. */
   forcedEver = (): AttemptPod[] => [...this.stops.flatMap(({ forced = [] }) => forced), ...this.forcing];
 
   mayForce(pods: readonly AttemptPod[]): void {
@@ -129,7 +129,7 @@ export class IncidentState {
     this.forcing = [...pods];
   }
 
-  /** What a job tells before the first stop; later steps are of another attempt. */
+  /** Progress before the first stop; later steps belong to another attempt. */
   sees(progress: JobProgress | undefined): void {
     if (progress && this.stops.length === 0 && progress.step >= (this.progress.before?.step ?? 0)) this.progress = { before: progress };
   }
@@ -142,7 +142,7 @@ export class IncidentState {
     return true;
   }
 
-  /** The deadline of the wait for a checkpoint, ms: it may come nearer, never later. `over`: it was seen, or missed, before, or room is what is waited for. */
+  /** The deadline of the wait for a checkpoint, ms: it may move earlier, never later. `over`: one was seen or missed before, or the job waits for capacity. */
   checkpointUntil(until: number): number | 'over' {
     if (this.isSaved || this.capacity.isShort) return 'over';
     this.checkpointDeadline = Math.min(until, this.checkpointDeadline ?? Infinity);
@@ -154,35 +154,35 @@ export class IncidentState {
     this.isSaved = attempt > this.stops.length;
   }
 
-  /** Training has gone on for long since: the next one counts. */
+  /** The job has trained for long since: the next checkpoint counts. */
   forgetCheckpoint(): void {
     this.isSaved = false;
     this.checkpointDeadline = undefined;
   }
 
-  /** It was left alone for so long, ms: room is looked for again, and after long the next checkpoint counts. */
+  /** The job was left alone for this long, ms: capacity is looked up again, and after long the next checkpoint counts. */
   addHeldTime(ms: number): void {
     if (ms > 0) this.capacity.forget();
     if (ms > longMs) this.forgetCheckpoint();
     this.capacity.putOff(ms);
   }
 
-  /** The broken pods alone come first again; false when they were not passed over. */
+  /** Tries the broken pods alone first again; false when they had not been passed over. */
   podsFirstAgain(): boolean {
     if (this.tried.at(-1)?.noCapacity !== true) return false;
     this.tried.pop();
     return true;
   }
 
-  /** Whether what was seen has grown too old for a stop; said a few times only, where every look takes long. */
+  /** Whether the facts are too old for a stop; true only a few times, because every look may take long. */
   looksAgainForAge(): boolean {
     this.looksForAge += 1;
     return this.looksForAge <= most.looksForAge;
   }
 
   /**
-   * Every pod of this attempt, each UID once: those that failed, then those on blamed nodes, then the others. One that failed may have ended,
-   * or be gone, and is then no longer among the pods that a look finds. None that an earlier stop took away.
+   * Every pod of this attempt, each UID once: failed pods, then pods on blamed nodes, then the others. A failed pod may have ended or be gone,
+   * so that a look does not find it. Pods that an earlier stop removed are left out.
    */
   failingFirst({ pods, terminating = [] }: Pick<AttemptFacts, 'pods' | 'terminating'>): AttemptPod[] {
     const named = this.faults.flatMap(({ pod, node }): AttemptPod[] => (pod ? [{ name: pod.name, uid: pod.uid, ...(node !== undefined && { node }) }] : []));
@@ -192,21 +192,21 @@ export class IncidentState {
     return [...each.values()].filter(({ uid }) => !this.stoppedPods.has(uid)).toSorted((a, b) => rank(a) - rank(b));
   }
 
-  /** What agents sent of the kernel logs beside their faults. */
+  /** Kernel log lines that agents sent with their faults. */
   kernelLines = (): NonNullable<EvidenceRequest['kernel']> =>
     this.faults.flatMap(({ node, evidence }) => (node !== undefined && evidence ? [{ node, lines: evidence }] : []));
 
   /** What the report of an incident counts. */
   counts = (): Pick<RecoveryOutcome, 'stops' | 'stopsStarted'> => ({ stops: this.stops.length, stopsStarted: this.stopsStarted });
 
-  /** Whom all faults blame, as the last decision had it, and where training stood before the first stop. */
+  /** The blame of all faults, from the last decision, and the progress before the first stop. */
   attribution(): Pick<RecoveryOutcome, 'blame' | 'before'> {
     const { blame } = this.decisions.at(-1) ?? {};
     const { before } = this.progress;
     return { ...(blame ? { blame } : {}), ...(before ? { before } : {}) };
   }
 
-  /** What the document of an incident keeps of it. Large attempts are kept once, and then by number. */
+  /** What the record of an incident keeps. Pods of large attempts are listed once, and then only counted. */
   document(running: readonly AttemptPod[], runningOf?: number): RecordFields {
     const keep = podTrimmer();
     const stops = this.stops.map(({ forced, ...stop }) => ({ ...stop, ...keep(stop.pods), ...(forced && { forced: keep(forced).pods }) }));
@@ -230,10 +230,10 @@ export class IncidentState {
 
   stoppedUids = (): string[] => [...this.stoppedPods];
 
-  /** Ids of faults that a stop has answered, whatever became of the incident then. */
+  /** Ids of faults that a stop has handled, whatever the outcome. */
   handledIds = (): string[] => this.faults.filter(({ id, pod }) => this.handled.has(id) || (pod && this.stoppedPods.has(pod.uid))).map(({ id }) => id);
 
-  /** Ids that this incident took into account: the last look saw them, and, when the job runs, nothing is left to do about them. */
+  /** Ids that this incident took into account: the last look saw them and, when the job runs, they need nothing more. */
   coveredIds(running: boolean): string[] {
     const left = new Set(running ? this.unhandled().map((fault) => fault.id) : []);
     const went = this.faults.filter(({ pod }) => pod && this.stoppedPods.has(pod.uid));
@@ -247,7 +247,7 @@ export const counted = (attempt: Pick<AttemptFacts, 'pods' | 'more'>): string =>
 /** `xid/79 on gpu-3: GPU has fallen off the bus` */
 export const sentence = ({ code, node, message }: Fault): string => `${code}${node ? ` on ${node}` : ''}: ${message}`;
 
-/** What must be said of pods that were deleted by force; empty when there were none. */
+/** A warning about pods that were deleted by force; empty when there were none. */
 export const notProvenDead = (forced: readonly AttemptPod[]): string =>
   forced.length === 0 ? '' : ` (${counted({ pods: forced })} deleted by force on ${nodesUnder(forced)}: the old processes are not proven dead)`;
 

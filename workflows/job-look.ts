@@ -4,13 +4,13 @@ import type { JobOverrides } from '../contract/job-overrides.ts';
 import type { JobRef, JobView } from '../contract/jobs.ts';
 import type { JobOutcome } from '../contract/training-job.ts';
 
-/** What the workflow itself goes by; of the rest the recovery reads the job anew. */
+/** The settings that the job's workflow uses itself; the recovery reads the others anew. */
 export function overridesIn(view: JobView | null): Pick<JobOverrides, 'retries' | 'hang'> | undefined {
   const { retries, hang } = view?.overrides ?? {};
   return retries === undefined && hang === undefined ? undefined : { ...(retries !== undefined && { retries }), ...(hang && { hang }) };
 }
 
-/** How it ended for us; undefined while it is to be looked after. */
+/** How it ended for kcover; undefined while it is to be looked after. */
 export function endOf(view: JobView | null, job: JobRef): JobOutcome | undefined {
   if (view === null) return { job, outcome: 'gone', because: 'the job object is gone' };
   if (view.finished) return { job, outcome: view.finished.as, because: view.finished.because };

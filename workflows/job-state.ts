@@ -17,10 +17,10 @@ import {
 import { iso } from './attributes.ts';
 import { isObject, mergeFaults, nodesFirst } from './faults.ts';
 
-/** Bounds, so that what is carried over continue-as-new stays small whatever arrives. */
+/** Bounds, so that the state for continue-as-new stays small whatever arrives. */
 const most = { inbox: 200, seen: 1000, requests: 10, usage: 200, perSignal: 100 } as const;
 
-/** Everything a job's workflow remembers: faults that wait, the open incident, what was spent. Plain bookkeeping, no decisions. */
+/** Everything a job's workflow remembers: waiting faults, the open incident, budget usage. Plain bookkeeping, no decisions. */
 export class JobState {
   inbox: Fault[];
   requests: RecoveryRequest[];
@@ -33,10 +33,10 @@ export class JobState {
   waitingSince: number | undefined;
   /** A person has paused this job. */
   paused: OperatorRequest | undefined;
-  /** What people and the open recovery have not heard of yet. */
+  /** Pauses and resumes that people and the open recovery are not yet notified of. */
   readonly pauseChanges: (OperatorRequest & { readonly what: 'paused' | 'resumed' })[] = [];
   overrides: ContinuedJob['overrides'];
-  /** A wish came to nothing whose label still stands on the job: whoever finds it later would take it for a new one. */
+  /** The label of a request that came to nothing still stands on the job: a later run would take it for a new request. */
   labelLeft = false;
   private readonly seen: Set<string>;
   private readonly sent = new Set<string>();
@@ -61,7 +61,7 @@ export class JobState {
     this.waitingSince = this.inbox.length > 0 ? Date.now() : undefined;
   }
 
-  /** Grows with everything that comes from outside: the same mark means no news. */
+  /** Grows with everything that comes from outside: an equal revision means no change. */
   revision = (): number => this.arrivals;
 
   hasWork = (): boolean => this.requests.length > 0 || (this.inbox.length > 0 && !this.waitsForPause);
@@ -95,7 +95,7 @@ export class JobState {
     const unobservable = (list: readonly Fault[]) => list.filter((fault) => fault.unobservable !== undefined).length;
     const before = unobservable(this.inbox);
     const { changed } = mergeFaults(this.inbox, fresh);
-    // Who is heard again has the usual time to say what it saw.
+    // A node that can be observed again has the usual time to report what it saw.
     if (unobservable(this.inbox) < before) this.waitingSince = Date.now();
     this.waitsForPause = false;
     for (const fault of changed) this.sent.delete(fault.id);
@@ -107,7 +107,7 @@ export class JobState {
     this.arrivals += 1;
   }
 
-  /** A wish while an incident is open, or a second label before the first was removed, asks for what happens already; its label must go all the same. */
+  /** A request while an incident is open, or a second label before the first was removed, asks for what already happens; its label must still be removed. */
   takeRequest(request: RecoveryRequest): void {
     const label = request.label === true;
     if (label && this.requests.some((one) => one.label)) return;
@@ -118,7 +118,7 @@ export class JobState {
     }
   }
 
-  /** The label was removed: none of those who wait has one any more. */
+  /** The label was removed: no waiting request has one any more. */
   labelRemoved(): void {
     this.labelLeft = false;
     this.requests = this.requests.map(({ by, reason, byLabel }) => ({ by, reason, ...(byLabel ? { byLabel } : {}) }));
@@ -126,7 +126,7 @@ export class JobState {
 
   nextRequest = (): RecoveryRequest | undefined => (this.incident ? undefined : this.requests[0]);
 
-  /** What the label asked for is refused; what came beside it stays, and so does what a person was promised. */
+  /** Refuses what the label asked for. Other requests stay, and so does what a person was promised. */
   refuseRequest(): void {
     this.requests.shift();
     if (this.incident?.started === false && this.incident.askedBy?.byLabel) this.incident = undefined;
@@ -139,7 +139,7 @@ export class JobState {
     return incident;
   }
 
-  /** What a new recovery begins with; a person's wish is a fault of its own. */
+  /** The faults that a new recovery begins with; a person's request is a fault of its own. */
   faultsFor(job: JobRef, open: OpenIncident): Fault[] {
     const faults = nodesFirst(this.inbox).slice(0, most.perSignal).map(waitedFor);
     if (!open.askedBy) return faults;
@@ -154,7 +154,7 @@ export class JobState {
     return [asked, ...faults];
   }
 
-  /** Its recovery runs: what it was given need not be told again, and it counts until its report says otherwise. */
+  /** Its recovery runs: the faults it began with need not be sent again, and it counts against the budget until its report says otherwise. */
   started(open: OpenIncident, faults: readonly Fault[], attribution?: BudgetAttribution): void {
     this.incident = { ...open, started: true };
     this.labelLeft ||= this.requests.some(({ label }) => label);
@@ -178,7 +178,7 @@ export class JobState {
     if (this.inbox.length === 0) this.waitingSince = undefined;
   }
 
-  /** Keeps every fault that the recovery did not take into account. A recovery that is known to have begun no stop spent nothing, but for one that the label asked for: it looked, and kept evidence. */
+  /** Keeps every fault that the recovery did not take into account. A recovery that began no stop does not count against the budget, unless the label asked for it: it looked, and captured evidence. */
   recoveryEnded(report: RecoveryOutcome, now: number): void {
     if (!isReport(report)) {
       this.dropped += 1;
@@ -197,13 +197,13 @@ export class JobState {
     this.waitingSince = this.inbox.length > 0 ? now : undefined;
   }
 
-  /** What Temporal still knows when the workflow of a job starts anew. */
+  /** Takes what Temporal still knows when the workflow of a job starts anew. */
   adopt(found: { readonly usage: readonly BudgetEntry[]; readonly open?: string }, now: number): void {
     if (this.usage.length === 0) this.usage = found.usage.slice(-most.usage);
     if (found.open !== undefined) this.incident = { incident: found.open, since: now, started: true };
   }
 
-  /** True the first time that this refusal is met. */
+  /** True the first time that this refusal occurs. */
   refuse(until: number): boolean {
     const first = this.refusedUntil !== until;
     this.refusedUntil = until;
@@ -248,11 +248,11 @@ export class JobState {
   }
 }
 
-/** The agent of its node had its time to speak; that it did not is a part of the story. */
+/** The node's agent had its time to report; the message says that it did not. */
 const waitedFor = ({ unobservable, ...fault }: Fault): Fault =>
   unobservable === undefined ? fault : { ...fault, message: `${fault.message}; ${unobservable}`.slice(0, 300) };
 
-/** What the recovery knew in the end is truer than what it was charged to at its start. */
+/** What the recovery knew at its end is more accurate than the attribution at its start. */
 const attributionOf = ({ blame, before }: RecoveryOutcome): BudgetAttribution => ({
   ...(blame !== undefined && (blames as readonly unknown[]).includes(blame) ? { blame } : {}),
   ...(typeof before?.step === 'number' ? { step: before.step } : {}),

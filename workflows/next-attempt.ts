@@ -1,4 +1,4 @@
-/** What comes after a stop: a whole new attempt runs, and, where the job tells, training moves on. News of a fault comes before both. */
+/** What follows a stop: a whole new attempt runs and, where the job reports progress, training moves on. A new fault comes before both. */
 
 import type { Announcement } from '../contract/activities.ts';
 import type { eventReasons } from '../contract/ids.ts';
@@ -15,12 +15,12 @@ import type { Timeline } from './timeline.ts';
 
 /** How a recovery ends. */
 export interface End {
-  /** It could not see, or was not allowed to act: faults that no stop has answered stay with the job. */
+  /** kcover could not observe, or was not allowed to act: faults that no stop has handled stay with the job. */
   readonly unhandled?: boolean;
   readonly outcome: Outcome;
   readonly because: string;
   readonly pods?: readonly AttemptPod[];
-  /** How many there are, where that is more. */
+  /** Number of all pods, where `pods` does not list them all. */
   readonly podsOf?: number;
   readonly attemptStartedAt?: string;
 }
@@ -31,23 +31,23 @@ export interface Following {
   readonly startedAt: number;
   readonly state: IncidentState;
   readonly timeline: Timeline;
-  /** What was restarted; missing where the whole job was. */
+  /** What was restarted; absent where the whole job was. */
   readonly level?: Extract<RecoveryLevel, { name: 'pod' }> | undefined;
   readonly event: (type: Announcement['type'], reason: keyof typeof eventReasons, message: string) => Announcement;
 }
 
-/** `escalate`: what was restarted alone did not help, and why. */
+/** `nextLevelBecause`: why restarting a part of the job did not help. */
 export type Followed = End | 'changed' | { readonly nextLevelBecause: string };
 
-/** It had said that it does something else than to make steps. */
+/** The job had reported a phase other than training. */
 const isResting = ({ phase = 'training' }: JobProgress): boolean => phase !== 'training';
 
 type Running = Extract<AwaitResult, { kind: 'running' }>;
 
-/** Waits for the new attempt, first with the usual deadline, then for room; and then for proof. */
+/** Waits for the new attempt: first with the usual deadline, then for capacity, and then for proof of progress. */
 export async function followAttempt({ input, startedAt, state, timeline, level, event }: Following): Promise<Followed> {
   const { incident, job, limits } = input;
-  // The last look into the inbox: what came meanwhile is answered in this incident.
+  // A fault that arrives before the end is handled in this incident.
   const hasChanged = () => state.unhandled().length > 0;
   const restartMs = level?.withinMs ?? limits.restartMs;
   const stoppedBy = state.stoppedBy();
@@ -64,7 +64,7 @@ export async function followAttempt({ input, startedAt, state, timeline, level, 
   timeline.happened('waiting for placement', first.because);
   timeline.now('waiting for placement', {
     because: first.because,
-    waitingFor: 'room for all pods; nothing is deleted again',
+    waitingFor: 'capacity for all pods; nothing is deleted again',
     until: Date.now() + limits.placementMs,
   });
   void announce(event('Warning', 'waitingForPlacement', first.because));
@@ -90,7 +90,7 @@ export async function followAttempt({ input, startedAt, state, timeline, level, 
     return hasChanged() ? 'changed' : prove(seen);
   }
 
-  /** A job that never told of its progress cannot be verified, and its recovery says so. */
+  /** A job that never reported progress cannot be verified, and its recovery says so. */
   async function prove(seen: Running): Promise<Followed> {
     const cause = state.decisions.find((decision) => decision.kind === 'stop')?.because ?? 'no stop was needed';
     const stops = state.stops.length === 1 ? '1 stop' : `${state.stops.length} stops`;
@@ -100,10 +100,10 @@ export async function followAttempt({ input, startedAt, state, timeline, level, 
     if (before === undefined || limits.verify === undefined) return { outcome: 'restarted', because: `${runs}, training is not verified`, ...there };
 
     const { firstMs, stallMs, mostMs } = limits.verify;
-    // Who stopped telling long before the fault does not begin again with the next attempt.
+    // A job that stopped reporting long before the fault does not begin again with the next attempt.
     const rested = isResting(before) || state.faults.some(({ code }) => code === trainingHangs);
     if (!rested && Date.parse(before.at) < startedAt - firstMs)
-      return { outcome: 'restarted', because: `${runs}, training is not verified: its progress was last told at ${before.at}`, ...there };
+      return { outcome: 'restarted', because: `${runs}, training is not verified: its progress was last reported at ${before.at}`, ...there };
     timeline.happened('all pods run', runs);
     timeline.now('verifying', {
       because: `${runs}; step ${before.step} was the last before the fault`,
@@ -114,7 +114,7 @@ export async function followAttempt({ input, startedAt, state, timeline, level, 
       perform('verifyProgress', `wait until training passes step ${before.step}`, {
         incident,
         job,
-        // Those that were not stopped have gone on: only what came since counts.
+        // Pods that were not stopped kept training: only what they reported since counts.
         since: level ? (seen.wholeSince ?? seen.startedAt) : seen.startedAt,
         beyond: before.step,
         stopped: state.stoppedUids(),
@@ -124,12 +124,12 @@ export async function followAttempt({ input, startedAt, state, timeline, level, 
         mostMs,
       }),
     );
-    // It has its own incident, with the budget and the pauses of its own: this one did what it was for.
+    // The new fault gets its own incident, with its own budget and pauses: this one has done its work.
     if (proof === 'changed') return { outcome: 'restarted', because: `${runs}, and met a new fault before training was verified`, ...there };
     if (proof.kind === 'ended') return { ...there, ...proof };
     state.progress = { before, ...(proof.progress ? { after: proof.progress } : {}) };
     if (proof.kind === 'unverified' && proof.moves)
-      return { outcome: 'restarted', because: `${runs}; training moves, and is not back yet: ${proof.because}`, ...there };
+      return { outcome: 'restarted', because: `${runs}; training moves, but has not caught up yet: ${proof.because}`, ...there };
     if (proof.kind === 'unverified' && level) return { nextLevelBecause: `the broken pods run again, but training does not move on: ${proof.because}` };
     if (proof.kind === 'unverified') return { outcome: 'escalated', because: `${runs}, but training does not move on: ${proof.because}`, ...there };
     return { outcome: 'recovered', because: `${runs}; training moves on: ${proof.because}`, ...there };

@@ -1,4 +1,4 @@
-/** What a node's workflow says to others: to the jobs on the node, to the cluster, to people. */
+/** What a node's workflow sends: to the jobs on the node, to the cluster's workflow, to people. */
 
 import { getExternalWorkflowHandle, workflowInfo } from '@temporalio/workflow';
 import type { Fault, QuarantineStatus } from '../contract/faults.ts';
@@ -10,20 +10,20 @@ import type { NodeState } from './node-state.ts';
 import { announce, perform, tolerate } from './proxies.ts';
 
 export interface NodeNotifier {
-  /** Tells every opted-in job with pods on the node what became of it. */
+  /** Notifies every opted-in job with pods on the node of the state of the node. */
   notifyJobs(faults: readonly Fault[], state: QuarantineStatus['state'], why: string): Promise<void>;
   /** Returns the reservation of a machine. */
   releaseReservation(uid: string): Promise<void>;
-  /** Asks the cluster to be told when a refusal may no longer hold. */
+  /** Asks the cluster's workflow for a notification when a refusal may no longer hold. */
   awaitReservation(): Promise<void>;
-  /** Keeps the document of a quarantine, when it begins and again when it ends. */
+  /** Stores the record of a quarantine, when it begins and again when it ends. */
   record(quarantine: NodeQuarantine, seen: Pick<NodeView, 'uid' | 'systemUuid'>, ended?: NodeRecord['ended']): Promise<void>;
-  /** Has an Event written on the node; nothing waits for it. */
+  /** Writes an Event on the node; nothing waits for it. */
   say(type: 'Normal' | 'Warning', reason: keyof typeof eventReasons, message: string, key?: string): void;
 }
 
 export function nodeNotifier(node: string, nodeState: NodeState, view: () => NodeView | undefined): NodeNotifier {
-  // A cluster that does not run holds no reservation and has nobody waiting.
+  // A cluster's workflow that does not run holds no reservation, and nobody waits for it.
   const signalCluster = (signal: string, payload: object) =>
     getExternalWorkflowHandle(clusterWorkflowId)
       .signal(signal, payload)
@@ -31,7 +31,7 @@ export function nodeNotifier(node: string, nodeState: NodeState, view: () => Nod
   return {
     async notifyJobs(faults, state, why) {
       if (faults.length > 0)
-        await tolerate(perform('notifyJobs', `tell the jobs on ${node}: ${state}`, { node, faults: nodeState.withHold(state, why, faults) }));
+        await tolerate(perform('notifyJobs', `notify the jobs on ${node}: ${state}`, { node, faults: nodeState.withHold(state, why, faults) }));
     },
     releaseReservation: (uid) => signalCluster(signals.returned, { nodeUids: [uid] }),
     awaitReservation: () => signalCluster(signals.waiting, { workflowId: workflowInfo().workflowId }),

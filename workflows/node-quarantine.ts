@@ -10,7 +10,7 @@ import { nodeNotifier } from './node-notifier.ts';
 import { allAnnounced, attempt, awaitAnnounced, decideNode, observeNodeNow, perform } from './proxies.ts';
 import { validateOperatorRequest } from './operator-requests.ts';
 
-/** Which machine this run looks after. */
+/** The machine that this run looks after. */
 type MachineId = Pick<NodeView, 'uid' | 'systemUuid'>;
 
 /** Looks after one node from its first fault until it is released, gone, or quiet again. */
@@ -44,17 +44,17 @@ export async function nodeQuarantine({ node, continued }: NodeInput): Promise<No
       return { incident: state.quarantine?.incident ?? state.held?.incident ?? '' };
     },
     {
-      description: 'Gives the node back',
+      description: 'Releases the node',
       validator: (request) => {
         validateOperatorRequest(request);
-        // Before the first look nobody knows: a taint may be found that an earlier run left.
+        // Before the first look this is not known: it may find a taint that an earlier run left.
         if (view && !state.isOut()) throw new Error(`${node} is not quarantined`);
       },
     },
   );
   setHandler(defineQuery<NodeStatus>(statusQuery), statusView.status);
 
-  // The first act of a run: is it still there, and still the same machine?
+  // First of all: does the node still exist, and is it still the same machine?
   const before: MachineId | undefined = continued?.uid === undefined ? undefined : { uid: continued.uid, systemUuid: continued.systemUuid ?? '' };
   const over = (await look(before)) ?? (continued ? undefined : adopt());
   deciding = false;
@@ -88,7 +88,7 @@ export async function nodeQuarantine({ node, continued }: NodeInput): Promise<No
             summary: state.releaseAt !== undefined ? 'release again' : state.held ? 'ask again' : 'until it counts as quiet',
           });
     if (!woken && state.releaseAt !== undefined) {
-      // The next try too may take its time, and what came meanwhile waits no longer.
+      // The next try may take its time as well, so what came meanwhile is judged first.
       if (state.hasArrivals()) await judge();
       state.releaseAt = undefined;
     } else if (state.held && (!woken || rechecks !== asked)) await ask();
@@ -98,7 +98,7 @@ export async function nodeQuarantine({ node, continued }: NodeInput): Promise<No
     }
   }
 
-  /** Faults that wait, or a person's wish: decide, and act on the decision. */
+  /** Decides on waiting faults, or on a person's request, and acts on the decision. */
   async function judge(): Promise<void> {
     deciding = true;
     const { arrived, request } = state.takeWork();
@@ -135,7 +135,7 @@ export async function nodeQuarantine({ node, continued }: NodeInput): Promise<No
     );
   }
 
-  /** Asks for the right to keep the node out, and uses it; a refusal is told to the jobs, which hold. */
+  /** Reserves the quarantine and writes it; when it is refused, the jobs are notified and hold. */
   async function ask(): Promise<void> {
     const { held } = state;
     if (view === undefined || held === undefined) return;
@@ -143,11 +143,11 @@ export async function nodeQuarantine({ node, continued }: NodeInput): Promise<No
     if (held.reported !== undefined && held.by === 'kcover' && !(await stillWanted())) return;
     const asked = held.by === 'kcover' ? { ...(held.preflight && { preflight: held.preflight }) } : { byOperator: true };
     const request = { node, nodeUid: view.uid, incident: held.incident, ...asked };
-    let answer = await perform('reserveQuarantine', `may ${node} be kept out?`, request);
+    let answer = await perform('reserveQuarantine', `may ${node} be quarantined?`, request);
     if (!answer.granted) {
       await awaitReservation();
       // Registered before asking once more, so that a change in between is not missed.
-      answer = held.reported === undefined ? await perform('reserveQuarantine', `may ${node} be kept out now?`, request) : answer;
+      answer = held.reported === undefined ? await perform('reserveQuarantine', `may ${node} be quarantined now?`, request) : answer;
     }
     if (!answer.granted) return refused(answer.because);
     const { incident } = answer;
@@ -156,7 +156,7 @@ export async function nodeQuarantine({ node, continued }: NodeInput): Promise<No
     const write = { node, uid: view.uid, incident, reason, because, ...(preflight && { preflight }) };
     const written = await attempt(perform('quarantineNode', `quarantine ${node}: ${because}`, write));
     if ('done' in written) return quarantined(state.held, written.done);
-    // It was replaced, the write was rejected for good, or it took too long: the next look says what stands on the node, and the jobs hold.
+    // The node was replaced, the write was rejected for good, or it took too long: the next look reads what is on the node, and the jobs hold.
     looks += 1;
     await refused(`the quarantine could not be written: ${written.failed}`);
   }
@@ -174,14 +174,14 @@ export async function nodeQuarantine({ node, continued }: NodeInput): Promise<No
     if (view && state.quarantine) await record(state.quarantine, view);
   }
 
-  /** What a write that failed has left: its taint, which counts, or nothing, and then the place is for others until it is asked for anew. */
+  /** After a failed write: its taint counts if it is there; if not, the reservation is released until it is requested again. */
   async function settle(seen: NodeView, held: HeldQuarantine): Promise<void> {
     if (seen.taint?.ours && seen.taint.incident === held.incident) return quarantined(held, { at: iso(Date.now()), taint: 'ours' });
     await releaseReservation(seen.uid);
     if (state.held) state.held = { ...state.held, reserved: false };
   }
 
-  /** What was decided under other settings is judged anew before it is done. */
+  /** A decision that may have been made under other settings is made again before it is carried out. */
   async function stillWanted(): Promise<boolean> {
     const decision = await decideNode({ ...(view ? { node: view } : {}), faults: state.faults });
     if (decision.kind === 'quarantine') return true;
@@ -202,13 +202,13 @@ export async function nodeQuarantine({ node, continued }: NodeInput): Promise<No
     state.held = { ...held, reported: because };
     if (held.reported === because) return;
     await notifyJobs(state.faults, 'held', because);
-    say('Warning', 'quarantineHeld', `${state.because}; kcover node quarantine ${node} --reason "..." to do it all the same`, `${held.incident}/${because}`);
+    say('Warning', 'quarantineHeld', `${state.because}; kcover node quarantine ${node} --reason "..." to quarantine it anyway`, `${held.incident}/${because}`);
   }
 
-  /** Something about the Node object changed: believe only what is read now. */
+  /** Something about the Node object changed: only what is read now counts. */
   async function look(was: MachineId | undefined): Promise<NodeOutcome | undefined> {
     looks = 0;
-    // Faults wait for the first look. After later ones the clock is asked, so they are ordinary activities.
+    // Faults wait for the first look, so it is a local activity. Commands that follow later looks depend on the clock, so those are ordinary activities.
     view = (was ? await perform('observeNode', `read ${node} again`, { node }) : await observeNodeNow(node)) ?? undefined;
     if (view === undefined) return gone(was, 'the node object is gone');
     if (was && view.uid !== was.uid) return replaced(was, view);
@@ -218,7 +218,7 @@ export async function nodeQuarantine({ node, continued }: NodeInput): Promise<No
     return undefined;
   }
 
-  /** The same machine is quarantined again; what another was quarantined for waits for its return. */
+  /** The same machine is quarantined again; the quarantine of another machine waits for its return. */
   async function replaced(was: MachineId, now: NodeView): Promise<NodeOutcome | undefined> {
     if (now.systemUuid === '' || now.systemUuid !== was.systemUuid) return gone(was, 'its name was taken by another node object');
     await releaseReservation(was.uid);
@@ -232,7 +232,7 @@ export async function nodeQuarantine({ node, continued }: NodeInput): Promise<No
     return undefined;
   }
 
-  /** A taint of ours that no workflow looked after any more: somebody terminated the last one. */
+  /** A taint of ours that no workflow looks after: somebody terminated the workflow that wrote it. */
   function adopt(): undefined {
     if (!view?.taint?.ours) return undefined;
     const { incident = quarantineId(node, state.quietSince), value } = view.taint;
@@ -241,7 +241,7 @@ export async function nodeQuarantine({ node, continued }: NodeInput): Promise<No
     return undefined;
   }
 
-  /** Gives the node back; what arrived meanwhile is judged in the same run. */
+  /** Releases the node; what arrived meanwhile is judged in the same run. */
   async function give(request: OperatorRequest): Promise<NodeOutcome | undefined> {
     releasing = true;
     state.because = `${request.by}: ${request.reason}`;
@@ -254,14 +254,14 @@ export async function nodeQuarantine({ node, continued }: NodeInput): Promise<No
     return endUnlessWork({ node, ...came });
   }
 
-  /** The machine is gone. What arrived while that was being written down may be about the one that has its name now. */
+  /** The machine is gone. What arrived while that was recorded may be about the machine that has its name now. */
   async function gone(was: MachineId | undefined, because: string): Promise<NodeOutcome | undefined> {
     if (was) await releaseReservation(was.uid);
     if (was && state.quarantine) await record(state.quarantine, was, { at: iso(Date.now()), outcome: 'gone', because });
     await condition(allAnnounced);
     for (let seen = -1; was && state.hasArrivals() && state.inbox.length !== seen;) {
       seen = state.inbox.length;
-      view ??= (await perform('observeNode', `who is ${node} now?`, { node })) ?? undefined;
+      view ??= (await perform('observeNode', `which machine is ${node} now?`, { node })) ?? undefined;
       if (!view) continue;
       state.forget();
       return undefined;
@@ -275,7 +275,7 @@ export async function nodeQuarantine({ node, continued }: NodeInput): Promise<No
     });
   }
 
-  /** Waits for what is still to be announced; what arrives meanwhile is judged in the same run. */
+  /** Waits for pending Events; what arrives meanwhile is judged in the same run. */
   async function endUnlessWork(outcome: NodeOutcome): Promise<NodeOutcome | undefined> {
     await condition(() => allAnnounced() || state.hasWork());
     return state.hasWork() ? undefined : end(outcome);

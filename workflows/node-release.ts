@@ -1,4 +1,4 @@
-/** Gives a node back, and says only what is so. */
+/** Releases a node, and reports only what was confirmed. */
 
 import { type Fault, nodeNotReady } from '../contract/faults.ts';
 import type { OperatorRequest } from '../contract/messages.ts';
@@ -16,10 +16,10 @@ interface Releasing {
   readonly notifier: NodeNotifier;
 }
 
-/** What a person's word about the node does not change: Kubernetes alone says whether it is ready. */
+/** A fault that no person's request changes: only Kubernetes says whether the node is ready. */
 export const isOutage = (fault: Fault): boolean => fault.code === nodeNotReady;
 
-/** `gone`: the machine is, so look. `later`: the taint stands, so the quarantine does, and it is tried again. */
+/** `gone`: the machine no longer exists, so look again. `later`: the taint is still there, so the quarantine stands and the release is tried again. */
 export async function release(releasing: Releasing): Promise<Pick<NodeOutcome, 'outcome' | 'because'> | 'gone' | 'later'> {
   const { node, request, view, state, notifier } = releasing;
   const because = `${request.by}: ${request.reason}`;
@@ -28,7 +28,7 @@ export async function release(releasing: Releasing): Promise<Pick<NodeOutcome, '
   if (view && incident !== undefined) {
     const { judged } = state;
     const releaseRequest = { node, uid: view.uid, incident, by: request.by, because: request.reason, ...(judged ? { judged } : {}) };
-    const answer = await attempt(perform('releaseNode', `give ${node} back: ${because}`, releaseRequest));
+    const answer = await attempt(perform('releaseNode', `release ${node}: ${because}`, releaseRequest));
     if ('failed' in answer) return failed(releasing, incident, answer.failed);
     const { done } = answer;
     if (done.kind === 'gone') return 'gone';
@@ -42,14 +42,14 @@ export async function release(releasing: Releasing): Promise<Pick<NodeOutcome, '
   return came;
 }
 
-/** In whose name the node carries our taint, or may: a write that failed may have come through, and an earlier run may have left its own. */
+/** The incident of the taint that the node has, or may have: a failed write may have succeeded, and an earlier run may have left its own. */
 function incidentOnNode(view: NodeView | undefined, { quarantine, held }: NodeState): string | undefined {
   if (quarantine) return quarantine.incident;
   if (held?.reserved) return held.incident;
   return view?.taint?.ours ? (view.taint.incident ?? held?.incident) : undefined;
 }
 
-/** A taint that stays though it is not ours keeps pods off the node: people must know. */
+/** A taint that stays although it is not ours keeps pods off the node, so people are notified. */
 async function notify({ node, view, state, notifier }: Releasing, { outcome, because }: Pick<NodeOutcome, 'outcome' | 'because'>): Promise<void> {
   const { quarantine } = state;
   state.because = because;

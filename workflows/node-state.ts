@@ -16,7 +16,7 @@ export class NodeState {
   judged: KernelPosition | undefined;
   asked: OperatorRequest | undefined;
   release: OperatorRequest | undefined;
-  /** A release that failed is not tried again before, ms. */
+  /** Earliest time of the next try of a failed release, ms. */
   releaseAt: number | undefined;
   quietSince: number;
   quietMs: number;
@@ -40,7 +40,7 @@ export class NodeState {
     this.dropped = continued?.dropped ?? 0;
   }
 
-  /** Each fault once; a line that was judged in this run is not judged again. */
+  /** Takes each fault once; a line that was judged in this run is not judged again. */
   take(payload: unknown): void {
     const { faults, dropped } = takeFaults(payload);
     const known = new Set([...this.faults, ...this.inbox].map((fault) => fault.id));
@@ -61,7 +61,7 @@ export class NodeState {
 
   mayRelease = (): boolean => this.release !== undefined && this.releaseAt === undefined && this.isOut();
 
-  /** Without news: a release that failed is tried again, a refused quarantine asks again, a quiet node ends; one that is out waits for a person. */
+  /** When to act although nothing changes: try a failed release again, ask again for a refused quarantine, end a quiet node. A quarantined node waits for a person. */
   nextDeadline(until: number | undefined, now: number): number | undefined {
     if (this.releaseAt !== undefined || this.quarantine) return this.releaseAt;
     return this.held ? (until ?? now + this.askAgainMs) : this.quietSince + this.quietMs;
@@ -75,7 +75,7 @@ export class NodeState {
 
   isOut = (): boolean => this.quarantine !== undefined || this.held !== undefined;
 
-  /** Takes what waits out of the inbox. */
+  /** Takes all waiting work out of the inbox. */
   takeWork(): { readonly arrived: readonly Fault[]; readonly request: OperatorRequest | undefined } {
     const work = { arrived: this.inbox, request: this.asked };
     this.inbox = [];
@@ -94,7 +94,7 @@ export class NodeState {
     }
   }
 
-  /** A quarantine that was decided is to be asked for; what was decided before stays, unless a person takes it over. */
+  /** Holds a decided quarantine until it is granted; an earlier decision stays, unless a person takes it over. */
   hold({ because, at, reason = 'fault', preflight }: NodeDecision, incident: string, request: OperatorRequest | undefined): void {
     const { preflight: scope, ...before }: Partial<HeldQuarantine> = this.held ?? {};
     const fresh = { because, since: at, incident: before.incident ?? incident, reason, by: request?.by ?? 'kcover' };
@@ -102,18 +102,18 @@ export class NodeState {
     this.held = { ...fresh, ...(request ? { reserved: before.reserved === true } : before), ...(isTests && { preflight: scope ?? preflight }) };
   }
 
-  /** What was held is no longer to be quarantined: its release too has nothing left to do, and says nothing of the next quarantine. */
+  /** Drops a held quarantine that is no longer wanted, with its release, which must not apply to the next quarantine. */
   drop(): void {
     this.held = undefined;
     this.release = undefined;
     this.releaseAt = undefined;
   }
 
-  /** What jobs on the node are told: the same faults, with what became of the node. */
+  /** The faults as jobs on the node receive them: with the state of the node. */
   withHold = (state: QuarantineStatus['state'], why: string, some: readonly Fault[] = this.faults): Fault[] =>
     some.slice(-most.faultsPerSignal).map((fault) => ({ ...fault, quarantine: { state, because: why.slice(0, 300) } }));
 
-  /** Nothing of the quarantine is left; what arrived meanwhile is. */
+  /** Forgets the quarantine, but not what arrived meanwhile. */
   forget(): void {
     this.quarantine = undefined;
     this.drop();

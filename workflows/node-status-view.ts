@@ -34,7 +34,7 @@ export function nodeStatusView(node: string, state: NodeState, snapshot: () => N
   function waitingFor(): string {
     if (state.releaseAt !== undefined) return 'another try to release it';
     if (state.quarantine) return `kcover node release ${node}`;
-    return state.held ? 'permission to quarantine' : 'more faults';
+    return state.held ? 'a reservation to quarantine' : 'more faults';
   }
 
   return {

@@ -1,14 +1,14 @@
 import type { OperatorRequest } from '../contract/messages.ts';
 import { isObject, textOf } from './faults.ts';
 
-/** Validator of an operator's update: who and why are recorded with everything a person does. */
+/** Validator of an operator's update: everything a person does is recorded with name and reason. */
 export function validateOperatorRequest(request: OperatorRequest): void {
   if (!isObject(request) || typeof request.by !== 'string' || request.by === '' || typeof request.reason !== 'string' || request.reason === '') {
     throw new Error('`by` and `reason` are needed, such as {"by": "ada", "reason": "replaced the cable"}');
   }
 }
 
-/** Who paused and why, as a signal says it; undefined when it says that the pause is over, or nothing that can be read. */
+/** Who paused and why, from a signal; undefined when the pause is over, or the signal cannot be read. */
 export function parsePause(payload: unknown): OperatorRequest | undefined {
   const { paused } = isObject(payload) ? payload : {};
   const { by, reason } = isObject(paused) ? paused : {};

@@ -4,32 +4,32 @@ import type { ContinuedPreflight, PreflightRun } from '../contract/preflight-run
 import { iso } from './attributes.ts';
 import { isObject, textOf } from './faults.ts';
 
-/** Refusals that are kept for people to see, ranks that are listed, and what may wait. */
+/** Bounds: refusals kept for people to see, ranks that are listed, and what may wait. */
 const most = { refused: 20, ranks: 50, inbox: 20_000 } as const;
 
 /** Reports of one set of pods, the newest of each rank. */
 export interface OpenRun {
   readonly run: number;
-  /** 0 while no report has told. */
+  /** 0 until a report has arrived. */
   size: number;
   readonly startedAt: number;
-  /** When a rank was first heard of, and how many were. */
+  /** When a rank reported for the first time most recently, ms. */
   lastAt: number;
   readonly reports: Map<number, CollectedReport>;
-  /** The pod that was first heard of. */
+  /** The first pod of the set that was seen. */
   readonly pod: TestingPod;
-  /** Ranks whose report was there when a part was judged: without another report it would be judged so again. */
+  /** Ranks that had reported at the last partial verdict: without another report, the next would be the same. */
   readonly looked: Set<number>;
-  /** Nodes that were told already, or given up. */
+  /** Nodes that were notified already, or given up. */
   readonly notified: Set<string>;
-  /** Those that were given up, each with why. */
+  /** Nodes that were given up, each with the reason. */
   readonly unnotified: Map<string, string>;
 }
 
-/** What waits to be sorted: reports, and the word that a set of pods tests. */
+/** What waits to be sorted: reports, and notices that a set of pods is testing. */
 type Arrived = { readonly at: number } & ({ readonly report: CollectedReport } | { readonly testing: TestingPod });
 
-/** What a collection remembers. Plain bookkeeping, no decisions. */
+/** Everything a collection remembers. Plain bookkeeping, no decisions. */
 export class PreflightState {
   open: OpenRun | undefined;
   last: PreflightRun | undefined;
@@ -54,7 +54,7 @@ export class PreflightState {
     this.dropped = continued?.dropped ?? 0;
   }
 
-  /** Keeps what can be used of a signal; the rest is counted. */
+  /** Keeps the usable part of a signal, and counts the rest. */
   take(payload: unknown, at: number): void {
     const listed = isObject(payload) && Array.isArray(payload['reports']) ? payload['reports'] : [];
     const usable = listed.filter(isCollected).slice(0, Math.max(0, most.inbox - this.inbox.length));
@@ -64,7 +64,7 @@ export class PreflightState {
     this.refuse(...refusals.filter(isRefused).map(slim));
   }
 
-  /** Pods test: their reports are waited for from now on, also when none ever comes. */
+  /** Pods are testing: their reports are expected from now on, even if none ever comes. */
   expect(payload: unknown, at: number): void {
     const pod = isObject(payload) ? payload['pod'] : undefined;
     if (isPod(pod)) this.inbox.push({ testing: pod, at });
@@ -73,7 +73,7 @@ export class PreflightState {
 
   hasWork = (): boolean => this.inbox.length > 0;
 
-  /** Puts what waits into the run it belongs to, until that is complete or superseded: what then waits belongs to the next. */
+  /** Sorts what waits into the open run, until that is complete or superseded; the rest belongs to the next run. */
   sort(): void {
     while (!this.isComplete() && this.superseded === undefined) {
       const [next] = this.inbox;
@@ -86,7 +86,7 @@ export class PreflightState {
 
   isComplete = (): boolean => this.open !== undefined && this.open.size > 0 && this.open.reports.size >= this.open.size;
 
-  /** Whether a report says that its own node is broken, nobody was told yet, and one of that node has come since a part was judged. */
+  /** Whether a report says that its own node is broken, that node was not notified yet, and has reported since the last partial verdict. */
   cannotWait(): boolean {
     const { open } = this;
     if (open === undefined) return false;
@@ -95,7 +95,7 @@ export class PreflightState {
     return reports.some(({ rank, node }) => broken.has(node) && !open.looked.has(rank));
   }
 
-  /** The open run is over. Reports of the set that tests now go on to the next run. */
+  /** Closes the open run. Reports of the set that is testing now move to the next run. */
   close(outcome: PreflightRun['outcome'], at: number, because: string, decision?: PreflightDecision): PreflightRun | undefined {
     const { open } = this;
     if (open === undefined) return undefined;
@@ -121,7 +121,7 @@ export class PreflightState {
     return this.last;
   }
 
-  /** Of the run that collects, or the last. */
+  /** Of the open run, or of the last. */
   progress(): { readonly run: number; readonly received: number; readonly expected: number; readonly missing: readonly number[] } {
     const { open, last } = this;
     if (open === undefined) return { run: this.run, received: last?.received ?? 0, expected: last?.expected ?? 0, missing: last?.verdict?.missing ?? [] };
@@ -141,7 +141,7 @@ export class PreflightState {
     };
   }
 
-  /** A set of pods tests. Answers why the open run is over, if it is: it holds reports of an earlier set. */
+  /** A set of pods is testing. Returns why that ends the open run, if it does: the run holds reports of an earlier set. */
   private begin(pod: TestingPod, at: number): string | undefined {
     if (pod.uid === this.testing?.uid || [...this.counted.values()].some((one) => one.uid === pod.uid)) return undefined;
     const older = [...(this.open?.reports.values() ?? [])].some((one) => isOlder(one.pod, pod));
@@ -154,7 +154,7 @@ export class PreflightState {
     return undefined;
   }
 
-  /** Answers why the open run is over, if it is: a newer pod stands at a rank that has reported. */
+  /** Returns why a report ends the open run, if it does: a newer pod stands at a rank that has reported. */
   private place(arrived: CollectedReport, at: number): string | undefined {
     const { report, pod } = arrived;
     const known = this.open?.reports.get(report.rank);
@@ -170,12 +170,12 @@ export class PreflightState {
     }
     this.open.reports.set(report.rank, arrived);
     this.open.looked.delete(report.rank);
-    // Only ranks that are new count as activity: one that crashes for ever must not keep a run open.
+    // Only new ranks count as activity: a rank that crashes for ever must not keep a run open.
     if (!known) this.open.lastAt = at;
     return undefined;
   }
 
-  /** Of an earlier set, or of a pod whose run is over. What a pod that was not judged, or is broken now, says anew opens the next run. */
+  /** Of an earlier set, or of a pod whose run is over. A new report of a pod that was not judged, or is broken now, opens the next run. */
   private isOld({ report, pod, writtenAt }: CollectedReport): boolean {
     if (this.testing && isOlder(pod, this.testing)) return true;
     const last = this.counted.get(report.rank);
@@ -185,7 +185,7 @@ export class PreflightState {
     return !isNewer;
   }
 
-  /** What pods of the next set have said already is theirs; whom they told of is told. */
+  /** Reports that pods of the next set have already sent open the next run, and nodes that were notified stay so. */
   private goOn({ size, notified, unnotified }: OpenRun, kept: readonly CollectedReport[], at: number): void {
     const [first] = kept;
     if (first === undefined) return;
@@ -206,13 +206,13 @@ export class PreflightState {
 /** The first few of them. */
 export const named = (nodes: readonly string[]): string => `${nodes.slice(0, 5).join(', ')}${nodes.length > 5 ? ` and ${nodes.length - 5} more` : ''}`;
 
-/** What people must see to themselves, as the end of a sentence. */
+/** What people must handle themselves, as the end of a sentence. */
 export function notNotified({ unnotified }: Pick<OpenRun, 'unnotified'>): string {
   const [why] = unnotified.values();
-  return why === undefined ? '' : `; ${named([...unnotified.keys()])} could not be told, and nothing follows there: ${why}`;
+  return why === undefined ? '' : `; ${named([...unnotified.keys()])} could not be notified, so no quarantine follows: ${why}`;
 }
 
-/** Created in an earlier second: within one, nobody can say. */
+/** Created in an earlier second: timestamps have a resolution of 1 s, so ties are undecidable. */
 const isOlder = (one: Pick<TestingPod, 'createdAt'>, other: Pick<TestingPod, 'createdAt'>): boolean => Date.parse(one.createdAt) < Date.parse(other.createdAt);
 
 const verdictOf = ({ rule, failed, slow, undetermined, counts, confidence, missing }: PreflightDecision): NonNullable<PreflightRun['verdict']> => ({

@@ -18,13 +18,13 @@ import { attributeWriter, iso, showDetails } from './attributes.ts';
 import { named, type OpenRun, PreflightState, notNotified } from './preflight-state.ts';
 import { announce, decideCollection, decidePreflight, perform, tolerate } from './proxies.ts';
 
-/** How often somebody looks whether a workload is still there of which nothing is heard. */
+/** How often a workload that sends nothing is checked for existence. */
 const lookAfterMs = 24 * 60 * 60_000;
 
-/** Tries to tell a node before it is left to people. */
+/** Tries to notify a node before it is left to people. */
 const mostTries = 20;
 
-/** When a run must be over: two alarms, of which the first is set anew while reports come. */
+/** When a run must be over: two timers, of which the first is restarted while reports come. */
 interface Deadlines {
   readonly inactivityMs: number;
   inactive: Timer;
@@ -84,7 +84,7 @@ export async function preflight({ workload, continued }: PreflightInput): Promis
       continue;
     }
     if (over && !state.hasWork()) {
-      // What was seen of the nodes stays true without the job.
+      // What was found about the nodes stays true without the job.
       if (!open) return end(over);
       await judge(open, 'expired');
       continue;
@@ -99,7 +99,7 @@ export async function preflight({ workload, continued }: PreflightInput): Promis
       if (deadlines.inactive.fired) waitAnew(open, deadlines);
       collecting(open);
     } else {
-      // A run's reports would not fit into one payload, so a history may only be cut between two runs.
+      // A run's reports would not fit into one payload, so continue-as-new happens only between two runs.
       if (workflowInfo().continueAsNewSuggested) return continueAsNew<typeof preflight>({ workload, continued: state.continueAsNewState() });
       idle ??= startTimer(lookAfterMs, 'look whether the workload is still there');
       if (state.last) setStatus('waiting', state.last.because, 'the next run of its pods');
@@ -121,16 +121,16 @@ export async function preflight({ workload, continued }: PreflightInput): Promis
     const { inactivityMs, deadlineMs } = await decideCollection({ size: open.size });
     return {
       inactivityMs,
-      inactive: startTimer(inactivityMs, `run ${open.run}: no report for so long`),
+      inactive: startTimer(inactivityMs, `run ${open.run}: no report in time`),
       reportsSeen: open.reports.size,
-      absolute: startTimer(deadlineMs, `run ${open.run}: not complete for so long`),
+      absolute: startTimer(deadlineMs, `run ${open.run}: not complete in time`),
       endsAt: open.startedAt + deadlineMs,
     };
   }
 
-  /** Reports came since it was set: the rest of the time since the last of them. */
+  /** Reports came since the timer was set: waits for the rest of the time after the last of them. */
   function waitAnew(open: OpenRun, current: Deadlines): void {
-    current.inactive = startTimer(open.lastAt + current.inactivityMs - Date.now(), `run ${open.run}: no report for so long`);
+    current.inactive = startTimer(open.lastAt + current.inactivityMs - Date.now(), `run ${open.run}: no report in time`);
     current.reportsSeen = open.reports.size;
   }
 
@@ -144,7 +144,7 @@ export async function preflight({ workload, continued }: PreflightInput): Promis
     return Math.min(endsAt, (state.open?.lastAt ?? endsAt) + inactivityMs);
   }
 
-  /** One verdict: nodes are told first, for that is what keeps the next pods off them. */
+  /** One verdict. Nodes are notified first, because that keeps the next pods off them. */
   async function judge(open: OpenRun, how: 'complete' | 'part' | 'expired' | 'superseded'): Promise<void> {
     setStatus('judging', `${open.reports.size} of ${open.size} reports`, 'the verdict');
     const reports = [...open.reports.values()].toSorted((a, b) => a.report.rank - b.report.rank);
@@ -172,29 +172,29 @@ export async function preflight({ workload, continued }: PreflightInput): Promis
     const run = state.close(outcome, first.at, because(open, state.superseded, first), first);
     if (!run) return;
     write({ KcoverOutcome: outcomeOf(run) });
-    if (workload.job) await tolerate(perform('noteVerdict', `leave the verdict on ${workload.job.name}`, { job: workload.job, note: noteOf(run) }));
+    if (workload.job) await tolerate(perform('noteVerdict', `note the verdict on ${workload.job.name}`, { job: workload.job, note: noteOf(run) }));
     await announce({ about: about(open), ...eventKind(run), message: `${run.because}${follows}`, key });
   }
 
-  /** Each fault until Temporal took it: told again, a node that a person has released meanwhile would be taken out once more. */
+  /** Sends each fault until Temporal accepts it, and then no more: a node that a person has released meanwhile would be quarantined again. */
   async function notifyNodes({ unnotified }: OpenRun, faults: readonly Fault[], why: string): Promise<void> {
     let left = faults;
     let refusal = '';
     for (let tries = 1; left.length > 0 && tries <= mostTries; tries++) {
       const nodes = named(left.map(({ node = '' }) => node));
       if (tries > 1) {
-        setStatus('judging', `${nodes} cannot be told yet: ${refusal}`, `Temporal, which was asked ${tries - 1} of ${mostTries} times`);
+        setStatus('judging', `${nodes} cannot be notified yet: ${refusal}`, `Temporal, after ${tries - 1} of ${mostTries} tries`);
         await sleep(Math.min(60_000, 1000 * 2 ** tries));
       }
-      const answer = await tolerate(perform('notifyNodes', `tell ${nodes}: ${why}`, { faults: left }));
+      const answer = await tolerate(perform('notifyNodes', `notify ${nodes}: ${why}`, { faults: left }));
       const ids = new Set(answer ? answer.unnotified : left.map(({ id }) => id));
       left = left.filter(({ id }) => ids.has(id));
-      refusal = answer?.because ?? 'Temporal did not take it';
+      refusal = answer?.because ?? 'Temporal did not accept it';
     }
     for (const { node } of left) if (node !== undefined) unnotified.set(node, refusal);
   }
 
-  /** For people: what becomes of the job is the business of its own workflow, and nothing waits for the sentence. */
+  /** For people only: the job's own workflow decides what happens to the job, and nothing waits for this sentence. */
   async function consequence(): Promise<string> {
     const asked = tolerate(perform('observeWorkload', `is ${workload.name} opted in?`, { workload }));
     const seen = await Promise.race([asked, sleep(5000).then(() => undefined)]);
@@ -204,7 +204,7 @@ export async function preflight({ workload, continued }: PreflightInput): Promis
       : '; it is not opted in to cascading recovery, so its pods are left as they are';
   }
 
-  /** Somebody says that no pod is left, or nothing was heard for long. */
+  /** Checks the workload when no pod of it seems to be left, or nothing has arrived for long. */
   async function look(): Promise<typeof over> {
     gone = false;
     idle?.stop();

@@ -1,4 +1,4 @@
-/** What every step before a stop is given, and what it answers. */
+/** What every step before a stop receives, and what it returns. */
 
 import type { Announcement } from '../contract/activities.ts';
 import type { eventReasons } from '../contract/ids.ts';
@@ -9,7 +9,7 @@ import type { IncidentState } from './incident-state.ts';
 import type { End } from './next-attempt.ts';
 import type { Timeline } from './timeline.ts';
 
-/** One stop that is about to be. */
+/** One stop in preparation. */
 export interface Preparing {
   readonly input: RecoveryInput;
   readonly state: IncidentState;
@@ -20,11 +20,11 @@ export interface Preparing {
   readonly facts: AttemptFacts;
   /** When these were seen, ms, by the clock of the worker that looked: history holds it. */
   readonly seenAt: number;
-  /** Something came that the decision has not seen. */
+  /** Whether something changed that the decision has not seen. */
   readonly hasChanged: () => boolean;
 }
 
-/** `look again`: something came, or may have come meanwhile, on which what comes next depends. */
+/** `look again`: something that the next step depends on has changed, or may have. */
 export type Prepared = 'ready' | 'look again' | End;
 
 export type PreparationStep = (preparing: Preparing, plan: RecoveryPlan) => Promise<Prepared>;

@@ -23,31 +23,31 @@ type DecisionActivities = Pick<Activities, Extract<Name, `decide${string}`>>;
 /** Pure and in memory: milliseconds. Local, so that a decision costs one event and no queue. */
 const decision: LocalActivityOptions = { startToCloseTimeout: '10s', retry: { maximumInterval: '10s' } };
 
-/** One or two calls to the API server, each with a time-out of 10 s. Retried without end: who looks after a job or a node and is blind waits. */
+/** One or two calls to the API server, each with a time-out of 10 s. Retried without end: the workflow of a job or a node waits while it cannot observe the cluster. */
 const call: ActivityOptions = { startToCloseTimeout: '15s', retry: { initialInterval: '200ms', maximumInterval: '15s' } };
 
-/** A worker that dies is noticed after that, whatever it did that can take longer. */
+/** A dead worker is noticed after this time, in every activity that can take longer. */
 const lively = { heartbeatTimeout: '10s' } as const satisfies ActivityOptions;
 
 /** As `call`, for every node of the cluster, page by page, of which there may be ten thousand. No quarantine is granted before. */
 const count: ActivityOptions = { ...call, ...lively, startToCloseTimeout: '2m' };
 
-/** For an incident: what cannot be seen for some seconds is answered as blind, and how long that may last is up to the incident. */
+/** For an incident: what cannot be seen for some seconds is returned as unobservable, and the incident limits how long that may last. */
 const look: ActivityOptions = { ...call, ...lively, startToCloseTimeout: '45s' };
 
-/** A stop that was begun is brought to its end, however long nobody could be reached. */
+/** A stop that was begun is finished, however long the API server cannot be reached. */
 const letGo: ActivityOptions = { ...lively, startToCloseTimeout: '20s', retry: { initialInterval: '200ms', maximumInterval: '15s' } };
 
 /** A few calls with conflicts retried inside. */
 const edit: ActivityOptions = { ...letGo, scheduleToCloseTimeout: '1 day' };
 
 /**
- * A reservation that is not written soon is given to others: without an answer it is asked for anew, with all that counts by then.
- * So is a release, for faults of the node wait for its end, and people must hear that it is refused.
+ * A reservation that is not written soon is given to others: without an answer it is requested again, under the conditions of that time.
+ * The same holds for a release, because faults of the node wait for its end, and people must learn that it is refused.
  */
 const taint: ActivityOptions = { ...letGo, scheduleToCloseTimeout: '1m' };
 
-/** Waits for the cluster. Carries its own deadline; the heartbeat tells a dead worker from a slow cluster, and a Temporal that does not answer for seconds from both. */
+/** Waits for the cluster, with a deadline in the request. The heartbeat reveals a dead worker, but tolerates a Temporal that does not answer for seconds. */
 const watch: ActivityOptions = {
   heartbeatTimeout: '20s',
   startToCloseTimeout: '2 days',
@@ -55,15 +55,15 @@ const watch: ActivityOptions = {
   cancellationType: ActivityCancellationType.TRY_CANCEL,
 };
 
-/** As `watch`, but a stop that was begun is seen to its end before anything else is decided. */
+/** As `watch`, but a stop that was begun is finished before anything else is decided. */
 const stop: ActivityOptions = { ...watch, cancellationType: ActivityCancellationType.WAIT_CANCELLATION_COMPLETED };
 
-/** They may take a day, and must keep no worker from anything else: they have a task queue of their own. */
+/** These may take a day, and must not occupy a worker's other slots: they have their own task queue. */
 const waits: readonly ActivityOptions[] = [watch, stop];
-/** Each that is told has a deadline inside; who was not told asks again by itself. */
+/** Each notification has its own deadline inside; a workflow that misses it asks again by itself. */
 const once: ActivityOptions = { startToCloseTimeout: '30s', scheduleToCloseTimeout: '1m', retry: { maximumAttempts: 2 } };
 
-/** What a recovery can do without: looks at the whole cluster, and what it would like to be. Without an answer it goes on, and says so. */
+/** What a recovery can do without: looks at the whole cluster, and improvements. Without an answer it goes on, and says so. */
 const optional: ActivityOptions = {
   ...lively,
   startToCloseTimeout: '30s',
@@ -71,13 +71,13 @@ const optional: ActivityOptions = {
   retry: { initialInterval: '200ms', maximumInterval: '5s' },
 };
 
-/** As `optional`, where others may be looking already: it waits for their look to end before its own begins. */
+/** As `optional`, but it may wait for another caller's look to end before its own begins. */
 const shared: ActivityOptions = { ...optional, startToCloseTimeout: '1m', scheduleToCloseTimeout: '2m' };
 
-/** A search that the first fault of a job waits for. Visibility may be slow or down; then the job is looked after without what it knows. */
+/** A search that the first fault of a job waits for. Visibility may be slow or down; then the job is looked after without the result. */
 const lookUp: ActivityOptions = { startToCloseTimeout: '15s', scheduleToCloseTimeout: '30s', retry: { initialInterval: '200ms', maximumInterval: '5s' } };
 
-/** Must not hold up a stop: what is not there in time is left out. Carries its own deadline, which is at most a minute; once more when its worker died. */
+/** Must not delay a stop: what is not captured in time is left out. The request has its own deadline of at most a minute; a second try follows when the worker died. */
 const capture: ActivityOptions = {
   ...lively,
   startToCloseTimeout: '75s',
@@ -85,10 +85,10 @@ const capture: ActivityOptions = {
   retry: { initialInterval: '200ms', maximumInterval: '5s', maximumAttempts: 2 },
 };
 
-/** Worth a while, but no incident waits for it for ever. */
+/** Worth some retries, but no incident waits for it for ever. */
 const record: ActivityOptions = { startToCloseTimeout: '15s', scheduleToCloseTimeout: '10m', retry: { maximumInterval: '30s' } };
 
-/** Telling people: tried again for a while, and nothing that is urgent waits for it. */
+/** Events for people: retried for a while, and nothing urgent waits for them. */
 const announcement: ActivityOptions = { startToCloseTimeout: '15s', scheduleToCloseTimeout: '2m', retry: { maximumInterval: '15s' } };
 
 const table = {
@@ -140,49 +140,49 @@ export const perform = <N extends keyof typeof table>(name: N, summary: string, 
   return (proxy[name] as (one: unknown) => unknown)(request) as ReturnType<Activities[N]>;
 };
 
-/** Calls of `announce` that are under way. Each run has modules of its own, and so a count of its own. */
+/** Calls of `announce` under way. Each run has its own modules, and so its own count. */
 let announcing = 0;
 
-/** Writes Kubernetes Events. That they cannot be written stops nothing; nor may a cancellation that only they meet, for often nothing waits for them. */
+/** Writes Kubernetes Events. A failure stops nothing; neither does a cancellation that reaches only this, because often nothing waits for it. */
 export async function announce(...events: Announcement[]): Promise<void> {
   announcing += 1;
   await perform('announce', events.map((one) => `Event ${one.reason}`).join(', '), { events }).catch(() => undefined);
   announcing -= 1;
 }
 
-/** Whether every Event was written, or given up: a run that ends before loses what is still tried. */
+/** Whether every Event was written, or given up: a run that ends earlier loses those that are still tried. */
 export const allAnnounced = (): boolean => announcing === 0;
 
 /**
- * Before a run continues as new: waits a moment for Events that are still tried. Not longer, because faults that keep coming bring Events
- * that keep coming, and the history would grow without end.
+ * Before a run continues as new: waits a moment for Events that are still tried. Not longer: as long as faults keep coming, so do Events,
+ * and the history would grow without end.
  */
 export async function awaitAnnounced(): Promise<void> {
   if (!allAnnounced()) await condition(allAnnounced, '10s');
 }
 
-/** Undefined when an activity failed for good: whoever calls has something to do without it. */
+/** Undefined when an activity failed for good: the caller can do without its result. */
 export const tolerate = <T>(work: Promise<T>): Promise<T | undefined> =>
   work.catch((error: unknown) => {
     if (error instanceof ActivityFailure && !isCancellation(error)) return undefined;
     throw error;
   });
 
-/** What came of an activity, or why it failed for good. */
+/** The result of an activity, or why it failed for good. */
 export const attempt = async <T>(work: Promise<T>): Promise<{ readonly done: T } | { readonly failed: string }> => {
   try {
     return { done: await work };
   } catch (error) {
     if (!(error instanceof ActivityFailure) || isCancellation(error)) throw error;
-    // What it was tried again for until its time was over says more.
+    // The error of the last try says more than the time-out.
     const last = error.cause instanceof TimeoutFailure ? error.cause.cause : undefined;
     return { failed: (last ?? error.cause ?? error).message };
   }
 };
 
 /**
- * The first look at a node, for which its faults wait: tried within the workflow task itself, which saves a round through
- * the queue. Where that does not answer at once, it is an activity like any other.
+ * The first look at a node, which its faults wait for: tried within the workflow task itself, which saves a round through the queue.
+ * If that does not answer at once, it becomes an ordinary activity.
  */
 export async function observeNodeNow(node: string): Promise<NodeView | null> {
   const local = proxyLocalActivities<Pick<Activities, 'observeNode'>>({
@@ -190,7 +190,7 @@ export async function observeNodeNow(node: string): Promise<NodeView | null> {
     retry: { maximumAttempts: 1 },
     summary: short(`read ${node}`),
   });
-  // Its failure is not wrapped as that of an activity is, and would end the workflow with it.
+  // The failure of a local activity is not wrapped like that of an activity, and would end the workflow.
   const seen = await local.observeNode({ node }).catch((error: unknown) => {
     if (isCancellation(error)) throw error;
     return undefined;

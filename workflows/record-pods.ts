@@ -1,4 +1,4 @@
-/** Keeps the pods of a record below what Temporal takes in one payload: whole lists as long as there is room, then the first and how many there were. */
+/** Keeps the pods of a record below the size limit of a Temporal payload: whole lists while they fit, then the first pods and their number. */
 
 import type { AttemptPod } from '../contract/jobs.ts';
 import type { RecoveryDecision } from '../contract/recovery.ts';
@@ -6,16 +6,16 @@ import type { RecoveryDecision } from '../contract/recovery.ts';
 /** A payload may have 2 MiB; faults, decisions and the timeline of a record need the rest. */
 const mostBytes = 900_000;
 
-/** Of a list that does not fit. */
+/** Pods kept of a list that does not fit. */
 const mostOfMany = 50;
 
 export interface TrimmedPods {
   readonly pods: readonly AttemptPod[];
-  /** How many there were, where not all are kept. */
+  /** Number of all pods, where not all are kept. */
   readonly of?: number;
 }
 
-/** `earlier`: how many there were when `pods` was cut before. */
+/** `earlier`: the number of pods before `pods` was cut a first time. */
 export type TrimPods = (pods: readonly AttemptPod[], earlier?: number) => TrimmedPods;
 
 export function podTrimmer(): TrimPods {
@@ -32,7 +32,7 @@ export function podTrimmer(): TrimPods {
 const encoder = new TextEncoder();
 const bytesOf = (pods: readonly AttemptPod[]): number => encoder.encode(JSON.stringify(pods)).length;
 
-/** A plan names the pods that it would restart by UID, in every decision anew. */
+/** Every decision repeats its plan, which names the pods to restart by UID: long lists are cut. */
 export function withoutManyPods(decision: RecoveryDecision): RecoveryDecision {
   if (decision.kind !== 'stop' || decision.plan?.level.name !== 'pod' || decision.plan.level.pods.length <= mostOfMany) return decision;
   const { level } = decision.plan;

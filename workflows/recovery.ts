@@ -30,16 +30,16 @@ import { wholeAttempt } from './whole-attempt.ts';
 
 type DecisionOf<Kind extends RecoveryDecision['kind']> = Extract<RecoveryDecision, { kind: Kind }>;
 
-/** So often in a row nothing came of a stop, with pauses up to a minute, because the job changed since the look or the stop could not be sent: a person is asked. */
+/** Stops in a row that did nothing, because the job changed since the look or the stop could not be sent, until a person is asked. Pauses between them grow up to a minute. */
 const mostInterferences = 8;
 
-/** Doubles from `first`, up to 40 s: a day of blindness stays far below what a history may hold. */
+/** Doubles from `first`, up to 40 s: a day in which nothing can be observed stays far below the history limit. */
 const pauseAfter = (times: number, first = 200): number => Math.min(first * 2 ** (times - 1), 40_000);
 
-/** An incident that sees nothing, or is paused, for so long is handed to a person; its faults stay with the job. */
+/** An incident that cannot observe, or is paused, for this long is escalated; its faults stay with the job. */
 const patienceMs = 24 * 3_600_000;
 
-/** Who waits to be told looks by itself now and then: what was told may have been lost. */
+/** A workflow that waits for a notification still looks now and then, because notifications can be lost. */
 const slowLookMs = 5 * 60_000;
 
 /** One incident: from the first fault until the job runs again, or until it is clear that it will not. */
@@ -52,7 +52,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
   const timeline = openTimeline(job, incident, firstPhase);
   const write = attributeWriter();
   const holds = new HoldDeadlines();
-  /** The mark when the cluster's workflow heard that we wait; whoever it told since is forgotten there. */
+  /** Revision at which we last subscribed; the cluster's workflow drops a subscription once it has notified it. */
   let knownAt: number | undefined;
 
   setHandler(defineSignal<[FaultsObserved]>(signals.faultsObserved), (payload) => {
@@ -95,7 +95,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
       const attempt = await perform('observeAttempt', `look at ${jobTitle(job)}, its pods and nodes`, { job, nodes, ...(pods.length > 0 && { pods }) });
       const heldMs = holds.msOf('held', Date.now());
       state.sees(attempt.job?.progress);
-      // What arrived meanwhile is seen here, and a node that nobody looked at must not pass for one that is gone.
+      // What arrived meanwhile is seen here, and a node that was not looked at must not be taken for one that is gone.
       if (state.nodes().length > nodes.length) continue;
       const paused = attempt.paused ?? state.paused;
       const decision = await decideRecovery({
@@ -147,7 +147,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
         if (prepared === 'look again') continue;
         if (prepared !== 'ready') return prepared;
         const whole = await wholeAttempt(input, attempt);
-        // The next look waits until something can be seen.
+        // The next look waits until the cluster can be observed.
         if (whole === 'not seen') continue;
         const stopped = whole === 'others run' ? othersRun : await stop({ ...preparing, facts: whole });
         if (stopped !== 'stopped') {
@@ -168,7 +168,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
     }
   }
 
-  /** People hear of the faults; and of a recovery only when one begins. */
+  /** Reports the faults, and a recovery only when one begins. */
   function announceStart(decision: RecoveryDecision): void {
     const seen = state.faults.filter((fault) => fault.source !== 'operator').slice(0, 5);
     const events = seen.map((fault) => event('Warning', 'faultObserved', sentence(fault), fault.id));
@@ -176,7 +176,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
     if (events.length > 0) void announce(...events);
   }
 
-  /** It is held no longer, and that took its time: nobody could answer, and room was not looked for. */
+  /** Ends a hold: for its whole length nobody could answer, and capacity was not looked up. */
   function letGo(): void {
     const heldMs = holds.end(Date.now());
     approvals.extend(heldMs);
@@ -208,9 +208,9 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
     return changed || Date.now() < until;
   }
 
-  /** A stop that was begun is brought to its end: whatever ended the recovery, our own suspend is taken off. */
+  /** A stop that was begun is finished: however the recovery ended, kcover's own suspend is removed. */
   async function finish(given: End): Promise<RecoveryOutcome> {
-    // What arrives from here on is left to the next incident.
+    // What arrives from here on belongs to the next incident.
     const faults = given.unhandled ? state.handledIds() : state.coveredIds(given.outcome === 'restarted' || given.outcome === 'recovered');
     const { outcome, because: why, pods = [], podsOf, attemptStartedAt } = await resumed(given);
     const because = `${why}${notProvenDead(state.forcedEver())}`;
@@ -232,7 +232,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
     const record: IncidentRecord = { schema: 1, incident, job, outcome, because, ...times, ...what, ...(answers.length > 0 && { approvals: answers }) };
     const good = outcome === 'restarted' || outcome === 'recovered';
     const reason = outcome === 'refused' ? 'recoveryRefused' : outcome === 'recovered' ? 'recovered' : good ? 'restarted' : 'recoveryEnded';
-    // The job hears first, in a task of its own: its next incident must wait neither for a slow record store, nor for a record that Temporal does not take.
+    // The job is notified first, in a task of its own: its next incident must not wait for a slow record store, or for a record that Temporal rejects.
     await getExternalWorkflowHandle(jobWorkflowId(job))
       .signal(signals.recoveryEnded, report)
       .catch(() => undefined);

@@ -1,4 +1,4 @@
-/** One stop, brought to its end: what nobody ends any more is deleted by force, after that intent stands in history. */
+/** One stop until its end. Pods that no kubelet ends any more are deleted by force, after that intent is in history. */
 
 import type { AttemptPod } from '../contract/jobs.ts';
 import type { RecoveryLimits, StopRequest, StopResult } from '../contract/recovery.ts';
@@ -6,20 +6,20 @@ import { counted, type IncidentState } from './incident-state.ts';
 import { perform } from './proxies.ts';
 import type { Timeline } from './timeline.ts';
 
-/** What a deletion by force has at least, however late it was decided. */
+/** Minimum time for a deletion by force, however late it was decided. */
 const leastStopMs = 60_000;
 
-/** A node that comes and goes spares its pods and loses them again; so often, then a person. */
+/** A node that comes and goes saves its pods and loses them again; after this many rounds a person is asked. */
 const mostRounds = 5;
 
 interface Forcing {
   readonly pods: readonly AttemptPod[];
   readonly because: string;
-  /** Whether or not a kubelet would still end them. */
+  /** Whether or not a kubelet could still end them. */
   readonly immediate?: true;
 }
 
-/** `until`, ms: when the whole stop must be over. Each round after the first forces what the one before found to be lost. */
+/** `until`, ms: when the whole stop must be over. Each later round forces the pods that the one before found to be lost. */
 export async function stopAttempt(
   request: StopRequest,
   { until, overdue }: { readonly until: number; readonly overdue: RecoveryLimits['overdue'] },
@@ -38,7 +38,7 @@ export async function stopAttempt(
     }
     state.mayForce(pods);
     const doomed = counted({ pods });
-    timeline.happened(`deleting ${doomed} by force${forcing.immediate ? ', each when its own time to end is over' : ''}`, because);
+    timeline.happened(`deleting ${doomed} by force${forcing.immediate ? ', each when its grace period is over' : ''}`, because);
     const deadlineMs = Math.max(leastStopMs, until - Date.now());
     const immediate = forcing.immediate && { immediate: true as const, ...(request.immediate ? {} : { overdue: true as const }) };
     result = await perform('stopAttempt', `delete ${doomed} by force: ${because}`, { ...request, ...immediate, force: state.forcedNow(), deadlineMs });
@@ -47,7 +47,7 @@ export async function stopAttempt(
   return result.kind === 'lost' ? { kind: 'timed-out', because: result.because, left: result.pods.map(({ name }) => name) } : result;
 }
 
-/** What its time to end was not enough for. Source: the grace-over-time of Ascend's Volcano plugin. */
+/** Pods that exceeded their grace period. Source: the grace-over-time of Ascend's Volcano plugin. */
 function forceOverdue({ pods, terminating = [] }: StopRequest, result: StopResult): Forcing | undefined {
   if (result.kind !== 'timed-out') return undefined;
   const left = new Set(result.left);

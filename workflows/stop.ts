@@ -1,4 +1,4 @@
-/** One stop: what it is to be was decided and prepared; here it is done, and what belongs between two attempts. */
+/** Carries out one stop that was decided and prepared, and what belongs between two attempts. */
 
 import { CancellationScope, sleep } from '@temporalio/workflow';
 import { formatDuration } from '../contract/duration.ts';
@@ -10,16 +10,16 @@ import type { Preparing } from './preparing.ts';
 import { announce, perform, tolerate } from './proxies.ts';
 import { stopAttempt } from './stop-attempt.ts';
 
-/** `againMs`: nothing was done, and after this time, which doubles, everything is looked at anew. */
+/** `againMs`: nothing was done; everything is looked at again after this time, which doubles. */
 export type StopOutcome = 'stopped' | { readonly because: string; readonly againMs?: number };
 
-/** Between a stop of which nothing was done and the next look, ms: somebody else changed the job, or it could not be sent. */
+/** Pause between a stop that did nothing and the next look, ms: somebody else changed the job, or the stop could not be sent. */
 const again = { interfered: 200, unsent: 5000 } as const;
 
-/** Since the look that the stop was decided from. */
+/** Other pods run than those of the look that the stop was decided from. */
 export const othersRun: StopOutcome = { because: 'the pods of the job keep changing', againMs: again.interfered };
 
-/** When people first hear that a job is not resumed yet, ms; then after twice as long, up to the most. */
+/** When people are first notified that a job is not resumed yet, ms; then after twice as long, up to the maximum. */
 const firstWordMs = 30_000;
 const mostPauseMs = 3_600_000;
 
@@ -63,7 +63,7 @@ export async function stop(preparing: Preparing): Promise<StopOutcome> {
   return 'stopped';
 }
 
-/** Takes off our own suspend, if there may be one; however long that takes, and people hear when it takes long. */
+/** Removes kcover's own suspend, if there may be one, however long that takes; people are notified when it takes long. */
 export async function resume({ input, state, timeline, event }: Pick<Preparing, 'input' | 'state' | 'timeline' | 'event'>): Promise<void> {
   if (!state.suspended) return;
   const { job, incident } = input;
@@ -77,7 +77,7 @@ export async function resume({ input, state, timeline, event }: Pick<Preparing, 
   }
 }
 
-/** Until it is cancelled. */
+/** Repeats until it is cancelled. */
 async function sayThatItWaits({ input: { job }, timeline, event }: Pick<Preparing, 'input' | 'timeline' | 'event'>): Promise<void> {
   const startedAt = Date.now();
   for (let pause = firstWordMs; ; pause = Math.min(2 * pause, mostPauseMs)) {
@@ -88,7 +88,7 @@ async function sayThatItWaits({ input: { job }, timeline, event }: Pick<Preparin
   }
 }
 
-/** Nothing runs, and nothing is created before we resume. */
+/** Changes the job while nothing of it runs: nothing is created before it is resumed. */
 async function betweenAttempts(preparing: Preparing, plan: RecoveryPlan): Promise<void> {
   await awaitFinalCheckpoint(preparing, plan);
   const { input, state, timeline, event } = preparing;
@@ -109,5 +109,5 @@ async function betweenAttempts(preparing: Preparing, plan: RecoveryPlan): Promis
   timeline.happened('resized', `${what}; ${before} pods before, ${after} now${without}`);
   if (before === after) return;
   state.resized = { before: state.resized?.before ?? before, after };
-  void announce(event('Warning', 'jobResized', `the job goes on with ${after} pods of ${before}: no room for more`));
+  void announce(event('Warning', 'jobResized', `the job goes on with ${after} pods of ${before}: no capacity for more`));
 }

@@ -1,6 +1,6 @@
 import { CancellationScope, sleep } from '@temporalio/workflow';
 
-/** A timer that goes on while other things happen: news restarts it only where that is wanted, so a thousand of them cost no thousand timers. */
+/** A timer that keeps running while other things happen: a change restarts it only where wanted, so a thousand changes cost no thousand timers. */
 export interface Timer {
   readonly fired: boolean;
   stop(): void;

@@ -13,7 +13,7 @@ import { JobState } from './job-state.ts';
 import { allAnnounced, announce, attempt, awaitAnnounced, decideIncident, decideOptIn, perform, short, tolerate } from './proxies.ts';
 import { validateOperatorRequest } from './operator-requests.ts';
 
-/** How long an open incident may be silent before somebody looks at it. */
+/** How long an open incident may be silent before it is checked. */
 const lookAfterMs = 5 * 60_000;
 
 /** Looks after one training job from opt-in to its end: collects faults, opens one incident at a time, keeps the budget. */
@@ -29,12 +29,12 @@ export async function trainingJob({ job, continued }: JobInput): Promise<JobOutc
   let ready = continued !== undefined;
   let changed = false;
   let removing = 0;
-  /** When faults were last judged, ms. The clock of the workflow itself may differ in replay, and commands follow from it. */
+  /** When faults were last judged, ms. The clock of the workflow itself may differ in replay, and commands follow from this. */
   let judgedAt = 0;
   let ended: JobOutcome | undefined;
-  /** The mark when the job was last read: what came since may be about another word of its owner. */
+  /** Revision at which the job was last read: what came since may be about a later opt-in by its owner. */
   let lookedAt = state.revision();
-  /** Why the open recovery does not get on. */
+  /** Why the open recovery makes no progress. */
   let stuck: string | undefined;
 
   setHandler(defineSignal<[FaultsObserved]>(signals.faultsObserved), (payload) => state.take(takeFaults(payload)));
@@ -76,7 +76,7 @@ export async function trainingJob({ job, continued }: JobInput): Promise<JobOutc
   });
   setHandler(defineQuery<JobStatus>(statusQuery), () => ({ job, ...status, ...state.summary(Date.now()) }));
 
-  // The first act of a run: is the job still there, and still ours?
+  // First of all: does the job still exist, and is it still opted in?
   setStatus('starting', 'reading the job', 'the API server');
   const view = await look();
   if (view && !ready && !ended) await begin(view);
@@ -91,7 +91,7 @@ export async function trainingJob({ job, continued }: JobInput): Promise<JobOutc
     const until = await turn();
     if (until === 'again') continue;
     if (mayContinue()) await awaitAnnounced();
-    // What is not carried may have come meanwhile.
+    // Input that continue-as-new would not keep may have come meanwhile.
     if (mayContinue()) return continueAsNew<typeof trainingJob>({ job, continued: state.continueAsNewState() });
 
     const isDue = () => changed || state.revision() !== revision || isLabelLeft() || mayContinue() || (ended !== undefined && isDone());
@@ -100,13 +100,13 @@ export async function trainingJob({ job, continued }: JobInput): Promise<JobOutc
       await lookAtChild(state.incident.incident);
   }
 
-  /** One turn: pass on, judge, or just wait. Answers when to turn again without news. */
+  /** One turn: pass on, judge, or just wait. Returns when the next turn is due if nothing changes. */
   async function turn(): Promise<number | undefined | 'again'> {
     await passPauseOn();
     if (isLabelLeft()) void refuseLabel();
     const { incident } = state;
     if (incident?.started) {
-      if (stuck !== undefined) setStatus('stuck', `${incident.incident} does not get on: ${stuck}`, howToEnd(incident.incident));
+      if (stuck !== undefined) setStatus('stuck', `${incident.incident} makes no progress: ${stuck}`, howToEnd(incident.incident));
       else
         setStatus(
           'recovering',
@@ -130,7 +130,7 @@ export async function trainingJob({ job, continued }: JobInput): Promise<JobOutc
     return state.labelLeft;
   }
 
-  /** Nothing waits for it but the end of this run: a pause or a fault may come at any time. */
+  /** Only the end of this run waits for it: a pause or a fault may come at any time. */
   async function refuseLabel(): Promise<void> {
     const incident = state.incident?.incident ?? state.last?.incident ?? '';
     const message = `already recovering, the label was removed: ${incident}`;
@@ -141,7 +141,7 @@ export async function trainingJob({ job, continued }: JobInput): Promise<JobOutc
     removing -= 1;
   }
 
-  /** Nothing is left to do for a job that has ended. */
+  /** Whether nothing is left to do for a job that has ended. */
   function isDone(): boolean {
     return !state.incident && !changed && state.revision() === lookedAt && !isLabelLeft() && removing === 0 && allAnnounced();
   }
@@ -157,7 +157,7 @@ export async function trainingJob({ job, continued }: JobInput): Promise<JobOutc
     return (await tolerate(removed)) === true;
   }
 
-  /** Of a pause, and of its end, people hear, and an open recovery. */
+  /** Notifies people, and an open recovery, of a pause and of its end. */
   async function passPauseOn(): Promise<void> {
     for (let change = state.pauseChanges.shift(); change; change = state.pauseChanges.shift()) {
       if (state.incident?.started) await signalPause(state.incident.incident, state.paused);
@@ -166,12 +166,12 @@ export async function trainingJob({ job, continued }: JobInput): Promise<JobOutc
     }
   }
 
-  /** Reads the job, tells an open recovery to look too, and resumes what a lost recovery left suspended. */
+  /** Reads the job, asks an open recovery to look too, and resumes what a lost recovery left suspended. */
   async function look(): Promise<JobView | undefined> {
     changed = false;
     lookedAt = state.revision();
     const seen = await tolerate(perform('observeJob', `read ${jobTitle(job)}`, { job }));
-    // Unreadable for good: what was known stays, until the next change is seen.
+    // It cannot be read at all: what was known stays, until the next change is seen.
     if (seen === undefined) return undefined;
     ended = endOf(seen, job);
     state.overrides = overridesIn(seen);
@@ -181,10 +181,10 @@ export async function trainingJob({ job, continued }: JobInput): Promise<JobOutc
     return seen ?? undefined;
   }
 
-  /** The first run of a job: what Temporal still knows of it, and whether it could be recovered at all. */
+  /** The first run of a job: reads what Temporal still knows of it, and whether it could be recovered at all. */
   async function begin(seen: JobView): Promise<void> {
     state.optedInAt = seen.optedInAt;
-    const [found, optIn] = await Promise.all([attempt(perform('findRecoveries', 'what was spent in the last hour', { job })), decideOptIn(seen)]);
+    const [found, optIn] = await Promise.all([attempt(perform('findRecoveries', 'recoveries in the last hour', { job })), decideOptIn(seen)]);
     if ('done' in found) state.adopt(found.done, Date.now());
     else adoptUnseen(seen, found.failed);
     if (optIn.kind !== 'warn') return;
@@ -197,11 +197,11 @@ export async function trainingJob({ job, continued }: JobInput): Promise<JobOutc
     });
   }
 
-  /** Nobody could say which recoveries there were: the budget begins anew, and of open ones only that which suspended the job is known. */
+  /** Earlier recoveries could not be listed: the budget begins anew, and the only open one known is the one that suspended the job. */
   function adoptUnseen(seen: JobView, why: string): void {
     const open = seen.suspension?.by === 'kcover' ? seen.suspension.incident : undefined;
     state.adopt({ usage: [], ...(open !== undefined && { open }) }, Date.now());
-    const message = `Temporal could not say which recoveries this job had lately (${why}): its budget begins anew`;
+    const message = `Temporal could not list the recent recoveries of this job (${why}): its budget begins anew`;
     void announce({ about: { kind: 'job', job }, type: 'Warning', reason: eventReasons.budgetUnknown, message, key: `${job.uid}/${workflowInfo().runId}` });
   }
 
@@ -218,11 +218,11 @@ export async function trainingJob({ job, continued }: JobInput): Promise<JobOutc
     ({ stuck } = seen);
   }
 
-  /** Judges what waits; answers when to judge again, or nothing when something was done. */
+  /** Judges what waits. Returns when to judge again, or nothing when something was done. */
   async function consider(): Promise<number | undefined> {
     const request = state.nextRequest();
     if (request?.label) await removeLabel('before acting on it');
-    // Whether a job crashes again and again without getting on, or has got over an old failure, is seen from its progress; and what it asks for may have changed.
+    // Progress shows whether a job crashes again and again without advancing, or has recovered from an old failure. Its overrides may have changed too.
     const asked: RequestedBy | undefined = state.incident?.askedBy ?? request;
     const before = state.incident?.incident;
     const wantsLook = state.usage.some((one) => one.blame === 'user') || state.inbox.some((fault) => mayBeOver(fault, judgedAt));
@@ -246,10 +246,10 @@ export async function trainingJob({ job, continued }: JobInput): Promise<JobOutc
     state.dismiss(decision.dismissed.map((one) => one.id));
     const events = dismissalEvents(job, decision.dismissed);
     if (events.length > 0) void announce(...events);
-    // A person has asked meanwhile, which is judged by itself.
+    // A person's request has come meanwhile, and is judged by itself.
     if (state.incident?.incident !== before) return undefined;
     if (decision.kind === 'paused') state.waitForPause();
-    if (decision.kind === 'wait') setStatus('waiting', decision.because, 'its time', decision.until);
+    if (decision.kind === 'wait') setStatus('waiting', decision.because, 'the time of the next decision', decision.until);
     if (decision.kind === 'refuse' && decision.request) return refuseRequest(decision);
     if (decision.kind === 'refuse') refuse(decision);
     if (decision.kind === 'open') {
@@ -267,7 +267,7 @@ export async function trainingJob({ job, continued }: JobInput): Promise<JobOutc
     if (state.refuse(decision.until)) void announce(refusalEvent(job, decision, `${decision.until}`));
   }
 
-  /** People hear of it once for each time until which it holds: its Event has the same name again. */
+  /** One Event for each time until which the refusal holds: its key is the same again. */
   function refuseRequest(decision: Extract<IncidentDecision, { kind: 'refuse' }>): undefined {
     state.refuseRequest();
     void announce(refusalEvent(job, decision, `label/${decision.until}`));

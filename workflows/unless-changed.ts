@@ -1,6 +1,6 @@
 import { CancellationScope, condition } from '@temporalio/workflow';
 
-/** What is waited for, unless there is news first: then the wait is called off. */
+/** Waits for `wait`, unless something changes first: then the wait is cancelled. */
 export async function unlessChanged<T>(hasChanged: () => boolean, wait: () => Promise<T>): Promise<T | 'changed'> {
   if (hasChanged()) return 'changed';
   const scope = new CancellationScope();

@@ -9,7 +9,7 @@ export async function wholeAttempt({ job }: RecoveryInput, facts: AttemptFacts):
   return facts.more ? completed({ ...facts, more: facts.more }, await perform('listPods', 'every pod of the attempt', { job })) : facts;
 }
 
-/** Pods that were asked to go may have gone since the look: the list has the last word on them. */
+/** Terminating pods may have gone since the look: the newer list counts. */
 export function completed(
   facts: AttemptFacts & Required<Pick<AttemptFacts, 'more'>>,
   { pods, terminating, digest, unobservable }: Listed,

@@ -27,7 +27,7 @@ async function pauseAll(session: Session, taskQueue: string, request: OperatorRe
   const { whyUnkept, sendClusterUpdate } = await import('../cluster-update.ts');
   const { by, reason, since } = await sendClusterUpdate<Paused>(session, taskQueue, updates.pause, request);
   const unkept = await whyUnkept(session);
-  const warning = unkept === undefined ? '' : `\n  not yet kept outside of Temporal, where it would outlive the workflow ${clusterWorkflowId}: ${unkept}`;
+  const warning = unkept === undefined ? '' : `\n  not yet stored outside of Temporal, where it would outlive the workflow ${clusterWorkflowId}: ${unkept}`;
   return {
     data: { workflow: clusterWorkflowId, paused: { by, reason, since: new Date(since).toISOString() }, unkept: unkept ?? null },
     text: `paused by ${by}: ${reason}\n  no quarantine and no stop begins until: kcover resume${warning}`,

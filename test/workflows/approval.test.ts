@@ -41,7 +41,7 @@ describe('a question', () => {
 
     const second = await asked(recovery, 'capacity');
     await expect(answer(recovery, 'deny', first.id)).rejects.toMatchObject({
-      cause: { message: expect.stringContaining(`${first.id} is not asked: what is asked now is ${second.id}, because ${second.because}`) },
+      cause: { message: expect.stringContaining(`${first.id} is not open: the open question is ${second.id}, because ${second.because}`) },
     });
     expect((await statusOf(recovery)).question).toEqual(second);
     await answer(recovery, 'approve', second.id);

@@ -221,7 +221,7 @@ describe('levels and modes', () => {
     await ends(jobRig, handle, 'refused');
     const [record] = jobRig.cluster.records;
     expect(record?.timeline.map(({ what }) => what)).toEqual(
-      expect.arrayContaining(['would await a checkpoint (fresh)', 'would look for room', 'would restart the job']),
+      expect.arrayContaining(['would await a checkpoint (fresh)', 'would look for capacity', 'would restart the job']),
     );
     expect([jobRig.cluster.stopped, jobRig.cluster.captured]).toEqual([[], []]);
     await jobRig.ended(handle);

@@ -11,7 +11,7 @@ describe('the memory of a collection', () => {
     state.open?.unnotified.set('gpu-1', 'the namespace is full');
     expect(state.close('judged', 1, 'slow: gpu-1')).toMatchObject({
       unnotified: ['gpu-1'],
-      because: 'slow: gpu-1; gpu-1 could not be told, and nothing follows there: the namespace is full',
+      because: 'slow: gpu-1; gpu-1 could not be notified, so no quarantine follows: the namespace is full',
     });
     expect(state.continueAsNewState().last?.unnotified).toEqual(['gpu-1']);
   });

@@ -149,9 +149,9 @@ describe('the workflow that collects preflight reports', () => {
     const handle = await send(reportsOf({ size: 8, slow: [3, 6] }));
     const { because } = await eventually(
       () => status(handle),
-      (seen) => seen.because.includes('cannot be told'),
+      (seen) => seen.because.includes('cannot be notified'),
     );
-    expect(because).toBe('gpu-3 cannot be told yet: the namespace is full');
+    expect(because).toBe('gpu-3 cannot be notified yet: the namespace is full');
     expect(cluster.notified.map(({ node }) => node)).toEqual(['gpu-6']);
     cluster.unnotifiable.clear();
     const { last } = await judged(handle);

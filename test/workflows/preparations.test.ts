@@ -130,7 +130,7 @@ describe('before a stop', () => {
     await recovery.signal('recheck');
     await eventually(
       () => recovery.query<RecoveryStatus>('status'),
-      ({ phase, because }) => phase === 'held' && because.includes('the nodes cannot be looked at now, and there was no room before'),
+      ({ phase, because }) => phase === 'held' && because.includes('the nodes cannot be observed now, and there was no capacity before'),
     );
     expect(jobRig.cluster.stopped).toEqual([]);
     const { name, uid } = jobRig.cluster.pods[1] ?? { name: '', uid: '' };
@@ -178,13 +178,13 @@ describe('before a stop', () => {
     jobRig.cluster.capacity = { fit: 3, because: '1 node: cordoned' };
     const handle = await jobRig.start();
     await signalFault(handle);
-    expect(await ends(jobRig, handle, 'escalated')).toContain('still no room after its deadline: room for 3 of 4 pods');
+    expect(await ends(jobRig, handle, 'escalated')).toContain('still no capacity after its deadline: room for 3 of 4 pods');
     expect(jobRig.cluster.stopped).toEqual([]);
     jobRig.cluster.capacity = 'unseen';
     await signalFault(handle, degrading({ id: 'kernel/boot-1/300' }));
     await eventually(
       () => jobRig.cluster.records.map(({ because }) => because),
-      (reasons) => reasons[1]?.includes('the nodes cannot be looked at now, and the job still trains') === true,
+      (reasons) => reasons[1]?.includes('the nodes cannot be observed now, and the job still trains') === true,
     );
     expect(jobRig.cluster.stopped).toEqual([]);
     await jobRig.ended(handle);

@@ -84,7 +84,7 @@ describe('a recovery that looks whether training moves on', () => {
     const handle = await jobRig.start();
     await handle.signal('faultsObserved', { faults: [jobRig.cluster.quarantined(kernelFault())] });
     const { last: ended } = await last(jobRig, handle, 'restarted');
-    expect(ended?.because).toContain('training moves, and is not back yet');
+    expect(ended?.because).toContain('training moves, but has not caught up yet');
     await jobRig.ended(handle);
   });
 
@@ -93,7 +93,7 @@ describe('a recovery that looks whether training moves on', () => {
     const handle = await jobRig.start();
     await handle.signal('faultsObserved', { faults: [jobRig.cluster.quarantined(kernelFault())] });
     const { last: ended } = await last(jobRig, handle, 'restarted');
-    expect(ended?.because).toContain('its progress was last told at');
+    expect(ended?.because).toContain('its progress was last reported at');
     await jobRig.ended(handle);
   });
 });
