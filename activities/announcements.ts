@@ -6,7 +6,7 @@ import type { Dependencies } from './dependencies.ts';
 
 export function announcementActivities({ kube, log, now }: Pick<Dependencies, 'kube' | 'log' | 'now'>): Pick<Activities, 'announce'> {
   return {
-    /** In their order; one that cannot be written now does not keep the others back, and all are tried again for its sake. */
+    /** In order. A failed write does not keep the others back; afterwards all are tried again. */
     async announce({ events }) {
       const failed: unknown[] = [];
       for (const event of events) await announceEvent(kube, event, now(), log).catch((error: unknown) => failed.push(error));

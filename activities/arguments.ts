@@ -1,4 +1,4 @@
-/** Arguments are looked at before anything is done with them: whoever can start an activity may have made them up. */
+/** Arguments are checked before anything is done with them: whoever can start an activity may have forged them. */
 
 import type { Activities } from '../contract/activities.ts';
 import { whyNotGiven } from '../contract/activity-arguments.schema.ts';
@@ -13,5 +13,5 @@ const checked =
     return activity(...args);
   };
 
-/** The same activities; they throw `name.invalid` for arguments that lead elsewhere. */
+/** The same activities; they throw `name.invalid` for arguments that would escape a path. */
 export const withCheckedArguments = (activities: Activities): Activities => mapActivities(activities, checked);

@@ -1,10 +1,10 @@
-/** A look at a large attempt, without what no decision is about: each look stands in history. */
+/** A look at a large attempt, reduced to what decisions need, because each look stands in history. */
 
 import { createHash } from 'node:crypto';
 import type { AttemptPod } from '../contract/jobs.ts';
 import type { AttemptFacts } from '../contract/recovery.ts';
 
-/** Attempts of more pods are looked at in short. */
+/** Attempts of more pods are reduced. */
 const mostPods = 200;
 
 interface Whole {
@@ -18,7 +18,7 @@ interface AttemptFilter {
   readonly pods?: readonly string[];
 }
 
-/** All pods of a small attempt. Of a large one those that are meant and the first, which leads the others. */
+/** All pods of a small attempt. Of a large one those that match, and the first pod, which leads the others. */
 export function attemptInShort({ pods, terminating }: Whole, about: AttemptFilter): Pick<AttemptFacts, 'pods' | 'terminating' | 'more'> {
   const all = pods.length + terminating.length;
   if (all <= mostPods) return { pods, ...(terminating.length > 0 && { terminating }) };
@@ -33,7 +33,7 @@ export function attemptInShort({ pods, terminating }: Whole, about: AttemptFilte
   };
 }
 
-/** The same for the same pods, in whatever order, SHA-256 in hex. Of those present: while an attempt is looked at, pods that were asked to go before disappear one by one. */
+/** SHA-256 in hex, the same for the same pods in any order. Only of pods that are not terminating, because those disappear one by one while an attempt is looked at. */
 export function digestOf(pods: readonly AttemptPod[]): string {
   const uids = pods.map(({ uid }) => uid).toSorted();
   return createHash('sha256').update(uids.join('\n')).digest('hex');

@@ -1,4 +1,4 @@
-/** Looks at an attempt, stops it, and waits for the next one. */
+/** Observes an attempt, stops it, and waits for the next one. */
 
 import { WorkflowNotFoundError } from '@temporalio/common';
 import type { Activities } from '../contract/activities.ts';
@@ -26,11 +26,11 @@ export function attemptActivities(dependencies: Dependencies): Attempts {
   const { kube, settings, temporal } = dependencies;
   const { taint } = settings.quarantine;
 
-  /** The fault of a pod may overtake that of its node: whether the node's workflow is still about to decide. */
+  /** The fault of a pod may arrive before that of its node: whether the node's workflow is still about to decide. */
   async function undecidedNode(node: string): Promise<AttemptFacts['undecided'][number] | undefined> {
     const handle = temporal().workflow.getHandle(nodeWorkflowId(node));
     try {
-      // One that ended decides nothing, and a query would have its whole history replayed.
+      // A closed workflow decides nothing, and a query would replay its whole history.
       if ((await handle.describe()).status.name !== 'RUNNING') return undefined;
       const { phase, because } = await handle.query<NodeStatus>(statusQuery);
       return phase === 'deciding' ? { node, because } : undefined;

@@ -16,13 +16,13 @@ import type { Dependencies } from './dependencies.ts';
 import { reportInHeartbeats } from './heartbeats.ts';
 import { misplacedPods } from './misplaced-pods.ts';
 
-/** So many are named in history. */
+/** Pods that are named in history. */
 const mostPods = 200;
 
-/** Before a look that could not be finished is made again, ms. */
+/** Pause before a failed look is repeated, ms. */
 const pauseMs = 1000;
 
-/** The API server does not answer, or not yet. What it refuses for another reason, it has seen: time goes on. */
+/** The API server does not answer, or not yet. Any other error is an answer, so the deadline counts on. */
 const isUnseen = ({ code }: KcoverError): boolean => code === 'kube.unreachable' || code === 'kube.throttled';
 
 export async function awaitAttempt(dependencies: Dependencies, request: AwaitRequest): Promise<AwaitResult> {
@@ -40,7 +40,7 @@ export async function awaitAttempt(dependencies: Dependencies, request: AwaitReq
   const nodes = new KnownNodes(dependencies);
   const [old, remaining] = [new Set(request.old), new Set(request.remaining)];
   const stopped = request.stoppedBy && { stoppedBy: request.stoppedBy };
-  let because = 'nothing was seen of the job';
+  let because = 'the job was not observed';
 
   const look = async (job: JobView | undefined, pods: readonly V1Pod[]): Promise<AwaitResult | undefined> => {
     const end = whyEnded(job, request.stoppedBy);
@@ -53,7 +53,7 @@ export async function awaitAttempt(dependencies: Dependencies, request: AwaitReq
       if (job && mayMove(job)) await misplaced.move(seen.misplaced);
       return undefined;
     }
-    // A taint may have come after its pods: the last look is at the nodes.
+    // A taint may have come after its pods: the nodes are read last.
     if (await nodes.refresh(seen.pods.flatMap((pod) => pod.node ?? []))) return look(job, pods);
     const { startedAt, wholeSince } = seen;
     const many = seen.pods.length > mostPods && { of: seen.pods.length };
@@ -68,7 +68,7 @@ export async function awaitAttempt(dependencies: Dependencies, request: AwaitReq
     };
   };
 
-  // A later try must know which were moved.
+  // A later try must know which pods were moved.
   reportInHeartbeats(() => ({ moved: [...misplaced.moved], clock: clock.observed() }));
   const deadline = info.scheduledTimestampMs + request.deadlineMs;
   const lookAgain = async (error: unknown) => {
@@ -91,10 +91,10 @@ const movedOf = (details: unknown): Set<string> =>
       : [],
   );
 
-/** Not where that would fail the job, and not where its pods tolerate the taint: the next one would land there again. */
+/** Not where that would fail the job, and not where its pods tolerate the taint: the replacement would land there again. */
 const mayMove = ({ toleratesQuarantine, canStopBy }: JobView): boolean => !toleratesQuarantine && canStopBy.includes('delete-collection');
 
-/** Nodes that pods landed on: each is read when first met, at every look while it is quarantined, and once more at the end. */
+/** Nodes that pods landed on: each is read when it first appears, at every look while it is quarantined, and once more at the end. */
 class KnownNodes {
   readonly #dependencies: Dependencies;
   readonly #met = new Set<string>();
@@ -108,7 +108,7 @@ class KnownNodes {
     await this.#read([...new Set(names)].filter((name) => !this.#met.has(name) || this.quarantined.has(name)));
   }
 
-  /** True when one of them was quarantined since it was met. */
+  /** True when one of them was quarantined since it first appeared. */
   async refresh(names: readonly string[]): Promise<boolean> {
     const before = this.quarantined.size;
     await this.#read([...new Set(names)]);

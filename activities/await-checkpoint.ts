@@ -1,4 +1,4 @@
-/** Waits for a checkpoint, and asks processes to start training anew by themselves. */
+/** Waits for a checkpoint, and asks processes to restart training by themselves. */
 
 import { Context } from '@temporalio/activity';
 import type { Activities } from '../contract/activities.ts';
@@ -20,7 +20,7 @@ export const checkpointActivities = (dependencies: Dependencies): Pick<Activitie
 
 async function awaitCheckpoint({ kube, settings, now }: Dependencies, request: CheckpointRequest): Promise<CheckpointResult> {
   const { info, cancellationSignal: signal } = Context.current();
-  // From the schedule, so that a later try does not begin anew.
+  // From the schedule, so that a later try does not start over.
   const startedAt = info.scheduledTimestampMs;
   const clock = observationClock(now, startedAt, observedOf(info.heartbeatDetails));
   let latest = latestBefore(info.heartbeatDetails);

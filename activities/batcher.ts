@@ -1,10 +1,10 @@
-/** Requests that arrive while one is under way travel together in the next. */
+/** Requests that arrive while one is under way are sent together in the next. */
 
 import DataLoader from 'dataloader';
 
 const batchSizeLimit = 100;
 
-/** A call for one item over a call for many, of which there is never more than one in flight. Answers come in the order of the items. */
+/** Turns a call for many items into a call for one; never more than one call is in flight. Answers come in the order of the items. */
 export function createBatcher<Item, Answer>(callForMany: (items: readonly Item[]) => Promise<readonly Answer[]>): (item: Item) => Promise<Answer> {
   let underWay: Promise<unknown> = Promise.resolve();
   let queue: Promise<unknown> = Promise.resolve();
@@ -17,7 +17,7 @@ export function createBatcher<Item, Answer>(callForMany: (items: readonly Item[]
     {
       cache: false,
       maxBatchSize: batchSizeLimit,
-      // The batch stays open until the one before it is answered.
+      // The batch stays open until the previous one is answered.
       batchScheduleFn: (dispatch) => {
         queue = queue.then(() => {
           dispatch();
@@ -29,7 +29,7 @@ export function createBatcher<Item, Answer>(callForMany: (items: readonly Item[]
   return (item) => loader.load(item);
 }
 
-/** A read that all who ask for it while one is under way share the next of: no answer is older than its question. */
+/** Callers that ask while a read is under way share the next one: no answer is older than its question. */
 export function coalesce<Answer>(read: () => Promise<Answer>): () => Promise<Answer> {
   const ask = createBatcher<true, Answer>(async (asked) => {
     const answer = await read();

@@ -1,4 +1,4 @@
-/** Looks for room for the next attempt, and makes some: by stand-by nodes, or by a smaller job. */
+/** Looks for capacity for the next attempt, and makes some: with standby nodes, or with a smaller job. */
 
 import type { Activities } from '../contract/activities.ts';
 import { KcoverError } from '../contract/errors.ts';
@@ -49,7 +49,7 @@ export function capacityActivities({ kube, settings }: Pick<Dependencies, 'kube'
       return { taken: nodes.filter((_, index) => answers[index]) };
     },
     resizeJob: async (request) => {
-      // Opted out while it was stopped: it is resumed as its owner made it.
+      // Opted out while it was stopped: it is resumed with the size that its owner gave it.
       const job = await readJob(kube, request.job, settings.quarantine.taint);
       return job?.optedIn === false ? { kind: 'refused', because: 'the job was opted out' } : resizeJob(kube, request);
     },

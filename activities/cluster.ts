@@ -1,4 +1,4 @@
-/** What the workflow `cluster` must not lose: which nodes are out, and the pause. Both stand in Kubernetes. */
+/** What the workflow `cluster` must not lose: which nodes are out, and the pause. Both are stored in Kubernetes. */
 
 import type { V1Node } from '@kubernetes/client-node';
 import type { Activities } from '../contract/activities.ts';

@@ -1,4 +1,4 @@
-/** Policy, run where its answer is recorded. */
+/** Policy, run as activities so that its answers are recorded. */
 
 import { createHash } from 'node:crypto';
 import type { Activities } from '../contract/activities.ts';
@@ -10,7 +10,7 @@ import { decideCollection, decidePreflight } from '../policy/preflight.ts';
 import { decideRecovery } from '../policy/recovery.ts';
 import type { Dependencies } from './dependencies.ts';
 
-/** Which settings decided: twelve hex digits of a SHA-256 over all of them. */
+/** Identifies the settings that decided: twelve hex digits of a SHA-256 over all of them. */
 export const settingsDigest = (settings: object): string => createHash('sha256').update(JSON.stringify(settings)).digest('hex').slice(0, 12);
 
 type DecisionActivities = Pick<

@@ -1,4 +1,4 @@
-/** What activities are made of. */
+/** What activities depend on. */
 
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
@@ -9,7 +9,7 @@ import type { RecordStore } from './records.ts';
 
 export interface Dependencies {
   readonly kube: Kube;
-  /** kcover's own namespace, where it keeps a pause. */
+  /** kcover's own namespace, where a pause is stored. */
   readonly namespace: string;
   readonly settings: WorkerSettings;
   /** For signals, updates, queries and visibility. */

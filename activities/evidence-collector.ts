@@ -1,4 +1,4 @@
-/** Puts what was found into the store, blacked out and within bounds, and remembers what is missing and why. */
+/** Stores what was found, redacted and within bounds, and records what is missing and why. */
 
 import { KcoverError } from '../contract/errors.ts';
 import { evidenceLimits, type EvidenceFile } from '../contract/evidence.ts';
@@ -8,13 +8,13 @@ import type { EvidenceDraft } from './evidence-store.ts';
 
 type KeptFile = Pick<EvidenceFile, 'file' | 'what' | 'pod' | 'container'>;
 
-/** Files that are written at the same moment: each may have so large a part of what is left. */
+/** Files that are written at the same time: each may take this fraction of the space left. */
 export const atOnce = 16;
 
-/** Less than this of a log says nothing. */
+/** A log shorter than this is not worth storing. */
 const leastBytes = 512;
 
-/** In history: the reasons, not a list of everything. */
+/** Length of the reasons in history, which are not a complete list. */
 const becauseLength = 500;
 
 export class EvidenceCollector {
@@ -27,7 +27,7 @@ export class EvidenceCollector {
   #used = 0;
   #over = false;
 
-  /** `most`: bytes of everything together. */
+  /** `most`: bytes of all files together. */
   constructor(draft: EvidenceDraft, patterns: readonly RedactionPattern[], most: number = evidenceLimits.bytes) {
     this.#draft = draft;
     this.#patterns = patterns;
@@ -42,7 +42,7 @@ export class EvidenceCollector {
     return this.#files.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
-  /** An object. Texts in it may quote anything. */
+  /** Stores an object. Its texts may quote anything, so they are redacted. */
   document(kept: KeptFile, object: unknown): Promise<void> {
     let redacted = 0;
     const blackOut = (_: string, value: unknown): unknown => {
@@ -56,7 +56,7 @@ export class EvidenceCollector {
     return this.#write({ ...kept, ...(redacted > 0 && { redacted }) }, text);
   }
 
-  /** The end of a log, as much of it as there is room for. `cut`: something was cut off before. */
+  /** Stores the end of a log, as much as fits. `cut`: it was truncated before. */
   log(kept: KeptFile, text: string, cut: boolean): Promise<void> {
     const spaceLeft = Math.min(evidenceLimits.logBytes, this.#spaceLeft());
     if (spaceLeft < leastBytes) return Promise.resolve(this.miss(kept.what, kept.pod ?? kept.file, noSpaceLeft));
@@ -65,7 +65,7 @@ export class EvidenceCollector {
     return this.#write({ ...kept, ...((cut || found.cut || end.cut) && { cut: true }), ...(found.redacted > 0 && { redacted: found.redacted }) }, end.text);
   }
 
-  /** Something that was looked for and is not there. */
+  /** Records that something was looked for and is not there. */
   miss(what: Missing, subject: string, error: unknown): void {
     const { why, detail } = reasonOf(error);
     const key = `${what}\n${why}`;
@@ -74,7 +74,7 @@ export class EvidenceCollector {
     else this.#missing.set(key, { subjects: new Set([subject]), say: (count) => `${missingWords[what](subject, count)}: ${why}`, detail });
   }
 
-  /** After this nothing is added. What was missing, in one sentence. */
+  /** Nothing can be added afterwards. Returns what was missing, in one sentence. */
   async end(): Promise<string | undefined> {
     this.#over = true;
     await Promise.allSettled(this.#writing);
@@ -82,7 +82,7 @@ export class EvidenceCollector {
     return reasons.length === 0 ? undefined : reasons.join('; ').slice(0, becauseLength);
   }
 
-  /** The nearer the end, the less for each: nobody who comes later finds nothing, and nobody has to know how many come. */
+  /** The fuller the store, the less for each: so the last file still gets some space, and the number of files need not be known. */
   #spaceLeft(): number {
     return Math.floor((this.#most - this.#used) / atOnce);
   }
@@ -104,9 +104,9 @@ export class EvidenceCollector {
   }
 }
 
-const noSpaceLeft = new Error('no room was left');
+const noSpaceLeft = new Error('no space was left');
 
-/** Why something is missing, in words that are the same for all that lack it for this reason. */
+/** Why something is missing, in the same words for everything that is missing for this reason. */
 export class Missed extends Error {}
 
 function reasonOf(error: unknown): { readonly why: string; readonly detail: string } {
@@ -136,7 +136,7 @@ function lastBytes(text: string, most: number): { readonly text: string; readonl
   if (bytes.length <= most) return { text, cut: false };
   const end = bytes.subarray(bytes.length - most);
   const line = end.indexOf(10);
-  // A line without an end: not from the middle of a letter.
+  // A line longer than the limit: do not start in the middle of a character.
   const start = line >= 0 && line < end.length - 1 ? line + 1 : end.findIndex((byte) => (byte & 0xc0) !== 0x80);
   return { text: end.subarray(Math.max(0, start)).toString(), cut: true };
 }

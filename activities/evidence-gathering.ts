@@ -1,4 +1,4 @@
-/** Gathers what can be had of an attempt until its time is over: first what is cheap, then the logs, failing ranks first. */
+/** Gathers evidence of an attempt until its deadline: first what is cheap, then the logs, failing ranks first. */
 
 import type { V1Pod } from '@kubernetes/client-node';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,13 +16,13 @@ export interface Gathering {
   readonly request: EvidenceRequest;
   readonly source: EvidenceSource;
   readonly into: EvidenceCollector;
-  /** The time is over. */
+  /** Aborted at the deadline. */
   readonly signal: AbortSignal;
-  /** How long one log may take, ms: a kubelet that is dead answers nothing. */
+  /** Time-out for one log, ms: a dead kubelet never answers. */
   readonly logMs: number;
 }
 
-/** Never throws: what cannot be had is missing. */
+/** Never throws: what cannot be read is recorded as missing. */
 export async function gatherEvidence(gathering: Gathering): Promise<void> {
   const { request } = gathering;
   await Promise.all([keepKernelLines(gathering), gatherJob(gathering), gatherRanks(gathering), ...request.nodes.map((node) => gatherNode(gathering, node))]);
@@ -60,7 +60,7 @@ async function gatherNode(gathering: Gathering, name: string): Promise<void> {
   ]);
 }
 
-/** Nobody is asked for them: they came with the faults. */
+/** No request is needed: the lines came with the faults. */
 async function keepKernelLines({ request, into }: Gathering): Promise<void> {
   const nodes = [...Map.groupBy(request.kernel ?? [], ({ node }) => node)].entries();
   for (const [index, [node, entries]] of nodes) {
@@ -70,7 +70,7 @@ async function keepKernelLines({ request, into }: Gathering): Promise<void> {
   }
 }
 
-/** A pod of the attempt, and how its files are called. */
+/** A pod of the attempt, and the stem of its file names. */
 interface Rank {
   readonly name: string;
   readonly stem: string;
@@ -85,7 +85,7 @@ async function gatherRanks(gathering: Gathering): Promise<void> {
   const byUid = new Map(listed?.map((pod) => [pod.metadata?.uid, pod]));
   const ranks = request.pods.flatMap(({ name, uid }, index): Rank[] => {
     const pod = byUid.get(uid);
-    // Logs are read by name: those of a pod that took the name since are none of this attempt.
+    // Logs are read by name: a pod that has taken the name since is not of this attempt.
     if (listed && !pod) into.miss('pod', name, new Missed('gone before they were read'));
     return pod ? [{ name, stem: `pod_${plainOr(name, index)}`, pod }] : [];
   });
@@ -120,17 +120,17 @@ async function gatherLog(gathering: Gathering, log: RankLog, kubelets: Kubelets)
       throw error;
     });
     kubelets.markAnswered();
-    // What was there when the pods were listed may have been cleaned up, or have gone with its pod.
+    // Logs that existed when the pods were listed may have been removed, or have gone with their pod.
     if (found === undefined) throw new Missed('there are none');
     const name = `${rank.stem}_${plainOr(container, 0)}${previous ? '_previous' : ''}.log`;
     await gathering.into.log({ file: name, what, pod: rank.name, container }, found.text, found.cut);
   });
 }
 
-/** What one answer may hold. */
+/** Maximum size of one answer. */
 const answerBytes = 16 * evidenceLimits.logBytes;
 
-/** A limit of bytes cuts the end off, which is what counts: where it was reached, fewer lines are asked for. */
+/** A byte limit cuts off the end, which matters most: if it was reached, fewer lines are requested. */
 async function readWhole({ source, signal, logMs }: Gathering, { rank, ...log }: RankLog): Promise<{ text: string; cut: boolean } | undefined> {
   for (const lines of [evidenceLimits.logLines, evidenceLimits.logLines / 10, 1]) {
     const late = AbortSignal.timeout(logMs);
@@ -146,7 +146,7 @@ async function readWhole({ source, signal, logMs }: Gathering, { rank, ...log }:
 
 class TooSlow extends Error {}
 
-/** Kubelets that did not answer are not asked again, and none is when nothing but silence was heard from as many as are asked at once. */
+/** Kubelets that did not answer are not asked again. None is asked once a full round of concurrent requests had no answer. */
 class Kubelets {
   readonly #silent = new Set<string>();
   #anyAnswered = false;
@@ -176,7 +176,7 @@ async function keepEvents({ into }: Gathering, file: string, events: readonly Ob
   if (events.length > 0) await into.document({ file, what: 'events', ...of }, events.slice(0, evidenceLimits.events));
 }
 
-/** What fails is noted as missing. */
+/** A failure is recorded as missing evidence. */
 async function unlessMissing<T>({ into, signal }: Gathering, [what, subject]: readonly [Missing, string], work: () => Promise<T>): Promise<T | undefined> {
   try {
     if (signal.aborted) throw noTime;
@@ -191,7 +191,7 @@ const noTime = new Missed('no time was left');
 
 const againMs = 300;
 
-/** Asks again while the API server does not answer: everything else hangs on it. */
+/** Retries while the API server does not answer, because everything else depends on it. */
 async function persistently<T>(signal: AbortSignal, ask: () => Promise<T>): Promise<T> {
   for (;;) {
     try {
@@ -204,7 +204,7 @@ async function persistently<T>(signal: AbortSignal, ask: () => Promise<T>): Prom
   }
 }
 
-/** Waits no longer than the signal, whatever the call does. */
+/** Rejects when the signal aborts, even if the call does not return. */
 function within<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   const abort = () => reject(signal.reason);
@@ -219,7 +219,7 @@ function within<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> {
 }
 
 /**
- * The name as a part of a file's name. Kubernetes lets hardly any other through, and none with an underscore, so that parts that are joined by
- * one are never the parts of another.
+ * The name as a part of a file name. Kubernetes allows hardly any other names, and none with an underscore, so parts that are
+ * joined by underscores stay unambiguous.
  */
 const plainOr = (name: string, index: number): string => (/^[a-z0-9][a-z0-9.-]{0,119}$/.test(name) ? name : `_${index}`);

@@ -12,12 +12,12 @@ import { readObject } from '../kube/requests.ts';
 import type { LogOf } from './evidence-summary.ts';
 
 export interface FoundEvents {
-  /** By UID, of nodes by name. */
+  /** By UID; of nodes by name. */
   readonly of: ReadonlyMap<string, readonly ObjectEvent[]>;
   readonly more: boolean;
 }
 
-/** Every method throws errors of the catalogue. However many pods there are, only `log` is called for each of them. */
+/** Every method throws errors of the catalogue. Only `log` is called once for each pod; the others do not depend on the number of pods. */
 export interface EvidenceSource {
   job(): Promise<KubernetesObject | undefined>;
   node(name: string): Promise<V1Node | undefined>;
@@ -38,6 +38,6 @@ export const clusterSource = (kube: Kube, job: JobRef): EvidenceSource => ({
 function eventsOf(job: JobRef, of: Parameters<EvidenceSource['events']>[0]): { namespace: string; kind: string; name?: string } {
   if (of === 'pods') return { namespace: job.namespace, kind: 'Pod' };
   if (of === 'job') return { namespace: job.namespace, kind: job.kind, name: job.name };
-  // Events of objects without a namespace live there.
+  // Kubernetes stores Events of cluster-scoped objects in this namespace.
   return { namespace: 'default', kind: 'Node', name: of.node };
 }

@@ -1,4 +1,4 @@
-/** Where evidence lies: one directory for each incident, one in it for each attempt. */
+/** Where evidence is stored: one directory for each incident, one in it for each attempt. */
 
 import { createHash, randomUUID } from 'node:crypto';
 import { mkdir, rename, rm, unlink, writeFile } from 'node:fs/promises';
@@ -8,28 +8,28 @@ import type { EvidenceFile } from '../contract/evidence.ts';
 import { type EvidenceBounds, evidenceSweep } from './evidence-sweep.ts';
 import { recordFile } from './records.ts';
 
-/** One attempt's evidence while it is gathered. Nobody sees it before it is closed. */
+/** One attempt's evidence while it is gathered. It is not visible before it is closed. */
 export interface EvidenceDraft {
   write(file: string, text: string): Promise<void>;
-  /** Writes the index and takes the place of what was kept of the same attempt before. `digest`: SHA-256, hex. */
+  /** Writes the index, and replaces earlier evidence of the same attempt. `digest`: SHA-256, hex. */
   close(index: readonly EvidenceFile[]): Promise<{ readonly address: string; readonly digest: string }>;
   discard(): Promise<void>;
 }
 
-/** Throws `records.unwritable` where nothing can be kept. */
+/** Throws `records.unwritable` where nothing can be stored. */
 export interface EvidenceStore {
   open(incident: string, attempt: number): Promise<EvidenceDraft>;
-  /** Removes what is too old, or too much, until `signal` says stop; never the incident that is named. Returns how many incidents. */
+  /** Removes evidence that is too old or too large, until `signal` aborts; never the incident named `keep`. Returns the number of incidents removed. */
   sweep(keep: string, signal: AbortSignal): Promise<number>;
 }
 
 export const indexFile = 'index.json';
 
-/** Below the directory of the store; named as the record of the incident is. */
+/** Relative to the directory of the store; named like the record of the incident. */
 export const incidentDirectory = (incident: string): string => basename(recordFile(incident), '.json');
 export const attemptDirectory = (incident: string, attempt: number): string => join(incidentDirectory(incident), `attempt-${attempt}`);
 
-/** A name of ours that leads nowhere else. */
+/** A name that cannot leave the directory. */
 const plain = /^\w[\w.-]{0,249}$/;
 
 export interface DirectoryEvidence extends EvidenceBounds {
@@ -46,7 +46,7 @@ export function directoryEvidence({ directory, keepMs, most, share, now }: Direc
       if (!Number.isInteger(attempt) || attempt < 0) throw new KcoverError('records.unwritable', `${String(attempt).slice(0, 80)} is no attempt`);
       const target = join(directory, attemptDirectory(incident, attempt));
       const draft = join(directory, incidentDirectory(incident), `.attempt-${attempt}.${randomUUID().slice(0, 8)}.part`);
-      // Logs may hold what nobody should read: owner and group only.
+      // Logs may contain secrets: owner and group only.
       await storing(draft, () => mkdir(draft, { recursive: true, mode: 0o750 }));
       return new DirectoryDraft(draft, target);
     },
@@ -79,7 +79,7 @@ class DirectoryDraft implements EvidenceDraft {
   close(index: readonly EvidenceFile[]): Promise<{ address: string; digest: string }> {
     return storing(this.#target, async () => {
       await writeFile(join(this.#draft, indexFile), `${JSON.stringify(index, undefined, 2)}\n`, { mode: 0o640 });
-      // A directory does not replace another that holds something.
+      // A rename cannot replace a directory that is not empty.
       const old = `${this.#draft}.old`;
       await rename(this.#target, old).catch(unlessMissing);
       await rename(this.#draft, this.#target);
@@ -93,7 +93,7 @@ class DirectoryDraft implements EvidenceDraft {
   }
 }
 
-/** What `sha256sum` prints for all files in the order of their names, hashed once more: anybody can repeat it. */
+/** The output of `sha256sum` for all files, sorted by name, hashed once more: anybody can verify it. */
 export function digestOf(digests: ReadonlyMap<string, string>): string {
   const lines = [...digests].toSorted(([a], [b]) => (a < b ? -1 : 1)).map(([file, digest]) => `${digest}  ${file}\n`);
   return createHash('sha256').update(lines.join('')).digest('hex');

@@ -1,4 +1,4 @@
-/** What of an object is kept. Everything is named: environment, arguments, annotations of others and volumes never are; pure. */
+/** The parts of an object that are stored. Only listed fields are: never environment, arguments, foreign annotations or volumes. Pure. */
 
 import type { KubernetesObject, V1ContainerStatus, V1Node, V1Pod } from '@kubernetes/client-node';
 import { annotations } from '../contract/ids.ts';
@@ -60,14 +60,14 @@ export interface LogOf {
   readonly previous: boolean;
 }
 
-/** The logs that a pod has: of containers that began, and of those before their last restart. */
+/** The logs that a pod has: of containers that started, and from before their last restart. */
 export const logsOf = ({ status }: V1Pod): readonly LogOf[] =>
   statusesOf(status).flatMap(({ name, state, lastState }) => [
     ...(state?.running || state?.terminated ? [{ container: name, previous: false }] : []),
     ...(lastState?.terminated ? [{ container: name, previous: true }] : []),
   ]);
 
-/** Those that train first. */
+/** Training containers first. */
 const statusesOf = (status: V1Pod['status']): readonly V1ContainerStatus[] => [
   ...(status?.containerStatuses ?? []),
   ...(status?.initContainerStatuses ?? []),

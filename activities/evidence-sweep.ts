@@ -1,4 +1,4 @@
-/** Removes evidence that is too old, and the oldest where there is too much: of all together, or of one namespace. */
+/** Removes evidence that is too old, and the oldest where there is too much, in total or for one namespace. */
 
 import { readdir, rm, stat } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -6,27 +6,27 @@ import { inParallel } from '../kube/parallel.ts';
 
 export interface EvidenceBounds {
   readonly keepMs: number;
-  /** Bytes of everything together. */
+  /** Total bytes. */
   readonly most: number;
-  /** Percent of them that one namespace may have. */
+  /** Percentage of them that one namespace may use. */
   readonly share: number;
 }
 
 export interface Sweep {
-  /** The directory of an incident that stays. */
+  /** The directory of an incident that is not removed. */
   readonly keep: string;
   /** Milliseconds since the epoch. */
   readonly now: number;
   readonly signal: AbortSignal;
 }
 
-/** Only what is named like an incident of ours is ever removed: anything else in the directory is somebody else's. */
+/** Only directories named like an incident of kcover are removed: anything else belongs to somebody else. */
 const ours = /^recovery_(?<namespace>[^_]+)_.*_(?<at>\d{4}-\d\d-\d\dT\d{6}\.\d{3}Z)$/;
 
-/** Work of one sweep for what is old: what was left is found by the next. */
+/** Bounds of one sweep for old evidence; the next sweep finds the rest. */
 const swept = { looked: 50, removed: 5 } as const;
 
-/** What was added to so lately may be written at this moment, ms. */
+/** A directory changed this recently may be in use, ms. */
 const busyMs = 120_000;
 
 interface StoredIncident {
@@ -35,7 +35,7 @@ interface StoredIncident {
   readonly at: string;
 }
 
-/** Answers how many incidents it removed. What it measured it remembers, so that a sweep that had no time goes on where it stopped. */
+/** Returns the number of incidents removed. It remembers measured sizes, so a sweep that ran out of time goes on where it stopped. */
 export function evidenceSweep(directory: string, { keepMs, most, share }: EvidenceBounds): (sweep: Sweep) => Promise<number> {
   const sizes = new Map<string, { readonly mtimeMs: number; readonly bytes: number }>();
 
@@ -50,7 +50,7 @@ export function evidenceSweep(directory: string, { keepMs, most, share }: Eviden
     let removed = 0;
     for (const { name } of incidents.filter(({ at }) => at < oldest).slice(0, swept.looked)) {
       if (signal.aborted || removed >= swept.removed) break;
-      // An incident that began long ago may have been added to just now.
+      // An old incident may have been added to just now.
       if ((await stat(join(directory, name))).mtimeMs >= before) continue;
       await remove(name);
       removed += 1;
@@ -100,7 +100,7 @@ export function evidenceSweep(directory: string, { keepMs, most, share }: Eviden
   };
 }
 
-/** The oldest first. */
+/** Oldest first. */
 async function incidentsOf(directory: string): Promise<readonly StoredIncident[]> {
   const found = (await readdir(directory)).flatMap((name): StoredIncident[] => {
     const { namespace = '', at } = ours.exec(name)?.groups ?? {};
@@ -114,7 +114,7 @@ async function bytesBelow(directory: string): Promise<number> {
   const sizes = await inParallel(files, ({ parentPath, name }) =>
     stat(join(parentPath, name)).then(
       ({ size }) => size,
-      // It was renamed or removed meanwhile.
+      // The directory was renamed or removed meanwhile.
       () => 0,
     ),
   );

@@ -1,4 +1,4 @@
-/** Keeps what can be had of an attempt before it is stopped. */
+/** Captures the evidence of an attempt before it is stopped. */
 
 import { Context } from '@temporalio/activity';
 import { formatDuration } from '../contract/duration.ts';
@@ -36,18 +36,18 @@ export async function captureEvidence({ kube, settings, evidence: store, log }: 
   return done;
 }
 
-/** Those that faults name first, then every other of the attempt. Where they cannot be listed, the first are kept. */
+/** Pods that faults name first, then all others of the attempt. If they cannot be listed, only the former. */
 async function withOthers(kube: Kube, { job, pods }: EvidenceRequest): Promise<AttemptPod[]> {
   const { present, terminating } = await podsOfJob(kube, job);
   return [...new Map([...pods, ...terminating, ...present].map((pod) => [pod.uid, pod])).values()];
 }
 
-/** A store that does not answer must not hold up a stop for longer, ms. */
+/** Additional time for a store that does not answer, so that it does not hold up a stop, ms. */
 const lateMs = 3000;
 
 async function inTime<T>(work: Promise<T>, ms: number): Promise<T> {
   const { promise, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new KcoverError('records.unwritable', `the evidence was not kept within ${formatDuration(ms)}`)), ms);
+  const timer = setTimeout(() => reject(new KcoverError('records.unwritable', `the evidence was not stored within ${formatDuration(ms)}`)), ms);
   try {
     return await Promise.race([work, promise]);
   } finally {
@@ -56,7 +56,7 @@ async function inTime<T>(work: Promise<T>, ms: number): Promise<T> {
   }
 }
 
-/** A recovery waits for it, ms: what is left is for the next. */
+/** Time for a sweep, ms: a recovery waits for it, and the next sweep does the rest. */
 const sweepMs = 1000;
 
 export interface Capture {
@@ -64,17 +64,17 @@ export interface Capture {
   readonly store: EvidenceStore;
   readonly patterns: readonly RedactionPattern[];
   readonly cancelled: AbortSignal;
-  /** Told who collects. */
+  /** Called with the collector. */
   readonly began?: (into: EvidenceCollector) => void;
 }
 
-/** For the index and for what is being written, ms; of a short deadline a fifth. */
+/** Time reserved for the index and pending writes, ms; at most a fifth of the deadline. */
 const marginMs = 2000;
 
-/** One log may take a quarter of the time, ms at most. */
+/** One log may take a quarter of the time, and at most this, ms. */
 const logMs = 5000;
 
-/** Throws `records.unwritable` when nothing can be kept, and what the cancellation says. */
+/** Throws `records.unwritable` when nothing can be stored, and the cancellation's error. */
 export async function capturing({ source, store, patterns, cancelled, began }: Capture, request: EvidenceRequest): Promise<Evidence> {
   const forLooking = Math.max(request.deadlineMs - marginMs, Math.floor(request.deadlineMs * 0.8));
   const signal = AbortSignal.any([cancelled, AbortSignal.timeout(forLooking)]);
@@ -98,7 +98,7 @@ export async function capturing({ source, store, patterns, cancelled, began }: C
       ...(because !== undefined && { because }),
     };
   } finally {
-    // After it was closed there is nothing to discard.
+    // After it was closed, there is nothing to discard.
     await draft.discard().catch(() => undefined);
   }
 }

@@ -1,11 +1,11 @@
-/** Errors of the catalogue, as Temporal takes them: their kind decides whether an activity is tried again. */
+/** Errors of the catalogue as failures of Temporal: their kind decides whether an activity is tried again. */
 
 import { ApplicationFailure } from '@temporalio/common';
 import type { Activities } from '../contract/activities.ts';
 import { KcoverError } from '../contract/errors.ts';
 import { type Activity, mapActivities } from './map-activities.ts';
 
-/** The failure that stands in history; any other error is passed on and tried again. */
+/** The failure that is recorded in history; any other error is passed on and tried again. */
 export function toFailure(error: unknown): unknown {
   if (!(error instanceof KcoverError)) return error;
   return ApplicationFailure.create({

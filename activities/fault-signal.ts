@@ -1,4 +1,4 @@
-/** Tells workflows of faults. */
+/** Signals faults to workflows. */
 
 import type { Client } from '@temporalio/client';
 import { type Fault, faultLimits } from '../contract/faults.ts';
@@ -7,10 +7,10 @@ import { searchAttributePairs } from '../contract/search-attributes.ts';
 import { howManyFit } from '../contract/signal-size.ts';
 import type { WorkflowStart } from '../contract/starts.ts';
 
-/** Temporal's time for one call, ms: an activity that tells many must hear of the one that hangs before its own time is over. */
+/** Time-out of one call to Temporal, ms: an activity that signals many must notice the one that hangs before its own time-out. */
 const callMs = 10_000;
 
-/** Tells a workflow, which is started where none runs. Throws what Temporal's client throws. */
+/** Signals a workflow, and starts it if it does not run. Throws what Temporal's client throws. */
 export async function signalFaults(client: Client, { workflowType, attributes, ...start }: WorkflowStart<unknown>, faults: readonly Fault[]): Promise<void> {
   for (let left = faults; left.length > 0;) {
     const count = howManyFit(left, faultLimits.perSignal);

@@ -1,4 +1,4 @@
-/** Looks for room for the next attempt of a job. A cluster may have very many pods: those of nodes that could take it are asked for, and only as far as it takes. */
+/** Looks for capacity for the next attempt of a job. A cluster may have very many pods: only those of candidate nodes are listed, and only as many as needed. */
 
 import type { NodeCapacity } from '../contract/placement.ts';
 import type { CapacityFacts } from '../contract/recovery-plan.ts';
@@ -8,13 +8,13 @@ import { candidatesFor, capacityOf } from '../policy/placement.ts';
 import { createBatcher, coalesce } from './batcher.ts';
 
 export interface CapacitySource {
-  /** Every node, as if nothing were on it. */
+  /** Every node, with its capacity as if it were empty. */
   readonly nodes: () => Promise<readonly NodeCapacity[]>;
-  /** Of these nodes, and perhaps of others. */
+  /** Pods of these nodes, and possibly of others. */
   readonly podsOn: (names: readonly string[]) => Promise<readonly BoundPod[]>;
 }
 
-/** Many jobs may be short at the same moment: they share their looks. */
+/** Many jobs may lack capacity at the same time: they share their looks. */
 export function sharedCapacitySource(kube: Kube): CapacitySource {
   return {
     nodes: coalesce(() => readNodes(kube)),
@@ -25,7 +25,7 @@ export function sharedCapacitySource(kube: Kube): CapacitySource {
   };
 }
 
-/** Nodes whose pods are asked for at first; twice as many each time until all pods of the attempt have found room. */
+/** Nodes whose pods are listed first; twice as many each time until the whole attempt fits. */
 const firstNodes = 100;
 
 export async function findCapacity({ nodes, podsOn }: CapacitySource, wanted: WantedCapacity, standbyTaint: string): Promise<CapacityFacts> {

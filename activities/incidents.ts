@@ -1,4 +1,4 @@
-/** Looks for recoveries among Temporal's workflows, and wakes those who wait. */
+/** Looks for recoveries among Temporal's workflows, and notifies waiting ones. */
 
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { defineSearchAttributeKey, WorkflowNotFoundError } from '@temporalio/common';
@@ -15,10 +15,10 @@ import type { Dependencies } from './dependencies.ts';
 
 const outcomeKey = defineSearchAttributeKey('KcoverOutcome', searchAttributes.KcoverOutcome);
 
-/** A worker that dies or restarts costs a task one attempt or two. */
+/** A worker that dies or restarts costs a workflow task an attempt or two. */
 const mostTaskAttempts = 5;
 
-/** One that hangs must not cost the others their time. */
+/** Time-out of one signal, ms: one that hangs must not take the others' time. */
 const signalMs = 5000;
 
 type Incidents = Pick<Activities, 'findRecoveries' | 'lookAtRecovery' | 'notifyWaiting'>;
@@ -37,15 +37,15 @@ export function incidentActivities({ settings, temporal, now, log }: Pick<Depend
         try {
           await temporal().withDeadline(now() + signalMs, () => temporal().workflow.getHandle(workflowId).signal(signals.recheck));
         } catch (error) {
-          // Whoever is gone needs no news; whoever cannot be told asks again by itself.
-          if (!(error instanceof WorkflowNotFoundError)) log.warn({ workflowId, error }, 'could not tell that permission may have changed');
+          // A closed workflow needs no notification; one that cannot be notified asks again by itself.
+          if (!(error instanceof WorkflowNotFoundError)) log.warn({ workflowId, error }, 'could not notify that a reservation may be available');
         }
       });
     },
   };
 }
 
-/** What counts against the budget, and what still runs however long ago it began. */
+/** Recoveries that count against the budget, and those still running, however old. */
 const recoveriesQuery = (job: JobRef, since: number): string =>
   [
     `WorkflowType = '${workflowTypes.recovery}'`,
@@ -53,7 +53,7 @@ const recoveriesQuery = (job: JobRef, since: number): string =>
     `(StartTime > '${new Date(since).toISOString()}' OR ExecutionStatus = 'Running')`,
   ].join(' AND ');
 
-/** One that was refused has begun no stop. */
+/** A refused recovery has begun no stop. */
 const outcomeOf = ({ typedSearchAttributes }: WorkflowExecutionInfo): string | undefined => typedSearchAttributes.get(outcomeKey);
 
 const budgetEntryOf = ({ workflowId, startTime, closeTime }: WorkflowExecutionInfo): BudgetEntry => ({
@@ -79,11 +79,11 @@ async function lookAtRecovery(client: Client, incident: string): ReturnType<Inci
   }
 }
 
-/** A task that a worker could not finish is tried again without end: a defect, a payload that is too large, code that takes another path. */
+/** Temporal retries a failed workflow task without end: a defect, a payload that is too large, code that takes another path. */
 const stuckness = (attempt: number): { stuck?: string } =>
   attempt > mostTaskAttempts ? { stuck: `its workflow task failed ${attempt - 1} times in a row: the worker's log says why` } : {};
 
-/** As far as anybody knows it took no fault into account, so all of them stay with the job; whether it began a stop nobody knows. */
+/** As far as is known it took no fault into account, so all of them stay with the job; whether it began a stop is unknown. */
 const closed = (incident: string, outcome: Outcome, because: string): Awaited<ReturnType<Incidents['lookAtRecovery']>> => ({
   kind: 'closed',
   report: { incident, outcome, because, stops: 0, faults: [] },

@@ -23,7 +23,7 @@ export { directoryEvidence } from './evidence-store.ts';
 export { type Meter, metered } from './meter.ts';
 export { directoryRecords } from './records.ts';
 
-/** Makes them once; they are safe to run at the same time. */
+/** Creates all activities; they may run concurrently. */
 export function createActivities(dependencies: Dependencies): Activities {
   const made = {
     ...decisionActivities(dependencies),

@@ -1,4 +1,4 @@
-/** Looks at jobs, lets them go on, and tells their workflows. */
+/** Observes jobs, resumes them, and notifies their workflows. */
 
 import type { Activities } from '../contract/activities.ts';
 import { KcoverError } from '../contract/errors.ts';
@@ -29,7 +29,7 @@ export function jobActivities({ kube, settings, temporal }: Dependencies): Jobs 
     resumeJob: async ({ job, incident }) => ({ resumed: await resumeJob(kube, job, incident).catch(tryAgain) }),
     removeRecoveryLabel: ({ job }) => removeRecoveryLabel(kube, job),
     notifyJobs: async ({ node, faults }) => {
-      // On a node that died, pods that were asked to go stay: their job cannot go on without them.
+      // On a dead node, terminating pods stay: their job cannot go on without them.
       const terminating = faults.some((fault) => fault.code === nodeNotReady);
       const jobs = await topJobs(kube, jobsOfPods(await podsOnNode(kube, node, { terminating })));
       const notified = await inParallel(jobs, async ({ job, childUids }) => {
@@ -43,12 +43,12 @@ export function jobActivities({ kube, settings, temporal }: Dependencies): Jobs 
   };
 }
 
-/** A job that we have suspended is never given up: what refuses the request today, such as an admission webhook, may let it pass tomorrow. */
+/** A job that kcover has suspended is never given up: a request that is refused today, for example by an admission webhook, may pass tomorrow. */
 function tryAgain(error: unknown): never {
   throw error instanceof KcoverError && error.code === 'kube.invalid' ? new KcoverError('kube.forbidden', error.because) : error;
 }
 
-/** The jobs that can be stopped, each once, with the UIDs of those that they made. */
+/** The jobs that can be stopped, each once, with the UIDs of their children. */
 async function topJobs(kube: Kube, jobs: readonly JobRef[]): Promise<{ readonly job: JobRef; readonly childUids: readonly string[] }[]> {
   const found = await inParallel(jobs, async (child) => ({ job: await topJob(kube, child), childUid: child.uid }));
   const byTop = Map.groupBy(found, ({ job }) => jobKey(job));

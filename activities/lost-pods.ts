@@ -1,4 +1,4 @@
-/** Pods that were asked to go and that no kubelet ends any more, because their node stays not ready or is gone; and deletion by force, of them or of all. */
+/** Terminating pods that no kubelet ends any more, because their node stays not ready or is gone; and deletion by force, of those or of all. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { V1Pod } from '@kubernetes/client-node';
@@ -9,10 +9,10 @@ import { inParallel } from '../kube/parallel.ts';
 import { attemptPod, deletePod, isTerminating, listMatchingPods } from '../kube/pods.ts';
 import type { Dependencies } from './dependencies.ts';
 
-/** Between two looks, ms. */
+/** Interval between looks, ms. */
 const everyMs = 2000;
 
-/** So many nodes may be out together, however few a job has. */
+/** This many nodes may be out together, however few a job has. */
 const always = 2;
 
 type Waited = Pick<StopRequest, 'job' | 'pods' | 'terminating'>;
@@ -21,8 +21,8 @@ const wantedOf = ({ pods, terminating = [] }: Waited): Set<string> => new Set([.
 
 /**
  * Resolves with pods that have outlived their grace period on nodes that were not ready all the while; never, if there are none.
- * All times are of our own clock, and count only while we could see: who was blind for a moment begins anew. When most nodes of the
- * job are out at once, that says more of our sight than of them, and none of its pods is lost.
+ * All times are of our own clock, and count only while the cluster could be observed: after an outage they start over. When most nodes
+ * of the job are out at once, kcover assumes that its own view is stale, and no pod is lost.
  */
 export async function findLostPods({ kube, settings, log }: Dependencies, request: Waited, signal: AbortSignal): Promise<readonly AttemptPod[]> {
   const { force, after, grace } = settings.recovery.deadNode;
@@ -36,7 +36,7 @@ export async function findLostPods({ kube, settings, log }: Dependencies, reques
     const going = (await listMatchingPods(kube, request.job)).filter((pod) => wanted.has(pod.metadata?.uid ?? '') && isTerminating(pod));
     goingSince = keptOf(goingSince, going.map(uidOf), now);
     const gracePeriodExceeded = (pod: V1Pod, early = 0) => now >= (goingSince.get(uidOf(pod)) ?? now) + Math.min(graceOf(pod), grace) - early;
-    // Nodes are asked for only when it may soon matter.
+    // Nodes are read only when they may soon matter.
     if (!going.some((pod) => gracePeriodExceeded(pod, after))) return [];
     const out = (await inParallel(nodes, async (name) => ((await isOut({ kube }, name)) ? [name] : []))).flat();
     outSince = keptOf(outSince, out, now);
@@ -58,9 +58,9 @@ export async function findLostPods({ kube, settings, log }: Dependencies, reques
 }
 
 /**
- * Deletes by force what was decided to be lost, or all that is left where no grace is given, and answers which of them it was. Nothing
- * outside the request is touched, and a UID that was already deleted by force, by an earlier try of this activity, is not asked again. A lost
- * one whose node is ready again is left to its kubelet.
+ * Deletes by force the pods that were decided to be lost, or all that are left where no grace is given, and returns which. Nothing outside
+ * the request is touched, and a UID that an earlier try of this activity already deleted by force is skipped. A lost pod whose node is
+ * ready again is left to its kubelet.
  */
 export async function forcePods(dependencies: Dependencies, request: StopRequest, requested: readonly AttemptPod[]): Promise<AttemptPod[]> {
   const { kube, settings } = dependencies;
@@ -71,13 +71,13 @@ export async function forcePods(dependencies: Dependencies, request: StopRequest
   const present = new Map((await listMatchingPods(kube, job)).map((pod) => [uidOf(pod), pod]));
   const mayForce = async (pod: AttemptPod, seen: V1Pod): Promise<boolean> => {
     if (!immediate) return isOnDeadNode(dependencies, pod);
-    // Where nobody asked for that, each is left its own time to end.
+    // Unless force was requested, each pod keeps its own grace period.
     return !overdue && mayGoAtOnce(request, seen);
   };
   const own = requested.filter(({ uid }) => known.has(uid));
   const forced = await inParallel(own, async (pod) => {
     const seen = present.get(pod.uid);
-    // Gone meanwhile: by whom cannot be known, so it stays in doubt.
+    // It disappeared meanwhile. The cause is unknown, so it counts as forced.
     if (seen === undefined || seen.metadata?.deletionGracePeriodSeconds === 0) return [pod];
     if (!(await mayForce(pod, seen))) return [];
     await forcePod(dependencies, request, pod);
@@ -86,18 +86,18 @@ export async function forcePods(dependencies: Dependencies, request: StopRequest
   return forced.flat();
 }
 
-/** Without grace: ends by force whom `forced` does not name yet, among those that were asked to go since the first look, and adds them there. */
+/** Without grace: deletes by force the terminating pods that `forced` does not name yet, and adds them to it. */
 export async function forceMore(dependencies: Dependencies, request: StopRequest, present: readonly V1Pod[], forced: AttemptPod[]): Promise<void> {
   const known = wantedOf(request);
   const requested = new Set(request.force?.flatMap(({ uid }) => (known.has(uid) ? uid : [])));
   for (const { uid } of forced) requested.delete(uid);
   const going = present.filter((pod) => requested.has(uidOf(pod)) && mayGoAtOnce(request, pod)).map(attemptPod);
-  // Named before they are asked: what becomes of a request that fails is in doubt.
+  // Recorded before the request, because the effect of a failed request is unknown.
   forced.push(...going);
   await inParallel(going, (pod) => forcePod(dependencies, request, pod));
 }
 
-/** A controller that has not asked it to go has not seen the suspend yet, and would count it as failed. */
+/** Its controller has not seen the suspend until it deletes the pod, and would count the pod as failed. */
 const mayGoAtOnce = ({ by }: StopRequest, pod: V1Pod): boolean => by !== 'suspend' || isTerminating(pod);
 
 export async function forcePod({ kube, log }: Dependencies, { incident, job }: StopRequest, pod: AttemptPod): Promise<void> {
@@ -116,6 +116,6 @@ async function isOut({ kube }: Pick<Dependencies, 'kube'>, name: string): Promis
 const uidOf = (pod: V1Pod): string => pod.metadata?.uid ?? '';
 const graceOf = ({ metadata, spec }: V1Pod): number => (metadata?.deletionGracePeriodSeconds ?? spec?.terminationGracePeriodSeconds ?? 30) * 1000;
 
-/** Since when each of them is so; what is no longer so is forgotten. */
+/** The time since which each has been in this state; names that no longer are get dropped. */
 const keptOf = (since: ReadonlyMap<string, number>, names: readonly string[], now: number): Map<string, number> =>
   new Map(names.map((name) => [name, since.get(name) ?? now]));

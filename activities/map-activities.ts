@@ -2,7 +2,7 @@ import type { Activities } from '../contract/activities.ts';
 
 export type Activity = (...args: readonly unknown[]) => Promise<unknown>;
 
-/** The same activities by the same names, each wrapped. */
+/** The same activities under the same names, each wrapped. */
 export const mapActivities = (activities: Activities, wrap: (activity: Activity, name: string) => Activity): Activities =>
   Object.fromEntries(
     Object.entries(activities as unknown as Readonly<Record<string, Activity>>).map(([name, activity]) => [name, wrap(activity, name)]),

@@ -1,4 +1,4 @@
-/** What is worth counting and logging of activities: their answers, each attempt that failed, and how long they took. */
+/** Metrics and logs of activities: their answers, failed attempts, and durations. */
 
 import { activityInfo, cancellationSignal } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
@@ -9,7 +9,7 @@ import { mapActivities } from './map-activities.ts';
 type Name = keyof Activities;
 type ActivityResult<N extends Name> = Awaited<ReturnType<Activities[N]>>;
 
-/** Port: where it is counted. */
+/** Port for metrics. */
 export interface Meter {
   decided(about: 'node' | 'incident' | 'recovery' | 'capacity' | 'opt-in', kind: string): void;
   held(what: 'quarantine' | 'recovery'): void;
@@ -43,10 +43,10 @@ const observers = (meter: Meter): Observers => ({
   recordIncident: (_, record) => void ('job' in record && meter.ended(record.outcome)),
 });
 
-/** Looks that are made often and change nothing. */
+/** Frequent activities that change nothing. */
 const quiet = /^(observe|decide|find|lookAt)/;
 
-/** The same activities, each answer counted, each effect logged under its incident. */
+/** The same activities, with each answer counted and each effect logged under its incident. */
 export function metered(activities: Activities, meter: Meter, log: Logger): Activities {
   const seen = observers(meter) as Readonly<Record<string, ((answer: unknown, request: unknown) => void) | undefined>>;
   return mapActivities(activities, (activity, name) => async (...args) => {
@@ -59,7 +59,7 @@ export function metered(activities: Activities, meter: Meter, log: Logger): Acti
       log[quiet.test(name) ? 'debug' : 'info']({ ...about, ms: Math.round(performance.now() - began) }, `${name} done`);
       return answer;
     } catch (error) {
-      // Cancelled, or handed to another worker.
+      // Cancelled, or taken over by another worker.
       if (cancellationSignal().aborted) throw error;
       const code = error instanceof ApplicationFailure ? (error.type ?? 'unknown') : nameOf(error);
       meter.failed(name, code);
@@ -69,7 +69,7 @@ export function metered(activities: Activities, meter: Meter, log: Logger): Acti
   });
 }
 
-/** The workflow that asks, and the incident that it is about: a recovery is its own. */
+/** The calling workflow, and the incident it is about: a recovery is its own incident. */
 function subjectOf(request: unknown): { readonly workflow: string; readonly incident?: string } {
   const workflow = activityInfo().workflowExecution?.workflowId ?? '';
   const named = typeof request === 'object' && request !== null && 'incident' in request && typeof request.incident === 'string' ? request.incident : undefined;

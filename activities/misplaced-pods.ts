@@ -1,26 +1,26 @@
-/** Pods of a new attempt that landed on a quarantined node all the same: a scheduler that does not see the taint yet may do that again and again. */
+/** Pods of a new attempt on a quarantined node: a scheduler that does not see the taint yet may place them there again and again. */
 
 import type { AttemptPod } from '../contract/jobs.ts';
 
 export interface MisplacedOptions {
-  /** UIDs that earlier tries of the activity have moved. */
+  /** UIDs of pods that earlier tries of the activity have moved. */
   readonly known: Iterable<string>;
-  /** Asks one pod to go, by UID. */
+  /** Deletes one pod, by UID. */
   readonly remove: (pod: AttemptPod) => Promise<unknown>;
   readonly pause: (ms: number) => Promise<unknown>;
 }
 
 export interface MisplacedPods {
-  /** UIDs of all that were asked to go, for the record and for a later try. */
+  /** UIDs of all pods that were deleted, for the record and for a later try. */
   readonly moved: ReadonlySet<string>;
   /**
-   * Asks each to go, once in this try, or again where the request failed. A later try asks again: whoever calls sees only pods that nobody
-   * has asked to go, so an earlier request did not arrive. Throws what `remove` throws.
+   * Deletes each once in this try, and again where the request failed. A later try deletes again: callers pass only pods that are not
+   * terminating, so an earlier request did not arrive. Throws what `remove` throws.
    */
   move(pods: readonly AttemptPod[]): Promise<void>;
 }
 
-/** Between two of them, ms; doubles. */
+/** Pauses between them, ms, doubling. */
 const pauses = { first: 200, most: 10_000 } as const;
 
 export function misplacedPods({ known, remove, pause }: MisplacedOptions): MisplacedPods {

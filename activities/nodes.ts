@@ -1,4 +1,4 @@
-/** Looks at nodes, keeps them out of service and gives them back. */
+/** Observes nodes, quarantines and releases them. */
 
 import type { V1Node } from '@kubernetes/client-node';
 import type { Activities, QuarantineRequest, ReleaseRequest, ReleaseResult } from '../contract/activities.ts';
@@ -16,7 +16,7 @@ export function nodeActivities({ kube, settings, now }: Dependencies): Nodes {
     await editNode(kube, request.node, request.uid, (node) => quarantineEdit(node, request, quarantine));
     const node = await readBack(request);
     const found = quarantineFound(node, quarantine);
-    // Whoever took it off in between is a conflict like any other: the next try looks again.
+    // A taint removed in between is a conflict like any other: the next try looks again.
     if (!found) throw new KcoverError('kube.conflict', `the taint on ${request.node} was gone when it was read back`);
     return { at: new Date(now()).toISOString(), ...found };
   }
@@ -44,11 +44,11 @@ export function nodeActivities({ kube, settings, now }: Dependencies): Nodes {
     return { kind: 'released' };
   }
 
-  /** A taint of our key that we may not take off, in words. */
+  /** A taint of our key that kcover may not remove, in words. */
   function remainingTaintOf(node: V1Node): Pick<ReleaseResult, 'remainingTaint'> {
     const taint = quarantineTaint(node, quarantine.taint);
     if (!taint) return {};
-    const whose = quarantineFound(node, quarantine)?.taint === 'ours' ? 'belongs to another incident' : 'has no annotation that says that it is of kcover';
+    const whose = quarantineFound(node, quarantine)?.taint === 'ours' ? 'belongs to another incident' : 'has no annotation of kcover';
     return {
       remainingTaint: `the taint ${taint.key}=${taint.value ?? ''}:${taint.effect} stays, as it ${whose}: kubectl taint node ${node.metadata?.name} ${taint.key}-`,
     };

@@ -1,4 +1,4 @@
-/** Pods that are still there although the time of the stop is over: each is deleted by force once its own time to end is over too. */
+/** Pods that are still there after the stop's deadline: each is deleted by force once its own grace period is over too. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { V1Pod } from '@kubernetes/client-node';
@@ -10,13 +10,13 @@ import { timeOrEpoch } from '../kube/time.ts';
 import type { Dependencies } from './dependencies.ts';
 import { forcePod, isOnDeadNode } from './lost-pods.ts';
 
-/** Between two looks, ms. */
+/** Interval between looks, ms. */
 const everyMs = 2000;
 
-/** API servers may have clocks that differ a little, and a kubelet needs a moment for its last word. ms */
+/** API servers' clocks may differ a little, and a kubelet needs a moment to report. ms */
 const marginMs = 5000;
 
-/** What is left of the time that the pod was given to end, ms by the API server's clock; forever, as long as nobody has asked it to go. */
+/** What is left of the pod's grace period, ms by the API server's clock; infinite while the pod is not terminating. */
 export function timeLeft({ metadata }: V1Pod, serverNow: number | undefined): number {
   if (metadata?.deletionTimestamp === undefined || serverNow === undefined) return Infinity;
   return Math.max(0, Date.parse(timeOrEpoch(metadata.deletionTimestamp)) + marginMs - serverNow);
@@ -29,15 +29,15 @@ async function lookAtTime({ kube }: Dependencies, { job, force = [] }: StopReque
   return pods.filter(({ metadata }) => requested.has(metadata?.uid ?? '')).map((pod) => ({ pod: attemptPod(pod), leftMs: timeLeft(pod, now) }));
 }
 
-/** How long the pod with the most time may take to end by itself, ms. One that was never asked to go is not counted. */
+/** The longest remaining grace period, ms. Pods that are not terminating are not counted. */
 export async function longestTimeLeft(dependencies: Dependencies, request: StopRequest): Promise<number> {
   const lefts = (await lookAtTime(dependencies, request)).map(({ leftMs }) => leftMs);
   return Math.max(0, ...lefts.filter((leftMs) => leftMs < Infinity));
 }
 
 /**
- * Deletes each by force when its time is over, and adds it to `forced`; until the signal comes. Those of dead nodes are found to be lost
- * by the rules for them, or not at all.
+ * Deletes each pod by force when its grace period is over, and adds it to `forced`, until the signal aborts. Pods of dead nodes are left
+ * to the rules for lost pods.
  */
 export async function forceAsTimeEnds(dependencies: Dependencies, request: StopRequest, forced: AttemptPod[], signal: AbortSignal): Promise<never> {
   const { log } = dependencies;
@@ -45,7 +45,7 @@ export async function forceAsTimeEnds(dependencies: Dependencies, request: StopR
     const done = new Set(forced.map(({ uid }) => uid));
     for (const { pod, leftMs } of await lookAtTime(dependencies, request)) {
       if (leftMs > 0 || done.has(pod.uid) || (await isOnDeadNode(dependencies, pod))) continue;
-      // Named before it is asked: what becomes of a request that fails is in doubt.
+      // Recorded before the request, because the effect of a failed request is unknown.
       forced.push(pod);
       await forcePod(dependencies, request, pod);
     }

@@ -1,4 +1,4 @@
-/** Whether a person has paused the whole cluster, whatever became of the workflow that holds it, or one job. */
+/** Whether a person has paused the whole cluster, even if the workflow that holds the pause is gone, or one job. */
 
 import { defineSearchAttributeKey, WorkflowNotFoundError } from '@temporalio/common';
 import type { ClusterStatus } from '../contract/cluster.ts';
@@ -12,7 +12,7 @@ import type { Dependencies } from './dependencies.ts';
 
 const phaseKey = defineSearchAttributeKey('KcoverPhase', searchAttributes.KcoverPhase);
 
-/** Throws when nobody can say; never believes that silence means no. */
+/** Throws when it cannot be found out: no answer does not mean that nothing is paused. */
 export async function pauseOfCluster({
   kube,
   namespace,
@@ -20,12 +20,12 @@ export async function pauseOfCluster({
 }: Pick<Dependencies, 'kube' | 'namespace' | 'temporal'>): Promise<OperatorRequest | undefined> {
   const answer = await askWorkflow(temporal);
   if (answer !== 'unknown') return answer;
-  // No workflow holds it now, or one that has not read it yet.
+  // No workflow holds it now, or the one that does has not read it yet.
   const kept = await readPause(kube, namespace);
   return kept?.state === 'paused' ? { by: kept.by, reason: kept.reason } : undefined;
 }
 
-/** The server itself knows the phase: a query waits for a worker, and is asked only for the words of a pause. */
+/** The server itself knows the phase. A query needs a worker, so it is sent only for the name and reason of a pause. */
 async function askWorkflow(temporal: Dependencies['temporal']): Promise<OperatorRequest | 'unknown' | undefined> {
   try {
     const cluster = temporal().workflow.getHandle(clusterWorkflowId);
@@ -41,15 +41,15 @@ async function askWorkflow(temporal: Dependencies['temporal']): Promise<Operator
   }
 }
 
-/** A query waits for a worker that runs workflows, ms. */
+/** Time-out of a query, which needs a worker that runs workflows, ms. */
 const jobAnswerMs = 5000;
 
-/** Its workflow alone keeps it, and tells the recovery too: where it is gone, or does not answer in time, the job counts as not paused. */
+/** Only the job's workflow holds the pause, and it notifies the recovery too. If it is gone, or does not answer in time, the job counts as not paused. */
 export async function pauseOfJob({ temporal, now }: Pick<Dependencies, 'temporal' | 'now'>, job: JobRef): Promise<OperatorRequest | undefined> {
   const handle = temporal().workflow.getHandle(jobWorkflowId(job));
   try {
     return await temporal().withDeadline(now() + jobAnswerMs, async () => {
-      // The query of one that ended would have its whole history replayed.
+      // A query of a closed workflow would replay its whole history.
       if ((await handle.describe()).status.name !== 'RUNNING') return undefined;
       const { paused } = await handle.query<JobStatus>(statusQuery);
       return paused && { by: paused.by, reason: paused.reason };

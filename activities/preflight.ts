@@ -1,4 +1,4 @@
-/** Tells nodes what a preflight found, looks after its workload, and leaves the verdict on the job. */
+/** Notifies nodes of what a preflight found, observes its workload, and writes the verdict to the job. */
 
 import type { Activities } from '../contract/activities.ts';
 import type { Fault } from '../contract/faults.ts';
@@ -18,7 +18,7 @@ export function preflightActivities({ kube, settings, temporal, log }: Pick<Depe
 
   async function observe(workload: Workload): ReturnType<PreflightActivities['observeWorkload']> {
     if (workload.job === undefined) {
-      // Of what has no job object that we know, the pods are all there is to see.
+      // Without a job object of a known kind, only the pods can be observed.
       const there = await hasPreflightPods(kube, workload);
       return there ? { kind: 'there', optedIn: false } : { kind: 'gone', because: 'none of its pods is left' };
     }
@@ -28,14 +28,14 @@ export function preflightActivities({ kube, settings, temporal, log }: Pick<Depe
   }
 
   return {
-    // All at the same moment, whoever is slow to answer: the job of several of these nodes should hear of all of them before it is stopped for one.
+    // All at once, even if one is slow: a job on several of these nodes should learn of all of them before it is stopped for one.
     notifyNodes: async ({ faults }) => {
       const refused = await Promise.all(
         faults.map((fault) =>
           notify(fault).then(
             () => [],
             (error: unknown) => {
-              log.warn({ err: error, node: fault.node, fault: fault.id }, 'a node could not be told');
+              log.warn({ err: error, node: fault.node, fault: fault.id }, 'a node could not be notified');
               return [{ id: fault.id, because: sentenceOf(error) }];
             },
           ),
@@ -45,12 +45,12 @@ export function preflightActivities({ kube, settings, temporal, log }: Pick<Depe
       return first ? { unnotified: [first, ...others].map(({ id }) => id), because: first.because } : { unnotified: [] };
     },
     observeWorkload: ({ workload }) => observe(workload),
-    // Who only observes writes nothing.
+    // In observe mode, write nothing.
     noteVerdict: async ({ job, note }) => (settings.mode === 'observe' ? undefined : annotateJob(kube, job, { [annotations.preflight]: JSON.stringify(note) })),
   };
 }
 
-/** What Temporal's client says stands in the cause. */
+/** The client puts Temporal's own message in the cause. */
 function sentenceOf(error: unknown): string {
   const said = error instanceof Error && error.cause instanceof Error ? error.cause : error;
   return (said instanceof Error ? said.message : String(said)).slice(0, 200);

@@ -1,13 +1,13 @@
-/** Blindness as a fact: who cannot look for a while says so, and never takes it for evidence. */
+/** Missing observations are reported as a fact, and never taken for evidence. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { KcoverError } from '../contract/errors.ts';
 
-/** A short outage is waited for without a word, ms. */
+/** A short outage is waited out without a report, ms. */
 const outageMs = 8000;
 const pauseMs = 500;
 
-/** Looks again while the cluster or Temporal does not answer; after a while the answer is that nothing can be seen, and why. */
+/** Retries while the cluster or Temporal does not answer; after a while it returns that nothing can be observed, and why. */
 export async function observeOrElse<T>(look: () => Promise<T>, unobservable: (because: string) => T): Promise<T> {
   const started = performance.now();
   for (;;) {

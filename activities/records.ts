@@ -1,23 +1,23 @@
-/** One JSON document for every incident, so that Temporal's retention loses nothing. */
+/** One JSON document for every incident, so that it outlives Temporal's retention. */
 
 import { mkdir, open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Activities } from '../contract/activities.ts';
 import { KcoverError } from '../contract/errors.ts';
 
-/** Keeps documents by name; the same name again overwrites. Returns the address. */
+/** Stores documents by name; the same name again overwrites. Returns the address. */
 export interface RecordStore {
   put(name: string, document: unknown): Promise<string>;
 }
 
-/** Ids hold slashes and colons; what is left is unique because only these two are replaced by what ids never hold. */
+/** Ids contain slashes and colons. The result is unique, because these two are replaced by what ids never contain. */
 export const recordFile = (name: string): string =>
   `${name
     .replaceAll('/', '_')
     .replaceAll(':', '')
     .replace(/[^\w.-]/g, '-')}.json`;
 
-/** A directory of files; a reader never sees half of one. */
+/** A directory of files; a reader never sees a partial one. */
 export function directoryRecords(directory: string): RecordStore {
   return {
     async put(name, document) {

@@ -1,19 +1,19 @@
-/** What a stop by deletion still has to delete, and whether it has begun. Pure. */
+/** The pods that a stop by deletion has yet to delete, and whether it has begun. Pure. */
 
 import type { V1Pod } from '@kubernetes/client-node';
 import type { AttemptPod } from '../contract/jobs.ts';
 import { attemptPod, isTerminating } from '../kube/pods.ts';
 
 export interface RemainingPods {
-  /** Wanted pods that are there and not going yet. */
+  /** Wanted pods that are present and not terminating. */
   readonly left: readonly AttemptPod[];
   readonly hasStarted: boolean;
 }
 
 /**
- * `requests`: how many may have been sent before, by this try of the activity or an earlier one; undefined when this is the first look of the
- * first try. A pod that is going shows that the stop has begun: the heartbeat that told of the request may have been lost with its worker. A pod
- * that is only absent shows it just where a request may have been sent: its own controller, or an eviction, replaces pods too.
+ * `requests`: how many may have been sent before, by this try of the activity or an earlier one; undefined on the first look of the first
+ * try. A terminating pod shows that the stop has begun: the heartbeat that reported the request may have been lost with its worker. An absent
+ * pod shows it only if a request may have been sent, because its own controller, or an eviction, replaces pods too.
  */
 export function remainingPods(wanted: readonly AttemptPod[], seen: readonly V1Pod[], requests: number | undefined): RemainingPods {
   const uids = new Set(wanted.map(({ uid }) => uid));

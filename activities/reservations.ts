@@ -1,4 +1,4 @@
-/** Asks the cluster's workflow for the right to keep nodes out, with one update in flight for each worker. */
+/** Reserves quarantines with the cluster's workflow, with one update in flight for each worker. */
 
 import { WithStartWorkflowOperation } from '@temporalio/client';
 import { type Workflow, WorkflowNotFoundError } from '@temporalio/common';
@@ -16,10 +16,10 @@ import { createBatcher } from './batcher.ts';
 
 type WantedReservation = ReserveRequest['wanted'][number];
 
-/** How long the cluster's workflow may take to answer. */
+/** Time-out of the cluster's workflow, ms. */
 const answerMs = 10_000;
 
-/** A reservation younger than this belongs to a quarantine that is just being written: not worth a look. */
+/** A reservation younger than this belongs to a quarantine that is being written: it is not checked. */
 const settledMs = 60_000;
 
 export function reservationActivities({ kube, settings, temporal, now }: Dependencies): Pick<Activities, 'reserveQuarantine'> {
@@ -43,7 +43,7 @@ export function reservationActivities({ kube, settings, temporal, now }: Depende
     };
   }
 
-  /** Started where it does not run: Temporal or a person may have terminated it. */
+  /** Starts the workflow if it does not run: Temporal or a person may have terminated it. */
   async function ask(wanted: readonly WantedReservation[], most: ReserveLimit): Promise<readonly ReserveAnswer[]> {
     const request: ReserveRequest = { limit: most, wanted };
     uid ??= await clusterUid(kube);
@@ -62,7 +62,7 @@ export function reservationActivities({ kube, settings, temporal, now }: Depende
     );
   }
 
-  /** Free is only what carries no taint of ours and what no workflow is about to write: a write that fails for an hour is tried again then. */
+  /** Abandoned means: the node has no taint of ours, and no workflow is about to write one. A failed write may be retried much later. */
   async function isAbandoned({ node: name, nodeUid }: Reservation): Promise<boolean> {
     const node = await readNode(kube, name);
     if (node?.metadata?.uid === nodeUid && nodeView(node, taint).taint?.ours) return false;
@@ -78,7 +78,7 @@ export function reservationActivities({ kube, settings, temporal, now }: Depende
     }
   }
 
-  /** Gives back what nobody holds any more; true when something was. */
+  /** Releases abandoned reservations; true when there were any. */
   async function reconcile(): Promise<boolean> {
     const { reservations } = await cluster().query<ClusterStatus>(statusQuery);
     const settled = reservations.filter((each) => now() - each.since > settledMs);

@@ -19,41 +19,41 @@ import { remainingPods } from './remaining-pods.ts';
 
 /** What a later try of the activity must know. */
 export interface StopHeartbeat {
-  /** Write requests sent, those of earlier tries included as far as their heartbeats arrived. */
+  /** Write requests sent, including those of earlier tries whose heartbeats arrived. */
   requests: number;
 }
 
 /**
- * `interfered`: nothing was done, the job or its pods are not what the decision saw. `unsent`: nothing was done, it may not, or could not, be
- * sent in time. `timed-out`: it was sent in part, and its deadline has passed.
+ * `interfered`: nothing was done, because the job or its pods are not those of the decision. `unsent`: nothing was done, because it was not
+ * allowed, or not possible in time. `timed-out`: it was sent in part, and its deadline has passed.
  */
 export type NotSent = Extract<StopResult, { kind: 'interfered' | 'unsent' | 'timed-out' }>;
 const interfered = (because: string): NotSent => ({ kind: 'interfered', because });
 
-/** Older decisions are not sent: the cluster, the settings or a pause may say something else since. ms */
+/** Older decisions are not sent: the cluster, the settings or a pause may have changed since. ms */
 const freshMs = 30_000;
 
-/** Between two tries, ms. */
+/** Pause between tries, ms. */
 const pauseMs = 1000;
 
-/** An operator writes the status of a job several times in a row; this often we look again before somebody else must decide. */
+/** An operator writes the status of a job several times in a row; after this many conflicts the recovery decides again. */
 const mostConflicts = 10;
 
 interface Sending {
   readonly dependencies: Dependencies;
   readonly request: StopRequest;
   readonly progress: StopHeartbeat;
-  /** Stands still while the cluster cannot be observed. */
+  /** Stopped while the cluster cannot be observed. */
   readonly clock: ObservationClock;
   /** No request of this stop was sent before, by this try of the activity or an earlier one. */
   readonly isFirst: boolean;
-  /** Asked right before every write that is not the rest of one that took effect; answers why it may not be sent. */
+  /** Called right before every write, except the rest of a stop that took effect; returns why it may not be sent. */
   readonly whyNot: () => Promise<NotSent | undefined>;
 }
 
 /**
- * Tries until it is sent, or its decision is too old; undefined: it was sent, now or before. Where nobody can say whether an earlier
- * request took effect, it goes on looking until the deadline of the stop, which does not pass while the cluster cannot be observed.
+ * Tries until it is sent, or its decision is too old. Undefined: it was sent, now or before. If it is unknown whether an earlier request
+ * took effect, it keeps looking until the deadline of the stop, which does not pass while the cluster cannot be observed.
  */
 export async function sendStop(
   dependencies: Dependencies,
@@ -62,7 +62,7 @@ export async function sendStop(
   clock: ObservationClock,
 ): Promise<NotSent | undefined> {
   const { info, cancellationSignal: signal } = Context.current();
-  let why = 'no worker took it up';
+  let why = 'no worker started it';
   for (let tries = 1; ; tries++) {
     const isFirst = tries === 1 && info.attempt === 1;
     const whyNot = () => whyNotSent(dependencies, request, { isFirst, why });
@@ -84,7 +84,7 @@ export async function sendStop(
 
 const ageOf = ({ now }: Pick<Dependencies, 'now'>): number => now() - Context.current().info.scheduledTimestampMs;
 
-/** A look tells whether the cluster can be observed. A write that is refused does not: meanwhile the deadline passes. */
+/** A look shows whether the cluster can be observed. A refused write does not, so the deadline counts on. */
 async function observed<T>(clock: ObservationClock, look: Promise<T>): Promise<T> {
   try {
     const seen = await look;
@@ -107,7 +107,7 @@ function tooOld(dependencies: Dependencies, request: StopRequest, why: string): 
 }
 
 async function whyNotSent(dependencies: Dependencies, request: StopRequest, { isFirst, why }: { isFirst: boolean; why: string }): Promise<NotSent | undefined> {
-  // Other settings may count since it was decided: those of this worker.
+  // The settings of this worker may be newer than the decision.
   if (dependencies.settings.mode === 'observe' && !request.asked) return { kind: 'unsent', because: 'mode is observe' };
   const late = tooOld(dependencies, request, why);
   if (late || isFirst) return late;
@@ -118,11 +118,11 @@ async function whyNotSent(dependencies: Dependencies, request: StopRequest, { is
 const send = {
   suspend,
   'delete-collection': deleteAttempt,
-  // Each is named by its UID: nothing that changed since the look can be met.
+  // Each pod is named by its UID, so changes since the look cannot matter.
   pods: deleteLeft,
 } as const satisfies Record<StopRequest['by'], (sending: Sending) => Promise<NotSent | undefined>>;
 
-/** Looks for our own mark first: after a lost answer the job is no longer the version that was looked at. */
+/** Looks for our own mark first: after a lost answer, the job no longer has the resource version of the look. */
 async function suspend({ dependencies: { kube, settings }, request, progress, clock, whyNot }: Sending): Promise<NotSent | undefined> {
   const title = jobTitle(request.job);
   for (let conflicts = 0; conflicts < mostConflicts; conflicts++) {
@@ -146,16 +146,16 @@ async function suspend({ dependencies: { kube, settings }, request, progress, cl
 }
 
 /**
- * Whether what changed is only what an operator says of its job, such as the counts after a pod failed: the decision still holds.
- * The pods are listed after the version was read, so that a later attempt either shows here or is a conflict there.
+ * Whether only the status changed, such as the counts after a pod failed: then the decision still holds.
+ * The pods are listed after the version was read, so that a later attempt either shows here or causes a conflict on write.
  */
 async function isSameAttempt(kube: Dependencies['kube'], job: JobView, request: StopRequest): Promise<boolean> {
-  // Without pods there is nothing to tell this attempt from a later one whose pods are about to be created.
+  // Without pods, this attempt cannot be told from a later one whose pods are about to be created.
   if (request.pods.length === 0 || job.finished || !job.optedIn || !job.canStopBy.includes('suspend')) return false;
   return sameSet((await podsOfJob(kube, request.job)).present, request.pods);
 }
 
-/** One delete-collection, once; whatever is doubtful after it is looked at and deleted singly by UID. */
+/** One delete-collection, once; what remains uncertain is looked at, and deleted one by one by UID. */
 async function deleteAttempt(sending: Sending): Promise<NotSent | undefined> {
   const { request, progress, isFirst, whyNot } = sending;
   const { kube } = sending.dependencies;
@@ -164,7 +164,7 @@ async function deleteAttempt(sending: Sending): Promise<NotSent | undefined> {
   const changed = whyChanged(request, matching);
   if (changed) return changed;
   if (request.pods.length === 0) return undefined;
-  // Somebody else's pods carry the labels too: a collection would take them along.
+  // Pods of another owner have the same labels: a collection would delete them too.
   if (matching.some((pod) => !belongsTo(request.job, pod))) return deleteLeft(sending);
   const why = await whyNot();
   if (why) return why;
@@ -179,7 +179,7 @@ async function deleteAttempt(sending: Sending): Promise<NotSent | undefined> {
   }
 }
 
-/** The whole attempt is to go, and it is not the one that was looked at. */
+/** The whole attempt is to be deleted, and it is not the one of the look. */
 function whyChanged({ by, job, pods }: StopRequest, matching: readonly V1Pod[]): NotSent | undefined {
   const present = matching.filter((pod) => belongsTo(job, pod) && !isTerminating(pod)).map(attemptPod);
   return by === 'pods' || sameSet(present, pods) ? undefined : interfered(`the pods of ${jobTitle(job)} changed since they were looked at`);
@@ -190,17 +190,17 @@ const sameSet = (pods: readonly { readonly uid: string }[], others: readonly { r
   return uids.size === others.length && others.every((pod) => uids.has(pod.uid));
 };
 
-/** Deletes what is left of the attempt and not going yet. No other UID is touched, whatever carries its labels now. */
+/** Deletes the pods of the attempt that are not terminating yet. No other UID is touched, whatever has its labels now. */
 async function deleteLeft({ dependencies, request, progress, clock, isFirst, whyNot }: Sending): Promise<NotSent | undefined> {
   const { kube } = dependencies;
   const matching = await observed(clock, listMatchingPods(kube, request.job));
   const { left, hasStarted } = remainingPods(request.pods, matching, isFirst ? undefined : progress.requests);
   if (left.length === 0) return undefined;
-  // A stop that has begun to take effect is brought to its end, within its deadline.
+  // A stop that has begun to take effect is finished, within its deadline.
   if (hasStarted && isOver(clock, request)) return overdue(request, left);
   const why = hasStarted ? undefined : (whyChanged(request, matching) ?? (await whyNot()));
   if (why) return why;
-  // Told before the first is sent: a later try must know that some may have been.
+  // Counted before the first is sent: a later try must know that some may have been.
   progress.requests += left.length;
   heartbeatNow();
   await inParallel(left, (pod) => deletePod(kube, request.job.namespace, pod));
@@ -209,6 +209,6 @@ async function deleteLeft({ dependencies, request, progress, clock, isFirst, why
 
 const overdue = ({ deadlineMs, pods }: StopRequest, left: readonly AttemptPod[]): NotSent => ({
   kind: 'timed-out',
-  because: `${left.length} of ${pods.length} pods could not be asked to go within ${formatDuration(deadlineMs)}`,
+  because: `${left.length} of ${pods.length} pods could not be deleted within ${formatDuration(deadlineMs)}`,
   left: left.map(({ name }) => name),
 });

@@ -1,4 +1,4 @@
-/** Stops the pods of one attempt, all of them or some, and waits until they are gone. */
+/** Stops some or all pods of one attempt, and waits until they are gone. */
 
 import { Context } from '@temporalio/activity';
 import { formatDuration } from '../contract/duration.ts';
@@ -13,7 +13,7 @@ import { findLostPods, forceMore, forcePods } from './lost-pods.ts';
 import { forceAsTimeEnds, longestTimeLeft } from './overdue-pods.ts';
 import { type StopHeartbeat, sendStop } from './send-stop.ts';
 
-/** A transient error is tried again by Temporal, but not beyond the deadline of the stop: then somebody else must decide. */
+/** Temporal retries a transient error, but not beyond the deadline of the stop: then the recovery must decide. */
 export async function stopAttempt(dependencies: Dependencies, request: StopRequest): Promise<StopResult> {
   const { info, cancellationSignal: signal } = Context.current();
   try {
@@ -21,9 +21,9 @@ export async function stopAttempt(dependencies: Dependencies, request: StopReque
   } catch (error) {
     const isLate = dependencies.now() >= info.scheduledTimestampMs + request.deadlineMs;
     if (!isLate || signal.aborted || !(error instanceof KcoverError) || !error.transient) throw error;
-    const because = `whether all are gone could not be seen within ${formatDuration(request.deadlineMs)}: ${error.because}`;
+    const because = `whether all pods are gone could not be observed within ${formatDuration(request.deadlineMs)}: ${error.because}`;
     const left = [...request.pods, ...(request.terminating ?? [])].map(({ name }) => name);
-    // Which of these deletions by force arrived cannot be known.
+    // Which of these deletions by force succeeded is unknown.
     return { kind: 'timed-out', because, left, ...(request.force && { forced: request.force }) };
   }
 }
@@ -60,16 +60,16 @@ async function sendAndWait(dependencies: Dependencies, request: StopRequest): Pr
   return { kind: 'stopped', at: new Date(now()).toISOString(), requests: progress.requests, ...doubt };
 }
 
-/** What a deletion by force has, once the pod's own time to end is over, ms. */
+/** Time for a deletion by force, after the pod's own grace period, ms. */
 const forcingMs = 60_000;
 
-/** Its controller sees a suspend at once; whom it has not asked to go by then is left out of what is deleted by force, ms. */
+/** A controller sees a suspend at once; pods that it has not deleted by then are left out of the deletion by force, ms. */
 const terminatingMs = 5000;
 
 interface StopWait {
   readonly request: StopRequest;
   readonly pods: readonly AttemptPod[];
-  /** Grows while none is given grace. */
+  /** Grows while no grace is given. */
   readonly forced: AttemptPod[];
   readonly clock: ObservationClock;
   /** By that clock, ms. */
@@ -77,14 +77,14 @@ interface StopWait {
   readonly signal: AbortSignal;
 }
 
-/** Waits until all are gone or the deadline has passed; a controller of a large job takes its time to ask them to go, and each is forced when it has. */
+/** Waits until all are gone or the deadline has passed. The controller of a large job needs time to delete its pods; each is forced once it has. */
 async function goneByForce(dependencies: Dependencies, { request, pods, forced, clock, deadline, signal }: StopWait): Promise<{ left: readonly string[] }> {
   const { kube } = dependencies;
   const left = await awaitGone({ kube, job: request.job, clock, deadline, signal }, pods, (present) => forceMore(dependencies, request, present, forced));
   return { left };
 }
 
-/** Waits until all are gone or the deadline has passed, or until some are found whom nobody ends any more and who were not asked by force yet. */
+/** Waits until all are gone, the deadline has passed, or some are found that no kubelet ends any more and that were not forced yet. */
 async function goneOrLost(
   dependencies: Dependencies,
   { request, pods, forced, clock, deadline, signal }: StopWait,

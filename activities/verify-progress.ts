@@ -13,7 +13,7 @@ import { reportInHeartbeats } from './heartbeats.ts';
 
 export async function verifyProgress({ kube, settings, now }: Dependencies, request: VerifyRequest): Promise<VerifyResult> {
   const { info, cancellationSignal: signal } = Context.current();
-  // From the schedule, so that a later try does not begin anew.
+  // From the schedule, so that a later try does not start over.
   const startedAt = info.scheduledTimestampMs;
   const clock = observationClock(now, startedAt, observedOf(info.heartbeatDetails));
   let seen = seenBefore(info.heartbeatDetails);
@@ -38,8 +38,8 @@ export async function verifyProgress({ kube, settings, now }: Dependencies, requ
 }
 
 /**
- * A job that came to its end after its restart has moved on as far as a job can. Where pods were deleted under its running controller, one of those
- * may have ended it: then only a step beyond the last one proves the opposite.
+ * A job that finished after its restart has moved on as far as possible. Where pods were deleted under its running controller, that deletion
+ * may have ended it: then only a step beyond the last one proves that it trained.
  */
 function endOf(job: JobView | undefined, { stoppedBy, beyond }: VerifyRequest, seen: ProgressSeen | undefined): Ended | undefined {
   const end = whyEnded(job, stoppedBy);

@@ -128,7 +128,7 @@ export const { decideNode } = decided('what the faults mean for the node');
 export const { decideIncident } = decided('whether the faults open an incident');
 export const { decideRecovery } = decided('what to do next');
 export const { decideOptIn } = decided('whether the job could be recovered');
-export const { decideCapacity } = decided('whether there is room for the next attempt');
+export const { decideCapacity } = decided('whether there is capacity for the next attempt');
 export const { decideCollection } = decided('how long reports may be collected');
 export const { decidePreflight } = decided('which nodes are slow or broken');
 

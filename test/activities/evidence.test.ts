@@ -181,7 +181,7 @@ describe('bounds', () => {
     expect(sizes).toEqual(sizes.toSorted((a, b) => b - a));
     expect(into.bytes).toBeLessThanOrEqual(100_000);
     expect(into.bytes).toBeGreaterThan(80_000);
-    expect(await into.end()).toMatch(/^logs of \d+ pods: no room was left$/);
+    expect(await into.end()).toMatch(/^logs of \d+ pods: no space was left$/);
   });
 });
 
