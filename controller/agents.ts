@@ -1,4 +1,4 @@
-/** What is known of each node's agent, in memory: when it was last heard, and how far its reports are with Temporal. */
+/** The state of each node's agent, in memory: when it was last seen, and which of its reports Temporal has. */
 
 import type { ReportBatch } from '../contract/reports.ts';
 
@@ -8,17 +8,17 @@ export interface AgentSeen {
   readonly bootId: string;
 }
 
-/** Streams that one node may have: of one boot after the other, or after a lost spool. */
+/** Streams kept for one node: a reboot, or a lost spool, begins a new one. */
 const streamsPerNode = 8;
-/** Nodes that are not heard of for so long are forgotten. */
+/** Nodes whose agent was not seen for this long are forgotten. */
 const forgetMs = 24 * 3600_000;
 
 export interface AgentRegistry {
-  /** A batch was authenticated: its sender lives. */
+  /** A batch was authenticated, so its sender is alive. */
   markSeen(batch: ReportBatch): void;
   acknowledged(batch: ReportBatch): number;
   acknowledge(batch: ReportBatch, seq: number): void;
-  /** Nodes whose agent was heard within the time. */
+  /** Number of nodes whose agent was seen within this time. */
   seenWithin(ms: number): number;
   get(node: string): AgentSeen | undefined;
 }
@@ -30,7 +30,7 @@ export function rememberAgents(now: () => number): AgentRegistry {
 
   function forgetOld(): void {
     for (const [node, { at }] of seen) {
-      // In the order in which they were last heard: the first fresh one ends the search.
+      // Sorted by when they were last seen: the first recent one ends the search.
       if (now() - at < forgetMs) return;
       seen.delete(node);
       streams.delete(node);

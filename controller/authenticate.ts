@@ -1,6 +1,6 @@
 /**
- * From a bearer token to the node that it speaks for. What was found good is believed for a minute, what was not is refused for some
- * seconds without asking again. However many ask, the API server is asked little: who reaches the intake must not wear down its watches.
+ * Maps a bearer token to the node that it may report for. An accepted token is cached for a minute, a refused one for some seconds. Requests to
+ * the API server are bounded, so that a flood of requests to the intake does not slow down its watches.
  */
 
 import { createHash } from 'node:crypto';
@@ -28,20 +28,20 @@ export interface AuthenticateOptions extends ExpectedToken {
 /** `from`: the address of the connection. */
 export type Authenticate = (authorization: string | undefined, from: string) => Promise<ReporterIdentity | Refusal>;
 
-/** Longer than any service-account token. */
+/** No service-account token is longer. */
 const longestToken = 8192;
 /** How long a refusal holds, ms. */
 const refuseMs = 5000;
-/** When to ask again where no review is free, ms. */
+/** When to ask again if no review slot is free, ms. */
 const busyMs = 1000;
 
 export function authenticator(options: AuthenticateOptions): Authenticate {
   const { source, account, now, believeMs = 60_000, capacity = 10_000 } = options;
   const places = openReviewPlaces(capacity);
-  /** Tokens that were found good, by hash. */
+  /** Accepted tokens, by hash. */
   const believed = openRecent<{ readonly reporter: ReporterIdentity; readonly until: number }>(capacity);
   const refusals = openRecent<{ readonly refusal: Refusal; readonly until: number }>(capacity);
-  /** By the hash of their token. */
+  /** Reviews under way, by the hash of their token. */
   const underWay = new Map<string, Promise<ReporterIdentity | Refusal>>();
 
   async function ask(token: string): Promise<ReporterIdentity | Refusal> {
@@ -61,8 +61,8 @@ export function authenticator(options: AuthenticateOptions): Authenticate {
       return answer;
     } catch (error) {
       if (!(error instanceof KcoverError)) throw error;
-      // The reason names the API server: that is for our log, not for one who has not shown who it is.
-      return { ...refused('kube-unreachable', 'the API server cannot be asked who this is'), internal: error.because };
+      // The reason names the API server: it goes to our log, not to an unauthenticated sender.
+      return { ...refused('kube-unreachable', 'the API server cannot review the token now'), internal: error.because };
     } finally {
       underWay.delete(key);
     }

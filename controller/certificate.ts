@@ -1,4 +1,4 @@
-/** The intake's certificate, read again when its files change: it is rotated without a restart. */
+/** The intake's certificate, read again when its files change, so that it can be rotated without a restart. */
 
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -14,13 +14,13 @@ export interface ServingCertificate {
   /** As last read. */
   read(): KeyPair;
   onChange(use: (pair: KeyPair) => void): void;
-  /** Of the one last read, ms since the epoch. */
+  /** Expiry of the one last read, ms since the epoch. */
   expires(): number;
 }
 
 const lookAgainMs = 30_000;
 const dayMs = 24 * 3600_000;
-/** From then on the log says once a day that it ends. */
+/** In this time before its expiry, the log warns once a day. */
 const warnMs = 30 * dayMs;
 
 /** Throws `settings.invalid` when a file cannot be read. */
@@ -37,7 +37,7 @@ export function openCertificate(files: { readonly certFile: string; readonly key
     const days = Math.floor(leftMs() / dayMs);
     log.warn(
       { file: files.certFile, days },
-      leftMs() > 0 ? 'the certificate of the intake ends soon' : 'the certificate of the intake has ended: agents refuse it',
+      leftMs() > 0 ? 'the certificate of the intake expires soon' : 'the certificate of the intake has expired: agents refuse it',
     );
   }
 
@@ -47,7 +47,7 @@ export function openCertificate(files: { readonly certFile: string; readonly key
     try {
       const now = readPair(files);
       if (now.cert === pair.cert && now.key === pair.key) return;
-      // The two files change one after the other: a pair that does not fit is refused, and looked at again.
+      // The two files change one after the other: a pair that does not match is refused, and read again later.
       for (const use of users) use(now);
       pair = now;
       warnedAt = -Infinity;
@@ -61,7 +61,7 @@ export function openCertificate(files: { readonly certFile: string; readonly key
   return { read: () => pair, onChange: (use) => void users.push(use), expires };
 }
 
-/** Of the first one in the file, which is the intake's own; ms since the epoch. */
+/** Expiry of the first certificate in the file, which is the intake's own; ms since the epoch. */
 const validUntil = ({ cert }: KeyPair): number => Date.parse(new X509Certificate(cert).validTo);
 
 function readPair({ certFile, keyFile }: { readonly certFile: string; readonly keyFile: string }): KeyPair {

@@ -1,4 +1,4 @@
-/** How many connections the intake holds, and for how long it waits for those that say nothing. */
+/** How many connections the intake holds, and how long it keeps idle ones. */
 
 import type { Socket } from 'node:net';
 import type { Server } from 'node:https';
@@ -9,20 +9,20 @@ export interface ConnectionLimits {
   readonly connectionsFrom: number;
 }
 
-/** Options of the server, ms. A request is complete in 15 s, and its headers sooner. */
+/** Server time-outs, ms. A request must be complete in 15 s, and its headers sooner. */
 export const patience = {
   handshakeTimeout: 10_000,
   headersTimeout: 10_000,
   requestTimeout: 15_000,
-  /** How often the times above are looked at. */
+  /** How often these time-outs are checked. */
   connectionsCheckingInterval: 5000,
-  /** A connection on which nothing moves; a round is held for less. */
+  /** Time-out of an idle connection; a round is held for less. */
   connectionTimeout: 40_000,
-  /** Longer than the 60 s for which an agent keeps one: a handshake for each heartbeat would be most of the work. */
+  /** Longer than the 60 s for which an agent keeps a connection: a handshake for each heartbeat would be most of the work. */
   keepAliveTimeout: 65_000,
 } as const;
 
-/** Those above a limit are closed before their handshake, which is what costs. */
+/** Connections above a limit are closed before the expensive TLS handshake. */
 export function limitConnections(server: Server, { connections, connectionsFrom }: ConnectionLimits): void {
   const from = new Map<string, number>();
   server.maxConnections = connections;

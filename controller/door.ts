@@ -1,4 +1,4 @@
-/** What stands before every path of the intake: nothing of a body is read before it is known whose it is, and that it may come now. */
+/** Checks in front of every path of the intake: a body is read only after its sender is authenticated and within its rate. */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Authenticate } from './authenticate.ts';
@@ -7,15 +7,15 @@ import { notLeading, refused, type ReporterIdentity } from './reporter.ts';
 import type { Buckets } from './token-bucket.ts';
 
 export interface DoorOptions {
-  /** Of each path, who may come. */
+  /** For each path, who is admitted. */
   readonly authenticate: Readonly<Record<string, Authenticate>>;
   readonly leading: () => boolean;
-  /** Requests by the UID of their pod. */
+  /** Rate of requests, by the UID of the sending pod. */
   readonly requests: Buckets;
   readonly reject: Reject;
 }
 
-/** Answers with a look at who was let in. */
+/** Returns a lookup of the authenticated sender of a request. */
 export function openDoor(
   server: FastifyInstance,
   { authenticate, leading, requests, reject }: DoorOptions,
@@ -27,7 +27,7 @@ export function openDoor(
     if (!leading()) return reject(reply, notLeading());
     const answer = await authenticated(request.headers.authorization, request.ip);
     if (answer.kind === 'refused') {
-      // Not known yet: there are only so many connections, and those that are let in need them.
+      // The sender is not authenticated: connections are limited, and authenticated senders need them.
       if (answer.rejection === 'too-many') reply.header('connection', 'close');
       return reject(reply, answer);
     }

@@ -1,6 +1,6 @@
 /**
- * How many faults of one node go on to Temporal. A program of a tenant can make the driver print the same line a thousand times: repeats
- * are taken and not sent on, so that what breaks beside it is not held up behind them. Of what does not repeat, the rest waits on its node.
+ * How many faults of one node are sent on to Temporal. A tenant's program can make the driver print the same line a thousand times: repeats
+ * are accepted but not sent, so that other faults are not delayed behind them. Faults above the limit that are no repeats wait on their node.
  */
 
 import type { Fault } from '../contract/faults.ts';
@@ -10,22 +10,22 @@ import { openBuckets } from './token-bucket.ts';
 export interface FaultLimits {
   /** Of one node. */
   readonly perMinute: number;
-  /** Of one code on one device of a node. */
+  /** Repeats of one code on one device of a node. */
   readonly repeats: number;
 }
 
 export interface RateDecision {
-  /** Reports from the front that were dealt with; the others may come later. */
+  /** Leading reports that were admitted; the others may come later. */
   readonly through: readonly Report[];
   readonly send: readonly Fault[];
-  /** When the others may come, ms. */
+  /** Time until the others may come, ms. */
   readonly waitMs: number;
-  /** Nothing of it was sent. */
+  /** Takes the admission back, because nothing was sent. */
   undo(): void;
 }
 
 export interface FaultRates {
-  /** Reports in the order of their numbers. */
+  /** `reports`: in the order of their numbers. */
   admit(node: string, reports: readonly Report[]): RateDecision;
 }
 

@@ -1,4 +1,4 @@
-/** The controller: takes reports of agents, watches the cluster, and turns what it learns into signals. Only one of several leads. */
+/** The controller: receives reports of agents, watches the cluster, and turns both into signals. Only one of several leads. */
 
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
@@ -27,9 +27,9 @@ export interface ControllerOptions {
   readonly settings: ControllerSettings;
   readonly kube: Kube;
   readonly temporal: Client;
-  /** Names this candidate in the Lease. */
+  /** Identifies this candidate in the Lease. */
   readonly identity: string;
-  /** The pod that it runs in, which wears the leader label; none is written without. */
+  /** Its own pod, which gets the leader label; without it none is written. */
   readonly pod?: { readonly namespace: string; readonly name: string };
   readonly log: Logger;
   readonly metrics: Registry;
@@ -39,13 +39,13 @@ export interface Controller {
   /** Where the intake listens. */
   readonly address: { readonly host: string; readonly port: number };
   leading(): boolean;
-  /** Ends everything and gives the Lease back. Safe to repeat. */
+  /** Stops everything and releases the Lease. Safe to repeat. */
   stop(): Promise<void>;
-  /** `lost-lease`: another one may lead by now, and the process must end. */
+  /** `lost-lease`: another one may lead by now, so the process must end. */
   readonly stopped: Promise<'stopped' | 'lost-lease'>;
 }
 
-/** How long open connections may hold up the end, ms. */
+/** How long open connections may delay the shutdown, ms. */
 const closeMs = 3000;
 
 /** Listens at once; leads when elected. Throws `KcoverError` when it cannot listen. */
@@ -121,7 +121,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
     address,
     leading,
     async stop() {
-      // Nothing of ours may be under way when the next one leads.
+      // Nothing may be under way when the next leader begins.
       term?.end();
       term = undefined;
       await Promise.all([claimed.stop(), label && Promise.race([label.drop(), sleep(closeMs, undefined, { ref: false })])]);
@@ -136,7 +136,7 @@ const tokensFor = (kube: Kube, audience: string): TokenSource => ({
   pod: (namespace, name) => readLivePod(kube, namespace, name),
 });
 
-/** Who leads without an election has no others to tell itself from. */
+/** Without an election there is one replica, and no label is needed. */
 function labelOf({ settings, kube, pod, log }: ControllerOptions, leading: () => boolean, signal: AbortSignal): LeaderLabel | undefined {
   const { enabled, name, lease, retry } = settings.leaderElection;
   if (!enabled || !pod) return undefined;
@@ -146,7 +146,7 @@ function labelOf({ settings, kube, pod, log }: ControllerOptions, leading: () =>
     leading,
     signal,
     pause,
-    onTrouble: (because) => log.warn({ because }, 'the leader label cannot be put in order yet'),
+    onTrouble: (because) => log.warn({ because }, 'the leader label cannot be corrected yet'),
     lookAgainMs: lease,
     retryMs: retry,
   });
@@ -158,7 +158,7 @@ function claimLeadership({ settings, kube, identity, log }: ControllerOptions): 
   const clock: Clock = { now: () => performance.now(), wall: () => new Date().toISOString(), sleep: pause };
   return standForElection({
     store: leaseStore(kube, { namespace, name }),
-    // A pod that restarts in place is another candidate.
+    // A pod that restarts in place is a new candidate.
     identity: `${identity}_${randomUUID().slice(0, 8)}`,
     timing: { lease, renew, retry },
     clock,

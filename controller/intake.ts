@@ -1,4 +1,4 @@
-/** Takes reports and files of agents over HTTPS. 202 means that Temporal has them; anything else, that the agent keeps them. */
+/** Receives reports and files of agents over HTTPS. 202 means that Temporal has them; after any other answer the agent keeps them. */
 
 import fastify, { type FastifyError, type FastifyInstance } from 'fastify';
 import type { Logger } from 'pino';
@@ -27,7 +27,7 @@ import { openRounds } from './rounds/endpoint.ts';
 import type { Rounds } from './rounds/polls.ts';
 import { openBuckets } from './token-bucket.ts';
 
-/** What only a leader has. */
+/** Available only to the leader. */
 export interface IntakeCollector extends PreflightCollector {
   readonly progress: ProgressTaker;
   readonly rounds: Rounds;
@@ -35,10 +35,10 @@ export interface IntakeCollector extends PreflightCollector {
 
 export interface IntakeOptions {
   readonly certificate: Pick<ServingCertificate, 'read' | 'onChange'>;
-  /** Tokens of agents, and those of preflight pods: each for an audience of its own. */
+  /** Tokens of agents, and those of preflight pods: each for its own audience. */
   readonly authenticate: { readonly agents: Authenticate; readonly preflights: Authenticate };
   readonly limits: ControllerSettings['intake']['limits'];
-  /** Undefined while we do not lead. */
+  /** Undefined while this controller does not lead. */
   readonly collector: () => IntakeCollector | undefined;
   readonly agents: AgentRegistry;
   /** A node workflow may run from now on. */
@@ -66,7 +66,7 @@ export function openIntake(options: IntakeOptions): FastifyInstance {
     requestTimeout,
     forceCloseConnections: true,
     logger: false,
-    // Of an address that cannot be read: no hook is called for it.
+    // For malformed addresses, which no hook sees.
     frameworkErrors: (_error, _request, reply) => void reject(reply, refused('no-such-path', 'there is nothing here')),
   });
   limitConnections(server.server, limits);
@@ -122,7 +122,7 @@ async function take(
   const before = agents.acknowledged(batch);
   const reports = newReports(batch, reporter, before);
   const { send, through, waitMs, undo } = rates.admit(reporter.node, reports);
-  if (reports.length > 0 && through.length === 0) return refused('too-many', `${reporter.node} has told more faults than one node may`, waitMs);
+  if (reports.length > 0 && through.length === 0) return refused('too-many', `${reporter.node} has reported more faults than one node may`, waitMs);
   metrics.reportsRepeated.inc(batch.reports.length - reports.length);
   if (send.length > 0) {
     options.onNodeFault(reporter.node);
@@ -131,7 +131,7 @@ async function take(
       throw error;
     });
     if (failure) undo();
-    // Losing the Lease ends the delivery: the agent must look for the new leader.
+    // Losing the Lease ends the outbox: the agent must look for the new leader.
     if (failure) return options.collector() ? refused('temporal-unreachable', failure.because) : notLeading();
     log.info({ node: reporter.node, faults: send.map(({ id, code }) => ({ id, code })) }, 'faults accepted');
   }
@@ -143,7 +143,7 @@ async function take(
   return { kind: 'accepted', accepted };
 }
 
-/** All of them, or the first reason why not. */
+/** Sends all of them; returns the first error. */
 async function sendAll(outbox: Outbox, node: string, faults: readonly Fault[]): Promise<KcoverError | undefined> {
   const sent = await Promise.allSettled(faults.map((fault) => outbox.send(faultMessage({ kind: 'node', node }, fault), takeWithinMs)));
   const failed = sent.find((result) => result.status === 'rejected');
@@ -155,10 +155,10 @@ async function sendAll(outbox: Outbox, node: string, faults: readonly Fault[]): 
 function reportGaps({ node, gaps }: ReportBatch, { metrics, log }: IntakeOptions): void {
   if (gaps.length === 0) return;
   for (const gap of gaps) metrics.gaps.inc({ what: gap.what });
-  log.warn({ node, gaps: gaps.slice(0, 10), count: gaps.length }, 'an agent missed something');
+  log.warn({ node, gaps: gaps.slice(0, 10), count: gaps.length }, 'an agent reports gaps in its observation');
 }
 
-/** Errors of the HTTP layer that are the sender's. */
+/** Errors of the HTTP layer that the sender caused. */
 function rejectionOf({ statusCode }: FastifyError): Rejection | undefined {
   if (statusCode === 413) return 'too-large';
   if (statusCode !== undefined && statusCode >= 400 && statusCode < 500) return 'malformed';

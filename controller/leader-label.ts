@@ -1,6 +1,6 @@
 /**
- * The leader's label: it is on our pod while we lead, and on no other. The Service of the intake follows it; who answers agents is
- * decided by the Lease alone, so a label in the wrong place costs time and nothing else.
+ * The leader's label: only the leader's pod has it, and the Service of the intake follows it. The Lease alone decides who accepts reports,
+ * so a label on the wrong pod only costs time.
  */
 
 import { KcoverError } from '../contract/errors.ts';
@@ -13,23 +13,23 @@ export interface LeaderLabelOptions {
   readonly leading: () => boolean;
   /** Ends it. */
   readonly signal: AbortSignal;
-  /** Ends early, without an error, when the signal comes. */
+  /** Resolves early, without an error, when the signal aborts. */
   readonly pause: (ms: number, signal: AbortSignal) => Promise<void>;
   readonly onTrouble: (because: string) => void;
-  /** Between two looks while we lead, ms: a leader that was overtaken may still have written. */
+  /** Interval between checks while leading, ms: a former leader may still have written. */
   readonly lookAgainMs: number;
   /** After a failure, ms. */
   readonly retryMs: number;
 }
 
 export interface LeaderLabel {
-  /** We lead from now on. */
+  /** This pod leads from now on. */
   wear(): void;
-  /** Takes it off ourselves. Never rejects. */
+  /** Removes the label from this pod. Never rejects. */
   drop(): Promise<void>;
 }
 
-/** Takes it off ourselves first: an earlier process of this pod may have left it. */
+/** Begins by removing the label from this pod: an earlier process of it may have left one. */
 export function openLeaderLabel({ store, pod, leading, signal, pause, onTrouble, lookAgainMs, retryMs }: LeaderLabelOptions): LeaderLabel {
   let wears = false;
   let isLabelled = false;
@@ -47,7 +47,7 @@ export function openLeaderLabel({ store, pod, leading, signal, pause, onTrouble,
     }
   }
 
-  /** What goes on is said once. */
+  /** Logs a repeated problem once. */
   function report(because: string): void {
     if (because !== reported) onTrouble(because);
     reported = because;
@@ -57,7 +57,7 @@ export function openLeaderLabel({ store, pod, leading, signal, pause, onTrouble,
     while (!signal.aborted && !wears && !(await attempt(() => store.clear(pod)))) await pause(retryMs, signal);
   }
 
-  /** Ours first: agents wait for one that answers, and the others say no. */
+  /** This pod first: agents wait for one that accepts reports, and the others refuse. */
   async function correct(): Promise<void> {
     if (leading() && !isLabelled && !(await store.label(pod))) throw new KcoverError('not-found', `there is no pod ${pod}`);
     const labelled = await store.labelled();
@@ -66,7 +66,7 @@ export function openLeaderLabel({ store, pod, leading, signal, pause, onTrouble,
   }
 
   async function keep(): Promise<void> {
-    // A late answer to the first request must not take off what we put on.
+    // A late answer to the first request must not remove the label that is set now.
     await cleared;
     while (!signal.aborted) await pause((await attempt(correct)) && isLabelled ? lookAgainMs : retryMs, signal);
   }

@@ -1,4 +1,4 @@
-/** What runs only while we lead: the delivery and every watcher. */
+/** What runs only while this controller leads: the outbox and every watcher. */
 
 import type { ControllerSettings } from '../contract/settings.schema.ts';
 import type { Logger } from 'pino';
@@ -31,7 +31,7 @@ export interface LeaderTermOptions {
   readonly progress: ControllerSettings['progress'];
   readonly sender: Sender;
   readonly workflows: Workflows;
-  /** When the agent of a node was last heard, and after which time it counts as silent; monotonic, ms. */
+  /** When the agent of a node was last seen, and after which time it counts as silent; monotonic, ms. */
   readonly lastSeenAt: (node: string) => number | undefined;
   readonly silentMs: number;
   readonly metrics: ControllerMetrics;
@@ -44,13 +44,13 @@ export interface LeaderTerm {
   readonly preflights: PreflightsWatch;
   readonly rounds: Rounds;
   readonly progress: ProgressTaker;
-  /** What can be heard of the nodes with accelerators. */
+  /** Liveness of the agents on nodes with accelerators. */
   liveness(): AgentLiveness;
   /** Nothing is sent after this. Safe to repeat. */
   end(): void;
 }
 
-/** From here on we alone speak for the cluster. */
+/** From here on only this controller acts for the cluster. */
 export function startLeaderTerm(options: LeaderTermOptions): LeaderTerm {
   const { kube, taint, readiness, supervision, rounds: settings, progress: progressSettings, sender, workflows, lastSeenAt, silentMs, metrics, log } = options;
   const since = performance.now();
@@ -75,9 +75,9 @@ export function startLeaderTerm(options: LeaderTermOptions): LeaderTerm {
     onSent: (call) => metrics.signalsSent.inc({ signal: nameOf(call) }),
     onFailure(call, error, failures) {
       metrics.signalFailures.inc({ signal: nameOf(call) });
-      // The first failure and then ever fewer: an outage of Temporal must not fill the log.
+      // Logs the first failure, and then ever fewer: an outage of Temporal must not fill the log.
       if (Number.isInteger(Math.log2(failures)))
-        log.warn({ to: call.workflowId, signal: nameOf(call), because: error.because, failures }, 'Temporal did not take a signal');
+        log.warn({ to: call.workflowId, signal: nameOf(call), because: error.because, failures }, 'Temporal did not accept a signal');
     },
   });
   const outbox: Outbox = {
@@ -121,6 +121,6 @@ export function startLeaderTerm(options: LeaderTermOptions): LeaderTerm {
 
 const nameOf = (call: Call): string => call.signal?.name ?? 'start';
 
-/** One that runs and that nobody has asked to go. */
+/** The pod if it runs and is not terminating. */
 const testingPod = (pod: PreflightPod | undefined): RoundPod | undefined =>
   pod?.node === undefined || pod.terminating ? undefined : { ...pod, node: pod.node };

@@ -1,33 +1,33 @@
 /**
- * At most one controller leads. A Lease is claimed with optimistic locking and renewed; who cannot renew stops leading by its own
- * clock before anybody else may claim it. Clocks of two machines are never compared: a foreign Lease has expired when it was seen
- * unchanged for its whole duration by our monotonic clock.
+ * At most one controller leads. A Lease is claimed with optimistic locking and renewed; a leader that cannot renew stops by its own clock
+ * before anybody else may claim the Lease. Clocks of two machines are never compared: a foreign Lease has expired when it was seen unchanged
+ * for its whole duration by our monotonic clock.
  */
 
 import { KcoverError } from '../contract/errors.ts';
 import type { HeldLease, Lease, LeaseStore } from '../kube/leases.ts';
 
-/** Time as the elections see it; `now` is monotonic, ms. */
+/** Time for elections; `now` is monotonic, ms. */
 export interface Clock {
   readonly now: () => number;
   /** RFC 3339. */
   readonly wall: () => string;
-  /** Ends early, without an error, when the signal comes. */
+  /** Resolves early, without an error, when the signal aborts. */
   readonly sleep: (ms: number, signal: AbortSignal) => Promise<void>;
 }
 
 export interface LeaseTiming {
   /** How long the others wait after the last renewal. */
   readonly lease: number;
-  /** How long we go on without one; less than `lease`. */
+  /** How long a leader goes on without a renewal; less than `lease`. */
   readonly renew: number;
-  /** Between two tries. */
+  /** Pause between tries. */
   readonly retry: number;
 }
 
 export interface LeadershipOptions {
   readonly store: LeaseStore;
-  /** Unlike that of any other process. */
+  /** Unique among all processes. */
   readonly identity: string;
   readonly timing: LeaseTiming;
   readonly clock: Clock;
@@ -35,28 +35,28 @@ export interface LeadershipOptions {
 }
 
 export interface Leadership {
-  /** False from the moment at which the last renewal is too old, even when nothing else has noticed yet. */
+  /** False from the moment at which the last renewal is too old, even before anything else has noticed. */
   leading(): boolean;
-  /** Resolves when we lead, or with `false` when stopped before. */
+  /** Resolves with `true` when elected, with `false` when stopped before. */
   readonly elected: Promise<boolean>;
   readonly ended: Promise<'stopped' | 'lost-lease'>;
-  /** Gives the Lease back, so that the next need not wait. */
+  /** Releases the Lease, so that the next leader need not wait. */
   stop(): Promise<void>;
 }
 
-/** A foreign Lease, and since when it has been seen as it is. */
+/** A foreign Lease, and since when it has been unchanged. */
 export interface LeaseObservation {
   readonly lease: HeldLease;
   readonly since: number;
 }
 
-/** What to do about a Lease as it was read. */
+/** What to do about a Lease that was read. */
 export type LeaseClaim =
   | { readonly kind: 'create' }
   | { readonly kind: 'take'; readonly over: HeldLease }
   | { readonly kind: 'wait'; readonly observation: LeaseObservation };
 
-/** Pure: `before` is the last sighting, `now` our monotonic clock. */
+/** Pure: `before` is the last observation, `now` our monotonic clock. */
 export function decideClaim(read: HeldLease | undefined, before: LeaseObservation | undefined, identity: string, now: number): LeaseClaim {
   if (!read) return { kind: 'create' };
   if (read.holder === '' || read.holder === identity) return { kind: 'take', over: read };
@@ -134,7 +134,7 @@ export function standForElection(options: LeadershipOptions): Leadership {
     }
   }
 
-  /** After a conflict we look: a write of ours whose answer was lost is still ours, another holder's is not. */
+  /** After a conflict the Lease is read: our own write whose answer was lost still counts, another holder's does not. */
   async function foreign(error: unknown): Promise<boolean> {
     if (!(error instanceof KcoverError) || (error.code !== 'kube.conflict' && error.code !== 'not-found')) return false;
     try {
@@ -172,7 +172,7 @@ export function standForElection(options: LeadershipOptions): Leadership {
 
   function report(error: unknown): void {
     const known = error instanceof KcoverError ? error : new KcoverError('kube.unreachable', error instanceof Error ? error.message : 'unknown failure');
-    // Losing a race for the Lease is how elections work.
+    // Losing a race for the Lease is normal in an election.
     if (known.code !== 'kube.conflict') options.onTrouble?.(known);
   }
 
@@ -188,7 +188,7 @@ export function standForElection(options: LeadershipOptions): Leadership {
   };
 }
 
-/** A request that never answers must not keep us from noticing that the Lease ran out. */
+/** A request without an answer must not keep us from noticing that the Lease ran out. */
 async function inTime<T>(request: Promise<T>, ms: number, clock: Clock): Promise<T> {
   const done = new AbortController();
   request.catch(() => undefined);

@@ -1,4 +1,4 @@
-/** Sets of pods that are told of one by one: each pod is in one of them at most. */
+/** Sets of pods that change one by one: each pod is in at most one of them. */
 
 export interface Members {
   put(id: string, uid: string): void;

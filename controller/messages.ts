@@ -1,4 +1,4 @@
-/** What the controller has to say to a workflow, and which of it may start one. */
+/** Messages from the controller to workflows, and which of them may start one. */
 
 import type { Fault } from '../contract/faults.ts';
 import { faultLimits } from '../contract/faults.ts';
@@ -10,19 +10,19 @@ import type { RefusedReport } from '../contract/preflight-files.ts';
 import type { PodsTesting, ReportsArrived } from '../contract/preflight-runs.ts';
 import { howManyFit } from '../contract/signal-size.ts';
 
-/** Whose workflow it is. */
+/** The object whose workflow it is. */
 export type Addressee =
   | { readonly kind: 'job'; readonly job: JobRef }
   | { readonly kind: 'node'; readonly node: string }
   | { readonly kind: 'preflight'; readonly workload: Workload };
 
-/** What became of one report file. */
+/** The result for one report file. */
 export type PreflightArrival = { readonly report: CollectedReport } | { readonly refused: RefusedReport };
 
 /** One fact for one workflow. */
 export type WorkflowMessage = {
   readonly workflowId: string;
-  /** Set when the workflow is started if it does not run; without it a workflow that does not run is not told. */
+  /** Set when the workflow is started if it does not run; without it a workflow that does not run gets no message. */
   readonly starts?: Addressee;
 } & (
   | { readonly says: 'start' }
@@ -35,7 +35,7 @@ export type WorkflowMessage = {
   | { readonly says: 'podsGone' }
 );
 
-/** One request to Temporal: what stands together in a mailbox and says the same, as much as one signal may carry. */
+/** One request to Temporal: consecutive messages of one queue and kind, as many as one signal may carry. */
 export interface Call {
   readonly workflowId: string;
   readonly starts?: Addressee;
@@ -61,10 +61,10 @@ function idOf(to: Addressee): string {
   }
 }
 
-/** The job's workflow shall run. */
+/** Makes sure that the job's workflow runs. */
 export const startMessage = (job: JobRef): WorkflowMessage => ({ says: 'start', workflowId: jobWorkflowId(job), starts: { kind: 'job', job } });
 
-/** Starts the workflow that has to deal with the fault. */
+/** Starts the workflow that handles the fault. */
 export const faultMessage = (to: Addressee, fault: Fault): WorkflowMessage => ({
   says: 'faultsObserved',
   workflowId: idOf(to),
@@ -72,7 +72,7 @@ export const faultMessage = (to: Addressee, fault: Fault): WorkflowMessage => ({
   fault: bounded(fault),
 });
 
-/** A wish starts the job's workflow too. */
+/** A request starts the job's workflow too. */
 export const recoverMessage = (job: JobRef, request: Recover): WorkflowMessage => ({
   says: 'recover',
   workflowId: jobWorkflowId(job),
@@ -80,7 +80,7 @@ export const recoverMessage = (job: JobRef, request: Recover): WorkflowMessage =
   request,
 });
 
-/** Opted in again: the old run may be about to end, and a signal keeps it from ending unheard. */
+/** Opted in again: the old run may be about to end, and a signal keeps it from ending before it has handled this. */
 export const optedInMessage = (job: JobRef): WorkflowMessage => ({
   says: 'jobObserved',
   workflowId: jobWorkflowId(job),
@@ -88,10 +88,10 @@ export const optedInMessage = (job: JobRef): WorkflowMessage => ({
   observed: { change: 'opted-in' },
 });
 
-/** The end of a job's supervision; nobody is told when nobody supervises. */
+/** The job needs no workflow any more; dropped if none runs. */
 export const jobEndMessage = (workflowId: string, observed: JobObserved): WorkflowMessage => ({ says: 'jobObserved', workflowId, observed });
 
-/** What became of a Node object; nobody is told when nobody looks after it. */
+/** A change of a Node object; dropped if no workflow runs for it. */
 export const nodeMessage = (node: string, observed: NodeObserved): WorkflowMessage => ({ says: 'nodeObserved', workflowId: nodeWorkflowId(node), observed });
 
 /** Starts the workflow that collects the reports of the workload. */
@@ -100,16 +100,16 @@ export function arrivalMessage(workload: Workload, arrival: PreflightArrival): W
   return { says: 'reportsArrived', workflowId: idOf(starts), starts, arrival };
 }
 
-/** Starts it as well: also a set of pods that never reports is waited for, and told of. */
+/** Starts it as well: a set of pods that never reports is also waited for, and reported. */
 export function testingMessage(workload: Workload, pod: PodsTesting['pod']): WorkflowMessage {
   const starts = { kind: 'preflight', workload } as const;
   return { says: 'podsTesting', workflowId: idOf(starts), starts, testing: { pod } };
 }
 
-/** No pod of a workload is left; nobody is told when nobody collects. */
+/** No pod of a workload is left; dropped if no workflow collects. */
 export const podsGoneMessage = (workflowId: string): WorkflowMessage => ({ says: 'podsGone', workflowId });
 
-/** A fault within `faultLimits`: long texts are cut; an id or code that is too long is a defect of its maker. */
+/** A fault within `faultLimits`: long texts are cut; an id or code that is too long is a bug of the detector. */
 export function bounded(fault: Fault): Fault {
   if (fault.id.length > faultLimits.id) throw new RangeError(`the fault id has ${fault.id.length} characters: ${fault.id.slice(0, 80)}`);
   if (fault.code.length > faultLimits.code) throw new RangeError(`the fault code has ${fault.code.length} characters: ${fault.code.slice(0, 80)}`);
@@ -121,7 +121,7 @@ export function bounded(fault: Fault): Fault {
   };
 }
 
-/** Two letters of one key say the same thing, or the later one says it better. */
+/** Of two messages with the same key the second repeats or replaces the first. */
 export function messageKey(message: WorkflowMessage): string {
   if (message.says === 'faultsObserved') return `fault ${message.fault.id}`;
   if (message.says === 'podsTesting') return `testing ${message.testing.pod.uid}`;
@@ -134,13 +134,13 @@ function arrivalKey(arrival: PreflightArrival): string {
   return `refused ${rank} ${what} ${at}`;
 }
 
-/** Facts about an object's state: only the newest counts. Everything else is kept as it was first said. */
+/** State of an object: only the newest counts. Of everything else the first version is kept. */
 export const replacesOlder = (message: WorkflowMessage): boolean => message.says === 'jobObserved' || message.says === 'nodeObserved';
 
-/** What is many at a time, and how much of it one signal carries. */
+/** Kinds that come in large numbers, and how many of them one signal carries. */
 const messagesPerCall: Partial<Record<WorkflowMessage['says'], number>> = { faultsObserved: faultLimits.perSignal, reportsArrived: preflightLimits.perSignal };
 
-/** How many letters from the front travel in one call. */
+/** How many messages from the front fit into one call. */
 export function countForOneCall(messages: readonly WorkflowMessage[]): number {
   const says = messages[0]?.says;
   const most = (says && messagesPerCall[says]) ?? 1;
@@ -148,14 +148,14 @@ export function countForOneCall(messages: readonly WorkflowMessage[]): number {
   return howManyFit(end === -1 ? messages : messages.slice(0, end), most);
 }
 
-/** How many letters may wait for the workflow of this one: a whole workload reports at the same moment. */
+/** How many messages may wait for the workflow of this one: a whole workload reports at the same moment. */
 export const mostWaiting = ({ says }: WorkflowMessage): number =>
   says === 'reportsArrived' || says === 'podsTesting' || says === 'podsGone' ? preflightLimits.size : 2000;
 
-/** Letters of one mailbox that travel together, as one call. */
+/** Messages of one queue as one call. */
 export function callOf(messages: readonly WorkflowMessage[]): Call {
   const [first] = messages;
-  if (!first) throw new RangeError('a call needs a letter');
+  if (!first) throw new RangeError('a call needs a message');
   const to = { workflowId: first.workflowId, ...(first.starts && { starts: first.starts }) };
   switch (first.says) {
     case 'start':

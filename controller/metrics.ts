@@ -1,4 +1,4 @@
-/** What the controller counts. */
+/** The controller's metrics. */
 
 import { Counter, Gauge, type Registry } from 'prom-client';
 import { metricTable } from '../contract/metrics.ts';
@@ -22,7 +22,7 @@ export interface ControllerMetrics {
   readonly watchBreaks: Counter<'what'>;
 }
 
-/** Values that are read when somebody looks. */
+/** Values that are read when the metrics are scraped. */
 export interface Readings {
   readonly leading: () => boolean;
   readonly messagesWaiting: () => number;

@@ -1,34 +1,34 @@
 /**
- * Brings letters to workflows: one call in flight for each workflow, in order, and what arrives meanwhile travels together in the next.
- * A letter without a deadline is tried for as long as we lead; one with a deadline is given back to its sender.
+ * Sends messages to workflows: one call in flight for each workflow, in order; messages that arrive meanwhile share the next call.
+ * A message without a deadline is retried while this controller leads; one with a deadline is rejected when it passes.
  */
 
 import { KcoverError } from '../contract/errors.ts';
 import { type Call, callOf, countForOneCall, type WorkflowMessage, messageKey, mostWaiting, replacesOlder } from './messages.ts';
 
-/** Port to Temporal. Throws what may be tried again; a plain signal to a workflow that does not run is no error. */
+/** Port to Temporal. Throws errors that may be retried; a plain signal to a workflow that does not run is no error. */
 export interface Sender {
   send(call: Call): Promise<void>;
 }
 
 export interface OutboxOptions {
   readonly sender: Sender;
-  /** Ends everything that waits. */
+  /** Rejects everything that waits. */
   readonly signal: AbortSignal;
   readonly onSent?: (call: Call) => void;
   readonly onFailure?: (call: Call, error: KcoverError, failures: number) => void;
-  /** Between two tries of one workflow, ms; doubles. */
+  /** Pause between tries for one workflow, ms; doubles. */
   readonly backoff?: { readonly first: number; readonly most: number };
   /** Calls in flight over all workflows. */
   readonly parallel?: number;
-  /** Letters that may wait for one workflow; else as `mostWaiting` says. */
+  /** Messages that may wait for one workflow; default: `mostWaiting`. */
   readonly capacity?: number;
 }
 
 export interface Outbox {
-  /** Resolves when Temporal took the letter. Rejects with a `KcoverError` after `withinMs`, when too many wait, or when delivery ends. */
+  /** Resolves when Temporal accepted the message. Rejects with a `KcoverError` after `withinMs`, when too many wait, or when the outbox ends. */
   send(message: WorkflowMessage, withinMs?: number): Promise<void>;
-  /** Letters that wait or are under way. */
+  /** Messages that wait or are in flight. */
   waiting(): number;
 }
 
@@ -59,7 +59,7 @@ export function openOutbox(options: OutboxOptions): Outbox {
   const ready: WorkflowQueue[] = [];
   let sending = 0;
 
-  const ended = () => new KcoverError('temporal.unreachable', 'this controller no longer delivers');
+  const ended = () => new KcoverError('temporal.unreachable', 'this controller no longer leads');
   signal.addEventListener('abort', () => {
     for (const queue of queues.values()) for (const entry of [...queue.pending.values(), ...queue.underWay.values()]) fail(entry, ended());
     queues.clear();
@@ -69,7 +69,7 @@ export function openOutbox(options: OutboxOptions): Outbox {
     if (signal.aborted) return Promise.reject(ended());
     const queue = queues.get(message.workflowId) ?? openQueue(message.workflowId);
     const entry = place(queue, message);
-    if (!entry) return Promise.reject(new KcoverError('temporal.unreachable', `${queue.pending.size} letters wait for ${message.workflowId} already`));
+    if (!entry) return Promise.reject(new KcoverError('temporal.unreachable', `${queue.pending.size} messages wait for ${message.workflowId} already`));
     const promise = waitFor(queue, entry, withinMs);
     startSending(queue);
     return promise;
@@ -81,7 +81,7 @@ export function openOutbox(options: OutboxOptions): Outbox {
     return queue;
   }
 
-  /** Joins what says the same, or queues; undefined when the mailbox is full. */
+  /** Joins a message with the same key, or queues it; undefined when the queue is full. */
   function place(queue: WorkflowQueue, message: WorkflowMessage): QueueEntry | undefined {
     const key = messageKey(message);
     const same = queue.pending.get(key);
@@ -101,12 +101,12 @@ export function openOutbox(options: OutboxOptions): Outbox {
 
   function waitFor(queue: WorkflowQueue, entry: QueueEntry, withinMs: number | undefined): Promise<void> {
     const { promise, resolve, reject } = Promise.withResolvers<void>();
-    // Who does not wait for the answer must not be ended by it.
+    // A caller that does not await the promise must not crash on its rejection.
     promise.catch(() => undefined);
     const timer =
       withinMs === undefined
         ? undefined
-        : setTimeout(() => waiter.failed(new KcoverError('temporal.unreachable', `not taken within ${withinMs} ms`)), withinMs);
+        : setTimeout(() => waiter.failed(new KcoverError('temporal.unreachable', `not accepted within ${withinMs} ms`)), withinMs);
     const leave = () => {
       clearTimeout(timer);
       entry.waiters.delete(waiter);
@@ -172,7 +172,7 @@ export function openOutbox(options: OutboxOptions): Outbox {
     return { call: callOf(taken.map((entry) => entry.message)), entries: taken };
   }
 
-  /** To the front again, but for what nobody waits for any more and what a newer letter has replaced. */
+  /** Puts entries back to the front, except those that nobody waits for any more and those that a newer message has replaced. */
   function putBack(queue: WorkflowQueue): void {
     const pending = new Map<string, QueueEntry>();
     for (const [key, entry] of queue.underWay) {

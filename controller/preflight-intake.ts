@@ -1,4 +1,4 @@
-/** Takes preflight files of agents, beside their reports: `taken` and `refused` mean that Temporal knows. */
+/** Receives preflight files of agents: `taken` and `refused` mean that Temporal knows. */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Logger } from 'pino';
@@ -22,16 +22,16 @@ import { firstIssue, notLeading, refused, type ReporterIdentity } from './report
 import type { PreflightPod } from '../kube/preflight-pods.ts';
 import type { PreflightsWatch } from './watchers/preflights.ts';
 
-/** What only a leader has. */
+/** Available only to the leader. */
 export interface PreflightCollector {
   readonly outbox: Outbox;
   readonly preflights: Pick<PreflightsWatch, 'pods' | 'listensTo' | 'sees' | 'fresh' | 'share' | 'isAnnounced' | 'notified'>;
 }
 
 export interface PreflightIntakeOptions {
-  /** Undefined while we do not lead. */
+  /** Undefined while this controller does not lead. */
   readonly collector: () => PreflightCollector | undefined;
-  /** Who was let in. */
+  /** The authenticated sender. */
   readonly reporterOf: (request: FastifyRequest) => ReporterIdentity | undefined;
   readonly reject: Reject;
   readonly metrics: Pick<ControllerMetrics, 'preflightReports' | 'preflightRefused'>;
@@ -41,7 +41,7 @@ export interface PreflightIntakeOptions {
 /** How long Temporal may take before the agent is asked to send the file again, ms. */
 const takeWithinMs = 5000;
 
-/** What an answer is made with. */
+/** What an answer depends on. */
 interface PreflightContext extends PreflightCollector, Pick<PreflightIntakeOptions, 'metrics' | 'log'> {
   readonly admission: ReportAdmission;
 }
@@ -60,7 +60,7 @@ export function takePreflightFiles(server: FastifyInstance, options: PreflightIn
     if (!leader) return reject(reply, notLeading());
     const context = { ...leader, admission, metrics, log };
     const answers = await Promise.all(files.map((file) => answerFile(file, parsed.data, context)));
-    // Losing the Lease ends the delivery: the agent must look for the new leader.
+    // Losing the Lease ends the outbox: the agent must look for the new leader.
     if (!collector()) return reject(reply, notLeading());
     for (const { answer } of answers) metrics.preflightReports.inc({ answer });
     return reply.code(200).send({ files: answers } satisfies PreflightAnswer);
@@ -115,7 +115,7 @@ async function takeReport(
   }
 }
 
-/** The workflow of the workload hears of it, where a pod says which that is, and of so many of a pod. */
+/** Notifies the workflow of the workload, if a pod identifies it; a limited number of refusals for each pod. */
 async function refuse(
   { pod, refused: refusal }: { readonly pod?: PreflightPod; readonly refused: RefusedReport },
   { namespace, workload }: PreflightFile,
@@ -127,7 +127,7 @@ async function refuse(
     if (failure) return failure;
   }
   context.metrics.preflightRefused.inc({ reason: refusal.what });
-  context.log[isNew ? 'warn' : 'debug']({ namespace, workload, ...refusal }, 'a preflight report counts for nothing');
+  context.log[isNew ? 'warn' : 'debug']({ namespace, workload, ...refusal }, 'preflight report rejected');
   return { answer: 'refused', because: `${refusal.what}: ${refusal.because}` };
 }
 

@@ -1,4 +1,4 @@
-/** What was put last, by key, as much of it as there is room for. */
+/** The most recent values by key, up to a capacity. */
 
 export interface Recent<T> {
   get(key: string): T | undefined;
@@ -11,7 +11,7 @@ export function openRecent<T>(capacity: number): Recent<T> {
   return {
     get: (key) => values.get(key),
     put(key, value) {
-      // Insertion order is age: the oldest is the first to go.
+      // Insertion order is age: the oldest is removed first.
       values.delete(key);
       values.set(key, value);
       const [oldest] = values.keys();

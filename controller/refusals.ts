@@ -1,4 +1,4 @@
-/** How a request is refused: answered, counted and logged, the same on every path. */
+/** How a request is refused: answered, counted and logged, in the same way on every path. */
 
 import type { FastifyReply } from 'fastify';
 import type { Logger } from 'pino';
@@ -16,12 +16,12 @@ export interface RefusalsOptions {
 }
 
 /**
- * After these the connection is closed. One that is not known keeps none, for there are only so many, and a body that it still sends is
- * not read. A standby must not keep an agent either: the next connection may reach the leader.
+ * After these the connection is closed. Unauthenticated senders keep none, because connections are limited, and the rest of their body is
+ * not read. A standby must not keep an agent's connection either: the next one may reach the leader.
  */
 const closing: ReadonlySet<Rejection> = new Set(['not-leading', 'no-such-path', 'unauthenticated', 'other-account', 'dead-pod']);
 
-/** Each reason is logged at most this often, ms: anybody can cause a refusal, and a log that is written slowly would stop everything else. */
+/** Each reason is logged at most this often, ms: anybody can cause a refusal, and a slow log would delay everything else. */
 const everyMs = 1000;
 
 export function openRefusals({ metrics, log, now }: RefusalsOptions): Reject {

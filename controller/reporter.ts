@@ -5,14 +5,14 @@ import type { Rejection, Report, ReportBatch } from '../contract/reports.ts';
 import { oneLine } from '../contract/text.ts';
 import type { LivePod, ReviewedToken } from '../kube/tokens.ts';
 
-/** Why a request is not taken. The text goes to whoever asked: it holds no secret. */
+/** Why a request is refused. The text goes to the sender: it holds no secret. */
 export interface Refusal {
   readonly kind: 'refused';
   readonly rejection: Rejection;
   readonly because: string;
   /** When to ask again. */
   readonly retryAfterMs?: number;
-  /** What our own log says in place of `because`. */
+  /** Logged in place of `because`. */
   readonly internal?: string;
 }
 
@@ -25,13 +25,13 @@ export const refused = (rejection: Rejection, because: string, retryAfterMs?: nu
 
 export const notLeading = (): Refusal => refused('not-leading', 'this controller does not lead');
 
-/** What is wrong with a body, as zod found it. */
+/** The first problem of a body that zod found. */
 export function firstIssue(issues: readonly { readonly path: readonly PropertyKey[]; readonly message: string }[]): string {
   const [issue] = issues;
   return issue ? `${issue.path.map(String).join('.') || 'body'}: ${issue.message}`.slice(0, 200) : 'not a report';
 }
 
-/** A token that may belong to an agent: its pod has to be looked at. `account` is `namespace/name`. */
+/** A token that may belong to an agent: its pod has to be read. `account` is `namespace/name`. */
 export interface Claimed {
   readonly kind: 'claimed';
   readonly namespace: string;
@@ -46,7 +46,7 @@ export interface ReporterIdentity {
   readonly podUid: string;
 }
 
-/** Only tokens of one account, the agent's own, or of any where none is named, that are bound to a pod on a node. */
+/** Accepts tokens that are bound to a pod on a node: of one account, the agent's own, or of any if none is named. */
 export function decideClaim(review: ReviewedToken, account: string | undefined): Claimed | Refusal {
   if (!review.authenticated) return refused('unauthenticated', 'the token is not valid for this audience');
   const [, namespace = '', name = ''] = /^system:serviceaccount:([^:]+):([^:]+)$/.exec(review.user) ?? [];
@@ -65,30 +65,30 @@ export function decideReporter(claimed: Claimed, pod: LivePod | undefined): Repo
   return { kind: 'reporter', node: pod.node, podUid: pod.uid };
 }
 
-/** A node speaks for itself. Undefined when the batch may be taken. */
+/** An agent reports for its own node only. Undefined when the batch is accepted. */
 export function objection(batch: ReportBatch, reporter: ReporterIdentity): Refusal | undefined {
   if (batch.node !== reporter.node) return refused('other-node', `the batch is of ${batch.node}, its sender runs on ${reporter.node}`);
   for (const { fault } of batch.reports) {
-    // Not the batch's boot: a spool may still hold what was seen before the node rebooted.
+    // Not the batch's boot: a spool may still hold faults from before a reboot.
     const expected = fault.kernel && `kernel/${fault.kernel.bootId}/${fault.kernel.sequence}`;
     if (fault.id !== expected) return refused('malformed', `the id of a fault of the kernel is its position: ${expected ?? 'kernel/<boot id>/<sequence>'}`);
   }
   return undefined;
 }
 
-/** What was not acknowledged before, in order; each blames the sender's node and no other, and its texts are plain lines. */
+/** The reports not acknowledged before, in order. Each blames only the sender's node, and its texts are plain lines. */
 export const newReports = (batch: ReportBatch, reporter: ReporterIdentity, acknowledged: number): readonly Report[] =>
   batch.reports
     .filter(({ seq }) => seq > acknowledged)
     .map(({ seq, fault }) => ({ seq, fault: { ...inPlainLines(fault), node: reporter.node } }))
     .toSorted((a, b) => a.seq - b.seq);
 
-/** A node that was broken into sends what it likes: nothing of it may move a terminal or read differently than it is. */
+/** A compromised node may send anything: its text must neither control a terminal nor display differently than it is. */
 const inPlainLines = (fault: Fault): Fault => ({
   ...fault,
   message: oneLine(fault.message, faultLimits.message),
   ...(fault.evidence && { evidence: fault.evidence.map((line) => oneLine(line, faultLimits.evidenceLine)) }),
 });
 
-/** What may be forgotten after these were dealt with. */
+/** The number up to which the agent may forget its reports. */
 export const acknowledgedBy = (reports: readonly Report[], before: number): number => reports.reduce((most, { seq }) => Math.max(most, seq), before);

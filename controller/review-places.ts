@@ -1,34 +1,34 @@
-/** How many tokens are being reviewed at once, and whose. */
+/** How many tokens are reviewed at once, and whose. */
 
 import { openRecent } from './recent.ts';
 
-/** Who asks, before anything of it is proven. */
+/** The sender of a token, before anything of it is verified. */
 export interface Asker {
-  /** The address of its connection: unlike the token, it cannot be made up. */
+  /** The address of its connection: unlike the token, it cannot be forged. */
   readonly from: string;
-  /** What the token says. */
+  /** What the token claims. */
   readonly podUid: string;
 }
 
 export interface ReviewPlaces {
-  /** Answers what to call when the review is over; undefined where there is no room. */
+  /** Returns a function to call when the review is over; undefined when no place is free. */
   take(asker: Asker): (() => void) | undefined;
-  /** Its token was found good. */
+  /** Its token was accepted. */
   wasGood(asker: Asker): void;
 }
 
 /**
- * With those of preflight pods, who have as many of their own, 32 in all. An API server answers each in some milliseconds, so that this is
- * thousands a second, and little beside what it takes from one client. Pods that were let in before have some to themselves, and no address has
- * more than a few: forged tokens cost nothing to make, and must keep out neither agents that are known nor, after a change of the leader, others.
+ * Together with those of preflight pods, which have as many of their own, 32 in all. An API server answers each in some milliseconds: that is
+ * thousands a second, and little beside what it accepts from one client. Pods accepted before have some places to themselves, and no address has
+ * more than a few: forged tokens cost nothing to make, and must keep out neither known agents nor, after a change of the leader, new ones.
  */
 const most = { all: 16, strangers: 12, address: 2 } as const;
 
-/** `capacity`: pods that are remembered as good. */
+/** `capacity`: number of accepted pods that are remembered. */
 export function openReviewPlaces(capacity: number): ReviewPlaces {
-  /** By pod: the address from which its token was good. A UID is no secret, and from elsewhere it proves nothing. */
+  /** By pod: the address from which its token was accepted. A UID is no secret, so from another address it proves nothing. */
   const good = openRecent<string>(capacity);
-  /** Reviews under way, by address; those of known pods apart. */
+  /** Reviews under way, by address; those of known pods separately. */
   const underWay = new Map<string, number>();
   let all = 0;
 

@@ -1,4 +1,4 @@
-/** The controller's side of Temporal: calls as signal-with-start, and the few looks at what runs. */
+/** The controller's access to Temporal: calls as signal-with-start, and a few queries of what runs. */
 
 import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
@@ -17,20 +17,20 @@ export interface WorkflowsOptions {
   readonly callMs?: number;
 }
 
-/** What the latest run of a node's workflow says. */
+/** State of the latest run of a node's workflow. */
 export type LastRun = { readonly state: 'none' } | { readonly state: 'running' } | { readonly state: 'closed'; readonly outcome?: NodeOutcome };
 
-/** Looks at workflows. Lists are eventually consistent; `lastRun` is not. */
+/** Reads workflows. Lists are eventually consistent; `lastRun` is not. */
 export interface Workflows {
   runningJobs(): Promise<readonly string[]>;
   runningNodes(): Promise<readonly string[]>;
   runningPreflights(): Promise<readonly string[]>;
-  /** Names of nodes that had a quarantine when they went. */
+  /** Names of nodes that were quarantined when their Node object was deleted. */
   nodesGone(): Promise<readonly string[]>;
   lastRun(node: string): Promise<LastRun>;
 }
 
-/** Sends with a deadline; every failure is a `KcoverError` that may be tried again. */
+/** Sends with a deadline; every failure is a `KcoverError` that may be retried. */
 export function temporalSender({ client, taskQueue, callMs = 5000 }: WorkflowsOptions): Sender {
   function startOf(to: Addressee) {
     switch (to.kind) {
@@ -61,13 +61,13 @@ export function temporalSender({ client, taskQueue, callMs = 5000 }: WorkflowsOp
         await client.withDeadline(Date.now() + callMs, () => call(request));
       } catch (error) {
         if (error instanceof WorkflowNotFoundError && !request.starts) return;
-        throw temporalError(error, `tell ${request.workflowId}`);
+        throw temporalError(error, `signal ${request.workflowId}`);
       }
     },
   };
 }
 
-/** Looks with a deadline; every failure is a `KcoverError`. */
+/** Reads with a deadline; every failure is a `KcoverError`. */
 export function temporalWorkflows({ client, callMs = 30_000 }: WorkflowsOptions): Workflows {
   const inTime = async <T>(doing: string, look: () => Promise<T>): Promise<T> => {
     try {

@@ -1,23 +1,23 @@
-/** Token buckets by key: how often somebody may do something, with room for a burst. */
+/** Token buckets by key: a rate limit that allows bursts. */
 
 import { openRecent } from './recent.ts';
 
 export interface Rate {
   readonly perSecond: number;
-  /** What may be taken at once by one who has taken nothing for a while. */
+  /** How many may be taken at once after a pause. */
   readonly burst: number;
 }
 
 export interface Buckets {
   /** False when there is none left. */
   take(key: string): boolean;
-  /** What was taken was not used. */
+  /** Returns one that was not used. */
   give(key: string): void;
-  /** When there will be one to take, in ms; 0 when there is. */
+  /** Time until one is available, ms; 0 when one is. */
   waitMs(key: string): number;
 }
 
-/** `now`: monotonic, ms. Of more keys than there is room for, those used longest ago are full again. */
+/** `now`: monotonic, ms. With more keys than `capacity`, the least recently used are forgotten, and so full again. */
 export function openBuckets({ perSecond, burst }: Rate, now: () => number, capacity = 20_000): Buckets {
   const levels = openRecent<{ readonly left: number; readonly at: number }>(capacity);
 

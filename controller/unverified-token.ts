@@ -1,6 +1,6 @@
 /**
- * What a token says of itself, read without its signature. Nothing is believed for it: a token that cannot pass is refused here, so that
- * it costs the API server nothing. One that could pass is still reviewed there.
+ * The claims of a token, read without verifying its signature. They only serve to refuse: a token that cannot pass is refused here and costs
+ * the API server nothing. One that could pass is still reviewed there.
  */
 
 import { type Refusal, refused } from './reporter.ts';
@@ -11,7 +11,7 @@ export interface ExpectedToken {
   readonly account?: string;
 }
 
-/** Clocks of two machines may differ by so much, ms. */
+/** Clocks of two machines may differ by this much, ms. */
 const leewayMs = 60_000;
 
 export interface TokenClaim {
@@ -19,7 +19,7 @@ export interface TokenClaim {
   readonly podUid: string;
 }
 
-/** Whose token it says that it is, or why no review is worth asking for. `now`: UTC, ms. */
+/** Whose token it claims to be, or why it is not worth a review. `now`: UTC, ms. */
 export function readClaim(token: string, { audience, account }: ExpectedToken, now: number): TokenClaim | Refusal {
   const claims = claimsOf(token);
   if (!claims) return refused('unauthenticated', 'the token is no service-account token');

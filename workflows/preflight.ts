@@ -101,7 +101,7 @@ export async function preflight({ workload, continued }: PreflightInput): Promis
     } else {
       // A run's reports would not fit into one payload, so continue-as-new happens only between two runs.
       if (workflowInfo().continueAsNewSuggested) return continueAsNew<typeof preflight>({ workload, continued: state.continueAsNewState() });
-      idle ??= startTimer(lookAfterMs, 'look whether the workload is still there');
+      idle ??= startTimer(lookAfterMs, 'check whether the workload still exists');
       if (state.last) setStatus('waiting', state.last.because, 'the next run of its pods');
     }
     await condition(

@@ -1,13 +1,13 @@
-/** Which sets of pods their workflows were told of. A set is what lives together: it ends with the pod that stands for it. */
+/** Which sets of pods their workflows were notified of. A set are the pods that exist together; it ends with the pod that represents it. */
 
 export interface Announcements {
-  /** This pod stands for the set of the workflow from now on; answers what to call when Temporal has that, and when it is lost. */
+  /** This pod represents the set of the workflow from now on; returns what to call when Temporal has that, and when it is lost. */
   begin(id: string, uid: string): { readonly took: () => void; readonly lost: () => void };
   /** Whether the set of this pod was begun. */
   covers(id: string, uid: string): boolean;
   /** Whether Temporal knows of it. */
   isNotified(id: string, uid: string): boolean;
-  /** A pod goes. If it stood for its set, these still belong to that, and later ones do not. */
+  /** A pod is deleted. If it represented its set, the survivors still belong to that set, and later pods do not. */
   left(id: string, uid: string, survivors: () => Iterable<string>): void;
   /** None is left. */
   end(id: string): void;
@@ -16,7 +16,7 @@ export interface Announcements {
 interface Announced {
   readonly uid: string;
   notified: boolean;
-  /** Set once its pod is gone: who lived with it. */
+  /** Set once its pod is gone: the other pods of its set. */
   survivors?: ReadonlySet<string>;
 }
 

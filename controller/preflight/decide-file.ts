@@ -1,4 +1,4 @@
-/** Whether a report file counts: what its place says and when it was written must fit a pod. Pure. */
+/** Whether a report file counts: its path and its time must match a pod. Pure. */
 
 import type { CollectedReport, NodeShare } from '../../contract/preflight.ts';
 import type { PreflightFile, RefusedReport } from '../../contract/preflight-files.ts';
@@ -7,25 +7,25 @@ import type { PreflightPod, TestTime } from '../../kube/preflight-pods.ts';
 export type FileDecision =
   | { readonly answer: 'accepted'; readonly pod: PreflightPod; readonly report: CollectedReport }
   | { readonly answer: 'wait'; readonly because: string }
-  /** Told to the workflow where a pod says whose it is. */
+  /** The workflow is notified if a pod identifies it. */
   | { readonly answer: 'refused'; readonly pod?: PreflightPod; readonly refused: RefusedReport };
 
 export interface FileFacts {
-  /** Of the file's namespace, workload and rank on the reporter's node, the newest first. */
+  /** Of the file's namespace, workload and rank on the reporter's node, newest first. */
   readonly pods: readonly PreflightPod[];
   /** Whether that is up to date. */
   readonly sees: boolean;
-  /** Whether pods may have gone a short while ago that we never saw. */
+  /** Whether pods may have gone recently that this leader never saw. */
   readonly fresh: boolean;
   /** How much of the node this pod and others of its workload hold; undefined while the node is not seen. */
   readonly share: (pod: PreflightPod) => NodeShare | undefined;
-  /** When the file was sent, RFC 3339, the node's clock: only that can be compared with when it was written. */
+  /** When the file was sent, RFC 3339, by the node's clock, like the time at which it was written. */
   readonly sentAt: string;
 }
 
 /** Container times are whole seconds, ms. */
 const slackMs = 1000;
-/** How long the API server may take to tell of a pod, and a kubelet of its state, ms. */
+/** How long the API server may take to report a pod, and a kubelet its state, ms. */
 const youngMs = 3 * 60_000;
 
 /** `node`: the reporter's own. */
@@ -38,7 +38,7 @@ export function decideFile(file: PreflightFile, node: string, { pods, sees, fres
   const forged = 'report' in file ? forgery(file, node) : undefined;
   if (forged) return refuse(forged.what, forged.because);
 
-  // One that is said to be written in the far future must not wait until then.
+  // A file that claims to be written in the far future must not wait until then.
   const young = Math.abs(Date.parse(sentAt) - Date.parse(file.writtenAt)) < youngMs;
   if (!newest) {
     if (!sees || young || fresh) return { answer: 'wait', because: 'its pod is not seen yet' };
@@ -53,7 +53,7 @@ export function decideFile(file: PreflightFile, node: string, { pods, sees, fres
   return refuse('stale', `it was not written while ${newest.name} tested`);
 }
 
-/** A file that says it comes from elsewhere than it lies. */
+/** Whether a file's content contradicts its path. */
 function forgery({ rank, report }: Extract<PreflightFile, { report: unknown }>, node: string): Pick<RefusedReport, 'what' | 'because'> | undefined {
   if (report.node !== node) return { what: 'other-node', because: `it names node ${report.node}` };
   if (report.rank !== rank) return { what: 'other-rank', because: `it names rank ${report.rank}` };
@@ -66,7 +66,7 @@ function take({ report, writtenAt }: Extract<PreflightFile, { report: unknown }>
   return { answer: 'accepted', pod, report: { report, pod: { name, uid, createdAt }, share, writtenAt: new Date(writtenAt).toISOString() } };
 }
 
-/** A test without an end either runs still, or its pod went before it was seen to end. */
+/** A test without an end either still runs, or its pod went before the end was seen. */
 function whenWritten(writtenAt: string, { tests, testing }: PreflightPod): 'testing' | 'tested' | 'neither' {
   const spanning = tests.filter((test) => spans(test, writtenAt));
   if (testing && spanning.some(({ until }) => until === undefined)) return 'testing';
@@ -78,6 +78,6 @@ function spans({ from, until }: TestTime, at: string): boolean {
   return time >= Date.parse(from) - slackMs && (until === undefined || time <= Date.parse(until) + slackMs);
 }
 
-/** After every test that is known: the next one may have begun. */
+/** After every known test: the next one may have begun. */
 const mayHaveTestedUnseen = (at: string, { tests }: PreflightPod): boolean =>
   tests.every(({ until }) => until !== undefined && Date.parse(at) > Date.parse(until));

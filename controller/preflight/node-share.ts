@@ -1,12 +1,12 @@
-/** How much of a node the pods hold that test it. Pure. */
+/** How much of a node is held by the pods that test it. Pure. */
 
 import type { Amounts } from '../../contract/placement.ts';
 import type { NodeShare } from '../../contract/preflight.ts';
 import type { PreflightPod } from '../../kube/preflight-pods.ts';
 
 /**
- * Of the accelerators that the node has by its own word: a kubelet lets no pod run that asks for more of those than there are, and asks nothing
- * of a resource that the node does not know. `has` may be 0: what broke was there when the pods came.
+ * Share of the accelerators in the node's own status: a kubelet admits no pod that asks for more than there are, and ignores resources
+ * that the node does not know. `has` may be 0: a device that broke was there when the pods came.
  */
 export function nodeShare(has: Amounts, pods: readonly Amounts[]): NodeShare {
   const asked = Object.entries(has).map(([name, amount]) => {
@@ -18,19 +18,19 @@ export function nodeShare(has: Amounts, pods: readonly Amounts[]): NodeShare {
 
 type AcceleratorUser = Pick<PreflightPod, 'startedAt' | 'tests' | 'testing' | 'ended' | 'over' | 'accelerators'>;
 
-/** Of the pods beside one, so many count: more than a kubelet runs at once. */
+/** Other pods that are counted: more than a kubelet runs at once. */
 const mostBeside = 256;
 
 /**
- * The most that this pod and those beside it held at one moment. They may have ended since, or be leaving: where a node is broken, all of them
- * fail. Pods that came one after the other are not added up, for a tenant with one accelerator could so convict a node of eight.
+ * The most that this pod and those beside it held at one moment. They may have ended since, or be terminating: where a node is broken, all of
+ * them fail. Pods that ran one after the other are not added up, or a tenant with one accelerator could convict a node of eight.
  */
 export function shareOf(has: Amounts, pod: AcceleratorUser, beside: readonly AcceleratorUser[]): NodeShare {
   const [own] = usageOf(pod);
   if (!own) return nodeShare(has, [pod.accelerators]);
   const others = beside.flatMap(usageOf).filter((other) => usesAt(other, own.from) || usesAt(own, other.from));
   const holdings = [own, ...others.slice(0, mostBeside)];
-  // What is held grows only where another begins.
+  // Usage grows only when another pod begins.
   const starts = new Set(holdings.map(({ from }) => from).filter((from) => usesAt(own, from)));
   const shares = [...starts].map((at) =>
     nodeShare(
@@ -49,8 +49,8 @@ interface UsageSpan {
 }
 
 /**
- * From when a kubelet admitted the pod to the end of what is known that it ran. None for one whose test never ran: it may be there by its own
- * word alone, or was refused.
+ * From when a kubelet admitted the pod to the end of what is known that it ran. None for a pod whose test never ran: its claims are
+ * unconfirmed, or it was refused.
  */
 function usageOf({ startedAt, tests, testing, ended, over, accelerators }: AcceleratorUser): readonly UsageSpan[] {
   const ran = tests.length > 0 || (!over && (testing || ended !== undefined));
@@ -60,7 +60,7 @@ function usageOf({ startedAt, tests, testing, ended, over, accelerators }: Accel
   return [{ from, until, accelerators }];
 }
 
-/** Times are whole seconds: of two that begin in the same one, each may be over in it. */
+/** Times are whole seconds: of two pods that begin in the same second, either may be over in it. */
 const usesAt = ({ from, until }: UsageSpan, at: number): boolean => from === at || (from < at && at < until);
 
 const total = (amounts: readonly number[]): number => amounts.reduce((sum, amount) => sum + amount, 0);

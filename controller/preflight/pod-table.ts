@@ -1,11 +1,11 @@
-/** The pods that test their node, in memory: by UID, and by the place that their report file names. */
+/** The pods that test their node, in memory: by UID, and by the path of their report file. */
 
 import { preflightLimits } from '../../contract/preflight.ts';
 import type { PreflightPod } from '../../kube/preflight-pods.ts';
 import { preflightWorkflowId } from '../../contract/ids.ts';
 import { openMembers } from '../members.ts';
 
-/** Where a report file says that it comes from. */
+/** Where a report file claims to come from. */
 export interface FilePlace {
   readonly namespace: string;
   readonly workload: string;
@@ -16,21 +16,21 @@ export interface FilePlace {
 export interface PreflightPods {
   /** Undefined when it is gone. */
   get(uid: string): PreflightPod | undefined;
-  /** Pods that may have written such a file, the newest first; also those that went a short while ago. */
+  /** Pods that may have written such a file, newest first, including those that went recently. */
   at(place: FilePlace): readonly PreflightPod[];
 }
 
 export interface PodTable extends PreflightPods {
   put(pod: PreflightPod): void;
-  /** Others of its workload on its node, also those that went a short while ago. */
+  /** Other pods of its workload on its node, including those that went recently. */
   beside(pod: PreflightPod): readonly PreflightPod[];
   /** The pod is gone; its file may still arrive. */
   leave(uid: string): void;
 }
 
-/** How long a report may come after its pod, ms: as long as reports are collected, for an operator deletes a failed pod at once. */
+/** How long a report may come after its pod, ms: as long as reports are collected, because an operator deletes a failed pod at once. */
 const keptMs = 30 * 60_000;
-/** Pods that are gone and still known: two sets of the largest workload. */
+/** Deleted pods that are remembered: two sets of the largest workload. */
 const mostKept = 2 * preflightLimits.size;
 
 /** `now`: monotonic, ms. */
@@ -38,9 +38,9 @@ export function openPodTable(now: () => number): PodTable {
   const pods = new Map<string, PreflightPod>();
   /** By workload name, then rank: UIDs. */
   const places = new Map<string, Map<number, Set<string>>>();
-  /** By workload and node: a run may have thousands of pods, and each report asks for those beside its own. */
+  /** By workload and node: a run may have thousands of pods, and each report looks up those beside its own. */
   const nodes = openMembers();
-  /** When they went, the oldest first. */
+  /** When they went, oldest first. */
   const departed = new Map<string, number>();
 
   const keyOf = (namespace: string, name: string) => `${namespace}/${name}`;
@@ -94,6 +94,6 @@ export function openPodTable(now: () => number): PodTable {
 
 const placeOf = ({ workload, node = '' }: PreflightPod): string => `${preflightWorkflowId(workload)} ${node}`;
 
-/** Times of creation are whole seconds: of two in one second the one that stays is the newer. */
+/** Creation times are whole seconds: of two pods in one second the one that stays is the newer. */
 const newestFirst = (a: PreflightPod, b: PreflightPod): number =>
   b.createdAt.localeCompare(a.createdAt) || Number(a.terminating) - Number(b.terminating) || Number(a.ended !== undefined) - Number(b.ended !== undefined);

@@ -1,27 +1,27 @@
-/** What was told of each pod, so that a broken-into agent can write any number of files and yet tell little. */
+/** What was sent about each pod, so that a compromised agent can write any number of files and yet send few reports. */
 
 import { createHash } from 'node:crypto';
 import type { CollectedReport } from '../../contract/preflight.ts';
 import type { RefusedReport } from '../../contract/preflight-files.ts';
 
-/** `known`: the same was told before. `soon`: another file was taken a moment ago. `many`: it has told all that a pod may. */
+/** `known`: a repeat. `soon`: another file was accepted a moment ago. `many`: the pod has used its whole limit. */
 export type AdmissionResult = 'send' | 'known' | 'soon' | 'many';
 
 export interface ReportAdmission {
-  /** Each `tell` counts, until it is said that Temporal did not take it. */
+  /** Each `send` counts, until `settle` says that Temporal did not accept it. */
   report(uid: string, report: CollectedReport): AdmissionResult;
   refusal(uid: string, refused: RefusedReport): Exclude<AdmissionResult, 'soon'>;
-  /** What was to be told, and whether Temporal took it. */
+  /** Whether Temporal accepted what was to be sent. */
   settle(uid: string, what: CollectedReport | RefusedReport, took: boolean): void;
 }
 
-/** Reports and refusals that are told of a pod, and how many pods are remembered: a workload has at most 10,000. */
+/** Reports and refusals that are sent for a pod, and how many pods are remembered: a workload has at most 10,000. */
 export const admissionLimits = { reports: 100, refusals: 20, pods: 50_000 } as const;
-/** Between two reports of a pod, ms. */
+/** Minimum time between two reports of a pod, ms. */
 const pauseMs = 1000;
 
 interface PodReports {
-  /** The report that Temporal took last. */
+  /** The last report that Temporal accepted. */
   last?: string;
   /** When a report was last tried. */
   triedAt: number;
@@ -34,7 +34,7 @@ const keyOf = (what: CollectedReport | RefusedReport): string => createHash('sha
 
 /** `now`: monotonic, ms. */
 export function openReportAdmission(now: () => number): ReportAdmission {
-  /** By UID; the pod of which something was heard last stands last. */
+  /** By UID; the pod with the most recent activity is last. */
   const pods = new Map<string, PodReports>();
 
   function of(uid: string): PodReports {

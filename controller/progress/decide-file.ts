@@ -1,9 +1,9 @@
-/** Whether a progress file counts, and what of it is believed: a tenant wrote it, with a clock of its own. Pure. */
+/** Whether a progress file counts, and which of its values: a tenant wrote it, by its own clock. Pure. */
 
 import type { JobProgress, ProgressFile } from '../../contract/progress.ts';
 import type { TrainingPod } from '../../kube/training-pods.ts';
 
-/** What contradicts itself. `clock`: a time that cannot be. `checkpoint-ahead`: a checkpoint of a step that is not done yet. */
+/** Contradictions. `clock`: an impossible time. `checkpoint-ahead`: a checkpoint of a step that is not done yet. */
 export type Oddity = 'clock' | 'checkpoint-ahead';
 
 export type ProgressFileDecision =
@@ -12,18 +12,18 @@ export type ProgressFileDecision =
 
 /** Container times are whole seconds, ms. */
 const slackMs = 1000;
-/** A file may say that its step is done somewhat after it was written: of two clocks of one node, ms. */
+/** How long after the file's own time its step may claim to be done: two clocks of one node may differ, ms. */
 const leadMs = 60_000;
 /** How far the clock of a node may be ahead of ours, ms. */
 const aheadMs = 5 * 60_000;
 
-/** `pods`: of the file's namespace, job and rank on the reporter's node, as far as they may still report. `now`: UTC, ms. */
+/** `pods`: those of the file's namespace, job and rank on the reporter's node that may still report. `now`: UTC, ms. */
 export function decideProgress(file: ProgressFile, pods: readonly TrainingPod[], now: number): ProgressFileDecision {
   if (pods.length === 0) return { answer: 'no-pod' };
   const started = pods.flatMap((pod) => (pod.startedAt === undefined ? [] : [{ pod, from: Date.parse(pod.startedAt) - slackMs }]));
   if (started.length === 0) return { answer: 'not-started' };
   const writtenMs = Date.parse(file.writtenAt);
-  // Of several it is the last that had begun when the file was written.
+  // Of several, the last that had begun when the file was written.
   const [writer] = started.filter(({ from }) => from <= writtenMs).toSorted((a, b) => b.from - a.from);
   return writer ? { answer: 'counted', pod: writer.pod, ...believed(file, writer.from, now) } : { answer: 'stale' };
 }
@@ -41,5 +41,5 @@ function believed({ progress, writtenAt }: ProgressFile, from: number, now: numb
   };
 }
 
-/** What was done before its container began, or after the file was written, was done when the file was written. */
+/** A time before the container began, or after the file was written, is replaced by the file's own. */
 const instantOf = (at: number, from: number, writtenMs: number): number => (at >= from && at <= writtenMs + leadMs ? at : writtenMs);

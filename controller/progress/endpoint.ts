@@ -7,16 +7,16 @@ import type { Reject } from '../refusals.ts';
 import { firstIssue, notLeading, refused, type ReporterIdentity } from '../reporter.ts';
 import type { ProgressWatch } from './watch.ts';
 
-/** What only a leader has. */
+/** Available only to the leader. */
 export interface ProgressTaker extends Pick<ProgressWatch, 'take'> {
-  /** Whether the pods of jobs were listed: before, no file could be told from one of an earlier attempt. */
+  /** Whether the pods of jobs were listed: before, a file could not be told from one of an earlier attempt. */
   sees(): boolean;
 }
 
 export interface ProgressEndpoint {
-  /** Undefined while we do not lead. */
+  /** Undefined while this controller does not lead. */
   readonly progress: () => ProgressTaker | undefined;
-  /** Who was let in. */
+  /** The authenticated sender. */
   readonly reporterOf: (request: FastifyRequest) => ReporterIdentity | undefined;
   readonly reject: Reject;
 }

@@ -1,4 +1,4 @@
-/** Training that stands still although everything runs, told once for each standstill. */
+/** Training that stands still although everything runs: one fault for each hang. */
 
 import type { Logger } from 'pino';
 import type { Fault } from '../../contract/faults.ts';
@@ -17,9 +17,9 @@ export interface HangOptions {
   readonly pod: (uid: string) => TrainingPod | undefined;
   /** How many pods of the job work. */
   readonly working: (job: JobRef) => number;
-  /** Whether steps that are made on this node would be heard. */
+  /** Whether steps on this node would be reported. */
   readonly isLive: (node: string) => boolean;
-  /** `onLost`: nobody was told. */
+  /** `onLost`: the fault was not sent. */
   readonly raise: (job: JobRef, fault: Fault, onLost: () => void) => void;
   /** Monotonic, ms. */
   readonly now: () => number;
@@ -27,7 +27,7 @@ export interface HangOptions {
 }
 
 export interface Hangs {
-  /** What the rank that speaks for its job has told. */
+  /** Takes the progress of the job's reporting rank. */
   hear(pod: TrainingPod, progress: JobProgress): void;
   /** Judges all jobs; to be called every second. */
   look(): void;
@@ -38,16 +38,16 @@ interface WatchedPod extends Standstill {
   readonly pod: TrainingPod;
 }
 
-/** Who comes to look so late was stopped itself: what was told meanwhile may still wait to be read, ms. */
+/** After a gap this long this process was suspended itself: reports may still wait to be read, ms. */
 const asleepMs = 10_000;
-/** Jobs that are remembered; whoever has been silent for longest is forgotten first. */
+/** Jobs that are remembered; the one that has been silent for longest is forgotten first. */
 const mostJobs = 10_000;
 
 export function watchHangs(options: HangOptions): Hangs {
   const { settings, now } = options;
-  /** By job; who was heard last comes last. */
+  /** By job; the one seen most recently is last. */
   const watched = new Map<string, WatchedPod>();
-  /** By job: when the standstill began that was told. */
+  /** By job: when the reported hang began. */
   const reported = new Map<string, number>();
   let lookedAt = now();
 
@@ -75,7 +75,7 @@ export function watchHangs(options: HangOptions): Hangs {
     else if (reported.get(uid) !== seen.movedAt) judge(seen, at);
   }
 
-  /** The silence of a job says something only while all of it runs, and could be heard. */
+  /** Missing progress means something only while all of the job runs and could report. */
   function canBeJudged(reportingPod: TrainingPod): boolean {
     const job = options.job(reportingPod.job);
     if (!job?.optedIn || job.finished || job.suspension || job.overrides?.hang === 'ignore') return false;
@@ -99,5 +99,5 @@ export function watchHangs(options: HangOptions): Hangs {
   return { hear, look, forget };
 }
 
-/** The same containers, not started again. */
+/** The same containers, not restarted. */
 const isSameRun = (a: TrainingPod, b: TrainingPod): boolean => a.uid === b.uid && a.startedAt === b.startedAt;

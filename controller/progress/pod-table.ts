@@ -1,4 +1,4 @@
-/** The pods of jobs that may report progress, in memory, by node. A trainer saves and reports while its pod goes, so that its last word may come after it. */
+/** The pods of jobs that may report progress, in memory, by node. A trainer saves and reports while its pod terminates, so its last report may come after the pod is gone. */
 
 import type { JobRef } from '../../contract/jobs.ts';
 import { jobKey } from '../../kube/job-kinds/index.ts';
@@ -10,39 +10,39 @@ export interface TrainingPods {
   /** It is gone. */
   remove(uid: string): void;
   get(uid: string): TrainingPod | undefined;
-  /** Of every job: those of its latest attempt that may still report, each with the job that carries its progress. None of a job that nobody knows. */
+  /** For every job, the pods of its latest attempt that may still report, each with the job that has its progress. None of an unknown job. */
   writersOn(node: string): readonly TrainingPod[];
-  /** Whether it is of the latest attempt of its job and may still report: it is present; or it goes, or went a moment ago, and no later pod has begun. */
+  /** Whether the pod is of the latest attempt of its job and may still report: it is present; or it is terminating, or went recently, and no later pod has begun. */
   isLatest(uid: string): boolean;
-  /** Jobs with a pod on the node, also one that goes, has ended, or went a moment ago. */
+  /** Jobs with a pod on the node, including pods that are terminating, have ended, or went recently. */
   jobsOn(node: string): readonly JobRef[];
-  /** The job is known, or the one that made it. */
+  /** The job is known now, or its owner. */
   lookAgain(job: JobRef): void;
 }
 
-/** How long after its end a pod may be heard, ms: an agent looks every few seconds, and sends again what did not arrive. */
+/** How long after its end a pod may still report, ms: an agent looks every few seconds, and sends again what did not arrive. */
 const lastWordMs = 60_000;
 
 interface PodEntry {
   readonly pod: TrainingPod;
-  /** The job that carries its progress: the one that controls it, or that one's maker. It outlives what it made. */
+  /** The job that has its progress: the controlling one, or that one's owner. It outlives its children. */
   readonly topJob?: JobRef;
-  /** Of all pods it was the so manieth to be seen. */
+  /** Sequence number, in order of first observation. */
   readonly seenAs: number;
-  /** How many had been seen when it was asked to go, or ended. */
+  /** The highest sequence number when it was terminating, or had ended. */
   readonly leftAs?: number;
   /** When its processes were seen to have ended, ms. */
   readonly endedAt?: number;
   readonly gone?: true;
 }
 
-/** `now`: monotonic, ms. `carrierOf`: the job, or the one that made it, while that is there. */
+/** `now`: monotonic, ms. `topJobOf`: the job, or its owner, if it exists. */
 export function openTrainingPods(now: () => number, topJobOf: (job: JobRef) => JobRef | undefined): TrainingPods {
   const pods = new Map<string, PodEntry>();
   const nodes = new Map<string, Set<string>>();
   /** By the job that controls them: UIDs. */
   const owned = openMembers();
-  /** By UID of the job that carries their progress: the last of its pods, in the order in which they were seen, whose containers have begun. */
+  /** By UID of the job that has their progress: the highest sequence number of its pods whose containers have begun. */
   const startedBy = new Map<string, number>();
   /** In the order in which they went. */
   const gone: { readonly uid: string; readonly at: number }[] = [];
@@ -67,7 +67,7 @@ export function openTrainingPods(now: () => number, topJobOf: (job: JobRef) => J
     gone.push({ uid, at: now() });
   }
 
-  /** What went long enough ago. */
+  /** Forgets pods that went long ago. */
   function drop(): void {
     for (let [first] = gone; first && now() - first.at > lastWordMs; [first] = gone) {
       gone.shift();

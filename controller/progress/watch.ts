@@ -1,4 +1,4 @@
-/** Progress of training while we lead: from the files that agents send to the annotations of jobs. */
+/** Progress of training while this controller leads: from the files that agents send to the annotations of jobs. */
 
 import type { Logger } from 'pino';
 import { type JobRef, jobTitle } from '../../contract/jobs.ts';
@@ -20,32 +20,32 @@ import { countWorkers } from './workers.ts';
 type Pod = Parameters<typeof trainingPodOf>[0];
 
 export interface ProgressOptions {
-  /** As the keeper needs it. */
+  /** As the progress writer needs it. */
   readonly write: ProgressWriterOptions['write'];
   readonly everyMs: number;
   readonly hang: Pick<HangOptions, 'settings' | 'isLive' | 'raise'>;
-  /** The job, or the one that made it, as far as that is there. */
+  /** The job, or its owner, if it exists. */
   readonly job: (job: JobRef) => KnownJob | undefined;
   readonly metrics: Pick<ControllerMetrics, 'progressFiles' | 'progressOdd' | 'progressWrites' | 'trainingHangs'>;
   readonly log: Logger;
-  /** Nothing is written after it. */
+  /** Nothing is written after it aborts. */
   readonly signal: AbortSignal;
 }
 
 export interface ProgressWatch {
   /** A pod of a job changed. */
   see(event: WatchEvent<Pod>): void;
-  /** What a file of this node is worth. */
+  /** Takes a file of this node; returns what it counts as. */
   take(file: ProgressFile, node: string): ProgressFileDecision['answer'];
-  /** A letter is sent: where it opens an incident, the last known progress of its jobs is written before they are stopped. */
+  /** A message is sent: if it opens an incident, the last known progress of its jobs is written before they are stopped. */
   heed(message: WorkflowMessage): void;
-  /** The job is known, or the one that made it. */
+  /** The job is known now, or its owner. */
   lookAgain(job: JobRef): void;
   /** The job object is gone. */
   forget(job: JobRef): void;
 }
 
-/** While writes go on failing, the log says so this often, ms. */
+/** While writes keep failing, they are logged this often, ms. */
 const remindMs = 60_000;
 /** Jobs are judged this often, ms. */
 const lookMs = 1000;
@@ -65,7 +65,7 @@ export function watchProgress({ write, everyMs, hang, job, metrics, log, signal 
     signal,
   });
   const hangs = watchHangs({ ...hang, raise, job, pod: pods.get, working: workers.of, now: timing.now, log });
-  /** What was said to be odd, by pod and oddity, and not again. */
+  /** Oddities that were logged, by pod and kind, so that each is logged once. */
   const reported = new Set<string>();
   let remindedAt = -Infinity;
 
@@ -87,7 +87,7 @@ export function watchProgress({ write, everyMs, hang, job, metrics, log, signal 
 
   function raise(...[ref, fault, onLost]: Parameters<HangOptions['raise']>): void {
     metrics.trainingHangs.inc();
-    log.warn({ job: ref, fault }, `${jobTitle(ref)} stands still`);
+    log.warn({ job: ref, fault }, `${jobTitle(ref)} makes no progress`);
     hang.raise(ref, fault, onLost);
   }
 
@@ -99,7 +99,7 @@ export function watchProgress({ write, everyMs, hang, job, metrics, log, signal 
 
   function rankIn({ place, job: ref }: TrainingPod): number | undefined {
     const known = job(ref);
-    // Of every kind with a master it is the master whose success is the job's.
+    // In every kind with a master, the job succeeds when the master does.
     return rankOf(place, known && isMaster(known.succeedsWith?.role));
   }
 
@@ -144,7 +144,7 @@ export function watchProgress({ write, everyMs, hang, job, metrics, log, signal 
 }
 
 const oddities: Readonly<Record<string, string>> = {
-  clock: 'it is of a time at which it cannot have been written; the time of the file counts',
+  clock: 'its time is impossible; the time of the file is used instead',
   'checkpoint-ahead': 'its checkpoint is of a later step; it counts as one of this step',
   'step-back': 'its step is below the one before; the newer file counts',
 };

@@ -1,4 +1,4 @@
-/** How many pods of each job work, those included that have no rank. */
+/** How many pods of each job work, including those without a rank. */
 
 import type { JobRef } from '../../contract/jobs.ts';
 import { jobKey } from '../../kube/job-kinds/index.ts';
@@ -8,13 +8,13 @@ export interface Workers {
   /** `owner`: the job that controls the pod. */
   put(owner: JobRef, pod: string, works: boolean): void;
   of(job: JobRef): number;
-  /** The job is known by now: what it owns may belong to one that made it. */
+  /** The job is known now: its children may belong to an owner. */
   lookAgain(owner: JobRef): void;
 }
 
-/** `topOf`: the job itself, or the one that made it. */
+/** `topOf`: the job itself, or its owner. */
 export function countWorkers(topOf: (owner: JobRef) => JobRef): Workers {
-  // A pod that goes is taken from the job for which it was counted: who made its owner may not be known any more.
+  // A pod is subtracted from the job for which it was counted: the owner of that job's child may not be known any more.
   const working = openMembers();
   const keyOf = (owner: JobRef): string => jobKey(topOf(owner));
   return {

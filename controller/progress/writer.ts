@@ -1,7 +1,7 @@
 /**
- * Keeps the progress annotations of jobs: of each job the newest progress of the rank that speaks for it, and its pace, written rarely. What
- * begins an attempt, what was last known when a fault is told, a turn to something else than training or back, and a checkpoint that is saved
- * at the very end are written at once.
+ * Writes the progress annotations of jobs: for each job the newest progress of its reporting rank, and its pace, rarely. Written at once are:
+ * the beginning of an attempt, the last known progress when a fault is reported, a change between training and another phase, and a checkpoint
+ * that is saved at the very end.
  */
 
 import type { JobRef } from '../../contract/jobs.ts';
@@ -10,23 +10,23 @@ import type { TrainingPod } from '../../kube/training-pods.ts';
 import { afterBreak, foldPace, isResting, paceFrom, paceOf, type PaceSeen } from '../../policy/pace.ts';
 
 export interface ProgressWriterOptions {
-  /** Least time between two writes of one job, ms. */
+  /** Minimum time between two writes of one job, ms. */
   readonly everyMs: number;
-  /** False when the job is gone. Throws when it shall be tried again. */
+  /** False when the job is gone. Throws when it is to be tried again. */
   readonly write: (job: JobRef, progress: JobProgress) => Promise<boolean>;
-  /** What the job says already, as far as it is known. */
+  /** What the job's annotations say, if known. */
   readonly annotated: (job: JobRef) => JobProgress | undefined;
-  /** Whether the job agreed to be looked after; of another one the progress is remembered, and nothing is written. */
+  /** Whether the job is opted in; progress of others is remembered, and not written. */
   readonly isOptedIn: (job: JobRef) => boolean;
   /** Whether a pod, by UID, belongs to the latest attempt, and may still report. */
   readonly isLatest: (pod: string) => boolean;
   readonly timing: WriterClock;
   readonly onWrite: (job: JobRef, result: WriteResult, error?: unknown) => void;
-  /** Jobs that are remembered; whoever has been silent for longest is forgotten first. */
+  /** Jobs that are remembered; the one that has been silent for longest is forgotten first. */
   readonly most?: number;
   /** Writes in flight. */
   readonly parallel?: number;
-  /** No write begins after it: another may lead by then, and know what is newer. */
+  /** No write begins after it aborts: another controller may lead by then, and know newer progress. */
   readonly signal: AbortSignal;
 }
 
@@ -35,25 +35,25 @@ export type WriteResult = 'written' | 'gone' | 'failed';
 export interface WriterClock {
   /** Monotonic, ms. */
   readonly now: () => number;
-  /** Acts after so many ms; returns how to call that off. */
+  /** Calls `act` after this time; returns how to cancel that. */
   readonly after: (ms: number, act: () => void) => () => void;
 }
 
 export interface ProgressWriter {
-  /** Progress that counts. `stepped-back`: the pod was further before; it is believed all the same. */
+  /** Takes progress that counts. `stepped-back`: the pod was further before; it is accepted nevertheless. */
   take(pod: TrainingPod, rank: number, progress: JobProgress): 'accepted' | 'stepped-back' | 'not-its-turn';
-  /** The last known progress of the job is written now. */
+  /** Writes the last known progress of the job now. */
   hasten(job: JobRef): void;
   /** The job changed: it may have opted in. */
   lookAgain(job: JobRef): void;
-  /** What is known of the job, by UID, whether or not it is written yet. */
+  /** The last known progress of the job, by UID, written or not. */
   newest(uid: string): JobProgress | undefined;
   forget(uid: string): void;
-  /** Jobs that are remembered. */
+  /** Number of jobs that are remembered. */
   readonly size: number;
 }
 
-/** Even what is urgent waits so long after the last write of the job, ms: a node can report faults as often as it likes. */
+/** Minimum time between two writes of one job, even if urgent, ms: a node can report faults as often as it likes. */
 const leastMs = 1000;
 const longestRetryMs = 60_000;
 
@@ -73,7 +73,7 @@ interface JobProgressState {
 
 export function createProgressWriter(options: ProgressWriterOptions): ProgressWriter {
   const { everyMs, annotated, isLatest, timing, most = 10_000, parallel = 16, signal } = options;
-  /** By UID; who was heard last comes last. */
+  /** By UID; the job that reported most recently is last. */
   const jobs = new Map<string, JobProgressState>();
   const queue: JobProgressState[] = [];
   let inFlight = 0;
@@ -101,7 +101,7 @@ export function createProgressWriter(options: ProgressWriterOptions): ProgressWr
     const kept = remember(pod.job);
     const { reportingRank, newest } = kept;
     const isReporting = reportingRank !== undefined && isLatest(reportingRank.pod);
-    // Its own words again, or those of a rank that comes before it.
+    // Only the reporting rank itself counts, or a rank that takes precedence.
     if (isReporting && pod.uid !== reportingRank.pod && rank >= reportingRank.rank) return 'not-its-turn';
     if (!isReporting) begin(kept, pod, reportingRank === undefined);
     if (reportingRank?.pod !== pod.uid) kept.pace = afterBreak(kept.pace);
@@ -115,7 +115,7 @@ export function createProgressWriter(options: ProgressWriterOptions): ProgressWr
     return reportingRank?.pod === pod.uid && newest !== undefined && progress.step < newest.step ? 'stepped-back' : 'accepted';
   }
 
-  /** The first of an attempt; but what another leader has written of the same attempt needs no haste. */
+  /** The first progress of an attempt is urgent, unless another leader has already written one of the same attempt. */
   function begin(kept: JobProgressState, { startedAt = '' }: TrainingPod, firstReport: boolean): void {
     const known = firstReport && kept.written !== undefined && Date.parse(kept.written.at) >= Date.parse(startedAt);
     if (known) kept.lastMs = timing.now();
@@ -201,14 +201,14 @@ export function createProgressWriter(options: ProgressWriterOptions): ProgressWr
   };
 }
 
-/** A step is done once: a trainer that tells it again, with the time of its telling, has not moved on. */
+/** A step is done once: a trainer that reports it again with a new time has not moved on. */
 const doneAt = ({ step, at }: JobProgress, { uid }: TrainingPod, before: JobProgress | undefined): string =>
   before?.step === step && before.pod === uid ? before.at : at;
 
-/** Training stops to do something else, or goes on; or a pod that goes has saved more than anybody knew. */
+/** Training changes to another phase or back; or a terminating pod has saved more than was known. */
 const isUrgent = (progress: JobProgress, before: JobProgress | undefined, { present }: TrainingPod): boolean =>
   isResting(progress.phase) !== isResting(before?.phase) || (!present && (progress.checkpointStep ?? -1) > (before?.checkpointStep ?? -1));
 
-/** The pace changes with the steps only. */
+/** The pace changes only with the steps. */
 const isSame = (a: JobProgress | undefined, b: JobProgress | undefined): boolean =>
   a?.step === b?.step && a?.checkpointStep === b?.checkpointStep && a?.phase === b?.phase && Date.parse(a?.at ?? '') === Date.parse(b?.at ?? '');

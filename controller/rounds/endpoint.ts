@@ -8,9 +8,9 @@ import { firstIssue, notLeading, refused, type ReporterIdentity } from '../repor
 import type { Rounds } from './polls.ts';
 
 export interface RoundsEndpoint {
-  /** Undefined while we do not lead. */
+  /** Undefined while this controller does not lead. */
   readonly rounds: () => Rounds | undefined;
-  /** Who was let in. */
+  /** The authenticated sender. */
   readonly reporterOf: (request: FastifyRequest) => ReporterIdentity | undefined;
   readonly reject: Reject;
 }

@@ -1,7 +1,7 @@
-/** Waits for pods that ask before our watch has told of them: one request of each, and not of any number. */
+/** Holds requests of pods that our watch has not reported yet: one request for each pod, up to a limit. */
 
 export interface PodWaits<Pod> {
-  /** The pod once it is known. `asked again`: another request took the place of this one. `full`: too many wait already. */
+  /** The pod once it is known. `asked again`: a later request replaced this one. `full`: too many wait already. */
   await(uid: string): Promise<Pod | 'asked again' | 'full' | 'unknown'>;
   /** Requests that wait. */
   waiting(): number;
@@ -9,15 +9,15 @@ export interface PodWaits<Pod> {
 
 export interface PodWaitsOptions<Pod> {
   readonly podOf: (uid: string) => Pod | undefined;
-  /** Longest time, ms. */
+  /** Longest wait, ms. */
   readonly withinMs: number;
-  /** Ends everything that waits. */
+  /** Ends all waits. */
   readonly signal: AbortSignal;
   /** Requests that may wait. */
   readonly most?: number;
 }
 
-/** How often is looked for them, ms. */
+/** Interval between looks for the pods, ms. */
 const everyMs = 100;
 
 interface PodWaiter<Pod> {

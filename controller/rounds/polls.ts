@@ -1,4 +1,4 @@
-/** The rounds of every run while we lead: holds each request until there is something to say. */
+/** The rounds of every run while this controller leads: holds each request until there is an answer. */
 
 import type { Logger } from 'pino';
 import { preflightWorkflowId } from '../../contract/ids.ts';
@@ -11,9 +11,9 @@ import { openPodWaits } from './pod-waits.ts';
 
 export interface RoundsOptions {
   readonly settings: Pick<ControllerSettings['preflight'], 'rounds' | 'most' | 'within'>;
-  /** The live pod of this UID, where it is one that tests its node. */
+  /** The live pod of this UID, if it tests its node. */
   readonly podOf: (uid: string) => RoundPod | undefined;
-  /** Aborted when we no longer lead: ends every request. */
+  /** Aborted when this controller no longer leads: ends every request. */
   readonly signal: AbortSignal;
   readonly log: Pick<Logger, 'info'>;
   /** Longest time that a request is held, ms. */
@@ -21,13 +21,13 @@ export interface RoundsOptions {
 }
 
 export interface Rounds {
-  /** What the pod of this UID does next; held until that is known, at most one request for each pod. */
+  /** The next step of the pod of this UID; held until that is known, at most one request for each pod. */
   next(uid: string, request: RoundRequest): Promise<RoundAnswer | Refusal>;
   /** Requests that are held. */
   waiting(): number;
 }
 
-/** A pod may ask before our watch has told of it, ms. */
+/** A pod may ask this long before our watch has reported it, ms. */
 const podVisibleMs = 5000;
 /** How often runs are forgotten whose pods are gone, ms. */
 const forgetMs = 60_000;
@@ -37,7 +37,7 @@ const askedAgain: RoundAnswer = { kind: 'wait', because: 'this pod asked again m
 type Woken = 'changed' | 'asked again' | 'time';
 
 export function beginRounds({ settings, podOf, signal, log, pollMs = roundsPollMs }: RoundsOptions): Rounds {
-  /** By workflow: UIDs alone are not theirs, for a label can say any. */
+  /** By workflow; UIDs alone would not do, because a label can claim any. */
   const runs = new Map<string, Run>();
   /** By workflow, then by pod. */
   const held = new Map<string, Map<string, (why: Woken) => void>>();
@@ -62,7 +62,7 @@ export function beginRounds({ settings, podOf, signal, log, pollMs = roundsPollM
     for (const resume of held.get(id)?.values() ?? []) resume('changed');
   }
 
-  /** Until the time (monotonic, ms), or until another request changes the run, or takes the place of this one. */
+  /** Waits until the time (monotonic, ms), until another request changes the run, or until a later request replaces this one. */
   function hold(id: string, uid: string, until: number): Promise<Woken> {
     const ofRun = held.get(id) ?? new Map<string, (why: Woken) => void>();
     held.set(id, ofRun);

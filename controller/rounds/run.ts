@@ -1,6 +1,6 @@
 /**
- * The rounds of one run: who takes part, what was planned, and what each rank is told. It reads no clock and asks nobody.
- * Every request carries all results of its rank, so that a new leader comes to the same plans as the one before.
+ * The rounds of one run: who takes part, what was planned, and what each rank is answered. It uses no clock and no input or output.
+ * Every request contains all results of its rank, so that a new leader derives the same plans as the one before.
  */
 
 import { createHash } from 'node:crypto';
@@ -20,12 +20,12 @@ export interface RoundPod {
 export type RoundReply =
   | { readonly kind: 'answer'; readonly answer: RoundAnswer }
   | { readonly kind: 'refused'; readonly because: string }
-  /** Nothing to say before another rank asks, or before this time (ms, of the clock of `now`). */
+  /** No answer before another rank asks, or before this time (ms, of the clock of `now`). */
   | { readonly kind: 'hold'; readonly until: number; readonly because: string };
 
 export interface RunOptions {
   readonly plan: (facts: RoundFacts) => RoundPlan;
-  /** How long a round waits for a rank after it heard of another one, ms. */
+  /** How long a round waits for a rank after the last request of another, ms. */
   readonly withinMs: number;
   /** `without`: ranks that took part before and did not come in time. */
   readonly onPlan?: (round: number, plan: RoundPlan, without: readonly number[]) => void;
@@ -33,7 +33,7 @@ export interface RunOptions {
 
 export interface Run {
   ask(pod: RoundPod, request: RoundRequest, now: number): RoundReply;
-  /** Changes when those who hold may have an answer. */
+  /** Changes when held requests may have an answer. */
   version(): number;
   /** Drops pods that are gone; false when none is left. */
   keep(isThere: (uid: string) => boolean): boolean;
@@ -44,7 +44,7 @@ interface RoundMember {
   readonly request: RoundRequest;
 }
 
-/** `past`: all who take part were through before we led. */
+/** `past`: all who take part had finished the round before this controller led. */
 type Planned =
   | { readonly kind: 'done'; readonly because: string }
   | { readonly kind: 'past' }
@@ -54,13 +54,13 @@ const done = (because: string): RoundReply => ({ kind: 'answer', answer: { kind:
 
 export function openRun({ plan, withinMs, onPlan }: RunOptions): Run {
   const members = new Map<number, RoundMember>();
-  /** UIDs of pods whose rank a newer pod has. */
+  /** UIDs of pods that a newer pod of the same rank has replaced. */
   const replaced = new Set<string>();
   let planned: Planned[] = [];
   let seed: string | undefined;
   let version = 0;
   let size = 0;
-  /** Of the next round: who has told what it needs, whom it waits for, and when it last heard of one. */
+  /** Of the next round: the ranks whose results are in, the ranks it waits for, and when a request last came. */
   let ready = new Set<number>();
   let awaited = new Set<number>();
   let lastSeenAt = 0;
@@ -73,7 +73,7 @@ export function openRun({ plan, withinMs, onPlan }: RunOptions): Run {
     version++;
   }
 
-  /** Makes room for a newer pod. */
+  /** Drops this rank's older pod. */
   function isReplaced(pod: RoundPod): boolean {
     if (replaced.has(pod.uid)) return true;
     const known = members.get(pod.rank)?.pod;
@@ -95,7 +95,7 @@ export function openRun({ plan, withinMs, onPlan }: RunOptions): Run {
     size = request.size;
     members.set(pod.rank, { pod, request });
     if (request.results.length < planned.length) {
-      // Its container started again: it has to catch up.
+      // Its container was restarted: it has to catch up.
       if (ready.delete(pod.rank)) awaited.add(pod.rank);
       return;
     }
@@ -125,7 +125,7 @@ export function openRun({ plan, withinMs, onPlan }: RunOptions): Run {
     because: `no other rank of ${size} asked within ${Math.round(withinMs / 1000)} s: there is nobody to test with`,
   });
 
-  /** The facts of a round are the same for whoever leads: what was told of later rounds is left out. */
+  /** The facts of a round are the same for every leader: results of later rounds are left out. */
   function decide(round: number, took: readonly number[]): RoundPlan | 'past' {
     seed ??= seedOf([...members.values()].map(({ pod }) => pod));
     if (took.every((rank) => resultsOf(rank) > round)) return 'past';
@@ -142,7 +142,7 @@ export function openRun({ plan, withinMs, onPlan }: RunOptions): Run {
     if (found?.kind === 'done') return done(found.because);
     const peer = found?.kind === 'round' ? found.peers.get(rank) : undefined;
     const other = peer === undefined ? undefined : members.get(peer);
-    // A partner that is through with the round, or gone, would only be waited for.
+    // A partner that has finished the round, or is gone, would only be waited for.
     if (peer === undefined || !other || other.request.results.length > round) return { kind: 'answer', answer: { kind: 'idle', round } };
     const { pod, request } = other;
     return { kind: 'answer', answer: { kind: 'round', round, peer: { rank: peer, node: pod.node, address: request.address }, lead: rank < peer } };
@@ -188,7 +188,7 @@ const rememberedOf = (plan: RoundPlan): Planned =>
         ),
       };
 
-/** Of the workload and its present pods: another run meets other partners. */
+/** From the workload and its present pods, so that another run has other partners. */
 function seedOf(pods: readonly RoundPod[]): string {
   const uids = pods.map(({ uid }) => uid).toSorted();
   return `${pods[0]?.workload.uid ?? ''}/${createHash('sha256').update(uids.join()).digest('hex')}`;

@@ -1,4 +1,4 @@
-/** A watch with its outages counted and its listener's defects logged. */
+/** A watch that counts its outages and logs defects of its listener. */
 
 import type { Logger } from 'pino';
 import type { Kube } from '../../kube/connection.ts';
@@ -24,10 +24,10 @@ export interface ResourceWatchOptions<T> {
   readonly what: string;
   readonly path: string;
   readonly labelSelector?: string;
-  /** What is kept of an object. */
+  /** The parts of an object that are kept. */
   readonly trim?: (object: T) => T;
   readonly onEvent: (event: WatchEvent<T>) => void;
-  /** Whether what was told is up to date from now on. */
+  /** Called when the watch becomes up to date, or stops being so. */
   readonly onReachability?: (sees: boolean) => void;
 }
 
@@ -50,10 +50,10 @@ export function follow<T extends Watchable>({ kube, metrics, log, signal }: Watc
   });
 }
 
-/** Sends for as long as we lead. The letter is lost only when that ends: the next leader learns the same from its own watches. */
+/** Sends for as long as this controller leads. The message is lost only when that ends: the next leader learns the same from its own watches. */
 export function enqueue({ outbox, log }: Pick<WatchContext, 'outbox' | 'log' | 'signal'>, message: WorkflowMessage, onLost?: () => void): void {
   outbox.send(message).catch((error: unknown) => {
     onLost?.();
-    log.debug({ err: error, to: message.workflowId, says: message.says }, 'not told');
+    log.debug({ err: error, to: message.workflowId, says: message.says }, 'message not sent');
   });
 }

@@ -1,4 +1,4 @@
-/** Watches the jobs of every kind: each one that is opted in has a workflow, and hears of its end. */
+/** Watches the jobs of every kind: each that is opted in has a workflow, which is notified of the job's end. */
 
 import { labels } from '../../contract/ids.ts';
 import { jobTitle } from '../../contract/jobs.ts';
@@ -17,16 +17,16 @@ export interface JobsWatch {
   readonly get: KnownJobs['top'];
   /** Resolves when the jobs of every kind were listed. */
   readonly synced: Promise<unknown>;
-  /** Resolves when the jobs of every kind were listed and workflows of jobs that are no more were told. */
+  /** Resolves when the jobs of every kind were listed and the workflows of deleted jobs were notified. */
   readonly settled: Promise<void>;
 }
 
 export interface JobsOptions extends WatchContext {
   readonly taint: QuarantineTaint;
   readonly workflows: Workflows;
-  /** How often it looks whether every job has its workflow, ms. */
+  /** How often it checks that every job has its workflow, ms. */
   readonly lookAgainMs: number;
-  /** After every change of a job, also for those that it made. */
+  /** After every change of a job, also for its children. */
   readonly onJob: (job: KnownJob) => void;
   readonly onGone: (job: KnownJob) => void;
 }
@@ -74,7 +74,7 @@ function messageOf(step: Exclude<JobStep, { kind: 'ignore-label' }>, { ref }: Kn
   return step.observed.change === 'opted-in' ? optedInMessage(ref) : jobEndMessage(startMessage(ref).workflowId, step.observed);
 }
 
-/** What ended while nobody watched. The list comes before the comparison, so that a job started in between is not taken for a stray. */
+/** Finds jobs that ended while nobody watched. They are listed before the comparison, so that a job created in between is not taken for a deleted one. */
 async function notifyStrays(synced: Promise<unknown>, known: KnownJobs, options: JobsOptions): Promise<void> {
   const running = await persist('list the running job workflows', options, async () => {
     await synced;
@@ -88,8 +88,8 @@ async function notifyStrays(synced: Promise<unknown>, known: KnownJobs, options:
 }
 
 /**
- * A workflow that was terminated or cancelled comes back; with it a job that its recovery left suspended is resumed. One that runs is asked
- * nothing: a list tells of all of them, and a signal to each would grow its history.
+ * A workflow that was terminated or cancelled is started again; it resumes a job that its recovery left suspended. A running one gets no
+ * signal: one list shows all of them, and a signal to each would grow its history.
  */
 async function keepSupervised(known: KnownJobs, options: JobsOptions): Promise<void> {
   for (;;) {

@@ -1,11 +1,11 @@
-/** The jobs that are there, in memory, and which of them made which. Owner references are claims: only a job that has all that they say is the one. */
+/** The existing jobs, in memory, and their owners. Owner references are claims: a job is the owner only if it matches all of the reference. */
 
 import type { JobRef, JobView } from '../../contract/jobs.ts';
 import { isSameJob, jobKey, jobKinds } from '../../kube/job-kinds/index.ts';
 import type { JobSeen } from '../../policy/job-watch.ts';
 
 export interface KnownJob extends JobView, JobSeen {
-  /** The job that made it: what happens to its pods is that one's business. */
+  /** The job that owns it: that one is responsible for its pods. */
   readonly ownerJob?: JobRef;
 }
 
@@ -14,9 +14,9 @@ export interface KnownJobs {
   put(job: KnownJob): KnownJob | undefined;
   /** Returns what was known of it. */
   remove(job: JobRef): KnownJob | undefined;
-  /** The job, or the one that it was made by, as far as that is there: the one that can be stopped. */
+  /** The job or its topmost known owner: the one that can be stopped. */
   top(job: JobRef): KnownJob | undefined;
-  /** The job, and whatever it made, itself first. */
+  /** The job, and everything that it owns, itself first. */
   family(job: JobRef): readonly KnownJob[];
   all(): readonly KnownJob[];
 }

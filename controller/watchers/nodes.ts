@@ -1,4 +1,4 @@
-/** Watches Node objects: whoever looks after a node hears when it goes, changes or loses our taint; a machine that returns is quarantined again. */
+/** Watches Node objects: the node's workflow is notified when the node goes, changes or loses our taint; a machine that returns is quarantined again. */
 
 import type { Fault } from '../../contract/faults.ts';
 import type { Amounts } from '../../contract/placement.ts';
@@ -18,18 +18,18 @@ export interface NodesWatchOptions extends WatchContext {
   readonly taint: QuarantineTaint;
   readonly workflows: Workflows;
   readonly readiness: ControllerSettings['nodes'];
-  /** Between looks at a workflow that has not ended yet, ms. */
+  /** Pauses between looks at a workflow that has not ended yet, ms. */
   readonly lookAgainMs?: readonly number[];
 }
 
 export interface NodesWatch {
-  /** Somebody looks after this node from now on. */
+  /** A workflow looks after this node from now on. */
   follow(node: string): void;
-  /** What a node has; undefined while it is not seen. */
+  /** Accelerators of a node; undefined while it is not seen. */
   acceleratorsOf(node: string): Amounts | undefined;
   /** Names of the nodes with accelerators. */
   accelerated(): readonly string[];
-  /** Resolves when the workflows of nodes were told what nobody watched, and returned machines were looked at. */
+  /** Resolves when node workflows were notified of what happened while nobody watched, and returned machines were checked. */
   readonly settled: Promise<void>;
 }
 
@@ -37,7 +37,7 @@ export function watchNodes(options: NodesWatchOptions): NodesWatch {
   const { taint, workflows, log, signal, lookAgainMs = [500, 2000, 10_000, 60_000] } = options;
   const trackedNodes = new Map<string, TrackedNode>();
   const accelerators = new Map<string, Amounts>();
-  /** UIDs of which it is known whether they are a machine that returned. */
+  /** UIDs that were checked for a returned machine. */
   const looked = new Set<string>();
   let listed = false;
   const outages = followOutages({
@@ -65,7 +65,7 @@ export function watchNodes(options: NodesWatchOptions): NodesWatch {
     },
   });
 
-  /** A watch may stand still for a while without anybody knowing: what is told was read just now. */
+  /** A watch may stall unnoticed for a while: the node is read before the fault is sent. */
   async function notifyOutage(node: string, fault: Fault): Promise<void> {
     const read = await persist(`read node ${node}`, options, async () => ({ object: await readNode(options.kube, node) }));
     if (!read?.object || readinessOf(read.object).ready || readinessOf(read.object).transition !== fault.seenAt) return;
@@ -78,7 +78,7 @@ export function watchNodes(options: NodesWatchOptions): NodesWatch {
     if (!tracked.seen && !tracked.followed) trackedNodes.delete(node);
     else trackedNodes.set(node, tracked);
     if (!notify) return;
-    log.info({ node, observed: notify }, 'a node under care changed');
+    log.info({ node, observed: notify }, 'a node that a workflow looks after changed');
     enqueue(options, nodeMessage(node, notify));
   }
 
@@ -95,9 +95,9 @@ export function watchNodes(options: NodesWatchOptions): NodesWatch {
       await pause(wait, signal);
       const last = await persist(`look at the last run of node/${node}`, options, () => workflows.lastRun(node));
       const now = trackedNodes.get(node)?.seen;
-      // Gone again, or another one by now: its own look decides.
+      // Gone again, or replaced by now: the new object has its own look.
       if (!last || now?.uid !== seen.uid) return;
-      // The run that belongs to the object before may not have ended yet.
+      // The run of the previous object may not have ended yet.
       if (last.state === 'running') continue;
       const faults = faultsOfReturned(now, last.state === 'closed' ? last.outcome : undefined);
       if (faults.length === 0) return;
@@ -122,11 +122,11 @@ export function watchNodes(options: NodesWatchOptions): NodesWatch {
       const missed = missedOf(trackedNodes.get(node)?.seen);
       if (missed) enqueue(options, nodeMessage(node, missed));
     }
-    // Who was here all the time and did not return need not be looked at.
+    // Nodes that were there all the time did not return, and need no look.
     for (const [node, seen] of found.present) if (!found.gone.has(node)) looked.add(seen.uid);
     await Promise.all([...trackedNodes].flatMap(([node, { seen }]) => (seen ? [lookAtReturned(node, seen)] : [])));
   }
 
-  const settled = settle().catch((error: unknown) => log.error({ err: error }, 'defect: the nodes could not be looked at'));
+  const settled = settle().catch((error: unknown) => log.error({ err: error }, 'defect: the nodes could not be checked'));
   return { follow: followNode, acceleratorsOf: (node) => accelerators.get(node), accelerated: outages.accelerated, settled };
 }

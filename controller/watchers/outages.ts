@@ -20,7 +20,7 @@ export interface Outages {
   /** A Node object as the watch saw it. */
   see(node: Node): void;
   forget(node: string): void;
-  /** Whether the watch sees: nothing is judged before its first list and during its outages, and that time does not count. */
+  /** Whether the watch is up to date: nothing is judged before its first list and during its outages, and that time does not count. */
   setReachable(sees: boolean): void;
   /** Names of the nodes that are judged. */
   accelerated(): readonly string[];
@@ -28,16 +28,16 @@ export interface Outages {
 
 const longestTimerMs = 2 ** 31 - 1;
 
-/** Remembers who is out since when, by our own clock: a new leader waits the whole time anew before it judges. */
+/** Remembers since when each node is out, by our own clock: a new leader waits the whole time again before it judges. */
 export function followOutages({ settings, notify, log, signal }: OutagesOptions): Outages {
   const accelerated = new Set<string>();
   const out = new Map<string, Outage>();
-  /** By node: the fault that was told of its present outage. */
+  /** By node: the reported fault of its present outage. */
   const reported = new Map<string, string>();
   let timer: NodeJS.Timeout | undefined;
   let sees = false;
   let unobservable: string | undefined;
-  /** Since when no node can be judged, ms of our own clock: the watch does not see, or too many are out. */
+  /** Since when no node can be judged, ms of our own clock: the watch is not up to date, or too many nodes are out. */
   let unobservableSince: number | undefined = performance.now();
   signal.addEventListener('abort', () => clearTimeout(timer), { once: true });
 
@@ -62,7 +62,7 @@ export function followOutages({ settings, notify, log, signal }: OutagesOptions)
       timer = setTimeout(() => survive(log, 'nodes could not be judged', {}, judge), Math.min(longestTimerMs, Math.max(1, verdict.lookAt - now)));
   }
 
-  /** Counts the time in which a node could not be seen to be out as none; true when that has just ended. */
+  /** Excludes the time in which outages could not be observed; true when that has just ended. */
   function observe(): boolean {
     const now = performance.now();
     const from = unobservableSince;

@@ -1,9 +1,9 @@
-/** Tries again for as long as we lead. */
+/** Retries for as long as this controller leads. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 
-/** Undefined when the signal came first. */
+/** Undefined when the signal aborted first. */
 export async function persist<T>(
   doing: string,
   { log, signal }: { readonly log: Logger; readonly signal: AbortSignal },
@@ -21,11 +21,11 @@ export async function persist<T>(
   return undefined;
 }
 
-/** Waits, or ends early without an error when the signal comes. */
+/** Waits, or resolves early without an error when the signal aborts. */
 export async function pause(ms: number, signal: AbortSignal): Promise<void> {
   try {
     await sleep(ms, undefined, { signal, ref: false });
   } catch {
-    // Ended early: whoever waits looks at the signal.
+    // Ended early: callers check the signal.
   }
 }

@@ -1,4 +1,4 @@
-/** Watches the pods of jobs, and no others: a failure that counts reaches the job's workflow once. */
+/** Watches the pods of jobs, and no others: each failure that counts is sent to the job's workflow once. */
 
 import type { Fault } from '../../contract/faults.ts';
 import type { JobRef } from '../../contract/jobs.ts';
@@ -20,21 +20,21 @@ interface RememberedPod extends PodSeen {
 }
 
 /**
- * How long a new leader lets the agents speak first, ms. While nobody led, a node could not say what its pods died of,
- * and a restart that does not know of the node may land on it again. Longer than an agent's longest back-off.
+ * How long a new leader waits for reports of agents first, ms. While nobody led, a node could not report why its pods died,
+ * and a restart without that knowledge may place pods on it again. Longer than an agent's longest back-off.
  */
 const firstWordMs = 10_000;
-/** How often it looks whether an agent that was silent is heard again, ms. */
+/** How often it checks whether a silent agent is seen again, ms. */
 const checkEveryMs = 1000;
 /** Longer than any job waits for it, ms. */
 const patienceMs = 10 * 60_000;
-/** How often it looks whether they have, ms. */
+/** How often it checks whether agents have reported, ms. */
 const listenMs = 100;
 
 export interface PodsOptions extends WatchContext {
-  /** Whether the node's agent was heard since this time (monotonic, ms), or since we lead. */
+  /** Whether the node's agent was seen since this time (monotonic, ms), or since this controller leads. */
   readonly seenSince: (node: string, since?: number) => boolean;
-  /** Why the node could not have said what its pods died of; undefined while its agent can be heard. */
+  /** Why the node could not have reported the cause; undefined while its agent is live. */
   readonly whyUnobservable: (node: string) => string | undefined;
   readonly job: (job: JobRef) => KnownJob | undefined;
   /** Every change of a pod of a job. */
@@ -46,16 +46,16 @@ export interface PodsWatch {
   readonly synced: Promise<unknown>;
   /** Whether what is known of the pods of jobs is up to date. */
   sees(): boolean;
-  /** The job changed, or the one that made it: failures of the pods that it controls may count now. */
+  /** The job changed, or its owner: failures of the pods that it controls may count now. */
   lookAgain(job: JobRef): void;
 }
 
 export function watchPods(options: PodsOptions): PodsWatch {
-  // By the job that controls it, as it claims, then by UID; only pods that have something to say.
+  // By the job that they claim controls them, then by UID; only pods that have failed.
   const remembered = new Map<string, Map<string, RememberedPod>>();
   const ledSince = performance.now();
   const listening = new Set<string>();
-  /** Ids of faults that were told while their agent was silent. */
+  /** Ids of faults that were sent while their agent was silent. */
   const awaitingAgent = new Set<string>();
 
   const maySpeak = ({ node }: Fault) => node === undefined || options.seenSince(node) || performance.now() - ledSince > firstWordMs;
@@ -67,11 +67,11 @@ export function watchPods(options: PodsOptions): PodsWatch {
     listening.add(key);
     setTimeout(() => {
       listening.delete(key);
-      if (!options.signal.aborted) survive(options.log, 'pods could not be looked at again', { job: owner }, () => lookAgain(owner));
+      if (!options.signal.aborted) survive(options.log, 'pods could not be checked again', { job: owner }, () => lookAgain(owner));
     }, listenMs);
   }
 
-  /** The agent may come back before the job has waited long enough: then the failure is told again, as one that can be judged. */
+  /** The agent may come back before the job has waited long enough: then the failure is sent again, as one that can be judged. */
   async function reportOnceSeen(owner: JobRef, fault: Fault, node: string): Promise<void> {
     if (awaitingAgent.has(fault.id)) return;
     awaitingAgent.add(fault.id);
@@ -118,11 +118,11 @@ export function watchPods(options: PodsOptions): PodsWatch {
         reportedOfPod?.delete(fault.id),
       );
       if (unobservable !== undefined)
-        reportOnceSeen(owner, fault, fault.node ?? '').catch((error: unknown) => options.log.error({ err: error, fault }, 'defect: not told again'));
+        reportOnceSeen(owner, fault, fault.node ?? '').catch((error: unknown) => options.log.error({ err: error, fault }, 'defect: not reported again'));
     }
   }
 
-  // Pods of what a job made are seen with the kind that made them.
+  // Pods of a child job are watched with the child's kind.
   const kinds = Object.values<JobKindEntry>(jobKinds).filter(({ controlsNoPods }) => !controlsNoPods);
   const unseen = new Set(kinds);
   const watches = kinds.map((entry) =>

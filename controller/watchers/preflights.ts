@@ -1,4 +1,4 @@
-/** Watches the pods that test their node: who wrote a report is looked up here. Workflows hear that a set of them tests, and that none is left. */
+/** Watches the pods that test their node, and finds the pod that wrote a report. Workflows are notified when a set of them tests, and when none is left. */
 
 import type { JobRef } from '../../contract/jobs.ts';
 import type { Amounts } from '../../contract/placement.ts';
@@ -21,46 +21,46 @@ import { persist } from './persist.ts';
 
 type Pod = Parameters<typeof preflightPodOf>[0];
 
-/** How long changes of a workload's pods may take, ms. A restart deletes them before it creates others, and not all at once; reports wait for `testing`. */
+/** How long changes of a workload's pods are collected, ms. A restart deletes them before it creates others, and not all at once; reports wait for `testing`. */
 const settleMs = { gone: 2000, testing: 500 } as const;
 type Change = keyof typeof settleMs;
 
-/** How long after its beginning a reign may hear of pods that it never saw, ms. */
+/** How long after the start of a leader term there may be pods that it never saw, ms. */
 const freshMs = 5 * 60_000;
 
 export interface PreflightsOptions extends WatchContext {
-  /** The job by all that an owner reference says of it, or the one that made it; undefined where there is none that is so. */
+  /** The job that matches a whole owner reference, or its owner; undefined if there is none. */
   readonly job: (job: JobRef) => KnownJob | undefined;
-  /** What a node has; undefined while it is not seen. */
+  /** Accelerators of a node; undefined while it is not seen. */
   readonly acceleratorsOf: (node: string) => Amounts | undefined;
   readonly workflows: Pick<Workflows, 'runningPreflights'>;
-  /** All of them where it is missing. */
+  /** All namespaces if absent. */
   readonly namespaces?: readonly string[] | undefined;
 }
 
 export interface PreflightsWatch {
   readonly pods: PreflightPods;
-  /** Whether all pods of the workload can be looked up: not before the first list, in an outage of the watch, and before its job is known. */
+  /** Whether all pods of the workload can be looked up: not before the first list, in an outage of the watch, or before its job is known. */
   sees(place: Pick<FilePlace, 'namespace' | 'workload'>): boolean;
   /** Whether settings let pods of this namespace test nodes. */
   listensTo(namespace: string): boolean;
-  /** Whether pods may have gone a short while ago that we never saw: we do not lead for long. */
+  /** Whether pods may have gone recently that this leader never saw, because it has not led for long. */
   fresh(): boolean;
-  /** How much of its node the pod and others of its workload hold that test there too; undefined while the node is not seen. */
+  /** How much of its node the pod and others of its workload that test there hold; undefined while the node is not seen. */
   share(pod: PreflightPod): NodeShare | undefined;
-  /** Whether the workflow knows of the set that the pod belongs to. One that goes belongs to an earlier one: nothing is waited for. */
+  /** Whether the workflow knows of the set that the pod belongs to. A terminating pod belongs to an earlier set: nothing is waited for. */
   isAnnounced(pod: PreflightPod): boolean;
   /** The job is known: pods whose rank depended on it may have one now. */
   lookAgain(job: KnownJob): void;
-  /** A file of this pod was told: where it went and was the last, its workflow must look again. */
+  /** A file of this pod was sent: if the pod is gone and was the last, its workflow must look again. */
   notified(pod: PreflightPod): void;
-  /** Resolves when the workflows of workloads whose pods went while nobody watched were told. */
+  /** Resolves when the workflows of workloads whose pods went while nobody watched were notified. */
   readonly settled: Promise<void>;
 }
 
 interface Unranked {
   readonly workload: Workload;
-  /** Of the pods. */
+  /** Names of the pods. */
   readonly names: Set<string>;
 }
 
@@ -69,9 +69,9 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
   const table = openPodTable(() => performance.now());
   const announcements = openAnnouncements();
   const members = openMembers();
-  /** By workflow: whether the job has a master, for as long as it has pods: they may outlive it. */
+  /** By workflow: whether the job has a master, kept as long as it has pods: they may outlive it. */
   const led = new Map<string, boolean>();
-  /** By workflow: pods that claim a job which is not known, or not yet. Nothing that they say counts. */
+  /** By workflow: pods that claim a job that is not known, or not yet. None of their reports counts. */
   const unranked = new Map<string, Unranked>();
   /** By change and workflow. */
   const settling = new Map<string, NodeJS.Timeout>();
@@ -126,7 +126,7 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
     const { job } = workload;
     if (!job) return undefined;
     const known = options.job(job);
-    // Of every kind with a master it is the master whose success is the job's.
+    // In every kind with a master, the job succeeds when the master does.
     if (known) led.set(preflightWorkflowId(workload), isMaster(known.succeedsWith?.role));
     return led.get(preflightWorkflowId(workload));
   }
@@ -152,7 +152,7 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
 
   function goes(uid: string, workload: Workload): void {
     const id = preflightWorkflowId(workload);
-    // What has not tested yet may be the next set already.
+    // Pods that have not tested yet may be the next set already.
     announcements.left(id, uid, () =>
       living(id)
         .filter(hasTested)
@@ -167,7 +167,7 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
     const look = change === 'gone' ? lookForLast : announce;
     const timer = setTimeout(() => {
       settling.delete(key);
-      if (!options.signal.aborted) survive(options.log, 'a workload could not be looked at', { workload }, () => look(workload));
+      if (!options.signal.aborted) survive(options.log, 'a workload could not be checked', { workload }, () => look(workload));
     }, settleMs[change]);
     settling.set(key, timer.unref());
   }
@@ -182,27 +182,27 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
     enqueue(options, podsGoneMessage(id));
   }
 
-  /** Also of a set that has tested: reports of it may be on their way, and a test may be over before it is seen to run. */
+  /** Also of a set that has tested: its reports may be on their way, and a test may be over before it is seen to run. */
   function announce(workload: Workload): void {
     const id = preflightWorkflowId(workload);
-    // The oldest may be among those: their job comes, and with it the next look.
+    // The oldest pod may be among those: there is another look when their job is known.
     if (unranked.has(id)) return;
     const pods = living(id);
     if (!pods.some((pod) => hasTested(pod) && !announcements.covers(id, pod.uid))) return;
-    // The next leader shall name the same pod, for another one would be another set.
+    // The next leader must name the same pod, because another one would be another set.
     const [oldest] = pods.toSorted(oldestFirst);
     if (!oldest) return;
     const { uid, name, createdAt } = oldest;
     options.log.info({ workload, pod: name }, 'the pods of a workload test their nodes');
     const { took, lost } = announcements.begin(id, uid);
     options.outbox.send(testingMessage(workload, { name, uid, createdAt })).then(took, (error: unknown) => {
-      options.log.debug({ err: error, to: id }, 'that pods test was not told');
+      options.log.debug({ err: error, to: id }, 'testing pods were not announced');
       lost();
       settle(workload, 'testing');
     });
   }
 
-  /** The pods come first: one that is created in between belongs to a workflow that is not on the list. */
+  /** The pods are listed first: a pod created in between belongs to a workflow that is not on the list. */
   async function notifyStrays(): Promise<void> {
     const running = await persist('list the running preflights', options, async () => {
       await watched.synced;

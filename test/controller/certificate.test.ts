@@ -37,8 +37,8 @@ async function open(days: number) {
 describe('the certificate of the intake', () => {
   it.each<[string, number, readonly string[]]>([
     ['is nothing to speak of with 31 days left', 31, []],
-    ['is warned of with 29 days left', 29, ['the certificate of the intake ends soon']],
-    ['is said to have ended when it has', -1, ['the certificate of the intake has ended: agents refuse it']],
+    ['is warned of with 29 days left', 29, ['the certificate of the intake expires soon']],
+    ['is said to have expired when it has', -1, ['the certificate of the intake has expired: agents refuse it']],
   ])('%s', async (_sentence, days, expected) => {
     const { lines, daysLeft } = await open(days);
     expect(lines.map(({ msg }) => msg)).toEqual(expected);

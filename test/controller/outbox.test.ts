@@ -171,7 +171,7 @@ describe('outbox', () => {
   it('refuses more letters than one workflow may have waiting', async () => {
     const { send } = outbox(slowSender().sender, { capacity: 2 });
     for (const id of ['under way', 'b', 'c']) void send(toJob('llm', id));
-    await expect(send(toJob('llm', 'd'))).rejects.toMatchObject({ because: '2 letters wait for job/train/llm/uid-llm already' });
+    await expect(send(toJob('llm', 'd'))).rejects.toMatchObject({ because: '2 messages wait for job/train/llm/uid-llm already' });
   });
 
   it('ends everything that waits when we no longer lead, and takes nothing more', async () => {
