@@ -69,9 +69,9 @@ export class ClusterState {
 
   private whyNotByPreflight(namespace: string, { nodes, perNamespace, because }: ReserveLimit['preflight']): string | undefined {
     const out = [...this.reservations.values()].flatMap(({ preflight }) => preflight ?? []);
-    if (out.length >= nodes) return `${out.length} nodes are out for what only a preflight says and ${nodes} may be (${because})`;
+    if (out.length >= nodes) return `${out.length} nodes are out because of preflights alone and ${nodes} may be (${because})`;
     const own = out.filter((one) => one.namespace === namespace).length;
-    return own >= perNamespace ? `${own} nodes are out for what only preflights in ${namespace} say and ${perNamespace} may be (${because})` : undefined;
+    return own >= perNamespace ? `${own} nodes are out because of preflights in ${namespace} alone and ${perNamespace} may be (${because})` : undefined;
   }
 
   pause({ by, reason }: OperatorRequest, now: number): Paused {

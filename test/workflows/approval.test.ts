@@ -9,11 +9,11 @@ import { eventually } from '../support/rig.ts';
 
 const statusOf = (recovery: WorkflowHandle) => recovery.query<RecoveryStatus>('status');
 
-/** What is asked, once it is about `name`. */
+/** The open question, once it is about `name`. */
 const asked = async (recovery: WorkflowHandle, name: string): Promise<Question> => {
   const isAbout = ({ question }: RecoveryStatus) => question?.id.startsWith(`${name}@`) === true;
   const { question } = await eventually(() => statusOf(recovery), isAbout);
-  if (!question) throw new Error('nothing is asked');
+  if (!question) throw new Error('no question is open');
   return question;
 };
 
@@ -30,7 +30,7 @@ describe('a question', () => {
     return handle;
   };
 
-  it('that is no longer asked takes no answer, and the one after it stays open', async () => {
+  it('that was replaced takes no answer, and the one after it stays open', async () => {
     jobRig.cluster.capacity = { fit: 3, because: '1 node: cordoned' };
     const handle = await begin({ capacity: { short: 'ask' } });
     const recovery = await recovering(jobRig, handle, 'waiting for approval');
@@ -50,7 +50,7 @@ describe('a question', () => {
     await jobRig.ended(handle);
   });
 
-  it('that is denied while the recovery is held ends it at once, though there is room again', async () => {
+  it('that is denied while the recovery is held ends it at once, though there is capacity again', async () => {
     jobRig.cluster.capacity = { fit: 3, because: '1 node: cordoned' };
     const handle = await begin({ capacity: { short: 'ask' }, approval: {} });
     const recovery = await recovering(jobRig, handle, 'waiting for approval');

@@ -3,7 +3,7 @@ import { kernelFault, podFault, settings } from '../support/builders.ts';
 import { useJobRig } from '../support/job-rig.ts';
 import { eventually } from '../support/rig.ts';
 
-describe('what recoveries are charged to', () => {
+describe('budget categories of recoveries', () => {
   const jobRig = useJobRig();
 
   const crash = (times: number) => {
@@ -12,7 +12,7 @@ describe('what recoveries are charged to', () => {
     return podFault({ id: `pod/crash-${times}`, seenAt: createdAt, pod: { name: pod?.name ?? '', uid: pod?.uid ?? '', createdAt } });
   };
 
-  it('charges the fault of a node to the hardware and not to the user', async () => {
+  it('counts the fault of a node against the hardware and not against the user', async () => {
     const handle = await jobRig.start();
     await handle.signal('faultsObserved', { faults: [jobRig.cluster.quarantined(kernelFault())] });
     const seen = await eventually(

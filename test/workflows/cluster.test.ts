@@ -47,14 +47,14 @@ describe('the workflow of a cluster', () => {
     await rig.replay(handle.workflowId);
   });
 
-  it('returns the same reservation to who asks again', async () => {
+  it('returns the same reservation when it is requested again', async () => {
     await counted();
     await reserve('a', 'b');
     expect(await reserve('a')).toEqual([{ granted: true, nodeUid: 'a', incident: 'node/a' }]);
     expect((await status()).reservations).toHaveLength(2);
   });
 
-  it('lives on with more nodes out than one search attribute can name', async () => {
+  it('keeps running with more nodes out than one search attribute can name', async () => {
     await counted();
     const nodes = Array.from({ length: 120 }, (_, n) => `ip-10-123-${100 + (n >> 4)}-${100 + n}.us-west-2.compute.internal`);
     for (const node of nodes) {
@@ -65,7 +65,7 @@ describe('the workflow of a cluster', () => {
     expect((await handle.describe()).status.name).toBe('RUNNING');
   });
 
-  it('tells who waits when a reservation comes back', async () => {
+  it('notifies waiting workflows when a reservation is released', async () => {
     await counted();
     await reserve('a', 'b');
     await handle.signal('waiting', { workflowId: 'node/c' });
@@ -78,7 +78,7 @@ describe('the workflow of a cluster', () => {
     await rig.replay(handle.workflowId);
   });
 
-  it('tells many who wait in parts, each of them once', async () => {
+  it('notifies many waiting workflows in batches, each of them once', async () => {
     await counted();
     await reserve('a', 'b');
     const ids = Array.from({ length: 130 }, (_, n) => `node/${handle.workflowId}/${n}`);
@@ -93,7 +93,7 @@ describe('the workflow of a cluster', () => {
     expect(Math.max(...notified.slice(from).map((some) => some.length))).toBeLessThanOrEqual(50);
   });
 
-  it('grants nothing but a person’s wish while paused, and tells who waited on resume', async () => {
+  it('grants only a person’s request while paused, and notifies waiting workflows on resume', async () => {
     await counted();
     await handle.executeUpdate('pause', { args: [{ by: 'ada', reason: 'network work' }] });
     expect((await reserve('a'))[0]).toMatchObject({ granted: false, because: 'paused by ada: network work' });
@@ -108,14 +108,14 @@ describe('the workflow of a cluster', () => {
     await rig.replay(handle.workflowId);
   });
 
-  it('refuses a write that was granted before a pause and is asked for again', async () => {
+  it('refuses a write that was granted before a pause and is requested again', async () => {
     await counted();
     await reserve('a');
     await handle.executeUpdate('pause', { args: [{ by: 'ada', reason: 'network work' }] });
     expect((await reserve('a'))[0]).toMatchObject({ granted: false, because: 'paused by ada: network work' });
   });
 
-  it('keeps room for other faults than those of preflights, and lets no namespace use up the room of preflights', async () => {
+  it('keeps reservations for faults other than those of preflights, and lets no namespace use up those of preflights', async () => {
     await counted();
     const limit = reserveLimit(10, { nodes: 3, perNamespace: 2 });
     const by = (namespace: string, ...nodes: string[]) =>
@@ -123,11 +123,11 @@ describe('the workflow of a cluster', () => {
     expect(await by('a', 'a1', 'a2', 'a3')).toMatchObject([
       { granted: true },
       { granted: true },
-      { granted: false, because: '2 nodes are out for what only preflights in a say and 2 may be (preflight.limit)' },
+      { granted: false, because: '2 nodes are out because of preflights in a alone and 2 may be (preflight.limit)' },
     ]);
     expect(await by('b', 'b1', 'b2')).toMatchObject([
       { granted: true },
-      { granted: false, because: '3 nodes are out for what only a preflight says and 3 may be (preflight.limit)' },
+      { granted: false, because: '3 nodes are out because of preflights alone and 3 may be (preflight.limit)' },
     ]);
     const kernel = Array.from({ length: 8 }, (_, n) => ({ node: `k${n}`, nodeUid: `k${n}`, incident: `node/k${n}` }));
     expect((await ask({ limit, wanted: kernel })).filter(({ granted }) => granted)).toHaveLength(7);
@@ -137,7 +137,7 @@ describe('the workflow of a cluster', () => {
     await expect(handle.executeUpdate('pause', { args: [{ by: 'ada' }] })).rejects.toMatchObject({ cause: { message: expect.stringContaining('`reason`') } });
   });
 
-  it('is paused still, and counts the nodes that are out, when it was terminated and is started again', async () => {
+  it('is still paused, and counts the nodes that are out, when it was terminated and is started again', async () => {
     await counted();
     const since = Date.now() - 3_600_000;
     await handle.executeUpdate('pause', { args: [{ by: 'ada', reason: 'mass outage' }] });
@@ -158,7 +158,7 @@ describe('the workflow of a cluster', () => {
     );
   });
 
-  it('grants nothing before it has counted, and takes a pause all the same', async () => {
+  it('grants nothing before it has counted, but accepts a pause', async () => {
     let count: () => void = () => undefined;
     cluster = new FakeCluster();
     cluster.countable = new Promise((resolve) => (count = resolve));
@@ -171,7 +171,7 @@ describe('the workflow of a cluster', () => {
     expect(await status()).toMatchObject({ paused: { by: 'ada', reason: 'mass outage' } });
   });
 
-  it('does not begin its count anew where a large cluster takes long to list', async () => {
+  it('does not restart its count where a large cluster takes long to list', async () => {
     let count: () => void = () => undefined;
     cluster = new FakeCluster();
     cluster.countable = new Promise((resolve) => (count = resolve));
@@ -182,7 +182,7 @@ describe('the workflow of a cluster', () => {
     await counted();
   });
 
-  it('pauses though that cannot be kept outside of it, and says so', async () => {
+  it('pauses even when the pause cannot be stored outside of it, and says so', async () => {
     await counted();
     cluster.unkeepable = 'an admission webhook denied the request';
     await handle.executeUpdate('pause', { args: [{ by: 'ada', reason: 'mass outage' }] });

@@ -81,7 +81,7 @@ describe('continue-as-new', () => {
     await handle.terminate();
   });
 
-  it('carries a job through an open incident: no fault is lost and nothing is stopped twice', async () => {
+  it('continues a job through an open incident: no fault is lost and nothing is stopped twice', async () => {
     cluster.settings = settings({ mode: 'act', recovery: { budget: { backoff: { first: '1ms', most: '1ms' } } } });
     let open = () => {};
     cluster.gate = new Promise((resolve) => (open = resolve));
@@ -106,7 +106,7 @@ describe('continue-as-new', () => {
       (count) => count > 1,
     );
     open();
-    // What came too late for the recovery stays with the job and is answered next: nothing of it is left out.
+    // Faults that came too late for the recovery stay with the job and are handled next: none is lost.
     const recorded = () => new Set(cluster.records.flatMap((record) => record.faults.map((fault) => fault.id)));
     await eventually(
       () => recorded().size,
@@ -178,7 +178,7 @@ describe('continue-as-new', () => {
     expect(cluster.nodes.get(node)).toMatchObject({ judged: { sequence } });
   });
 
-  it('keeps what a cluster has out, and has who waits ask again', async () => {
+  it('keeps the nodes that are out, and has waiting workflows ask again', async () => {
     await rig.client.workflow.start('cluster', { workflowId: 'cluster', taskQueue: rig.taskQueue, args: [{ clusterUid: 'kube-system-uid' }] });
     const notified: string[] = [];
     cluster.onNotified = (ids) => notified.push(...ids);
@@ -197,7 +197,7 @@ describe('continue-as-new', () => {
     expect(await runs('cluster')).toBeGreaterThan(1);
     const { reservations } = await rig.client.workflow.getHandle('cluster').query<ClusterStatus>('status');
     expect(reservations).toMatchObject([{ node: 'a', incident: 'node/a' }]);
-    // A new run cannot know what was missed at its border: who waited is told to ask again.
+    // A new run cannot know what it missed while it continued as new: waiting workflows are notified to ask again.
     await eventually(
       () => notified,
       (ids) => ids.includes('node/b'),

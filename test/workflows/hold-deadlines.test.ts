@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import { HoldDeadlines } from '../../workflows/hold-deadlines.ts';
 
 describe('reasons to hold', () => {
-  it('have each a time of their own, which others do not spend', () => {
+  it('each have their own time, which others do not use up', () => {
     const holds = new HoldDeadlines();
     expect(holds.begin('held', 1000)).toEqual({ isFirst: true, since: 1000 });
     expect(holds.begin('held', 3000)).toEqual({ isFirst: false, since: 1000 });

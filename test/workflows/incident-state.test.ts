@@ -19,7 +19,7 @@ describe('what was seen before a stop', () => {
     jest.spyOn(Date, 'now').mockReturnValue(now);
   };
 
-  it('says that there is room for a minute, and not after news, even when that came during the look', () => {
+  it('trusts found capacity for a minute, and not after a change, even one during the look', () => {
     pass(0);
     const state = new IncidentState([kernelFault()]);
     expect(state.capacity.isKnown(state.revision())).toBe(false);
@@ -34,7 +34,7 @@ describe('what was seen before a stop', () => {
     expect([state.capacity.isKnown(state.revision()), state.capacity.nextPods]).toEqual([false, undefined]);
   });
 
-  it('is not looked for again where nobody can look, until there is news or it was held', () => {
+  it('does not look for capacity again while it cannot be observed, until something changes or it was held', () => {
     pass(0);
     const state = new IncidentState([kernelFault()]);
     state.capacity.isUnknown(state.revision());
@@ -49,7 +49,7 @@ describe('what was seen before a stop', () => {
     expect(state.capacity.isKnown(state.revision())).toBe(false);
   });
 
-  it('awaits no checkpoint while room is waited for, and says so when that was long', () => {
+  it('awaits no checkpoint while it waits for capacity, and says when that was long', () => {
     pass(0);
     const state = new IncidentState([kernelFault()]);
     state.capacity.decided(short);
@@ -62,7 +62,7 @@ describe('what was seen before a stop', () => {
     expect(state.checkpointUntil(now + 5000)).toBe(now + 5000);
   });
 
-  it('keeps the first deadline of a wait for room, less the time in which it was held', () => {
+  it('keeps the first deadline of a wait for capacity, not counting the time in which it was held', () => {
     const state = new IncidentState([kernelFault()]);
     expect(state.capacity.waits(5000)).toMatchObject({ until: 5000, times: 1 });
     state.addHeldTime(1000);
@@ -84,7 +84,7 @@ describe('what was seen before a stop', () => {
     expect([1, 2, 3, 4].map(() => state.looksAgainForAge())).toEqual([true, true, true, false]);
   });
 
-  it('has the broken pods come first again where they were passed over for want of room, and not where they were tried', () => {
+  it('tries the broken pods first again where they were passed over for lack of capacity, and not where they were tried', () => {
     const state = new IncidentState([kernelFault()]);
     state.tried.push({ level: 'pod', because: 'no room', noCapacity: true });
     expect([state.podsFirstAgain(), state.tried]).toEqual([true, []]);
@@ -92,7 +92,7 @@ describe('what was seen before a stop', () => {
     expect([state.podsFirstAgain(), state.tried.length]).toEqual([false, 1]);
   });
 
-  it('lets stand-by nodes that others took first be looked for again, three times', () => {
+  it('looks for standby nodes again when others took them first, three times', () => {
     const state = new IncidentState([kernelFault()]);
     state.capacity.tookStandbyNodes(0, 1);
     state.capacity.tookStandbyNodes(1, 2);
@@ -108,12 +108,12 @@ describe('the pods whose evidence is kept', () => {
     expect(state.failingFirst({ pods: [pod(0), pod(1), pod(2)] })).toEqual([pod(2), pod(1), pod(0)]);
   });
 
-  it('hold a failed one that ended, with its node, and one that somebody asked to go', () => {
+  it('include a failed one that ended, with its node, and one that somebody deleted', () => {
     const state = new IncidentState([failureOf(pod(2))]);
     expect(state.failingFirst({ pods: [pod(0), pod(3)], terminating: [pod(1)] })).toEqual([pod(2), pod(1), pod(0), pod(3)]);
   });
 
-  it('hold each once, however many faults name it, and a namesake of another UID beside it', () => {
+  it('include each once, however many faults name it, and another pod of the same name beside it', () => {
     const state = new IncidentState([failureOf(pod(2)), failureOf(pod(2), 'again'), failureOf(pod(1))]);
     const namesake = { ...pod(2), uid: 'uid-new', node: 'gpu-7' };
     expect(state.failingFirst({ pods: [pod(1), namesake], terminating: [pod(1)] })).toEqual([pod(2), pod(1), namesake]);

@@ -6,7 +6,7 @@ import { podFault } from '../support/builders.ts';
 import { useJobRig } from '../support/job-rig.ts';
 import { eventually } from '../support/rig.ts';
 
-/** What Temporal takes in one payload; a workflow that sends more never ends. */
+/** Temporal's limit for one payload; a workflow that sends more never ends. */
 const mostBytes = 2 * 1024 * 1024;
 
 type HistoryEvent = NonNullable<NonNullable<Awaited<ReturnType<Client['workflowService']['getWorkflowExecutionHistory']>>['history']>['events']>[number];
@@ -53,7 +53,7 @@ describe('a job of 5,000 pods', () => {
       }),
     );
 
-  it('is stopped three times in one incident and reported, with no payload that Temporal would not take', async () => {
+  it('is stopped three times in one incident and reported, with no payload too large for Temporal', async () => {
     const { cluster } = jobRig;
     cluster.pods = many();
     cluster.place = () => {

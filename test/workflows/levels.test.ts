@@ -11,7 +11,7 @@ describe('levels and modes', () => {
   const set = (recovery: object = {}) => {
     jobRig.cluster.settings = settings({ mode: 'act', recovery: { ...quick, ...recovery } });
   };
-  it('the broken pod goes first, and the whole job when that does not bring training back', async () => {
+  it('the broken pod is restarted first, and the whole job when that does not bring training back', async () => {
     set();
     trains(jobRig, { level: 'pod' });
     let looks = 0;
@@ -28,7 +28,7 @@ describe('levels and modes', () => {
     await jobRig.ended(handle);
   });
 
-  it('the whole job is made smaller where the broken pods alone find no room, and it may be', async () => {
+  it('the whole job is made smaller, where that is allowed and the broken pods alone find no capacity', async () => {
     set();
     trains(jobRig, { level: 'pod', capacity: 'shrink', minReplicas: 2 });
     jobRig.cluster.capacity = { fit: 3 };
@@ -41,7 +41,7 @@ describe('levels and modes', () => {
     await jobRig.ended(handle);
   });
 
-  it('broken pods wait for room where a smaller job would find none either, and alone go when there is', async () => {
+  it('broken pods wait for capacity where a smaller job would find none either, and are restarted alone when there is some', async () => {
     set();
     trains(jobRig, { level: 'pod', capacity: 'shrink', minReplicas: 4 });
     jobRig.cluster.capacity = { fit: 3 };
@@ -97,7 +97,7 @@ describe('levels and modes', () => {
     await saidThatItWaits(1);
     await sleep(1500);
     expect((await recovery.query<RecoveryStatus>('status')).phase).toBe('held');
-    // Somebody else's news: whoever waits is told once, and has to say again that it waits.
+    // A notification about something else: each waiting workflow is notified once, and has to subscribe again.
     await recovery.signal('recheck');
     await saidThatItWaits(2);
     jobRig.cluster.paused = undefined;
@@ -116,7 +116,7 @@ describe('levels and modes', () => {
     await jobRig.ended(handle);
   });
 
-  it('pods go by force where the job says so, or when their time to end is over', async () => {
+  it('pods are deleted by force where the job says so, or when their grace period is over', async () => {
     set();
     trains(jobRig, { mode: 'force' });
     const handle = await jobRig.start();
@@ -171,7 +171,7 @@ describe('levels and modes', () => {
     await jobRig.ended(handle);
   });
 
-  it('news that does not touch the new attempt stops nothing again, and a level is not forgotten for it', async () => {
+  it('a change that does not affect the new attempt stops nothing again, and does not reset the level', async () => {
     set();
     trains(jobRig, { level: 'pod' });
     const proof = Promise.withResolvers<void>();
@@ -199,7 +199,7 @@ describe('levels and modes', () => {
     await jobRig.ended(handle);
   });
 
-  it('a question that is asked may be answered while its recovery is held', async () => {
+  it('an open question may be answered while its recovery is held', async () => {
     set({ approval: { dead: 0, within: '2m', otherwise: 'approve' } });
     const handle = await jobRig.start();
     await handle.signal('faultsObserved', { faults: [crash(jobRig)] });
@@ -213,7 +213,7 @@ describe('levels and modes', () => {
     await jobRig.ended(handle);
   });
 
-  it('mode observe tells the whole plan and does nothing', async () => {
+  it('mode observe reports the whole plan and does nothing', async () => {
     jobRig.cluster.settings = settings({ recovery: quick });
     trains(jobRig);
     const handle = await jobRig.start();

@@ -9,7 +9,7 @@ import { type Rig, startRig } from '../support/rig.ts';
 /** Set both to look for more: `MERGING_SEEDS=200 MERGING_FROM=1000`. */
 const count = Number(process.env['MERGING_SEEDS'] ?? 12);
 const from = Number(process.env['MERGING_FROM'] ?? 1);
-/** Stories at once in one worker. */
+/** Scenarios at once in one worker. */
 const atOnce = 4;
 
 /** Job and recovery carry the UID of the job in their ids. */
@@ -26,7 +26,7 @@ describe('faults that meet a recovery', () => {
         (request: never) => {
           const { workflowId = '' } = Context.current().info.workflowExecution ?? {};
           const run = runs.get(uidOf(workflowId));
-          if (!run) throw new Error(`${workflowId} belongs to no story`);
+          if (!run) throw new Error(`${workflowId} belongs to no scenario`);
           return (run.cluster.activities()[name] as (one: never) => unknown)(request);
         },
       ]),
@@ -45,7 +45,7 @@ describe('faults that meet a recovery', () => {
     return wrong.length === 0 ? '' : [`seed ${seed}`, ...wrong.map((one) => `WRONG ${one}`), ...run.log].join('\n');
   }
 
-  it('are answered once each, wherever they meet it', async () => {
+  it('are handled once each, whenever they arrive', async () => {
     const seeds = Array.from({ length: count }, (_, index) => from + index);
     const wrong: string[] = [];
     await Promise.all(

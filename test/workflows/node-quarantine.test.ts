@@ -26,7 +26,7 @@ describe('the workflow of a node', () => {
     expect(cluster.nodes.get(node)?.taint).toBeUndefined();
   });
 
-  it('loses no fault when the cluster cannot be seen at its first look', async () => {
+  it('loses no fault when the cluster cannot be observed at its first look', async () => {
     cluster.unreachable = 3;
     const handle = await send(fault());
     await eventually(
@@ -74,13 +74,13 @@ describe('the workflow of a node', () => {
     expect(cluster.nodes.get(node)?.taint).toBeUndefined();
   });
 
-  it('warns with the command for a code that nothing is known of', async () => {
+  it('warns with the command for an unknown code', async () => {
     cluster.settings = settings({ mode: 'act', quarantine: { quiet: '50ms' } });
     await (await send(fault({ code: 'xid/999', standing: 'unknown' }))).result();
     expect(cluster.announced).toMatchObject([{ type: 'Warning', message: expect.stringContaining(`kcover node quarantine ${node}`) }]);
   });
 
-  it('holds while it is refused, and goes on when permission comes', async () => {
+  it('holds while it is refused, and goes on when a reservation is available', async () => {
     cluster.mayReserve = '2 nodes are out and 2 may be';
     const handle = await send(fault());
     await eventually(
@@ -101,7 +101,7 @@ describe('the workflow of a node', () => {
     await released(handle);
   });
 
-  it('asks again by itself when nobody tells it', async () => {
+  it('asks again by itself when no notification comes', async () => {
     cluster.settings = settings({ mode: 'act', quarantine: { askAgain: '100ms' } });
     cluster.mayReserve = 'paused by ada: network work';
     const handle = await send(fault());
@@ -117,7 +117,7 @@ describe('the workflow of a node', () => {
     await released(handle);
   });
 
-  it('takes a taint that was removed by hand for a release', async () => {
+  it('treats a taint that was removed by hand as a release', async () => {
     const handle = await send(fault());
     await eventually(
       () => status(handle),
@@ -154,7 +154,7 @@ describe('the workflow of a node', () => {
     expect(await handle.result()).toMatchObject({ outcome: 'gone', systemUuid: `machine-${node}`, quarantinedFor: [{ code: 'xid/79' }] });
   });
 
-  it('quarantines at the word of a person, in mode observe too', async () => {
+  it('quarantines at the request of a person, in mode observe too', async () => {
     cluster.settings = settings();
     started.push(`node/${node}`);
     const handle = await rig.client.workflow.signalWithStart('nodeQuarantine', {

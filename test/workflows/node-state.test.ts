@@ -3,7 +3,7 @@ import { NodeState } from '../../workflows/node-state.ts';
 import { kernelFault } from '../support/builders.ts';
 
 describe('what a node’s workflow remembers', () => {
-  it('releases no later quarantine at a word about one that came to nothing', () => {
+  it('does not apply a release to a later quarantine when its own came to nothing', () => {
     const state = new NodeState(undefined, 0);
     const decided = { kind: 'quarantine', because: 'xid/79', faults: [kernelFault()], quietMs: 1, askAgainMs: 1, settings: 'x', at: 1 } as const;
     state.hold(decided, 'node/gpu-3/1', undefined);

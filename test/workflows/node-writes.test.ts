@@ -63,7 +63,7 @@ describe('what a node’s workflow cannot write', () => {
     expect(await handle.result()).toMatchObject({ outcome: 'released', because: 'ada: replaced the card' });
   });
 
-  it('says that a taint stays that lost the annotation which made it ours', async () => {
+  it('says that a taint stays when it has lost the annotation that made it ours', async () => {
     const handle = await send(fault());
     await eventually(
       () => status(handle),
@@ -79,7 +79,7 @@ describe('what a node’s workflow cannot write', () => {
     );
   });
 
-  it('gives its place back while a quarantine cannot be written, and asks for it anew', async () => {
+  it('releases its reservation while a quarantine cannot be written, and requests it again', async () => {
     const returned: string[] = [];
     const other = await rig.client.workflow.start('cluster', {
       workflowId: 'cluster',
@@ -122,7 +122,7 @@ describe('what a node’s workflow cannot write', () => {
     }
   });
 
-  it('keeps its place when a write that failed has put the taint there all the same', async () => {
+  it('keeps its reservation when a write that failed has added the taint after all', async () => {
     cluster.unwritable = 'no answer';
     cluster.writesTaintThough = true;
     const handle = await send(fault());
@@ -135,7 +135,7 @@ describe('what a node’s workflow cannot write', () => {
     expect(cluster.nodes.get(node)?.taint).toBeUndefined();
   });
 
-  it('loses no fault of the machine that takes the name while the end of the one before is written down', async () => {
+  it('loses no fault of the machine that takes the name while the end of the one before is recorded', async () => {
     const handle = await send(fault());
     await eventually(
       () => cluster.nodeRecords.length,
@@ -161,7 +161,7 @@ describe('what a node’s workflow cannot write', () => {
     await released(handle);
   });
 
-  it('asks in the name of the preflight only while nothing else speaks against the node', async () => {
+  it('reserves as a preflight quarantine only while the node has no other fault', async () => {
     cluster.mayReserve = '3 nodes are out';
     const tested = { id: `preflight/${node}`, source: 'preflight', code: 'preflight/slow-node', namespace: 'team-a' } as const;
     const handle = await send(fault(tested));

@@ -7,14 +7,14 @@ import { eventually } from '../support/rig.ts';
 const minute = 60_000;
 const ago = (ms: number) => new Date(Date.now() - ms).toISOString();
 
-/** Of a pod that is no part of the attempt any more: kinds such as the batch Job keep those that ended. */
+/** Of a pod that no longer belongs to the attempt: kinds such as the batch Job keep pods that ended. */
 const failed = (name: string, seenAt: string): Fault =>
   podFault({ id: `pod/${name}`, message: `${name} failed`, node: 'gpu-7', seenAt, pod: { name, uid: name, createdAt: '2026-11-21T06:00:00Z' } });
 
-describe('a failure that is told late', () => {
+describe('a failure that is reported late', () => {
   const jobRig = useJobRig();
 
-  it('stops no later attempt: a rank that died while its attempt was stopped is answered by that stop', async () => {
+  it('stops no later attempt: a rank that died while its attempt was stopped is handled by that stop', async () => {
     let open = () => {};
     jobRig.cluster.gate = new Promise((resolve) => (open = resolve));
     const late = failed('llm-2', ago(10));
@@ -39,7 +39,7 @@ describe('a failure that is told late', () => {
     await jobRig.ended(handle);
   });
 
-  it('stops nothing that was made anew while it waited', async () => {
+  it('stops no pods that were created while it waited', async () => {
     jobRig.cluster.settings = settings({ mode: 'act', recovery: { correlation: '1ms' } });
     const handle = await jobRig.start();
     await handle.executeUpdate('pause', { args: [{ by: 'ada', reason: 'profiling' }] });
@@ -72,7 +72,7 @@ describe('a failure that is told late', () => {
     expect(jobRig.cluster.records).toEqual([]);
   });
 
-  it('is history where it was there long before the first run, and people hear of it once', async () => {
+  it('is ignored where it is much older than the first run, and people are notified once', async () => {
     jobRig.cluster.settings = settings({ mode: 'act', recovery: { correlation: '1ms' } });
     if (jobRig.cluster.view) jobRig.cluster.view = { ...jobRig.cluster.view, optedInAt: ago(7 * 24 * 60 * minute) };
     const handle = await jobRig.start();
@@ -89,7 +89,7 @@ describe('a failure that is told late', () => {
     );
     expect(new Set(events.map(({ key }) => key)).size).toBe(1);
     expect(events[0]?.message).toContain('kcover recover pytorchjob/llm');
-    // What fails now is no history.
+    // A failure that happens now is not ignored.
     await handle.signal('faultsObserved', { faults: [failed('llm-3', ago(0))] });
     await eventually(
       () => jobRig.status(handle),

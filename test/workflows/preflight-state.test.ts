@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { reportsOf } from '../support/preflight-reports.ts';
 import { PreflightState } from '../../workflows/preflight-state.ts';
 
-describe('the memory of a collection', () => {
-  it('keeps with a run that is over which nodes could not be told, and why', () => {
+describe('the state of a collection', () => {
+  it('keeps with a run that is over which nodes could not be notified, and why', () => {
     const state = new PreflightState(undefined);
     state.take({ reports: reportsOf({ size: 4, slow: [1] }), refused: [] }, 0);
     state.sort();
@@ -16,7 +16,7 @@ describe('the memory of a collection', () => {
     expect(state.continueAsNewState().last?.unnotified).toEqual(['gpu-1']);
   });
 
-  it('says nothing of that when all were told', () => {
+  it('says nothing of that when all were notified', () => {
     const state = new PreflightState(undefined);
     state.take({ reports: reportsOf({ size: 4, slow: [1] }), refused: [] }, 0);
     state.sort();

@@ -49,7 +49,7 @@ describe('the workflow that collects preflight reports', () => {
     }
   });
 
-  it('judges once when every rank has reported, and tells the slow node, the job and people', async () => {
+  it('judges once when every rank has reported, and notifies the slow node, the job and people', async () => {
     const reports = reportsOf({ size: 8, slow: [3] });
     await Promise.all(reports.slice(1).map((report) => send([report])));
     const handle = await send(reports.slice(0, 1));
@@ -61,7 +61,7 @@ describe('the workflow that collects preflight reports', () => {
     expect(await ended(handle)).toMatchObject({ outcome: 'gone', runs: 1 });
   });
 
-  it('tells nobody but the job when all nodes are healthy', async () => {
+  it('notifies only the job when all nodes are healthy', async () => {
     const handle = await send(reportsOf({ size: 4 }));
     expect((await judged(handle)).last).toMatchObject({ outcome: 'judged', verdict: { counts: { healthy: 4 } } });
     expect(cluster.notified).toEqual([]);
@@ -99,7 +99,7 @@ describe('the workflow that collects preflight reports', () => {
     expect(await ended(handle)).toMatchObject({ runs: 3 });
   });
 
-  it('acts on a broken node at once, and tells it only once', async () => {
+  it('acts on a broken node at once, and notifies it only once', async () => {
     const truth = { size: 6, broken: [2] };
     const handle = await send([reportOf(truth, 2)]);
     await eventually(
@@ -144,7 +144,7 @@ describe('the workflow that collects preflight reports', () => {
     await ended(handle);
   });
 
-  it('tells the others at once when one node cannot be told, says so, and tells that one later', async () => {
+  it('notifies the others at once when one node cannot be notified, says so, and notifies that one later', async () => {
     cluster.unnotifiable.add('gpu-3');
     const handle = await send(reportsOf({ size: 8, slow: [3, 6] }));
     const { because } = await eventually(
@@ -175,7 +175,7 @@ describe('the workflow that collects preflight reports', () => {
     await ended(handle);
   });
 
-  it('does not lose a collection to a rank that counts otherwise', async () => {
+  it('keeps a collection when a rank reports another size', async () => {
     const handle = await send(reportsOf({ size: 4 }).slice(0, 3));
     const [wrong] = reportsOf({ size: 6 }).slice(3);
     await send(wrong ? [wrong] : []);
@@ -189,7 +189,7 @@ describe('the workflow that collects preflight reports', () => {
     await ended(handle);
   });
 
-  it('goes by the API server and not by the clocks of nodes when it asks which pod is newer', async () => {
+  it('decides which pod is newer by the API server and not by the clocks of nodes', async () => {
     const early = reportsOf({ size: 4 }).map((one) => ({ ...one, writtenAt: '2026-11-21T09:00:00Z' }));
     const handle = await send(early);
     await judged(handle);
@@ -222,7 +222,7 @@ describe('the workflow that collects preflight reports', () => {
     await ended(handle);
   });
 
-  it('has a last moment for reports that trickle in for ever', async () => {
+  it('ends at its deadline although reports keep coming', async () => {
     cluster.settings = settings({ mode: 'act', preflight: { deadline: '400ms' } });
     const handle = await send(reportsOf({ size: 8 }).slice(0, 2));
     expect((await judged(handle)).last).toMatchObject({ outcome: 'expired', received: 2 });

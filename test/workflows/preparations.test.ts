@@ -28,7 +28,7 @@ describe('before a stop', () => {
     await jobRig.ended(handle);
   });
 
-  it('a no ends the incident, and the same fault opens no other', async () => {
+  it('a denial ends the incident, and the same fault opens no other', async () => {
     set({ approval: { degrading: 1 } });
     trains(jobRig);
     const handle = await jobRig.start();
@@ -54,7 +54,7 @@ describe('before a stop', () => {
     await jobRig.ended(handle);
   });
 
-  it('the next checkpoint is awaited while the job trains on, and the sum stands in the record', async () => {
+  it('the next checkpoint is awaited while the job trains on, and the record has the calculation', async () => {
     set({});
     trains(jobRig);
     const handle = await jobRig.start();
@@ -87,7 +87,7 @@ describe('before a stop', () => {
     await jobRig.ended(handle);
   });
 
-  it('a dying gasp is awaited between the stop and the next attempt', async () => {
+  it('a final checkpoint is awaited between the stop and the next attempt', async () => {
     set({});
     trains(jobRig, { checkpoint: 'on-termination' });
     let stopsBefore = 0;
@@ -103,7 +103,7 @@ describe('before a stop', () => {
     await jobRig.ended(handle);
   });
 
-  it('nothing is stopped while there is no room, and it goes on when there is', async () => {
+  it('nothing is stopped while there is no capacity, and it goes on when there is', async () => {
     set({ checkpoint: { strategy: 'none' } });
     trains(jobRig);
     jobRig.cluster.capacity = { fit: 3, because: '1 node: taint maintenance=true' };
@@ -119,7 +119,7 @@ describe('before a stop', () => {
     await jobRig.ended(handle);
   });
 
-  it('a look that fails after another found no room stops nothing, unless the job is dead', async () => {
+  it('a failed look after one that found no capacity stops nothing, unless the job is dead', async () => {
     set({ checkpoint: { strategy: 'none' } });
     trains(jobRig);
     jobRig.cluster.capacity = { fit: 3, because: '1 node: cordoned' };
@@ -141,7 +141,7 @@ describe('before a stop', () => {
     await jobRig.ended(handle);
   });
 
-  it('room that was looked for before a fault came is looked for again', async () => {
+  it('capacity that was found before a fault came is looked up again', async () => {
     set({ checkpoint: { strategy: 'none' } });
     trains(jobRig);
     const looking = Promise.withResolvers<void>();
@@ -172,7 +172,7 @@ describe('before a stop', () => {
     await jobRig.ended(handle);
   });
 
-  it('a person gets the incident when there is no room until the deadline, or when nothing can be looked at and the job still trains', async () => {
+  it('an incident is escalated when there is no capacity until the deadline, or when nothing can be observed and the job still trains', async () => {
     set({ checkpoint: { strategy: 'none' }, deadlines: { hold: '1s' } });
     trains(jobRig);
     jobRig.cluster.capacity = { fit: 3, because: '1 node: cordoned' };
@@ -190,7 +190,7 @@ describe('before a stop', () => {
     await jobRig.ended(handle);
   });
 
-  it('a job that does not train any more is restarted where nothing can be looked at, and the record says so', async () => {
+  it('a job that does not train any more is restarted where nothing can be observed, and the record says so', async () => {
     set({ checkpoint: { strategy: 'none' }, capacity: { dead: 'hold' } });
     jobRig.cluster.capacity = 'unseen';
     const handle = await jobRig.start();
@@ -221,7 +221,7 @@ describe('before a stop', () => {
     await jobRig.ended(handle);
   });
 
-  it('a dying gasp that nobody acknowledges keeps the next attempt no longer than its deadline', async () => {
+  it('a final checkpoint that nobody acknowledges delays the next attempt no longer than its deadline', async () => {
     set({});
     trains(jobRig, { checkpoint: 'on-termination' });
     jobRig.cluster.checkpoint = () => ({ kind: 'missed', waitedMs: 60_000, because: 'no checkpoint of step 1290 within 1m' });
@@ -232,7 +232,7 @@ describe('before a stop', () => {
     await jobRig.ended(handle);
   });
 
-  it('stand-by nodes are taken once, and a job that may is made smaller while nothing runs', async () => {
+  it('standby nodes are taken once, and a job that allows it is made smaller while nothing runs', async () => {
     set({ checkpoint: { strategy: 'none' }, capacity: { short: 'standby' } });
     trains(jobRig);
     jobRig.cluster.capacity = { fit: 3, fitWithStandby: 4, standbyNodes: ['gpu-9'] };

@@ -39,7 +39,7 @@ describe('the workflow of a recovery', () => {
     await jobRig.ended(handle);
   });
 
-  it('does not let a fault slip past that arrives while it looks', async () => {
+  it('does not miss a fault that arrives while it looks', async () => {
     const handle = await jobRig.start();
     await eventually(
       () => jobRig.status(handle),
@@ -88,7 +88,7 @@ describe('the workflow of a recovery', () => {
     await jobRig.ended(handle);
   });
 
-  it('brings a stop to its end and resumes the job when it is opted out meanwhile, and does nothing else', async () => {
+  it('finishes a stop and resumes the job when it is opted out meanwhile, and does nothing else', async () => {
     const handle = await jobRig.start();
     let optingOut: Promise<void> | undefined;
     jobRig.cluster.stopping = () =>
@@ -128,7 +128,7 @@ describe('the workflow of a recovery', () => {
     await jobRig.ended(handle);
   });
 
-  it('tells people when a job that it has suspended is not resumed for long, and goes on trying', async () => {
+  it('notifies people when a job that it has suspended is not resumed for long, and goes on trying', async () => {
     const allowed = Promise.withResolvers<void>();
     jobRig.cluster.resumable = allowed.promise;
     const { handle } = await stopped();
@@ -169,14 +169,14 @@ describe('the workflow of a recovery', () => {
     await jobRig.ended(handle);
   });
 
-  it('takes off its own suspend when the recovery is cancelled in the middle of a stop', async () => {
+  it('removes its own suspend when the recovery is cancelled in the middle of a stop', async () => {
     let open = () => {};
     jobRig.cluster.gate = new Promise((resolve) => (open = resolve));
     const { handle, incident } = await stopped();
     await jobRig.rig.client.workflow.getHandle(incident).cancel();
     expect(await jobRig.rig.client.workflow.getHandle(incident).result()).toMatchObject({ outcome: 'cancelled' });
     open();
-    // Asked for once or twice, as the cancellation came before or after the first: taking it off twice is harmless.
+    // Resumed once or twice, depending on when the cancellation came: twice is harmless.
     expect(jobRig.cluster.resumes).toBeGreaterThanOrEqual(1);
     await eventually(
       () => jobRig.status(handle),

@@ -6,10 +6,10 @@ import { kernelFault, settings } from '../support/builders.ts';
 import { useJobRig } from '../support/job-rig.ts';
 import { eventually } from '../support/rig.ts';
 
-describe('a recovery that does not get on', () => {
+describe('a recovery that makes no progress', () => {
   const jobRig = useJobRig();
 
-  it('is told from one that runs by how often its workflow task failed', async () => {
+  it('is distinguished from one that runs by how often its workflow task failed', async () => {
     const { client, taskQueue } = jobRig.rig;
     const { lookAtRecovery } = incidentActivities({ settings: settings(), temporal: () => client, now: Date.now, log: pino({ level: 'silent' }) });
     const waits = await client.workflow.start('recovery', { workflowId: `recovery/waits-${randomUUID()}`, taskQueue: 'nobody-listens', args: [] });
@@ -26,7 +26,7 @@ describe('a recovery that does not get on', () => {
     }
   });
 
-  it('is shown by its job and told to people', async () => {
+  it('is shown by its job and reported to people', async () => {
     const incident = `recovery/${randomUUID()}`;
     jobRig.cluster.found = { usage: [], open: incident };
     jobRig.cluster.stuck = 'its workflow task failed 7 times in a row';

@@ -42,7 +42,7 @@ describe('the workflow of a training job', () => {
     await jobRig.ended(handle);
   });
 
-  it('waits with a pod failure while the agent of its node is silent, says so, and goes on once it is heard', async () => {
+  it('waits with a pod failure while the agent of its node is silent, says so, and goes on once it is seen again', async () => {
     const handle = await jobRig.start();
     const pod = { name: 'llm-3', uid: jobRig.cluster.pods[3]?.uid ?? '', createdAt: '2026-11-21T06:00:00Z' };
     await handle.signal('faultsObserved', { faults: [podFaultNow({ pod, unobservable: 'the agent of gpu-3 was last heard 45s ago' })] });
@@ -60,7 +60,7 @@ describe('the workflow of a training job', () => {
     await jobRig.ended(handle);
   });
 
-  it('takes the same fault once, however often it is told', async () => {
+  it('handles the same fault once, however often it is sent', async () => {
     const handle = await jobRig.start();
     const faults = [jobRig.cluster.quarantined(kernelFault())];
     for (let time = 0; time < 3; time++) await handle.signal('faultsObserved', { faults });
@@ -80,7 +80,7 @@ describe('the workflow of a training job', () => {
     await jobRig.ended(handle);
   });
 
-  it('answers a person at once, refuses a second wish meanwhile, and goes beyond the budget', async () => {
+  it('answers a person at once, refuses a second request meanwhile, and goes beyond the budget', async () => {
     jobRig.cluster.settings = settings({ mode: 'observe' });
     let open = () => {};
     jobRig.cluster.gate = new Promise((resolve) => (open = resolve));
@@ -148,7 +148,7 @@ describe('the workflow of a training job', () => {
 
   it.each([
     ['a report of no known outcome', 'recoveryEnded', { incident: 'x', outcome: 5, because: 1, faults: 'all' }],
-    ['a wish that is a list', 'recover', [1, 2]],
+    ['a request that is a list', 'recover', [1, 2]],
     ['a fault with a broken hold', 'faultsObserved', { faults: [{ ...kernelFault(), quarantine: null }] }],
   ])('goes on after %s', async (_, signal, payload) => {
     jobRig.cluster.settings = settings();
@@ -179,7 +179,7 @@ describe('the workflow of a training job', () => {
     await jobRig.ended(handle);
   });
 
-  it('still knows what was spent, and which recovery is open, when its own workflow was lost and starts anew', async () => {
+  it('still knows its budget usage, and which recovery is open, when its own workflow was lost and starts anew', async () => {
     jobRig.cluster.settings = settings({ mode: 'act', recovery: { correlation: '1ms', budget: { recoveries: 2 } } });
     jobRig.cluster.found = { usage: [1, 2].map((minutes) => ({ incident: `${minutes}`, startedAt: Date.now() - minutes * 60_000, endedAt: Date.now() })) };
     const handle = await jobRig.start();
@@ -217,7 +217,7 @@ describe('the workflow of a training job', () => {
     await jobRig.ended(handle);
   });
 
-  it('does what a person asks while a label is judged that has no more', async () => {
+  it('does what a person asks while a label beyond its budget is judged', async () => {
     const before = { asked: true, byLabel: true, blame: 'user' } as const;
     jobRig.cluster.found = {
       usage: Array.from({ length: 5 }, (_, index) => ({ incident: `i${index}`, startedAt: Date.now() - 60_000 * (index + 1), ...before })),

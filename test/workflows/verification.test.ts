@@ -29,7 +29,7 @@ describe('a recovery that looks whether training moves on', () => {
     await jobRig.ended(handle);
   });
 
-  it('is handed to a person when training stands still, and never called recovered', async () => {
+  it('is escalated when training makes no progress, and never called recovered', async () => {
     training(jobRig, 1200);
     jobRig.cluster.verified = () => ({ kind: 'unverified', because: 'step 1100 of 1200, and none since 10m' });
     const handle = await jobRig.start();
@@ -73,12 +73,12 @@ describe('a recovery that looks whether training moves on', () => {
     expect(jobRig.cluster.records.map(({ outcome }) => outcome)).toEqual(['restarted', 'recovered']);
     expect(jobRig.cluster.stopped).toHaveLength(2);
     expect(jobRig.cluster.captured).toEqual([1, 1]);
-    // Its activity was cancelled; the worker can end only when it does.
+    // Its activity was cancelled; the worker can end only when the activity does.
     never.reject(new Error('over'));
     await jobRig.ended(handle);
   });
 
-  it('is restarted, not handed over, when training moves and needs longer to get back', async () => {
+  it('is restarted, not escalated, when training moves and needs longer to catch up', async () => {
     training(jobRig, 1200);
     jobRig.cluster.verified = () => ({ kind: 'unverified', moves: true, because: 'step 1150 of 1200 after 1h' });
     const handle = await jobRig.start();
@@ -88,7 +88,7 @@ describe('a recovery that looks whether training moves on', () => {
     await jobRig.ended(handle);
   });
 
-  it('waits for no proof of a job that had stopped telling', async () => {
+  it('waits for no proof of a job that had stopped reporting', async () => {
     training(jobRig, 1200, '2026-11-20T07:00:00Z');
     const handle = await jobRig.start();
     await handle.signal('faultsObserved', { faults: [jobRig.cluster.quarantined(kernelFault())] });
@@ -110,7 +110,7 @@ describe('a recovery that keeps evidence', () => {
     await jobRig.ended(handle);
   });
 
-  it('stops all the same when the store cannot be written', async () => {
+  it('stops anyway when the evidence store cannot be written', async () => {
     jobRig.cluster.storeFails = true;
     const handle = await jobRig.start();
     await handle.signal('faultsObserved', { faults: [jobRig.cluster.quarantined(kernelFault())] });

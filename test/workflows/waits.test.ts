@@ -9,7 +9,7 @@ import { eventually, type Rig, startRig } from '../support/rig.ts';
 const waits = 2;
 const limits = { attempts: 3, holdMs: 60_000, stopMs: 60_000, restartMs: 600_000, placementMs: 600_000 };
 
-describe('as many waits as a worker has room for', () => {
+describe('as many waits as a worker has slots for', () => {
   const cluster = new FakeCluster();
   const placed = Promise.withResolvers<void>();
   let waiting = 0;
@@ -50,7 +50,7 @@ describe('as many waits as a worker has room for', () => {
     );
     const resumes = cluster.resumes;
     cluster.place();
-    // Its stop waits for its turn, and may have been sent before: whoever calls it off resumes the job.
+    // Its stop waits for a free slot, and may have been sent before: the caller that cancels it resumes the job.
     const third = await recover();
     await eventually(
       async () => (await third.describe()).raw.pendingActivities?.map(({ activityType }) => activityType?.name),
