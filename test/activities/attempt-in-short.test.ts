@@ -37,7 +37,7 @@ describe('the list of every pod of a large attempt', () => {
   const more = attemptInShort({ pods: all, terminating: going }, { nodes: [] }).more ?? { pods: 0, terminating: 0, digest: 'none' };
   const facts = { pods: all.slice(0, 1), terminating: going, nodes: [], undecided: [], more };
 
-  it('is that of the look when pods that were asked to go are gone since', () => {
+  it('is that of the look when terminating pods are gone since', () => {
     const seen = completed(facts, { pods: all, terminating: going.slice(1), digest: digestOf(all) });
     expect(seen).toMatchObject({ pods: all, terminating: going.slice(1), more: { pods: 0, terminating: 0 } });
   });
@@ -47,7 +47,7 @@ describe('the list of every pod of a large attempt', () => {
     expect(completed(facts, { pods: others, terminating: going, digest: digestOf(others) })).toBe('others run');
   });
 
-  it('says nothing of them when nothing could be seen', () => {
+  it('says nothing of them when nothing could be observed', () => {
     expect(completed(facts, { pods: [], terminating: [], digest: '', unobservable: 'no answer' })).toBe('not seen');
   });
 });
@@ -63,11 +63,11 @@ describe('the next step of a recovery, decided from a large attempt in short', (
   it.each([
     ['a pod that failed', failed('a-4000')],
     ['the first pod', failed('a-0')],
-    ['a pod that somebody asked to go', failed('going-7')],
+    ['a pod that somebody deleted', failed('going-7')],
     ['a pod that is gone, beside others that stay', failed('gone')],
     ['a pod of an earlier attempt', { ...failed('gone', '2026-11-21T05:00:00Z'), seenAt: '2026-11-21T05:30:00Z' }],
     ['a node under a pod', onNode('gpu-30')],
-    ['a node under a pod that somebody asked to go', onNode('gpu-30', nodeNotReady)],
+    ['a node under a pod that somebody deleted', onNode('gpu-30', nodeNotReady)],
     ['a node under no pod', onNode('gpu-6000')],
   ])('is what it would be from all of its pods: %s', (_, fault) => {
     const nodes = fault.node === undefined ? [] : [fault.node];

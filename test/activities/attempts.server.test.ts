@@ -61,7 +61,7 @@ async function settled(job: JobRef): Promise<{ resourceVersion: string; pods: St
 const patchJob = (job: JobRef, patch: object) => patchObject(cluster.kube, jobPath(job), patch, 'change the job');
 
 describe('a look at an attempt', () => {
-  it('tells when its oldest pod was created, and the pod whose success is the success of the job', async () => {
+  it('reports when its oldest pod was created, and the pod whose success is the success of the job', async () => {
     const running = await pytorch();
     const pods = await awaitRunning(cluster.api, running);
     const job = refOf(running);
@@ -241,7 +241,7 @@ describe('waiting for the next attempt', () => {
     }
   });
 
-  it('that takes too long ends with the words of the scheduler', async () => {
+  it('that takes too long ends with the message of the scheduler', async () => {
     const running = await pytorch({ workers: 1, gpus: 99 });
     await eventually(
       () => cluster.api.core.listNamespacedPod({ namespace: running.namespace, labelSelector: running.selector }),

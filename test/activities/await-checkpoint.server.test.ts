@@ -55,7 +55,7 @@ const begin = (taskQueue: string, request: CheckpointRequest) =>
     retry: { initialInterval: '200ms' },
   });
 
-/** A worker has it: it said that it lives. */
+/** A worker has it: it has sent a heartbeat. */
 const hasStarted = (handle: Awaited<ReturnType<typeof begin>>) =>
   eventually(
     () => handle.describe(),
@@ -102,7 +102,7 @@ describe('a checkpoint that is waited for', () => {
     expect(await cluster.run('awaitCheckpoint', requestFor(job))).toEqual({ kind: 'ended', outcome: 'cancelled', because: 'the job is gone' });
   });
 
-  it('is found by another worker that comes after the deadline, because it looks before anything is late', async () => {
+  it('is found by another worker that comes after the deadline, because it looks before the deadline counts', async () => {
     const job = await training();
     const first = await liveCluster({ taskQueue: `checkpoint-${randomUUID()}` });
     const withinMs = 15_000;

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { createBatcher, coalesce } from '../../activities/batcher.ts';
 
-describe('a lane', () => {
+describe('a batcher', () => {
   it('has one call under way and puts what arrives meanwhile into the next', async () => {
     const calls: (readonly number[])[] = [];
     const gates: (() => void)[] = [];
@@ -29,7 +29,7 @@ describe('a lane', () => {
     expect(most).toBe(1);
   });
 
-  it('goes on after a call that failed, and fails only those who were in it', async () => {
+  it('goes on after a call that failed, and fails only the requests in it', async () => {
     let fail = true;
     const ask = createBatcher<string, string>(async (items) => {
       if (fail) throw new Error('no answer');
@@ -51,7 +51,7 @@ describe('a lane', () => {
     expect(sizes).toEqual([100, 100, 50]);
   });
 
-  it('shares a read among all who ask while another is under way, and gives nobody an answer that is older than the question', async () => {
+  it('shares a read among all requests that arrive while another is under way, and returns no answer that is older than its request', async () => {
     let reads = 0;
     const gates: (() => void)[] = [];
     const look = coalesce(async () => {

@@ -98,7 +98,7 @@ describe('a worker that is replaced again and again', () => {
 });
 
 describe('an outage that begins with the answer to the stop', () => {
-  it('is waited out beyond the deadline of the stop, which then ends as one that was sent', async () => {
+  it('does not count towards the deadline of the stop, which then ends as one that was sent', async () => {
     const running = await create({ terminationSeconds: 1 });
     await awaitRunning(cluster.api, running);
     const job = refOf(running);

@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await Promise.all([...jobs.map(jobPath), `${classes}/${urgent}`].map(remove));
-  // Nobody ends a pod whose node is gone.
+  // No kubelet ends a pod whose node is gone.
   await eventually(
     () => Promise.all(jobs.map((job) => podsOfJob(cluster.kube, job))),
     (left) => left.every(({ present, terminating }) => present.length + terminating.length === 0),
@@ -46,7 +46,7 @@ afterAll(async () => {
   await cluster.close();
 });
 
-/** Nodes of 8 GPUs that only jobs with this selector are put on. */
+/** Nodes of 8 GPUs that only accept jobs with this selector. */
 async function pool(count: number, standbyNodes = 0): Promise<{ selector: Record<string, string>; nodes: string[] }> {
   const selector = { 'example.org/pool': short() };
   const allocatable = { cpu: '64', memory: '1Ti', pods: '110', [gpu]: '8' };
@@ -95,7 +95,7 @@ async function createRunning(kind: keyof typeof manifests, given: Given): Promis
   return one;
 }
 
-/** Stops it as a recovery does. */
+/** Stops the job as a recovery does. */
 async function suspend(job: JobRef): Promise<string[]> {
   for (;;) {
     const { job: seen, pods } = await cluster.run('observeAttempt', { job, nodes: [] });
@@ -109,7 +109,7 @@ async function suspend(job: JobRef): Promise<string[]> {
 
 const look = (job: JobRef, pods?: readonly string[]) => cluster.run('observeCapacity', { job, ...(pods && { pods }) });
 
-/** Paths of all requests to the API server, meanwhile. */
+/** Paths of all requests to the API server during `work`. */
 async function requestsOf(work: () => Promise<unknown>): Promise<string[]> {
   const paths: string[] = [];
   const onRequest = (message: unknown): void => {
@@ -166,7 +166,7 @@ describe('capacity', () => {
     expect(await look(job)).toMatchObject({ needed: 4, fit: 3 });
   });
 
-  it('is looked for among the pods of nodes that could take it, one by one, and of no others', async () => {
+  it('is looked for among the pods of candidate nodes, one by one, and of no others', async () => {
     const { selector, nodes } = await pool(3);
     await pool(2);
     const { job } = await create('PyTorchJob', { suspend: true, nodeSelector: selector, workers: 2 });
@@ -177,7 +177,7 @@ describe('capacity', () => {
     expect(lists.map(({ searchParams }) => searchParams.get('resourceVersion'))).toEqual(['0', '0', '0']);
   });
 
-  it('is looked for in vain for a job that is gone', async () => {
+  it('is not found for a job that is gone', async () => {
     const job = { kind: 'PyTorchJob', namespace: 'default', name: 'nobody', uid: 'x' } as const;
     await expect(look(job)).rejects.toMatchObject({ cause: { type: 'job.gone' } });
   });
@@ -186,8 +186,8 @@ describe('capacity', () => {
 describe.each([
   ['PyTorchJob', '3'],
   ['Job', undefined],
-] as const)('a %s without room for all', (kind, worldSize) => {
-  it('goes on with fewer pods, as large as there is room', async () => {
+] as const)('a %s without capacity for all', (kind, worldSize) => {
+  it('goes on with as many pods as there is capacity for', async () => {
     const { selector } = await pool(4);
     const { job, running } = await createRunning(kind, { nodeSelector: selector, terminationSeconds: 1 });
     const { present } = await podsOfJob(cluster.kube, job);
@@ -216,7 +216,7 @@ describe.each([
   });
 });
 
-describe('another shape', () => {
+describe('another size', () => {
   it('is refused while the job is not suspended by this incident', async () => {
     const refused = { kind: 'refused', because: 'it is not suspended by this incident' };
     const running = await createRunning('PyTorchJob', { gpus: 0 });
@@ -257,8 +257,8 @@ describe('another shape', () => {
   });
 });
 
-describe('stand-by nodes', () => {
-  it('are taken once, by whoever finds no other room', async () => {
+describe('standby nodes', () => {
+  it('are taken once, by a recovery that finds no other capacity', async () => {
     const { selector, nodes } = await pool(3, 2);
     const { job } = await create('PyTorchJob', { suspend: true, nodeSelector: selector });
     const facts = await look(job);
@@ -278,7 +278,7 @@ describe('stand-by nodes', () => {
     expect(await cluster.run('takeStandbyNodes', { ...request, incident: `${incident}0` })).toEqual({ taken: [nodes[3]] });
   });
 
-  it('are left where they are when they are cordoned, quarantined, gone or no stand-by nodes', async () => {
+  it('are left alone when they are cordoned, quarantined, gone or no standby nodes', async () => {
     const { nodes } = await pool(1, 2);
     await edit(nodes[1], { unschedulable: true });
     const taints = [standbyTaint, 'kcover.io/quarantine'].map((key) => ({ key, effect: 'NoSchedule' }));

@@ -25,7 +25,7 @@ let evidence: Evidence;
 let index: EvidenceFile[];
 let [exited, pressed, drained]: (V1Pod | undefined)[] = [];
 
-/** They take longer to stop than any test looks at them, s. */
+/** Longer than any test runs, s. */
 const long = 600;
 
 const capture = (attempt: number): Promise<Evidence> => {
@@ -75,7 +75,7 @@ describe('evidence of a batch job whose pods are never started again', () => {
   it.each([
     ['whose container failed', () => exited, { phase: 'Failed', containers: [{ state: { terminated: { exitCode: 1 } } }] }],
     ['that its kubelet evicted', () => pressed, { phase: 'Failed', reason: 'Evicted' }],
-    ['that was evicted and is still going', () => drained, { deletionAt: expect.any(String) }],
+    ['that was evicted and is still terminating', () => drained, { deletionAt: expect.any(String) }],
   ] as const)('holds log and state of the rank %s', async (_, pod, state) => {
     const [[log = ''], [document = '']] = [filesOf(pod(), 'log'), filesOf(pod(), 'pod')];
     expect(await readFile(log, 'utf8')).toContain('simulated training');

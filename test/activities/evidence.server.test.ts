@@ -30,7 +30,7 @@ beforeAll(async () => {
   const running = await createJob(cluster.api, pytorchJob({ name, workers: 3, gpus: 0, terminationSeconds: 1 }));
   job = { kind: running.kind, namespace: running.namespace, name: running.name, uid: running.uid };
   await awaitRunning(cluster.api, running);
-  // They are written when what they tell of has long been done.
+  // Events are written some time after what they report.
   await eventually(
     () => cluster.api.core.listNamespacedEvent({ namespace: running.namespace }),
     ({ items }) => ['Scheduled', 'SuccessfulCreatePod'].every((reason) => items.filter((one) => one.reason === reason && about(one, name)).length >= 4),

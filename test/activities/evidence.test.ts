@@ -85,7 +85,7 @@ describe('what is kept of an attempt', () => {
     ]);
   });
 
-  it('is blacked out before it is written, and counted', async () => {
+  it('is redacted before it is written, and redactions are counted', async () => {
     source.text = () => Promise.resolve('fine\nexport DB_PASSWORD=hunter2\n');
     const evidence = await capture();
     expect(await read(evidence, 'pod_llm-0_pytorch.log')).toBe('fine\nexport DB_PASSWORD=[redacted: password]\n');
@@ -93,7 +93,7 @@ describe('what is kept of an attempt', () => {
   });
 });
 
-describe('what cannot be had is left out, and said', () => {
+describe('what cannot be read is left out and reported', () => {
   it.each<[string, () => void, string, number]>([
     ['no kubelet', () => (source.text = () => unreachable('dial')), 'logs of 4 pods: no kubelet handed them out (first: dial)', 4],
     [
@@ -146,7 +146,7 @@ describe('what cannot be had is left out, and said', () => {
     expect(evidence.because).toMatch(/^logs of 1 pod: no answer/);
   });
 
-  it('asks hardly anybody any more when no kubelet at all answers', async () => {
+  it('asks hardly any other kubelet when none answers at all', async () => {
     source = new FakeEvidenceSource(200);
     source.text = never;
     expect(await capture({ deadlineMs: 8000 })).toMatchObject({ ranks: 200, because: expect.stringMatching(/logs of \d+ pods: no answer/) });
@@ -165,7 +165,7 @@ describe('bounds', () => {
     expect((await indexOf(evidence)).find(({ what }) => what === 'log')).toMatchObject({ cut: true });
   });
 
-  it('ask for fewer lines where the limit of bytes would have taken the end', async () => {
+  it('ask for fewer lines where the byte limit would have cut off the end', async () => {
     source = new FakeEvidenceSource(1);
     source.text = (_, __, { lines, bytes }) => Promise.resolve(lines > 50 ? 'x'.repeat(bytes) : 'the end\n');
     const evidence = await capture();
@@ -173,7 +173,7 @@ describe('bounds', () => {
     expect((await indexOf(evidence)).find(({ what }) => what === 'log')).toMatchObject({ cut: true });
   });
 
-  it('leave less for each the nearer the end is, and never go beyond it', async () => {
+  it('leave less for each the fuller the store is, and never exceed the limit', async () => {
     const draft = await storeOf().open(source.request().incident, 1);
     const into = new EvidenceCollector(draft, [], 100_000);
     for (let rank = 0; rank < 200; rank++) await into.log({ file: `${rank}.log`, what: 'log', pod: `${rank}` }, 'a line of it\n'.repeat(1000), false);
@@ -186,7 +186,7 @@ describe('bounds', () => {
 });
 
 describe('files', () => {
-  it('have names that pods cannot make ambiguous, nor lead elsewhere', async () => {
+  it('have names that pods cannot make ambiguous, and that stay in the directory', async () => {
     const names = ['job', 'index', 'x', 'x_events', '../../etc/passwd', 'n'.repeat(253)];
     source.present = names.map((name, rank) => ({ ...podOf(rank), metadata: { name, uid: `uid-${rank}` } }));
     const event = { at: '', type: 'Normal', reason: 'R', message: '', count: 1, from: '' };
@@ -201,7 +201,7 @@ describe('files', () => {
 });
 
 describe('the same attempt again', () => {
-  it('takes the place of what was kept before, and has the same digest when it is the same', async () => {
+  it('replaces what was kept before, and has the same digest when it is the same', async () => {
     const first = await capture();
     const again = await capture();
     expect(again).toEqual(first);

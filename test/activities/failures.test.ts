@@ -13,7 +13,7 @@ describe('an error of the catalogue', () => {
     });
   });
 
-  it('that is transient is tried again, as late as it was told', () => {
+  it('that is transient is tried again, after the time that the server asked for', () => {
     const failure = toFailure(new KcoverError('kube.throttled', 'too many requests', { retryAfterMs: 3000 }));
     expect(failure).toBeInstanceOf(ApplicationFailure);
     expect(failure).toMatchObject({ type: 'kube.throttled', nonRetryable: false, nextRetryDelay: 3000 });

@@ -1,4 +1,4 @@
-/** A cluster to take evidence from: four ranks on four nodes, and whatever the test makes of them. */
+/** A fake source of evidence: four ranks on four nodes, changed by each test. */
 
 import type { KubernetesObject, V1Node, V1Pod } from '@kubernetes/client-node';
 import type { EvidenceSource } from '../../activities/evidence-source.ts';
@@ -9,7 +9,7 @@ export const incident = 'recovery/train/llm/0b1c/2026-11-21T07:09:03.117Z';
 
 export const never = <T>(): Promise<T> => Promise.withResolvers<T>().promise;
 
-/** A pod whose environment must never be seen. */
+/** A pod whose environment must never appear. */
 export const podOf = (rank: number, more: V1Pod['status'] = {}): V1Pod => ({
   metadata: { name: `llm-${rank}`, namespace: 'train', uid: `uid-${rank}`, annotations: { note: 'ENV-VALUE' } },
   spec: { nodeName: `gpu-${rank}`, containers: [{ name: 'pytorch', env: [{ name: 'PASSWORD', value: 'ENV-VALUE' }], args: ['--key', 'ENV-VALUE'] }] },

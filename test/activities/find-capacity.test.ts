@@ -13,7 +13,7 @@ const shape = (count: number): PodShape => ({ count, fixed: false, requests: { [
 const wanted = (count: number): WantedCapacity => ({ shapes: [shape(count)], goes: ({ metadata }) => metadata?.uid === 'ours' });
 const pod = (node: string, uid = 'other'): BoundPod => ({ metadata: { namespace: 'train', uid, labels: {} }, node, requests: { [gpu]: 1, pods: 1 } });
 
-/** Looks, and tells whose pods were asked for. */
+/** Looks for capacity, and returns whose pods were listed. */
 async function look(all: readonly NodeCapacity[], count: number, bound: (node: string) => readonly BoundPod[] = () => []) {
   const asked: string[][] = [];
   const podsOn = async (names: readonly string[]): Promise<readonly BoundPod[]> => {
@@ -24,14 +24,14 @@ async function look(all: readonly NodeCapacity[], count: number, bound: (node: s
   return { facts, asked, names: asked.flat() };
 }
 
-describe('a look for room', () => {
+describe('a look for capacity', () => {
   it('asks for the pods of no more nodes than it takes', async () => {
     const { facts, asked } = await look(nodes(10_000), 64);
     expect(facts).toMatchObject({ needed: 64, fit: 64 });
     expect(asked.map(({ length }) => length)).toEqual([100]);
   });
 
-  it('goes on to further nodes until all pods have found room', async () => {
+  it('goes on to further nodes until all pods fit', async () => {
     const { facts, asked } = await look(nodes(10_000), 64, (node) => (Number(node.split('-')[1]) < 200 ? [pod(node)] : []));
     expect(facts).toMatchObject({ needed: 64, fit: 64 });
     expect(asked.map(({ length }) => length)).toEqual([100, 200]);
@@ -50,7 +50,7 @@ describe('a look for room', () => {
     );
   });
 
-  it('asks nothing about nodes that take no such pod, whatever is on them', async () => {
+  it('asks nothing about nodes that accept no such pod, whatever is on them', async () => {
     const others = [
       ...nodes(5, { ready: false }, 'down'),
       ...nodes(5, { allocatable: { cpu: 64_000, pods: 100 } }, 'cpu'),
@@ -61,7 +61,7 @@ describe('a look for room', () => {
     expect(names.toSorted()).toEqual(['gpu-0', 'gpu-1']);
   });
 
-  it('looks at stand-by nodes last, and counts what they could take', async () => {
+  it('looks at standby nodes last, and counts what they could take', async () => {
     const standbyNodes = nodes(3, { taints: [{ key: standbyTaint, effect: 'NoSchedule' }] }, 'standby');
     const { facts, names } = await look([...standbyNodes, ...nodes(2)], 4);
     expect(facts).toMatchObject({ needed: 4, fit: 2, fitWithStandby: 4 });
@@ -69,7 +69,7 @@ describe('a look for room', () => {
     expect(facts.standbyNodes).toHaveLength(2);
   });
 
-  it('takes the pods that go for gone', async () => {
+  it('treats terminating pods as gone', async () => {
     expect((await look(nodes(2), 2, (node) => [pod(node, 'ours')])).facts).toMatchObject({ fit: 2 });
     expect((await look(nodes(2), 2, (node) => [pod(node)])).facts).toMatchObject({ fit: 0 });
   });

@@ -45,10 +45,10 @@ async function running(manifest: JobManifest, by: StopRequest['by']): Promise<St
 const present = async ({ job }: StopRequest) => (await podsOfJob(cluster.kube, job)).present;
 const uids = (pods: readonly AttemptPod[]): string[] => pods.map(({ uid }) => uid).toSorted();
 const lostOf = (result: StopResult): readonly AttemptPod[] => (result.kind === 'lost' ? result.pods : []);
-/** As long as no kubelet would keep a pod in these tests, s. */
+/** Longer than any kubelet keeps a pod in these tests, s. */
 const long = 600;
 
-/** The pod can be seen after its end until it is let go. */
+/** Keeps the pod visible after its end, until the returned function is called. */
 async function keep({ job }: StopRequest, pod: AttemptPod): Promise<() => Promise<unknown>> {
   const path = `${podsPath(job.namespace)}/${pod.name}`;
   const letGo = () => patchObject(cluster.kube, path, { metadata: { finalizers: null } }, 'let it go');
@@ -58,11 +58,11 @@ async function keep({ job }: StopRequest, pod: AttemptPod): Promise<() => Promis
 }
 
 describe('a stop of single pods', () => {
-  it('has them made anew, and the others go on', async () => {
+  it('has them recreated, and the others go on', async () => {
     const all = await running(pytorch(1), 'pods');
     const broken = all.pods.slice(-1);
     const remaining = all.pods.slice(0, -1);
-    // Whoever wrote to the job since it was looked at, its pods are the same.
+    // Even if somebody wrote to the job since the look, its pods are the same.
     await patchObject(cluster.kube, jobPath(all.job), { metadata: { annotations: { 'example.org/note': 'new' } } }, 'change the job');
     expect(await cluster.run('stopAttempt', { ...all, pods: broken })).toMatchObject({ kind: 'stopped', requests: 1 });
 
@@ -76,7 +76,7 @@ describe('a stop of single pods', () => {
     expect((await cluster.run('observeJob', { job: all.job }))?.suspension).toBeUndefined();
   });
 
-  it('asks nobody who is going or gone, and nobody who took the name since', async () => {
+  it('deletes no pod that is terminating or gone, and none that took the name since', async () => {
     const all = await running(pytorch(1), 'pods');
     const [gone, ...others] = all.pods;
     if (!gone) throw new Error('no pods');
@@ -86,7 +86,7 @@ describe('a stop of single pods', () => {
       (pods) => pods.some((pod) => pod.name === gone.name && pod.uid !== gone.uid),
     );
     expect(await cluster.run('stopAttempt', { ...all, pods: [gone] })).toMatchObject({ kind: 'stopped', requests: 0 });
-    // Not that the same pods are there: the simulated kubelet deletes by name, now and then twice.
+    // Not the exact set: the simulated kubelet deletes by name, and sometimes twice.
     expect(uids(again)).toEqual(expect.arrayContaining(uids(others)));
   });
 });
@@ -97,7 +97,7 @@ describe('a stop without grace', () => {
     ['PyTorchJob with Never by suspending it', pytorch(long, 'Never'), 'suspend'],
     ['PyTorchJob by deleting its pods', pytorch(long), 'delete-collection'],
     ['batch Job, which may not fail once, by suspending it', batch(long), 'suspend'],
-  ])('is sent first and answers who is left, ends them when it is called again, and fails no job: %s', async (_, manifest, by) => {
+  ])('is sent first and returns the pods left, ends them when it is called again, and fails no job: %s', async (_, manifest, by) => {
     const request: StopRequest = { ...(await running(manifest, by)), immediate: true };
     const asked = await cluster.run('stopAttempt', request);
     expect(asked).toMatchObject({ kind: 'lost', because: 'mode is force' });
@@ -113,7 +113,7 @@ describe('a stop without grace', () => {
     expect((await cluster.run('observeJob', { job: request.job }))?.finished).toBeUndefined();
   });
 
-  it('leaves pods alone that their controller has not asked to go: it would count them as failed', async () => {
+  it('leaves pods alone that their controller has not deleted: it would count them as failed', async () => {
     const request: StopRequest = { ...(await running(batch(1), 'suspend')), immediate: true, deadlineMs: 4000 };
     const early = await cluster.run('stopAttempt', { ...request, force: request.pods });
     expect(early).toMatchObject({ kind: 'timed-out' });
@@ -121,7 +121,7 @@ describe('a stop without grace', () => {
     expect(uids(await present(request))).toEqual(uids(request.pods));
   });
 
-  it('ends those too whom their controller asks to go later', async () => {
+  it('also ends pods that their controller deletes later', async () => {
     const request: StopRequest = { ...(await running(pytorch(long), 'suspend')), immediate: true };
     const [first] = request.pods;
     if (!first) throw new Error('no pods');
@@ -145,22 +145,22 @@ describe('a stop without grace', () => {
   });
 });
 
-describe('pods that outlive a stop on living nodes', () => {
-  it('are left alone until grace is over, and then end by force, whoever is outside the request', async () => {
+describe('pods that outlive a stop on ready nodes', () => {
+  it('are left alone until grace is over, and then deleted by force, except those outside the request', async () => {
     const all = await running(pytorch(long), 'pods');
     const [first, second, other] = all.pods;
     if (!first || !second || !other) throw new Error('no pods');
     const request: StopRequest = { ...all, pods: [first, second], deadlineMs: 4000 };
     expect(await cluster.run('stopAttempt', request)).toMatchObject({ kind: 'timed-out' });
 
-    // Living nodes: nobody of them is lost.
+    // Their nodes are ready, so none of them is lost.
     expect(await cluster.run('stopAttempt', { ...request, force: [first] })).toMatchObject({ kind: 'timed-out' });
     const ended = await cluster.run('stopAttempt', { ...request, deadlineMs: 30_000, force: all.pods, immediate: true });
     expect(ended).toMatchObject({ kind: 'stopped', forced: [{ uid: first.uid }, { uid: second.uid }] });
     expect(uids(await present(all))).toContain(other.uid);
   });
 
-  it('are left alone as long as they may take by themselves, and end by force after that', async () => {
+  it('are left alone for their own grace period, and deleted by force after that', async () => {
     const all = await running(pytorch(long), 'pods');
     const pods = all.pods.slice(-1);
     const [slow] = pods;
@@ -172,14 +172,14 @@ describe('pods that outlive a stop on living nodes', () => {
     await sleep(7000);
     expect((await present(all)).map(({ uid }) => uid)).not.toContain(slow.uid);
     expect(await deletesOf(slow)).toHaveLength(1);
-    // Its own time is over in a second, by the API server's clock.
+    // Its grace period is over in a second, by the API server's clock.
     const body = { contentType: 'application/json', text: JSON.stringify({ gracePeriodSeconds: 1 }) };
     await askKube(cluster.kube, { method: 'DELETE', path: `${podsPath(all.job.namespace)}/${slow.name}`, body }, 'shorten its time');
     expect(await forcing).toMatchObject({ kind: 'stopped', forced: [{ uid: slow.uid }] });
     expect(await deletesOf(slow)).toHaveLength(3);
   });
 
-  it('are not asked twice by force, and are named when somebody else keeps them', async () => {
+  it('are not deleted by force twice, and are named when somebody else keeps them', async () => {
     const all = await running(pytorch(long), 'pods');
     const pods = all.pods.slice(-1);
     const [kept] = pods;
@@ -197,7 +197,7 @@ describe('pods that outlive a stop on living nodes', () => {
   });
 });
 
-/** As the API server has counted them. */
+/** Deletions in the API server's audit log. */
 async function deletesOf({ uid }: AttemptPod): Promise<readonly Write[]> {
   const { auditLog } = attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? '').kubernetes;
   return (await readWrites(auditLog)).filter(({ verb, deleted }) => verb === 'delete' && deleted.includes(uid));

@@ -20,8 +20,8 @@ const record = (timeouts: { readonly heartbeatTimeout?: '10s' }) =>
     ...timeouts,
   });
 
-describe('an activity that has to wait for somebody else', () => {
-  it('says that its worker lives, where the workflow waits for that, and says nothing where it does not', async () => {
+describe('an activity that waits for something else', () => {
+  it('sends heartbeats where the workflow expects them, and none where it does not', async () => {
     const [waitedFor, other] = await Promise.all([record({ heartbeatTimeout: '10s' }), record({})]);
     await eventually(
       () => waitedFor.describe(),

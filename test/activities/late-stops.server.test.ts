@@ -52,7 +52,7 @@ const start = (taskQueue: string, request: StopRequest) =>
     retry: { initialInterval: '200ms' },
   });
 
-/** What a worker answers that comes when the request is three seconds old. */
+/** The answer of a worker that starts when the request is three seconds old. */
 async function startLate(request: StopRequest): Promise<StopResult> {
   const taskQueue = `late-${randomUUID()}`;
   const handle = await start(taskQueue, request);
@@ -71,7 +71,7 @@ async function isUntouched({ job, pods }: StopRequest): Promise<boolean> {
   return view?.suspension === undefined && present.map(({ uid }) => uid).join() === pods.map(({ uid }) => uid).join();
 }
 
-/** Makes the API server refuse what the policy says; resolves with how to lift that. */
+/** Makes the API server refuse what the policy matches; resolves with a function that removes the policy. */
 async function refuse(name: string, spec: object): Promise<() => Promise<unknown>> {
   const admission = '/apis/admissionregistration.k8s.io/v1';
   const policy = `refuse-${name}`;
@@ -87,7 +87,7 @@ async function refuse(name: string, spec: object): Promise<() => Promise<unknown
   return lift;
 }
 
-/** The deletion of this pod is refused, also as one of a collection. */
+/** Refuses the deletion of this pod, also in a collection. */
 async function keepPod(name: string): Promise<void> {
   await refuse(name, {
     matchConstraints: { resourceRules: [{ apiGroups: [''], apiVersions: ['v1'], operations: ['DELETE'], resources: ['pods'] }] },
@@ -104,7 +104,7 @@ async function keepPod(name: string): Promise<void> {
   );
 }
 
-/** Every change of `spec` of this job is refused, with this reason. */
+/** Refuses every change of `spec` of this job, with this reason. */
 async function refuseChanges({ name, namespace }: JobRef, reason: 'Forbidden' | 'Invalid'): Promise<() => Promise<unknown>> {
   const lift = await refuse(name, {
     matchConstraints: { resourceRules: [{ apiGroups: ['kubeflow.org'], apiVersions: ['*'], operations: ['UPDATE'], resources: ['pytorchjobs'] }] },
@@ -128,7 +128,7 @@ describe('a stop that was decided a while ago', () => {
     expect(await isUntouched(request)).toBe(true);
   });
 
-  it('is seen to its end where an earlier try has sent it', async () => {
+  it('is finished where an earlier try has sent it', async () => {
     const request = await running();
     await cluster.run('stopAttempt', { ...request, deadlineMs: 30_000 });
     expect(await startLate(request)).toMatchObject({ kind: 'stopped', requests: 0 });
@@ -137,7 +137,7 @@ describe('a stop that was decided a while ago', () => {
 });
 
 describe('a stop that the API server refuses', () => {
-  it('is not sent when it would be allowed later, and says why', async () => {
+  it('is not sent late when it would be allowed again, and says why', async () => {
     const request = await running();
     const lift = await refuseChanges(request.job, 'Forbidden');
     expect(await cluster.run('stopAttempt', request)).toMatchObject({
@@ -171,7 +171,7 @@ describe('a stop that the API server refuses', () => {
 });
 
 describe('a stop of which the API server refuses a part', () => {
-  it('is over at its deadline, and names who is left', async () => {
+  it('ends at its deadline, and names the pods left', async () => {
     const request = await running('delete-collection');
     const kept = `${request.job.name}-worker-0`;
     await keepPod(kept);

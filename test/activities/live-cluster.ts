@@ -1,4 +1,4 @@
-/** The test servers as the activities see them: a real API server, a real Temporal, and a worker that runs nothing but activities. */
+/** The test servers as activities use them: a real API server, a real Temporal, and a worker for activities only. */
 
 import { randomUUID } from 'node:crypto';
 import { tmpdir } from 'node:os';
@@ -30,12 +30,12 @@ export interface LiveCluster {
 }
 
 interface LiveClusterOptions {
-  /** A new one unless given. */
+  /** Default: a new one. */
   readonly taskQueue?: string;
-  /** Where incidents are recorded, a directory unless given. */
+  /** Where incidents are recorded; default: a directory. */
   readonly records?: RecordStore;
   readonly mode?: 'observe' | 'act';
-  /** How the worker reaches the API server; as the test itself does unless given. */
+  /** How the worker reaches the API server; default: like the test itself. */
   readonly kubeconfig?: string;
   /** Runs workflows too. */
   readonly workflows?: true;

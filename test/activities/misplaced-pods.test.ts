@@ -4,7 +4,7 @@ import { misplacedPods } from '../../activities/misplaced-pods.ts';
 const pod = (uid: string) => ({ name: 'llm-worker-0', uid, node: 'gpu-4' });
 
 describe('a pod that landed on a quarantined node', () => {
-  it('is asked to go once, however often it is seen', async () => {
+  it('is deleted once, however often it is seen', async () => {
     const asked: string[] = [];
     const pods = misplacedPods({ known: [], remove: async ({ uid }) => asked.push(uid), pause: async () => undefined });
     await pods.move([pod('a')]);
@@ -14,7 +14,7 @@ describe('a pod that landed on a quarantined node', () => {
     expect([...pods.moved]).toEqual(['a', 'b']);
   });
 
-  it('is asked again by a later try when the request of the earlier one did not arrive', async () => {
+  it('is deleted again by a later try when the request of the earlier one did not arrive', async () => {
     const first = misplacedPods({ known: [], remove: () => Promise.reject(new Error('no answer')), pause: async () => undefined });
     await expect(first.move([pod('a')])).rejects.toThrow('no answer');
     const asked: string[] = [];
@@ -24,7 +24,7 @@ describe('a pod that landed on a quarantined node', () => {
     expect(second.moved.size).toBe(1);
   });
 
-  it('is asked again when the request failed, and then no more', async () => {
+  it('is deleted again when the request failed, and then no more', async () => {
     const answers = [() => Promise.reject(new Error('no answer')), async () => 'deleted'];
     const asked: string[] = [];
     const remove = ({ uid }: { readonly uid: string }) => {
@@ -38,7 +38,7 @@ describe('a pod that landed on a quarantined node', () => {
     expect(asked).toEqual(['a', 'a']);
   });
 
-  it('is given more and more time when its successors land there too', async () => {
+  it('is deleted after longer and longer pauses when its successors land there too', async () => {
     const pauses: number[] = [];
     const pods = misplacedPods({ known: [], remove: async () => undefined, pause: async (ms) => pauses.push(ms) });
     for (let next = 0; next < 9; next++) await pods.move([pod(`pod-${next}`)]);

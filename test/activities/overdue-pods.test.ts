@@ -3,17 +3,17 @@ import type { V1Pod } from '@kubernetes/client-node';
 import { timeLeft } from '../../activities/overdue-pods.ts';
 
 const now = Date.parse('2026-11-21T07:09:03Z');
-/** As the API server gives it: text, and later than the request by the grace period of the pod. */
+/** As the API server returns it: text, and later than the request by the grace period of the pod. */
 const going = (deletionTimestamp?: string): V1Pod => ({ metadata: { deletionTimestamp } }) as unknown as V1Pod;
 
 describe('the time that a pod has left to end by itself', () => {
-  it('goes by its own grace period and the clock of the API server', () => {
+  it('is measured by its own grace period and the clock of the API server', () => {
     expect(timeLeft(going('2026-11-21T07:24:03Z'), now)).toBe(15 * 60_000 + 5000);
     expect(timeLeft(going('2026-11-21T07:09:00Z'), now)).toBe(2000);
     expect(timeLeft(going('2026-11-21T07:08:50Z'), now)).toBe(0);
   });
 
-  it('does not end as long as nobody has asked it to go, or the API server does not tell its time', () => {
+  it('is unlimited while it is not terminating, or the API server does not report its time', () => {
     expect(timeLeft(going(), now)).toBe(Infinity);
     expect(timeLeft(going('2026-11-21T07:08:50Z'), undefined)).toBe(Infinity);
   });

@@ -27,7 +27,7 @@ function newNodes(count: number): string[] {
   return nodes;
 }
 
-/** Tells these nodes, whose workflows nobody runs; a client of Temporal comes by `on` with every call. */
+/** Notifies these nodes, whose workflows no worker runs; every call of Temporal's client passes `on`. */
 function notifyNodes(nodes: readonly string[], on: WorkflowClientInterceptor = {}) {
   const client = new Client({ connection: cluster.client.connection, interceptors: { workflow: [on] } });
   const temporal = { taskQueue: `nobody-${randomUUID()}` };
@@ -35,8 +35,8 @@ function notifyNodes(nodes: readonly string[], on: WorkflowClientInterceptor = {
   return activities.notifyNodes({ faults: nodes.map(faultOf) });
 }
 
-describe('telling the nodes that a preflight found', () => {
-  it('reaches all of them at the same moment: each is asked for before any has answered', async () => {
+describe('notifying the nodes that a preflight found', () => {
+  it('reaches all of them at the same moment: each is signalled before any has answered', async () => {
     const nodes = newNodes(40);
     const asked = Promise.withResolvers<void>();
     let left = nodes.length;
@@ -53,7 +53,7 @@ describe('telling the nodes that a preflight found', () => {
     expect(new Set(seen.map(({ type, status }) => `${type} ${status.name}`))).toEqual(new Set(['nodeQuarantine RUNNING']));
   });
 
-  it('names the one that can have no workflow and says why, and the others are told', async () => {
+  it('names the one that can have no workflow and says why, and notifies the others', async () => {
     const [first = '', last = ''] = newNodes(2);
     const refused = 'x'.repeat(2000);
     const { unnotified, because } = await notifyNodes([first, refused, last]);

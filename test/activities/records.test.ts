@@ -32,7 +32,7 @@ describe('the record store', () => {
     await expect(directoryRecords(join(directory, 'file')).put(incident, {})).rejects.toMatchObject({ code: 'records.unwritable', transient: true });
   });
 
-  it('never leaves the directory, whatever an id holds', () => {
+  it('never leaves the directory, whatever an id contains', () => {
     expect(recordFile('../../etc/passwd')).toBe('.._.._etc_passwd.json');
   });
 });

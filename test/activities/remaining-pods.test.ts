@@ -19,7 +19,7 @@ describe('a stop by deletion that is tried again', () => {
     expect(remainingPods(wanted, replaced, 1).hasStarted).toBe(true);
   });
 
-  it('has begun where a pod is going, though no heartbeat told of a request', () => {
+  it('has begun where a pod is terminating, though no heartbeat reported a request', () => {
     expect(remainingPods(wanted, [pod('a'), pod('b', true), pod('c')], 0).hasStarted).toBe(true);
   });
 
@@ -33,11 +33,11 @@ describe('a stop by deletion that is tried again', () => {
     ).toBe(false);
   });
 
-  it('deletes wanted pods alone, and none that is going', () => {
+  it('deletes wanted pods only, and none that is terminating', () => {
     expect(uidsLeft([pod('a', true), pod('made-anew'), pod('c')], 1)).toEqual(['c']);
   });
 });
 
-it('a first try has not begun, whoever has asked a pod to go', () => {
+it('a first try has not begun, whoever has deleted a pod', () => {
   expect(remainingPods(wanted, [pod('a'), pod('b', true)], undefined)).toEqual({ left: [{ name: 'llm-a', uid: 'a' }], hasStarted: false });
 });

@@ -50,7 +50,7 @@ const word = (more: Partial<PauseWord>): PauseWord => ({ state: 'paused', by: 'a
 const kept = async () => (await readObject<V1ConfigMap>(cluster.kube, path, 'read the pause'))?.data;
 
 describe('what a cluster must not lose', () => {
-  it('is kept for a pause in a ConfigMap, and a word that comes late changes nothing', async () => {
+  it('is stored for a pause in a ConfigMap, and a late write changes nothing', async () => {
     const at = Date.now();
     await cluster.run('keepPause', word({ at }));
     await cluster.run('keepPause', word({ at: at - 1000, state: 'open', by: 'bob' }));
@@ -60,7 +60,7 @@ describe('what a cluster must not lose', () => {
     expect(await kept()).toMatchObject({ state: 'open', by: 'bob' });
   });
 
-  it('counts nodes that carry our taint and annotation, with the namespace whose preflight spoke against them', async () => {
+  it('counts nodes with our taint and annotation, with the namespace whose preflight blamed them', async () => {
     const write = { node: name(), uid: uid(), incident: `node/${name()}/2026-11-22T05:00:00.000Z`, reason: 'preflight-slow-node', because: 'slow' };
     await cluster.run('quarantineNode', { ...write, preflight: { namespace: 'team-a' } });
     const { out } = await cluster.run('observeCluster', { clusterUid: 'u' });
@@ -69,7 +69,7 @@ describe('what a cluster must not lose', () => {
     ]);
   });
 
-  it('is known again by a reservation that finds no workflow: paused still, and the nodes that are out counted', async () => {
+  it('is restored by a reservation that finds no workflow: still paused, and the nodes that are out counted', async () => {
     await cluster.run('keepPause', word({ at: Date.now() }));
     expect(await reserve('other')).toMatchObject({ granted: false, because: 'paused by ada: mass outage' });
     expect((await status()).reservations.map((one) => one.nodeUid)).toContain(uid());
@@ -81,7 +81,7 @@ describe('what a cluster must not lose', () => {
     await eventually(kept, (data) => data?.['state'] === 'open');
   });
 
-  it('frees no place of a node whose workflow runs, though nothing is written on it yet', async () => {
+  it('releases no reservation of a node whose workflow runs, though nothing is written on it yet', async () => {
     const held = `held-${randomUUID().slice(0, 8)}`;
     const looking = await cluster.client.workflow.start('nodeQuarantine', {
       workflowId: nodeWorkflowId(held),
@@ -97,7 +97,7 @@ describe('what a cluster must not lose', () => {
       args: [{ clusterUid: await clusterUid(cluster.kube), continued }],
     });
     try {
-      // Two may be out, so one is asked for in vain, unless what nobody looks after is given back.
+      // Two may be out, so one is refused unless abandoned reservations are released.
       expect(await reserve('next')).toMatchObject({ granted: true });
       expect((await status()).reservations.map((one) => one.node).toSorted()).toEqual([held, 'next'].toSorted());
       expect(await reserve('last')).toMatchObject({ granted: false });
@@ -106,7 +106,7 @@ describe('what a cluster must not lose', () => {
     }
   });
 
-  it('says of a taint that lost its annotation that it stays', async () => {
+  it('reports that a taint stays when it has lost its annotation', async () => {
     await patchObject(
       cluster.kube,
       `/api/v1/nodes/${name()}`,

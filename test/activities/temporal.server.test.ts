@@ -27,7 +27,7 @@ async function runningJob(given: Record<string, string>): Promise<{ job: JobRef;
 }
 const remove = (job: JobRef) => askKube<KubernetesObject>(cluster.kube, { method: 'DELETE', path: jobPath(job) }, 'tidy up');
 
-describe('telling the jobs on a node', () => {
+describe('notifying the jobs on a node', () => {
   it('starts the workflow of each opted-in job with the faults, and leaves the others alone', async () => {
     const { job, nodes } = await runningJob({ [labels.cascadingRecovery]: 'true' });
     const other = await runningJob({ [labels.cascadingRecovery]: 'false' });
@@ -79,7 +79,7 @@ describe('looking for recoveries', () => {
     }
   });
 
-  it('skips those who wait and are gone', async () => {
+  it('skips waiting workflows that are gone', async () => {
     await expect(cluster.run('notifyWaiting', { workflowIds: [nodeWorkflowId(`gone-${uid()}`)] })).resolves.not.toThrow();
   });
 });

@@ -43,7 +43,7 @@ async function training(): Promise<JobRef> {
 const requestFor = (job: JobRef, more: Partial<VerifyRequest> = {}): VerifyRequest => ({
   incident,
   job,
-  // Whatever a report took on its way, it is not taken for one of the attempt before.
+  // A report that arrives late must not count for the attempt before.
   since: new Date(Date.now() - 60_000).toISOString(),
   beyond: 1200,
   firstMs: 600_000,
@@ -63,7 +63,7 @@ const begin = (taskQueue: string, request: VerifyRequest) =>
     retry: { initialInterval: '200ms' },
   });
 
-/** Steps, one after the other, until somebody has seen enough of them. */
+/** Reports step after step until `enough` resolves. */
 async function trainUntil<T>(job: JobRef, from: number, enough: Promise<T>): Promise<T> {
   let over = false;
   const ending = () => (over = true);
@@ -75,7 +75,7 @@ async function trainUntil<T>(job: JobRef, from: number, enough: Promise<T>): Pro
   return enough;
 }
 
-/** A worker has it: it said that it lives. */
+/** A worker has it: it has sent a heartbeat. */
 const hasStarted = (handle: Awaited<ReturnType<typeof begin>>) =>
   eventually(
     () => handle.describe(),
@@ -83,7 +83,7 @@ const hasStarted = (handle: Awaited<ReturnType<typeof begin>>) =>
   );
 
 describe('proof that training moves on', () => {
-  it('is a step beyond the last before the fault, and neither an old report, nor a lower step, nor the last words of a pod that was stopped', async () => {
+  it('is a step beyond the last before the fault, and neither an old report, nor a lower step, nor the last report of a pod that was stopped', async () => {
     const job = await training();
     await reports(job, 1300, { at: new Date(Date.now() - 3_600_000) });
     const handle = await begin(cluster.taskQueue, requestFor(job, { stopped: ['stopped-pod'] }));
@@ -104,7 +104,7 @@ describe('proof that training moves on', () => {
     });
   });
 
-  it('is missing when training stands, with the step that it reached', async () => {
+  it('is missing when training makes no progress, with the step that it reached', async () => {
     const job = await training();
     await reports(job, 1150);
     expect(await cluster.run('verifyProgress', requestFor(job, { stallMs: 1000 }))).toMatchObject({
@@ -124,7 +124,7 @@ describe('proof that training moves on', () => {
 
   it.each([
     ['is the end of a job that succeeds after its restart', {}, 'recovered'],
-    ['is nothing where a pod that was deleted may have ended it, and no step was told since', { stoppedBy: 'delete-collection' }, 'escalated'],
+    ['is nothing where a pod that was deleted may have ended it, and no step was reported since', { stoppedBy: 'delete-collection' }, 'escalated'],
   ] as const)('%s', async (_sentence, more, outcome) => {
     const job = await training();
     const handle = await begin(cluster.taskQueue, requestFor(job, more));
@@ -142,7 +142,7 @@ describe('proof that training moves on', () => {
     expect(await handle.result()).toMatchObject({ kind: 'ended', outcome, because: expect.stringContaining('a test says so') });
   });
 
-  it('is found by another worker that comes after the deadline, because it looks before anybody is late', async () => {
+  it('is found by another worker that comes after the deadline, because it looks before the deadline counts', async () => {
     const job = await training();
     const first = await liveCluster({ taskQueue: `verify-${randomUUID()}` });
     const firstMs = 15_000;

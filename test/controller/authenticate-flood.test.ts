@@ -8,7 +8,7 @@ const honest = 200;
 const reviewMs = 50;
 const user = 'system:serviceaccount:kcover-system:kcover-agent';
 
-/** A millisecond at a time; what was asked is answered when its time has come. */
+/** Advances a millisecond at a time; reviews are answered when their time has come. */
 function cluster() {
   let time = 0;
   const due: { readonly at: number; readonly done: () => void }[] = [];
@@ -41,7 +41,7 @@ const bearer = (uid: string, signature: string): string => `Bearer ${serviceToke
 
 describe('a flood of forged tokens, a thousand a second from five addresses', () => {
   it.each<[sentence: string, claimed: (index: number) => string]>([
-    ['keeps out no agent that was never let in', (index) => `forged-${index}`],
+    ['keeps out no agent, even if it was never accepted before', (index) => `forged-${index}`],
     ['keeps out none either where it claims the UIDs of their pods', (index) => `uid-${index % honest}`],
     ['keeps out none either where it claims the UID of one of them', () => 'uid-7'],
   ])('%s', async (_, claimed) => {

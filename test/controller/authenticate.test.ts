@@ -21,20 +21,20 @@ const without = <K extends keyof ReviewedToken>(key: K): ReviewedToken =>
 
 describe('who may report', () => {
   it.each<[string, ReviewedToken, string]>([
-    ['takes a token of the agent that is bound to a pod on a node', good, 'claimed'],
-    ['does not know a token that is not valid', { ...good, authenticated: false }, 'unauthenticated'],
+    ['accepts a token of the agent that is bound to a pod on a node', good, 'claimed'],
+    ['rejects a token that is not valid', { ...good, authenticated: false }, 'unauthenticated'],
     ['refuses the same name in another namespace', { ...good, user: 'system:serviceaccount:default:kcover-agent' }, 'other-account'],
     ['refuses another account of the same namespace', { ...good, user: 'system:serviceaccount:kcover-system:default' }, 'other-account'],
     ['refuses a person', { ...good, user: 'kcover-agent' }, 'other-account'],
-    ['does not know a token that is bound to no pod', without('pod'), 'unauthenticated'],
-    ['does not know a token of a pod without a node', without('node'), 'unauthenticated'],
+    ['rejects a token that is bound to no pod', without('pod'), 'unauthenticated'],
+    ['rejects a token of a pod without a node', without('node'), 'unauthenticated'],
   ])('%s', (_sentence, review, expected) => {
     const decision = decideClaim(review, account);
     expect(decision.kind === 'refused' ? decision.rejection : decision.kind).toBe(expected);
   });
 
   it.each<[string, ReviewedToken, string]>([
-    ['takes a token of any account of a pod where none is named', { ...good, user: 'system:serviceaccount:train:default' }, 'claimed'],
+    ['accepts a token of any account of a pod where none is named', { ...good, user: 'system:serviceaccount:train:default' }, 'claimed'],
     ['refuses a person even then', { ...good, user: 'kcover-agent' }, 'other-account'],
   ])('%s', (_sentence, review, expected) => {
     const decision = decideClaim(review, undefined);
@@ -42,10 +42,10 @@ describe('who may report', () => {
   });
 
   it.each<[string, LivePod | undefined, string]>([
-    ['believes a live pod', live, 'reporter'],
+    ['accepts a live pod', live, 'reporter'],
     ['refuses a pod that is gone', undefined, 'dead-pod'],
     ['refuses a pod of the same name with another UID', { ...live, uid: 'other' }, 'dead-pod'],
-    ['refuses a pod that is ending', { ...live, dead: true }, 'dead-pod'],
+    ['refuses a pod that is terminating', { ...live, dead: true }, 'dead-pod'],
     ['refuses a pod on another node than its token says', { ...live, node: 'gpu-2' }, 'other-node'],
   ])('%s', (_sentence, pod, expected) => {
     const decision = decideReporter({ kind: 'claimed', namespace: 'kcover-system', pod: { name: 'agent-1', uid: 'pod-uid' }, node: 'gpu-1' }, pod);
@@ -53,7 +53,7 @@ describe('who may report', () => {
   });
 });
 
-/** One of many that look alike. */
+/** One of many similar tokens. */
 const tokenOf = (name: string): string => `Bearer ${serviceToken({}, name)}`;
 
 describe('authentication', () => {
@@ -110,27 +110,27 @@ describe('authentication', () => {
     expect(asked).toHaveLength(2);
   });
 
-  it('remembers no more tokens than it has room for', async () => {
+  it('remembers no more tokens than its capacity', async () => {
     const { authenticate, asked } = cluster();
     for (const token of ['a', 'b', 'c', 'a']) await authenticate(tokenOf(token));
     expect(asked).toHaveLength(4);
   });
 
-  it('asks once for one token, however many show it at the same moment', async () => {
+  it('asks once for one token, however many requests have it at the same moment', async () => {
     const { authenticate, asked } = cluster();
     const answers = await Promise.all(Array.from({ length: 500 }, () => authenticate(tokenOf('t'))));
     expect(new Set(answers.map(({ kind }) => kind))).toEqual(new Set(['reporter']));
     expect(asked).toHaveLength(1);
   });
 
-  it('has few reviews in flight, keeps some of them for pods that were let in before, and sends the others away for a while', async () => {
+  it('has few reviews in flight, keeps some of them for pods that were accepted before, and turns the others away for a while', async () => {
     const { authenticate, asked, mostInFlight, change, later } = cluster();
     await authenticate(tokenOf('agent'));
     later(60_000);
     const hold = Promise.withResolvers<void>();
     change({ hold: hold.promise });
     const flood = Array.from({ length: 2000 }, (_, index) => authenticate(tokenOf(`flood-${index}`), `10.1.0.${index % 200}`));
-    // A kubelet renews the token of a pod: it is another one, of the same pod.
+    // A kubelet renews the token of a pod: the token changes, the pod does not.
     const agent = authenticate(tokenOf('renewed'));
     hold.resolve();
     expect(await agent).toMatchObject({ kind: 'reporter' });
@@ -140,7 +140,7 @@ describe('authentication', () => {
     expect(asked).toHaveLength(14);
   });
 
-  it('reviews two tokens of one address at once, and is ready for others', async () => {
+  it('reviews at most two tokens of one address at once, and is ready for others', async () => {
     const { authenticate, mostInFlight, change } = cluster();
     const hold = Promise.withResolvers<void>();
     change({ hold: hold.promise });
@@ -153,7 +153,7 @@ describe('authentication', () => {
     expect(await authenticate(tokenOf('flood-99'))).toMatchObject({ kind: 'reporter' });
   });
 
-  it('says that the API server cannot be asked, and not where it is', async () => {
+  it('says that the API server cannot be asked, but not its address', async () => {
     const { authenticate, change } = cluster();
     change({ broken: true });
     const answer = await authenticate(tokenOf('t'));
@@ -218,7 +218,7 @@ describe('a batch', () => {
     expect(newReports(batch({ reports }), reporter, 0).map(({ fault: { node } }) => node)).toEqual(['gpu-1', 'gpu-1']);
   });
 
-  it('says in plain lines whatever a node sends', () => {
+  it('reduces whatever a node sends to plain lines', () => {
     const hostile = 'a\u001b[2Jb\nc\u202Ed\uD800';
     const [report] = newReports(batch({ reports: [{ seq: 1, fault: fault({ message: hostile, evidence: [hostile] }) }] }), reporter, 0);
     expect(report?.fault).toMatchObject({ message: 'ab cd\uFFFD', evidence: ['ab cd\uFFFD'] });
@@ -233,7 +233,7 @@ describe('a batch', () => {
     expect(acknowledgedBy([], agents.acknowledged(first))).toBe(5);
   });
 
-  it('counts an agent as heard for as long as asked', () => {
+  it('counts an agent as seen for the given time', () => {
     let time = 0;
     const agents = rememberAgents(() => time);
     agents.markSeen(batch());

@@ -16,7 +16,7 @@ afterAll(() => {
   rmSync(directory, { recursive: true, force: true });
 });
 
-/** One that is valid for so many days from now on. */
+/** A certificate that is valid for this many days from now. */
 async function open(days: number) {
   const notBeforeDate = new Date(Date.now() - 400 * dayMs);
   const made = await generate([{ name: 'commonName', value: 'localhost' }], {
@@ -36,7 +36,7 @@ async function open(days: number) {
 
 describe('the certificate of the intake', () => {
   it.each<[string, number, readonly string[]]>([
-    ['is nothing to speak of with 31 days left', 31, []],
+    ['is not mentioned with 31 days left', 31, []],
     ['is warned of with 29 days left', 29, ['the certificate of the intake expires soon']],
     ['is said to have expired when it has', -1, ['the certificate of the intake has expired: agents refuse it']],
   ])('%s', async (_sentence, days, expected) => {

@@ -18,15 +18,15 @@ const wanting = seen({ wantsRecovery: true });
 describe('a change of a job', () => {
   it.each<[string, JobSeen | undefined, JobSeen | undefined, readonly string[]]>([
     ['starts its workflow when it is first seen opted in', undefined, seen(), ['start']],
-    ['says nothing of a job that never opted in', undefined, out, []],
-    ['says nothing when a job that never opted in goes', out, undefined, []],
-    ['says nothing of a job that is first seen finished', undefined, finished, []],
-    ['says nothing while an opted-in job goes on', seen(), seen(), []],
-    ['tells that it opted in later', out, seen(), ['opted-in']],
-    ['tells that it opted out', seen(), out, ['opted-out']],
-    ['tells that it finished', seen(), finished, ['finished']],
-    ['tells that it is gone', seen(), undefined, ['gone']],
-    ['does not tell the end of a finished job again when it goes', finished, undefined, []],
+    ['sends nothing for a job that never opted in', undefined, out, []],
+    ['sends nothing when a job that never opted in goes', out, undefined, []],
+    ['sends nothing for a job that is first seen finished', undefined, finished, []],
+    ['sends nothing while an opted-in job goes on', seen(), seen(), []],
+    ['reports that it opted in later', out, seen(), ['opted-in']],
+    ['reports that it opted out', seen(), out, ['opted-out']],
+    ['reports that it finished', seen(), finished, ['finished']],
+    ['reports that it is gone', seen(), undefined, ['gone']],
+    ['does not report the end of a finished job again when it goes', finished, undefined, []],
     ['asks for a recovery when the label appears', seen(), wanting, ['recover']],
     ['asks once, however often the job changes', wanting, wanting, []],
     ['starts and asks when both labels are there at first sight', undefined, wanting, ['start', 'recover']],
@@ -66,14 +66,14 @@ const firstWorker: PodOwner = { ...owner, succeedsWith: { role: 'worker', index:
 
 describe('a failure of a pod', () => {
   it.each<[string, PodOwner | undefined, readonly PodSeen[], readonly string[]]>([
-    ['is told', owner, [pod([failure('a')])], ['a']],
-    ['is told for every pod', owner, [pod([failure('a')]), pod([failure('b')])], ['a', 'b']],
-    ['is not told twice', owner, [pod([failure('reported'), failure('b')])], ['b']],
+    ['is reported', owner, [pod([failure('a')])], ['a']],
+    ['is reported for every pod', owner, [pod([failure('a')]), pod([failure('b')])], ['a', 'b']],
+    ['is not reported twice', owner, [pod([failure('reported'), failure('b')])], ['b']],
     ['waits while the job is not known', undefined, [pod([failure('a')])], []],
-    ['is nothing to a job that is not opted in', { ...owner, optedIn: false }, [pod([failure('a')])], []],
-    ['is nothing to a finished job', { ...owner, finished: { as: 'failed', because: 'x' } }, [pod([failure('a')])], []],
-    ['is nothing while the job is suspended', { ...owner, suspension: { by: 'kcover', incident: 'i', attempt: 1 } }, [pod([failure('a')])], []],
-    ['is history when it ended before the opt-in', owner, [pod([failure('a', '2026-11-21T06:59:59Z')])], []],
+    ['is ignored for a job that is not opted in', { ...owner, optedIn: false }, [pod([failure('a')])], []],
+    ['is ignored for a finished job', { ...owner, finished: { as: 'failed', because: 'x' } }, [pod([failure('a')])], []],
+    ['is ignored while the job is suspended', { ...owner, suspension: { by: 'kcover', incident: 'i', attempt: 1 } }, [pod([failure('a')])], []],
+    ['is ignored when it ended before the opt-in', owner, [pod([failure('a', '2026-11-21T06:59:59Z')])], []],
     ['counts in the second of the opt-in', owner, [pod([failure('a', '2026-11-21T07:00:00Z')])], ['a']],
     [
       "is nothing after the pod has succeeded whose success is the job's",
@@ -102,27 +102,27 @@ describe('a change of a node', () => {
     });
   };
   it.each<[string, readonly (NodeSeen | undefined)[], readonly string[]]>([
-    ['is nothing when the node was never quarantined', [node(), node(), undefined, node({ uid: 'u2' })], ['-', '-', '-', '-']],
-    ['is no news when it is our own first taint', [node(), ours], ['-', '-']],
-    ['is told when our taint is taken off', [ours, node()], ['-', 'u1 free']],
+    ['is not reported when the node was never quarantined', [node(), node(), undefined, node({ uid: 'u2' })], ['-', '-', '-', '-']],
+    ['is not reported when it is our own first taint', [node(), ours], ['-', '-']],
+    ['is reported when our taint is removed', [ours, node()], ['-', 'u1 free']],
     [
-      'is told each time that our taint is taken off, and never that it is there again',
+      'is reported each time that our taint is removed, and never that it is there again',
       [ours, node(), node(), ours, node()],
       ['-', 'u1 free', '-', '-', 'u1 free'],
     ],
-    ['is told when the node goes and comes back as another object', [ours, undefined, node({ uid: 'u2' })], ['-', 'gone', 'u2 free']],
-    ['is told when the object was replaced', [ours, node({ uid: 'u2', quarantinedByUs: true })], ['-', 'u2 ours']],
+    ['is reported when the node goes and comes back as another object', [ours, undefined, node({ uid: 'u2' })], ['-', 'gone', 'u2 free']],
+    ['is reported when the object was replaced', [ours, node({ uid: 'u2', quarantinedByUs: true })], ['-', 'u2 ours']],
   ])('%s', (_sentence, states, expected) => {
     expect(run(...states)).toEqual(expected);
   });
 
-  it('is told of a node with a workflow that was never quarantined, but not its first taint', () => {
+  it('is reported for a node with a workflow that was never quarantined, but not its first taint', () => {
     const followed: TrackedNode = { seen: node(), followed: true };
     expect(foldNode(followed, ours).notify).toBeUndefined();
     expect(foldNode(followed, undefined).notify).toEqual({ quarantinedByUs: false });
   });
 
-  it('is told after a time without a watch only where our taint is missing', () => {
+  it('is reported after a time without a watch only where our taint is missing', () => {
     expect(missedOf(ours)).toBeUndefined();
     expect(missedOf(node())).toEqual({ uid: 'u1', quarantinedByUs: false });
     expect(missedOf(undefined)).toEqual({ quarantinedByUs: false });
@@ -132,7 +132,7 @@ describe('a change of a node', () => {
   it.each<[string, NodeSeen, NodeOutcome | undefined, number]>([
     ['quarantines the same machine again', node({ uid: 'u2' }), went, 1],
     ['leaves another machine of the same name alone', node({ uid: 'u2', systemUuid: 's2' }), went, 0],
-    ['takes no id for no identity', node({ uid: 'u2', systemUuid: '' }), { ...went, systemUuid: '' }, 0],
+    ['does not treat a missing id as an identity', node({ uid: 'u2', systemUuid: '' }), { ...went, systemUuid: '' }, 0],
     ['leaves a machine alone that was released', node({ uid: 'u2' }), { ...went, outcome: 'released' }, 0],
     [
       'leaves a machine alone that was not quarantined when it went',
@@ -141,7 +141,7 @@ describe('a change of a node', () => {
       0,
     ],
     ['leaves a machine alone that is quarantined', { ...ours, uid: 'u2' }, went, 0],
-    ['leaves a machine alone of which nothing is known', node({ uid: 'u2' }), undefined, 0],
+    ['leaves an unknown machine alone', node({ uid: 'u2' }), undefined, 0],
   ])('%s', (_sentence, now, last, expected) => {
     expect(faultsOfReturned(now, last)).toHaveLength(expected);
   });

@@ -109,7 +109,7 @@ async function open(port: number): Promise<TLSSocket> {
   return socket;
 }
 
-/** What the server says to a request whose body never comes, and whether it ends the connection. */
+/** The server's answer to a request whose body never comes, and whether it closes the connection. */
 async function answerTo(port: number, head: string): Promise<string> {
   const socket = await open(port);
   socket.write(head);
@@ -119,7 +119,7 @@ async function answerTo(port: number, head: string): Promise<string> {
   return said;
 }
 
-describe('a request of somebody who is not known', () => {
+describe('an unauthenticated request', () => {
   const withBody = (line: string, more = '') => `${line} HTTP/1.1\r\nhost: x\r\ncontent-type: application/json\r\ncontent-length: 1000000\r\n${more}\r\n{`;
 
   it.each([
@@ -145,13 +145,13 @@ describe('a request of somebody who is not known', () => {
     expect(state.asked).toBe(1);
   });
 
-  it('loses its connection where there is no room to review its token', async () => {
+  it('loses its connection where no place is free to review its token', async () => {
     const { server } = intake();
     const said = await answerTo(await listening(server), withBody('POST /v1/reports', 'authorization: Bearer unreviewed\r\n'));
     expect(said).toMatch(/^HTTP\/1\.1 429 [\s\S]*connection: close[\s\S]*retry-after: 1/i);
   });
 
-  it('is logged once a second for each reason, with how many were not', async () => {
+  it('is logged once a second for each reason, with the number left out', async () => {
     const { server, lines } = intake();
     for (let again = 0; again < 200; again++) await post(server, [], 'stranger');
     await new Promise((resolve) => setTimeout(resolve, 1000));
@@ -170,18 +170,18 @@ describe('connections of the intake', () => {
     await expect(open(port)).rejects.toMatchObject({ code: expect.stringMatching(/ECONNRESET|EPIPE/) });
     sockets[0]?.destroy();
     if (sockets[0]) await once(sockets[0], 'close');
-    // The server hears of the end a moment later.
+    // The server notices the end a moment later.
     for (let tries = 0; tries < 100; tries++) {
       const again = await open(port).catch(() => undefined);
       if (again) return sockets.concat(again).forEach((socket) => socket.destroy());
       await new Promise((resolve) => setTimeout(resolve, 20));
     }
-    throw new Error('no room was made by the one that ended');
+    throw new Error('the one that ended did not free its place');
   });
 });
 
-describe('a connection that says nothing', () => {
-  it('is ended, whether it stands still before its handshake, in its headers or in its body', async () => {
+describe('an idle connection', () => {
+  it('is closed, whether it stalls before its handshake, in its headers or in its body', async () => {
     const { server } = intake();
     const port = await listening(server);
     const silent = dial({ host: '127.0.0.1', port });
@@ -195,7 +195,7 @@ describe('a connection that says nothing', () => {
 });
 
 describe('requests of one pod', () => {
-  it('are sent away above its rate, and those of another pod are not', async () => {
+  it('are refused above its rate, and those of another pod are not', async () => {
     const { server } = intake({ requests: { perSecond: 0.1, burst: 5 } });
     const answers = [];
     for (let again = 0; again < 8; again++) answers.push(await post(server, []));
@@ -207,7 +207,7 @@ describe('requests of one pod', () => {
 });
 
 describe('faults of one node', () => {
-  it('are taken as far as its rate goes, and the rest is asked for later', async () => {
+  it('are accepted up to its rate, and the rest is requested later', async () => {
     const { server, sent, metric } = intake({ faults: { perMinute: 30, repeats: 20 } });
     const reports = reportsOf(50, (index) => `xid/${index}`);
     expect(await post(server, reports)).toMatchObject({ status: 202, body: { accepted: 30 } });
@@ -216,7 +216,7 @@ describe('faults of one node', () => {
     expect(await metric('kcover_intake_rejected_total')).toContain('reason="too-many"} 1');
   });
 
-  it('that repeat themselves do not hold up the one that does not', async () => {
+  it('that repeat do not delay the one that does not', async () => {
     const { server, sent, metric } = intake({ faults: { perMinute: 30, repeats: 5 } });
     const reports = [...reportsOf(900, () => 'xid/31'), ...reportsOf(1, () => 'xid/79', 901)];
     expect(await post(server, reports)).toMatchObject({ status: 202, body: { accepted: 901 } });
@@ -224,7 +224,7 @@ describe('faults of one node', () => {
     expect(await metric('kcover_intake_suppressed_total')).toContain('kcover_intake_suppressed_total 895');
   });
 
-  it('are not used up, nor taken for repeated, by tries that Temporal did not take', async () => {
+  it('are not counted, nor treated as repeated, when Temporal did not accept them', async () => {
     const { server, state, sent } = intake({ faults: { perMinute: 2, repeats: 2 } });
     state.temporalTakes = false;
     const reports = reportsOf(2, () => 'xid/79');

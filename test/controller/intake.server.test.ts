@@ -21,7 +21,7 @@ beforeAll(async () => {
 afterAll(() => rig?.close());
 
 describe('the intake', () => {
-  it('answers 202 when Temporal took the faults, and a repeat has no effect', async () => {
+  it('answers 202 when Temporal has the faults, and a repeat has no effect', async () => {
     const { node } = await rig.agentOf(0);
     const token = await rig.tokenOf(0);
     expect(await rig.post(batch(node, [1, 2]), token)).toEqual({ status: 202, body: { accepted: 2 } });
@@ -33,7 +33,7 @@ describe('the intake', () => {
     expect(await rig.signalsOf(nodeWorkflowId(node))).toEqual([...before, `kernel/${bootId}/3`]);
   });
 
-  it('takes a heartbeat without starting anything', async () => {
+  it('accepts a heartbeat without starting anything', async () => {
     const { node } = await rig.agentOf(1);
     expect(await rig.post(batch(node, []), await rig.tokenOf(1))).toEqual({ status: 202, body: { accepted: 0 } });
     expect(await rig.metrics.getSingleMetricAsString('kcover_agents_live')).toMatch(/kcover_agents_live [1-9]/);
@@ -57,8 +57,8 @@ describe('the intake', () => {
       'unauthenticated',
       async () => rig.post(batch((await rig.agentOf(0)).node, [1]), await rig.tokenOf(0, agentAccount, 'https://kubernetes.default.svc')),
     ],
-    ['does not know who shows no token', 401, 'unauthenticated', () => rig.post(batch('gpu', [1]), undefined)],
-    ['does not know a forged token', 401, 'unauthenticated', () => rig.post(batch('gpu', [1]), 'eyJhbGciOiJub25lIn0.e30.')],
+    ['rejects a request without a token', 401, 'unauthenticated', () => rig.post(batch('gpu', [1]), undefined)],
+    ['rejects a forged token', 401, 'unauthenticated', () => rig.post(batch('gpu', [1]), 'eyJhbGciOiJub25lIn0.e30.')],
     ['refuses what is no batch', 400, 'malformed', async () => rig.post({ schema: 1 }, await rig.tokenOf(0))],
     ['refuses what is no JSON', 400, 'malformed', async () => rig.post('{"schema":', await rig.tokenOf(0))],
     [
@@ -107,10 +107,10 @@ describe('the intake', () => {
   });
 });
 
-describe('what anybody who reaches the intake may try', () => {
+describe('an attack by anybody who reaches the intake', () => {
   const { kubernetes } = attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? '');
   const reviewsSince = async (since: Date) => (await readWrites(kubernetes.auditLog, since)).filter(({ resource }) => resource === 'tokenreviews').length;
-  /** The same token, signed by nobody. */
+  /** The same token with a forged signature. */
   const forged = (token: string, number: number) => `${token.split('.').slice(0, 2).join('.')}.${Buffer.from(`forged ${number}`).toString('base64url')}`;
   let kube: Kube;
   beforeAll(() => {
@@ -118,7 +118,7 @@ describe('what anybody who reaches the intake may try', () => {
   });
   afterAll(() => kube.close());
 
-  /** As the intake has it, with the API server's answers counted on their way. */
+  /** Like the intake's, with the API server's answers counted. */
   function counted() {
     const count = { inFlight: 0, most: 0, all: 0 };
     const authenticate = authenticator({
@@ -147,7 +147,7 @@ describe('what anybody who reaches the intake may try', () => {
     expect(await reviewsSince(since)).toBe(0);
   });
 
-  it('costs it one review for one token, good or forged, however often that is shown at once', async () => {
+  it('costs it one review for one token, good or forged, however often that is sent at once', async () => {
     const { count, authenticate } = counted();
     const token = await rig.tokenOf(0);
     const good = await Promise.all(Array.from({ length: 500 }, () => authenticate(`Bearer ${token}`, '10.0.0.1')));
@@ -158,7 +158,7 @@ describe('what anybody who reaches the intake may try', () => {
     expect(count.all).toBe(2);
   });
 
-  it('has few reviews in flight for 2,000 forged tokens, and lets an agent in beside them', async () => {
+  it('has few reviews in flight for 2,000 forged tokens, and still accepts an agent', async () => {
     const { count, authenticate } = counted();
     const token = await rig.tokenOf(0);
     expect(await authenticate(`Bearer ${token}`, '10.0.0.1')).toMatchObject({ kind: 'reporter' });
@@ -174,7 +174,7 @@ describe('what anybody who reaches the intake may try', () => {
 });
 
 describe('a controller without an election', () => {
-  it('leads at once, writes no Lease and wears no label', async () => {
+  it('leads at once, and writes no Lease and no label', async () => {
     const name = `alone-${run}`;
     const lease = { namespace: ownNamespace, name };
     await rig.api.core.createNamespacedPod({ namespace: ownNamespace, body: { metadata: { name }, spec: { containers: [{ name: 'c', image: 'c' }] } } });

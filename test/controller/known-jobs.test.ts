@@ -7,7 +7,7 @@ import { jobKinds, ownerJobOf } from '../../kube/job-kinds/index.ts';
 const ref = (kind: JobKind, more: Partial<JobRef> = {}): JobRef => ({ kind, namespace: 'train', name: 'llm', uid: `uid-${kind}`, ...more });
 const [child, set, trains] = [ref('Job'), ref('JobSet'), ref('TrainJob')];
 
-/** As the watch knows it. */
+/** As the watch reports it. */
 function known({ kind, namespace, name, uid }: JobRef, owner?: Omit<JobRef, 'namespace'>): KnownJob {
   const reference: V1OwnerReference[] = owner
     ? [{ apiVersion: jobKinds[owner.kind].apiVersion, kind: owner.kind, name: owner.name, uid: owner.uid, controller: true }]
@@ -25,7 +25,7 @@ const top = (job: JobRef): JobRef | undefined => jobs.top(job)?.ref;
 const family = (job: JobRef): JobRef[] => jobs.family(job).map((each) => each.ref);
 
 describe('the jobs that are there', () => {
-  it('are looked up as the one that made them, for as long as that is there', () => {
+  it('are looked up as their owner, as long as that exists', () => {
     jobs.put(known(child, set));
     expect(top(child)).toEqual(child);
     for (const job of [known(set, trains), known(trains)]) jobs.put(job);
@@ -37,9 +37,9 @@ describe('the jobs that are there', () => {
 
   it.each<[string, KnownJob[]]>([
     ['itself', [known(child, child), known(set, set), known(trains, trains)]],
-    ['its own maker', [known(child), known(set, trains), known(trains, set)]],
+    ['its own child', [known(child), known(set, trains), known(trains, set)]],
     ['a job of the same kind in a circle', [known(set, ref('JobSet', { uid: 'other' })), known(ref('JobSet', { uid: 'other' }), set)]],
-  ])('are found, and end, though somebody says that one was made by %s', (_, all) => {
+  ])('are found, and the search ends, when one claims to be owned by %s', (_, all) => {
     for (const job of all) jobs.put(job);
     for (const job of all) expect(jobs.top(job.ref)).toBeDefined();
     for (const job of all) expect(family(job.ref)).toContainEqual(job.ref);
@@ -49,12 +49,12 @@ describe('the jobs that are there', () => {
     ['another namespace', { namespace: 'other' }],
     ['another name', { name: 'other' }],
     ['another kind', { kind: 'PyTorchJob' }],
-  ])('are not found by whoever names their UID with %s', (_, more) => {
+  ])('are not found by their UID with %s', (_, more) => {
     jobs.put(known(child));
     expect(top({ ...child, ...more })).toBeUndefined();
   });
 
-  it('are not made by a job of another namespace, or another name, whose UID they name', () => {
+  it('are not owned by a job of another namespace, or another name, whose UID they name', () => {
     jobs.put(known(set));
     for (const job of [ref('Job', { namespace: 'other', uid: 'a' }), ref('Job', { uid: 'b' })]) {
       const claim = job.uid === 'b' ? { ...set, name: 'other' } : set;
@@ -64,7 +64,7 @@ describe('the jobs that are there', () => {
     expect(family(set)).toEqual([set]);
   });
 
-  it('are found by their name where their pods tell no more, as whatever has that name now', () => {
+  it('are found by name alone where their pods say no more, as whatever has that name now', () => {
     const group = ref('LeaderWorkerSet');
     jobs.put(known(group));
     expect(top({ ...group, uid: '' })).toEqual(group);

@@ -3,7 +3,7 @@ import { KcoverError } from '../../contract/errors.ts';
 import { openLeaderLabel } from '../../controller/leader-label.ts';
 import type { LabelStore } from '../../kube/leader-label.ts';
 
-/** Labels in memory; a pause ends when told to. */
+/** Labels in memory; a pause ends when the test says so. */
 function rig(first: readonly string[]) {
   const labelled = new Set(first);
   const asked: string[] = [];
@@ -53,14 +53,14 @@ function rig(first: readonly string[]) {
 }
 
 describe('the leader label', () => {
-  it('is taken off at the start, where an earlier process of the same pod left it', async () => {
+  it('is removed at the start, where an earlier process of the same pod left it', async () => {
     const { open, settle, labelled } = rig(['a', 'b']);
     open('a');
     await settle();
     expect([...labelled]).toEqual(['b']);
   });
 
-  it('is put on our pod before it is taken off the others', async () => {
+  it('is added to our pod before it is removed from the others', async () => {
     const { open, settle, labelled, asked, lead } = rig(['b', 'c']);
     const label = open('a');
     await settle();
@@ -71,7 +71,7 @@ describe('the leader label', () => {
     expect(asked).toEqual(['clear a', 'label a', 'list', 'clear b', 'clear c']);
   });
 
-  it('is put in order again when somebody else has changed it, and nothing is written when nobody has', async () => {
+  it('is corrected when somebody else has changed it, and nothing is written when nobody has', async () => {
     const { open, settle, labelled, asked, lead, later } = rig([]);
     const label = open('a');
     await settle();
@@ -87,7 +87,7 @@ describe('the leader label', () => {
     expect([...labelled]).toEqual(['a']);
   });
 
-  it('is tried again when the API server does not answer, and the trouble is told once', async () => {
+  it('is retried when the API server does not answer, and the problem is logged once', async () => {
     const { open, settle, labelled, lead, later, reach, troubles } = rig(['b']);
     const label = open('a');
     await settle();
@@ -102,7 +102,7 @@ describe('the leader label', () => {
     expect([...labelled]).toEqual(['a']);
   });
 
-  it('is left alone by who no longer leads', async () => {
+  it('is left alone by a pod that no longer leads', async () => {
     const { open, settle, labelled, lead, later } = rig([]);
     const label = open('a');
     await settle();
@@ -117,7 +117,7 @@ describe('the leader label', () => {
     expect([...labelled]).toEqual(['b']);
   });
 
-  it('is dropped on request, and a pod that does not exist is told of', async () => {
+  it('is removed on request, and a missing pod is reported', async () => {
     const { open, settle, labelled, lead, troubles } = rig(['b']);
     lead(true);
     const label = open('nobody');

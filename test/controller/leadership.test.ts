@@ -5,7 +5,7 @@ import type { HeldLease, Lease, LeaseStore } from '../../kube/leases.ts';
 
 const timing = { lease: 15_000, renew: 10_000, retry: 2000 };
 
-/** Time that moves only when told to. */
+/** Time that moves only when the test says so. */
 function handClock() {
   let now = 0;
   let sleepers: { readonly at: number; readonly wake: () => void }[] = [];
@@ -71,7 +71,7 @@ describe('what to do about a Lease', () => {
   const held: HeldLease = { ...foreign, resourceVersion: '7' };
   it.each<[string, HeldLease | undefined, number | undefined, number, string]>([
     ['creates one where there is none', undefined, undefined, 0, 'create'],
-    ['takes one that was given back', { ...held, holder: '' }, undefined, 0, 'take'],
+    ['takes one that was released', { ...held, holder: '' }, undefined, 0, 'take'],
     ['takes its own, whose first answer was lost', { ...held, holder: 'me' }, undefined, 0, 'take'],
     ['waits for a foreign one at first sight, however old its times look', held, undefined, 0, 'wait'],
     ['waits while it was not seen unchanged for its whole duration', held, 0, 14_999, 'wait'],

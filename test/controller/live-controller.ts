@@ -1,4 +1,4 @@
-/** A controller in this process, against a test cluster that runs; and how an agent talks to it. Its workflows are taken by no worker: what they were told stays in their history. */
+/** A controller in this process, against a running test cluster, and how an agent talks to it. No worker runs its workflows, so their signals stay in their history. */
 
 import { Client, Connection } from '@temporalio/client';
 import { randomUUID } from 'node:crypto';
@@ -47,11 +47,11 @@ export const batch = (node: string, seqs: readonly number[], more: object = {}):
   ...more,
 });
 
-/** As whom it speaks to Kubernetes, the administrator unless told; and whether it stands for election. */
+/** Its identity in Kubernetes, by default the administrator; and whether it stands for election. */
 export interface LiveOptions {
   readonly kubeconfig?: string;
   readonly election?: { readonly enabled?: boolean; readonly name?: string };
-  /** As the settings file has it. */
+  /** As in the settings file. */
   readonly progress?: object;
 }
 
@@ -74,7 +74,7 @@ export class LiveController {
     this.#options = options;
   }
 
-  /** Leads when this resolves. */
+  /** Resolves when it leads. */
   static async open(options: LiveOptions = {}): Promise<LiveController> {
     const cluster = JSON.parse(readFileSync(process.env['KCOVER_TEST_CLUSTER'] ?? '', 'utf8')) as { kubeconfig: string; temporalAddress: string };
     const temporal = new Client({ connection: await Connection.connect({ address: cluster.temporalAddress }) });
@@ -96,7 +96,7 @@ export class LiveController {
     return live;
   }
 
-  /** Who signed for the intake. */
+  /** The certificate authority of the intake. */
   get certificateFile(): string {
     return join(this.#directory, 'tls.crt');
   }
@@ -106,12 +106,12 @@ export class LiveController {
     return this.#controller;
   }
 
-  /** In place of the one before, which has been stopped. */
+  /** Replaces the previous one, which has been stopped. */
   async startAgain(identity: string, preflight?: object): Promise<void> {
     this.metrics.clear();
     const started = await this.start(identity, this.metrics, this.#options.election, preflight);
     this.#controller = started;
-    // Longer than a Lease that could not be given back.
+    // Longer than a Lease that could not be released.
     await until(`${identity} leads`, 90_000, async () => (started.leading() ? { found: true } : { missing: 'not yet' }));
   }
 

@@ -18,7 +18,7 @@ function follow(notReady: string) {
   return { outages, reported };
 }
 
-/** Long against the settings of these tests, which wait for what must not come. */
+/** Long compared with the settings of these tests: for waits in which nothing may happen. */
 const aWhile = () => sleep(400);
 const become = async (reported: readonly string[], wanted: readonly string[]) => {
   for (let looks = 0; looks < 200 && reported.length < wanted.length; looks++) await sleep(50);
@@ -27,7 +27,7 @@ const become = async (reported: readonly string[], wanted: readonly string[]) =>
 const idOf = (name: string, transition = '2026-11-21T07:00:00Z') => `node/not-ready/uid-${name}/${transition}`;
 
 describe('nodes that are not ready', () => {
-  it('are judged when the whole list is known, wherever they stand in it', async () => {
+  it('are judged when the whole list is known, at any place in it', async () => {
     const { outages, reported } = follow('50ms');
     for (const name of names(20)) outages.see(node(name, name === 'gpu-0' || name === 'gpu-1' || name === 'gpu-2' ? 'Unknown' : 'True'));
     await aWhile();
@@ -39,7 +39,7 @@ describe('nodes that are not ready', () => {
     );
   });
 
-  it('are told once for each outage', async () => {
+  it('are reported once for each outage', async () => {
     const { outages, reported } = follow('50ms');
     outages.setReachable(true);
     for (const [ready, transition] of [
@@ -53,7 +53,7 @@ describe('nodes that are not ready', () => {
     await become(reported, [idOf('gpu-0'), idOf('gpu-0', '2026-11-21T07:20:00Z')]);
   });
 
-  it('are told although the watch is cut again and again before the time is over', async () => {
+  it('are reported although the watch is cut again and again before the time is over', async () => {
     const { outages, reported } = follow('400ms');
     outages.setReachable(true);
     outages.see(node('gpu-0', 'Unknown'));
@@ -66,7 +66,7 @@ describe('nodes that are not ready', () => {
     expect(reported).toEqual([idOf('gpu-0')]);
   });
 
-  it('are told although another one comes and goes, so that now and then too many are out', async () => {
+  it('are reported although another one comes and goes, so that now and then too many are out', async () => {
     const { outages, reported } = follow('400ms');
     outages.setReachable(true);
     for (const name of names(10)) outages.see(node(name, Number(name.slice(4)) < 2 ? 'Unknown' : 'True'));
@@ -78,7 +78,7 @@ describe('nodes that are not ready', () => {
     expect(reported.toSorted()).toEqual([idOf('gpu-0'), idOf('gpu-1')]);
   });
 
-  it('are not told of time in which they were not seen', async () => {
+  it('are not reported for time in which they were not observed', async () => {
     const { outages, reported } = follow('300ms');
     outages.setReachable(true);
     outages.see(node('gpu-0', 'Unknown'));
@@ -93,7 +93,7 @@ describe('nodes that are not ready', () => {
     expect(reported).toEqual([]);
   });
 
-  it('are judged by nobody who does not see them, and that time does not count when they are seen again', async () => {
+  it('are not judged while they cannot be observed, and that time does not count afterwards', async () => {
     const { outages, reported } = follow('300ms');
     outages.setReachable(true);
     outages.see(node('gpu-0', 'Unknown'));
@@ -104,7 +104,7 @@ describe('nodes that are not ready', () => {
     await become(reported, [idOf('gpu-0')]);
   });
 
-  it('are judged later by the time in which so many were out that nothing could be judged', async () => {
+  it('are judged later, by the time in which too many were out to judge', async () => {
     const { outages, reported } = follow('300ms');
     outages.setReachable(true);
     for (const name of names(10)) outages.see(node(name, Number(name.slice(4)) < 3 ? 'Unknown' : 'True'));

@@ -9,7 +9,7 @@ const job = (name: string): JobRef => ({ kind: 'PyTorchJob', namespace: 'train',
 const fault = (id: string, message = 'fell off'): Fault => ({ id, source: 'kernel', code: 'xid/79', message, seenAt: '2026-11-21T07:00:00Z' });
 const toJob = (name: string, id: string) => faultMessage({ kind: 'job', job: job(name) }, fault(id));
 
-/** Takes a call only when told to. */
+/** Accepts a call only when the test says so. */
 function slowSender() {
   const calls: Call[] = [];
   const open: { readonly take: () => void; readonly fail: (error: Error) => void }[] = [];
@@ -78,7 +78,7 @@ describe('outbox', () => {
     expect(slow.calls).toHaveLength(3);
   });
 
-  it('resolves each promise when its own letter was taken, not before', async () => {
+  it('resolves each promise when its own message was accepted, not before', async () => {
     const slow = slowSender();
     const { send } = outbox(slow.sender);
     const taken: string[] = [];
@@ -89,7 +89,7 @@ describe('outbox', () => {
     expect(taken).toEqual(['a', 'b']);
   });
 
-  it('keeps the order of start, faults, wish and end', async () => {
+  it('keeps the order of start, faults, request and end', async () => {
     const slow = slowSender();
     const { send } = outbox(slow.sender);
     void send(startMessage(job('llm')));
@@ -110,7 +110,7 @@ describe('outbox', () => {
     expect(slow.calls.slice(1).map((call) => said(call).length)).toEqual([100, 50]);
   });
 
-  it('sends a fault once that is handed in again while it waits or is under way', async () => {
+  it('sends a fault once that is queued again while it waits or is in flight', async () => {
     const slow = slowSender();
     const { send } = outbox(slow.sender);
     const all = ['a', 'a', 'b', 'b', 'a'].map((id) => send(toJob('llm', id)));
@@ -120,7 +120,7 @@ describe('outbox', () => {
     expect(slow.calls.map(said)).toEqual([['a'], ['b']]);
   });
 
-  it('tells only the newest state of a node that changed several times', async () => {
+  it('sends only the newest state of a node that changed several times', async () => {
     const slow = slowSender();
     const { send } = outbox(slow.sender);
     void send(nodeMessage('gpu-1', { uid: 'u1', quarantinedByUs: false }));
@@ -147,7 +147,7 @@ describe('outbox', () => {
     await expect(first).resolves.toBeUndefined();
   });
 
-  it('gives a letter with a deadline back and does not try it again', async () => {
+  it('rejects a message at its deadline and does not try it again', async () => {
     const slow = slowSender();
     const { send, waiting } = outbox(slow.sender);
     await expect(send(toJob('llm', 'a'), 10)).rejects.toMatchObject({ code: 'temporal.unreachable' });
@@ -157,7 +157,7 @@ describe('outbox', () => {
     expect(waiting()).toBe(0);
   });
 
-  it('goes on with a letter that somebody without a deadline waits for too', async () => {
+  it('goes on with a message that a sender without a deadline waits for too', async () => {
     const slow = slowSender();
     const { send } = outbox(slow.sender);
     const patient = send(toJob('llm', 'a'));
@@ -168,13 +168,13 @@ describe('outbox', () => {
     await expect(patient).resolves.toBeUndefined();
   });
 
-  it('refuses more letters than one workflow may have waiting', async () => {
+  it('refuses more messages than one workflow may have waiting', async () => {
     const { send } = outbox(slowSender().sender, { capacity: 2 });
     for (const id of ['under way', 'b', 'c']) void send(toJob('llm', id));
     await expect(send(toJob('llm', 'd'))).rejects.toMatchObject({ because: '2 messages wait for job/train/llm/uid-llm already' });
   });
 
-  it('ends everything that waits when we no longer lead, and takes nothing more', async () => {
+  it('rejects everything that waits when we no longer lead, and accepts nothing more', async () => {
     const slow = slowSender();
     const { send, over } = outbox(slow.sender);
     const both = [send(toJob('llm', 'a')), send(toJob('llm', 'b'))];

@@ -10,7 +10,7 @@ function announced(...living: string[]): Announcements {
 }
 
 describe('a set of pods that test', () => {
-  it('is not told of before Temporal has it', () => {
+  it('is not announced before Temporal has it', () => {
     const sets = openAnnouncements();
     expect([sets.covers(id, 'a'), sets.isNotified(id, 'a')]).toEqual([false, false]);
     const { took } = sets.begin(id, 'a');
@@ -20,7 +20,7 @@ describe('a set of pods that test', () => {
     expect(sets.isNotified('preflight/train/other/u1', 'a')).toBe(false);
   });
 
-  it('is told of again when that was lost', () => {
+  it('is announced again when that was lost', () => {
     const sets = openAnnouncements();
     sets.begin(id, 'a').lost();
     expect(sets.covers(id, 'a')).toBe(false);
@@ -34,11 +34,11 @@ describe('a set of pods that test', () => {
     expect(sets.isNotified(id, 'b')).toBe(true);
   });
 
-  it('includes pods that come while the one lives that stands for it', () => {
+  it('includes pods that come while its representative exists', () => {
     expect(announced('a', 'b').isNotified(id, 'later')).toBe(true);
   });
 
-  it('goes on for those that outlive that one, and for no later ones', () => {
+  it('goes on for those that outlive its representative, and for no later ones', () => {
     const sets = announced('a');
     sets.left(id, 'a', () => ['b']);
     sets.left(id, 'a', () => ['b', 'later']);

@@ -61,7 +61,7 @@ beforeEach(async () => {
     sender: {
       async send(call) {
         calls.push(call);
-        // Ends whoever waits, as losing the Lease would, so that no test waits for a deadline.
+        // Ends all waits, as losing the Lease would, so that no test waits for a deadline.
         if (!temporalTakes) ending.abort();
         if (!temporalTakes) throw new Error('UNAVAILABLE');
       },
@@ -101,7 +101,7 @@ async function send(body: object, token = 'agent') {
   const answer = await server.inject({ method: 'POST', url: preflightPath, headers: { authorization: `Bearer ${token}` }, payload: body });
   return { status: answer.statusCode, body: answer.json<{ error?: string } & Partial<PreflightAnswer>>() };
 }
-/** Its clock may be hours away from ours. */
+/** A clock hours away from ours. */
 const sentAt = '2026-11-21T07:10:00.000Z';
 const sendFiles = async (...files: unknown[]) => send({ schema: 1, node: 'gpu-1', sentAt, files });
 const answers = async (...files: unknown[]) => (await sendFiles(...files)).body.files?.map(({ answer }) => answer);
@@ -137,7 +137,7 @@ describe('the intake of preflight files', () => {
     ]);
   });
 
-  it('tells what is wrong with a file beside the reports that are right', async () => {
+  it('reports what is wrong with a file beside the reports that are right', async () => {
     const forgedNode = { ...place(1), report: report(1, 'gpu-2') };
     const forgedRank = { ...place(2), report: report(3) };
     const unusable = { ...place(4), problem: { field: 'pair', because: 'it has no peer' } };
@@ -162,7 +162,7 @@ describe('the intake of preflight files', () => {
     );
   });
 
-  it('takes nothing of a namespace that settings do not name, and tells no workflow of it', async () => {
+  it('accepts nothing of a namespace that settings do not name, and notifies no workflow', async () => {
     const elsewhere = { ...file(0), namespace: 'tenant' };
     expect((await sendFiles(elsewhere, file(1))).body.files).toEqual([
       { answer: 'refused', because: 'namespace: preflight.namespaces of the controller does not name tenant' },
@@ -178,7 +178,7 @@ describe('the intake of preflight files', () => {
     expect(calls).toEqual([]);
   });
 
-  it('asks for a report again whose set of pods was not announced, and tells nothing of it before', async () => {
+  it('asks again for a report whose set of pods was not announced, and sends nothing before', async () => {
     announced = false;
     expect((await sendFiles(file(0))).body.files).toEqual([{ answer: 'wait', because: 'its set of pods was not announced yet' }]);
     expect(calls).toEqual([]);
@@ -186,14 +186,14 @@ describe('the intake of preflight files', () => {
     expect(await answers(file(0))).toEqual(['accepted']);
   });
 
-  it('tells the same report and the same refusal once, however often they come', async () => {
+  it('sends the same report and the same refusal once, however often they come', async () => {
     const forged = { ...place(1), report: report(1, 'gpu-2') };
     for (let times = 0; times < 3; times++) expect(await answers(file(0), forged)).toEqual(['accepted', 'refused']);
     expect(ranks()).toEqual([0]);
     expect(refusals()).toHaveLength(1);
   });
 
-  it('does not take many files at once that a pod is said to have written, and tells of 20 that are refused', async () => {
+  it('does not accept many files at once for one pod, and reports 20 refusals', async () => {
     const many = Array.from({ length: 50 }, (_, ms) => ({ ...file(0), writtenAt: `2026-11-21T07:01:00.${100 + ms}Z` }));
     expect(new Set(await answers(...many))).toEqual(new Set(['accepted', 'wait']));
     const forged = many.map((each) => ({ ...each, report: report(0, 'gpu-2') }));
@@ -201,7 +201,7 @@ describe('the intake of preflight files', () => {
     expect(refusals()).toHaveLength(20);
   });
 
-  it('asks for a file again that Temporal did not take', async () => {
+  it('asks again for a file that Temporal did not accept', async () => {
     temporalTakes = false;
     expect(await answers(file(0))).toEqual(['wait']);
     expect(await counted('kcover_preflight_reports_total')).toEqual(['kcover_preflight_reports_total{answer="wait"} 1']);
@@ -209,7 +209,7 @@ describe('the intake of preflight files', () => {
 
   it.each<[string, number, string, () => ReturnType<typeof send>]>([
     ['refuses the files of another node', 403, 'other-node', () => send({ schema: 1, node: 'gpu-2', sentAt, files: [file(0)] })],
-    ['does not know who shows another token', 401, 'unauthenticated', () => send({ schema: 1, node: 'gpu-1', files: [] }, 'somebody')],
+    ['rejects another token', 401, 'unauthenticated', () => send({ schema: 1, node: 'gpu-1', files: [] }, 'somebody')],
     ['refuses what are no files', 400, 'malformed', () => send({ schema: 1 })],
     ['refuses a request of 2 MB before it is parsed', 413, 'too-large', () => send({ schema: 1, node: 'gpu-1', files: 'x'.repeat(2 * 1024 * 1024) })],
     [

@@ -21,7 +21,7 @@ const refusal = (rank: number, what: RefusedReport['what'] = 'stale'): RefusedRe
   at: '2026-11-21T07:00:00.000Z',
 });
 
-/** Keeps what it is given; the first call takes a moment, so that the rest travels together. */
+/** Records what it is sent; the first call takes a moment, so that the rest is sent together. */
 function outbox() {
   const calls: Call[] = [];
   const sender = { send: async (call: Call) => void calls.push(call) };
@@ -31,8 +31,8 @@ function outbox() {
 const ranksOf = ({ signal }: Call): number[] => (signal?.name === 'reportsArrived' ? signal.payload.reports.map((each) => each.report.rank) : []);
 const refusedOf = ({ signal }: Call): readonly RefusedReport[] => (signal?.name === 'reportsArrived' ? signal.payload.refused : []);
 
-describe('letters to the workflow of a preflight', () => {
-  it('carry 250 reports in calls of at most 100, each once, and start it', async () => {
+describe('messages to the workflow of a preflight', () => {
+  it('contain 250 reports in calls of at most 100, each once, and start it', async () => {
     const { send, calls } = outbox();
     await Promise.all(Array.from({ length: 250 }, (_, rank) => send(arrivalMessage(workload, { report: report(rank) }))));
     expect(calls.map((call) => ranksOf(call).length)).toEqual([1, 100, 100, 49]);
@@ -49,7 +49,7 @@ describe('letters to the workflow of a preflight', () => {
     expect(waiting()).toBe(0);
   });
 
-  it('are given back when there are more than that', async () => {
+  it('are rejected when there are more than that', async () => {
     const ending = new AbortController();
     const { send } = openOutbox({ sender: { send: () => new Promise(() => undefined) }, signal: ending.signal });
     for (let rank = 0; rank <= 10_000; rank++) send(arrivalMessage(workload, { report: report(rank) })).catch(() => undefined);
@@ -57,14 +57,14 @@ describe('letters to the workflow of a preflight', () => {
     ending.abort();
   });
 
-  it('say one file once, and its newer contents again', async () => {
+  it('contain one file once, and its newer contents again', async () => {
     const { send, calls } = outbox();
     const newer = '2026-11-21T07:05:00.000Z';
     await Promise.all([report(0), report(1), report(1), report(1, newer)].map((each) => send(arrivalMessage(workload, { report: each }))));
     expect(calls.map(ranksOf)).toEqual([[0], [1, 1]]);
   });
 
-  it('carry reports and refusals together', async () => {
+  it('contain reports and refusals together', async () => {
     const { send, calls } = outbox();
     await Promise.all([
       send(arrivalMessage(workload, { report: report(0) })),
@@ -79,7 +79,7 @@ describe('letters to the workflow of a preflight', () => {
     ]);
   });
 
-  it('fit into one signal of Temporal when 100 of the longest travel together', () => {
+  it('fit into one signal of Temporal when 100 of the longest are sent together', () => {
     const text = '\u20ac'.repeat(preflightLimits.because);
     const address = 'a'.repeat(preflightLimits.address);
     const gbps = 1 / 3e300;
@@ -108,7 +108,7 @@ describe('letters to the workflow of a preflight', () => {
     expect(bytes(largest)).toBeLessThan(1.5 * 1024 * 1024);
   });
 
-  it('tell that no pod is left behind the reports, and start nothing for it', async () => {
+  it('report that no pod is left after the reports, and start nothing for it', async () => {
     const { send, calls } = outbox();
     await Promise.all([
       send(arrivalMessage(workload, { report: report(0) })),
@@ -123,7 +123,7 @@ describe('letters to the workflow of a preflight', () => {
     ]);
   });
 
-  it('tell of each set of pods that test, and start it for that', async () => {
+  it('announce each set of pods that test, and start it for that', async () => {
     const { send, calls } = outbox();
     const first = { name: 'llm-0', uid: 'a', createdAt: '2026-11-21T06:59:00Z' };
     const second = { name: 'llm-0', uid: 'b', createdAt: '2026-11-21T07:59:00Z' };
@@ -134,7 +134,7 @@ describe('letters to the workflow of a preflight', () => {
     ]);
   });
 
-  it('do not travel with faults of the same mailbox', async () => {
+  it('are not sent together with faults of the same queue', async () => {
     const { send, calls } = outbox();
     const fault = { id: 'f', source: 'kernel', code: 'xid/79', message: 'm', seenAt: '2026-11-21T07:00:00Z' } as const;
     await Promise.all([

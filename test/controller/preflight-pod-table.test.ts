@@ -41,7 +41,7 @@ describe('the pods that test', () => {
     expect(at()).toEqual(['new', 'old']);
   });
 
-  it('give way to one that was created in the same second when they are asked to go', () => {
+  it('give way to one that was created in the same second when they are terminating', () => {
     expect(table(pod('terminating', 1, { terminating: true }), pod('remaining', 1)).at()).toEqual(['remaining', 'terminating']);
   });
 
@@ -65,7 +65,7 @@ describe('the pods that test', () => {
     expect(at({ rank: 2 })).toEqual(['b']);
   });
 
-  it('are not remembered in any number once they went', () => {
+  it('are remembered in limited number once they went', () => {
     const { put, leave, at } = table(pod('first', 1));
     leave('uid-first');
     for (let count = 0; count < 20_000; count++) {

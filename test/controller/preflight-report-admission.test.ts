@@ -14,7 +14,7 @@ const refusal = (second: number): RefusedReport => ({ rank: 0, node: 'gpu-0', wh
 function setUp() {
   const clock = { now: 0 };
   const opened = openReportAdmission(() => clock.now);
-  /** Temporal takes what may be told. */
+  /** Temporal accepts what may be sent. */
   function take(second: number, uid = 'a'): AdmissionResult {
     const admission = opened.report(uid, report(second));
     if (admission === 'send') opened.settle(uid, report(second), true);
@@ -28,7 +28,7 @@ function setUp() {
   return { ...opened, clock, take, refuse };
 }
 
-describe('what is told of a pod', () => {
+describe('what is sent about a pod', () => {
   it('is each report once', () => {
     const { take } = setUp();
     expect([take(0), take(0)]).toEqual(['send', 'known']);
@@ -52,7 +52,7 @@ describe('what is told of a pod', () => {
     expect(take(99)).toBe('known');
   });
 
-  it('does not count what Temporal did not take', () => {
+  it('does not count what Temporal did not accept', () => {
     const { report: ask, settle, take, clock } = setUp();
     for (let tries = 0; tries < 200; tries++) {
       clock.now += 1000;

@@ -9,7 +9,7 @@ import { decidePreflight } from '../../policy/preflight.ts';
 import { job } from '../support/builders.ts';
 
 const gpu = 'nvidia.com/gpu';
-/** Seconds after seven. */
+/** Seconds after 07:00. */
 const at = (seconds: number): Date => new Date(Date.UTC(2026, 10, 21, 7, 0, seconds));
 
 interface PodCase {
@@ -52,7 +52,7 @@ function podOf(rank: number, { gpus, admitted, tested, phase = 'Failed', termina
   return found;
 }
 
-/** A failed test of a pod that does not start it again. */
+/** A failed test of a pod that does not restart. */
 const failed: PodCase = { gpus: 4, admitted: 1, tested: [10, 70] };
 
 describe('what a pod and those beside it hold of their node', () => {

@@ -21,7 +21,7 @@ describe('how much of a node its testing pods hold', () => {
     expect(nodeShare({ ...has }, pods as Record<string, number>[])).toEqual({ asked, of });
   });
 
-  it('is told from the capacity of the node and from the requests of all containers', () => {
+  it('is computed from the capacity of the node and the requests of all containers', () => {
     expect(acceleratorsOf({ status: { capacity: { cpu: '192', memory: '2Ti', [gpu]: '8', 'huawei.com/Ascend910': '0' } } })).toEqual({
       [gpu]: 8,
       'huawei.com/Ascend910': 0,

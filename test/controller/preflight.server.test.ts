@@ -18,7 +18,7 @@ beforeAll(async () => {
 });
 afterAll(() => rig?.close());
 
-/** Tests on the node of the agent that speaks here. */
+/** Tests the node of this agent. */
 const shape = (name: string) => ({ name: `${name}-${run}`, gpus: 0, ...testsFirst, nodeSelector: { 'kubernetes.io/hostname': node } });
 const indexed = (name: string) => createJob(rig.api, batchJob({ ...shape(name), pods: 2 }));
 const testers = (job: RunningJob): Promise<Tester[]> => awaitTesters(rig.api, [], job);
@@ -38,7 +38,7 @@ async function send(...files: object[]): Promise<readonly PreflightFileAnswer[]>
   return (body as { files: PreflightFileAnswer[] }).files;
 }
 
-/** As an agent does it: again while the answer is to wait. */
+/** Like an agent: sends again while the answer is to wait. */
 const sendUntilAnswered = (sent: object): Promise<PreflightFileAnswer> =>
   until('the file has its answer', 60_000, async () => {
     const [answer] = await send(sent);
@@ -73,7 +73,7 @@ describe('the collection of preflight reports', () => {
     await remove(job);
   });
 
-  it('tells the workload of a file that names another node, and takes nothing that is older than its pod', async () => {
+  it('notifies the workload of a file that names another node, and accepts nothing that is older than its pod', async () => {
     const job = await indexed('forged');
     const [first] = await testers(job);
     if (!first) throw new Error('no pod');
@@ -87,7 +87,7 @@ describe('the collection of preflight reports', () => {
     await remove(job);
   });
 
-  it('tells of a set of pods whose tests nobody saw before it takes their reports', async () => {
+  it('announces a set of pods whose tests nobody saw before it accepts their reports', async () => {
     await rig.controller.stop();
     const job = await indexed('unseen');
     const [first, second] = await testers(job);
@@ -101,7 +101,7 @@ describe('the collection of preflight reports', () => {
     await remove(job);
   });
 
-  it('tells a workflow whose pods went while nobody watched', async () => {
+  it('notifies a workflow whose pods went while nobody watched', async () => {
     const job = await indexed('gone');
     await testers(job);
     const id = preflightWorkflowId(job);
@@ -120,7 +120,7 @@ describe('the collection of preflight reports', () => {
     await rig.awaitSignal(id, 'podsGone');
   });
 
-  it('hears no pod of a namespace that settings do not name', async () => {
+  it('ignores pods of a namespace that settings do not name', async () => {
     await rig.controller.stop();
     await rig.startAgain('narrow', { namespaces: ['another'] });
     const job = await indexed('elsewhere');

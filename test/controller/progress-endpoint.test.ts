@@ -71,7 +71,7 @@ describe('the intake of progress files', () => {
   });
 
   it.each<[string, Partial<typeof state>, number, string]>([
-    ['does not know who was not let in', { known: false }, 401, 'unauthenticated'],
+    ['rejects an unauthenticated sender', { known: false }, 401, 'unauthenticated'],
     ['sends the agent to the leader when it does not lead', { leads: false }, 503, 'not-leading'],
     ['asks for the files again while it has not listed the pods', { sees: false }, 503, 'kube-unreachable'],
   ])('%s', async (_sentence, given, status, error) => {

@@ -50,7 +50,7 @@ beforeEach(() => {
   });
 });
 
-/** Lets time pass, and looks every second. */
+/** Advances time, and looks every second. */
 function pass(seconds: number): void {
   for (let second = 0; second < seconds; second++) {
     now += 1000;
@@ -59,7 +59,7 @@ function pass(seconds: number): void {
 }
 
 describe('training that stands still', () => {
-  it('is told once, and again when it stands at a later step', () => {
+  it('is reported once, and again when it stops at a later step', () => {
     hangs.hear(pod, step(7));
     pass(300);
     hangs.hear(pod, step(8));
@@ -67,7 +67,7 @@ describe('training that stands still', () => {
     expect(raised).toEqual(['60 no step for 1m after step 7', '360 no step for 1m after step 8']);
   });
 
-  it('is told again when nobody was told', () => {
+  it('is reported again when the first report was lost', () => {
     hangs.hear(pod, step(7));
     pass(60);
     lose?.();
@@ -75,7 +75,7 @@ describe('training that stands still', () => {
     expect(raised).toHaveLength(2);
   });
 
-  it('is not told while steps are made, and not by a job that never told one', () => {
+  it('is not reported while steps are made, nor for a job that never reported one', () => {
     for (let second = 0; second < 100; second++) {
       hangs.hear(pod, step(second));
       pass(30);
@@ -85,7 +85,7 @@ describe('training that stands still', () => {
     expect(raised).toEqual([]);
   });
 
-  it('is not told while the trainer says for long that it does something else, and is given its time when that ends', () => {
+  it('is not reported while the trainer says that it does something else, and is given its time when that ends', () => {
     hangs.hear(pod, step(7));
     pass(50);
     hangs.hear(pod, step(7, { phase: 'evaluating' }));
@@ -103,13 +103,13 @@ describe('training that stands still', () => {
     ['is opted out', () => (cluster.job = { optedIn: false, podsExpected: 4 })],
     ['has finished', () => (cluster.job = { optedIn: true, podsExpected: 4, finished: { as: 'succeeded', because: 'x' } })],
     ['is suspended', () => (cluster.job = { optedIn: true, podsExpected: 4, suspension: { by: 'owner' } })],
-    ['does not want to hear of it', () => (cluster.job = { optedIn: true, podsExpected: 4, overrides: overrides('ignore') })],
+    ['has hang detection off', () => (cluster.job = { optedIn: true, podsExpected: 4, overrides: overrides('ignore') })],
     ['lacks a pod', () => (cluster.working = 3)],
-    ['has lost the pod that told', () => (cluster.pod = undefined)],
-    ['is told to go', () => (cluster.pod = { ...pod, present: false })],
+    ['has lost the pod that reported', () => (cluster.pod = undefined)],
+    ['has a reporting pod that terminates', () => (cluster.pod = { ...pod, present: false })],
     ['has started its containers again', () => (cluster.pod = { ...pod, startedAt: '2026-11-21T08:00:00Z' })],
-    ['cannot be heard', () => (cluster.isLive = false)],
-  ])('is not told of a job that %s, and is judged anew from the moment at which that ends', (_sentence, change) => {
+    ['cannot be observed', () => (cluster.isLive = false)],
+  ])('is not reported for a job that %s, and is judged anew from the moment at which that ends', (_sentence, change) => {
     const before = { ...cluster };
     hangs.hear(pod, step(7));
     change();
@@ -122,14 +122,14 @@ describe('training that stands still', () => {
     expect(raised).toEqual(['560 no step for 9m 20s after step 7']);
   });
 
-  it('is told of a job that wants to hear of it', () => {
+  it('is reported for a job that asks for it', () => {
     cluster.job = { optedIn: true, podsExpected: 4, overrides: overrides('notify') };
     hangs.hear(pod, step(7));
     pass(60);
     expect(raised).toHaveLength(1);
   });
 
-  it('is not told when it was the controller that stood still', () => {
+  it('is not reported when it was the controller that was suspended', () => {
     hangs.hear(pod, step(7));
     now += 3600_000;
     hangs.look();
@@ -139,7 +139,7 @@ describe('training that stands still', () => {
     expect(raised).toHaveLength(1);
   });
 
-  it('is told though another job cannot be judged', () => {
+  it('is reported though another job cannot be judged', () => {
     hangs.hear({ ...pod, uid: 'x', job: { ...pod.job, uid: 'broken' } }, step(7));
     hangs.hear(pod, step(7));
     pass(60);

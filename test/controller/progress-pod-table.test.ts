@@ -19,7 +19,7 @@ const pending = (uid: string): TrainingPod => {
 };
 
 let now: number;
-/** Makers of jobs, by UID of the job; undefined while the job is not known. */
+/** Owners of jobs, by UID of the job; undefined while the job is not known. */
 let sets: Map<string, JobRef | undefined>;
 let pods: TrainingPods;
 const writers = () => pods.writersOn('gpu-1').map(({ uid }) => uid);
@@ -35,7 +35,7 @@ beforeEach(() => {
 });
 
 describe('the pods that may report', () => {
-  it('are those that are present, and those that go for as long as they take', () => {
+  it('are those that are present, and those that are terminating', () => {
     pods.put(pod('a', { present: false }));
     now = 3600_000;
     expect(writers()).toEqual(['a']);
@@ -63,7 +63,7 @@ describe('the pods that may report', () => {
     expect(writers()).toEqual([]);
   });
 
-  it('are no longer those that go when a pod that came after them has begun', () => {
+  it('are no longer those that are terminating when a later pod has begun', () => {
     pods.put(pod('a', { present: false }));
     pods.put(pending('b'));
     expect(writers()).toEqual(['a', 'b']);
@@ -73,7 +73,7 @@ describe('the pods that may report', () => {
     expect(writers()).toEqual(['b']);
   });
 
-  it('are not told by pods of the same attempt, or of another job, that begin late', () => {
+  it('are not affected by pods of the same attempt, or of another job, that begin late', () => {
     pods.put({ ...pending('b'), node: 'gpu-2' });
     pods.put(pod('a', { present: false }));
     pods.put(pod('b', { node: 'gpu-2' }));

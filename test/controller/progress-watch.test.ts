@@ -93,7 +93,7 @@ describe('progress of training', () => {
     expect(progress.take({ ...file(0, 1), job: 'other' }, 'gpu-1')).toBe('no-pod');
   });
 
-  it('cannot be of a worker while nobody knows whether there is a master beside it', () => {
+  it('cannot be of a worker while it is unknown whether there is a master beside it', () => {
     known = undefined;
     expect(progress.take(file(1, 1), 'gpu-2')).toBe('no-pod');
   });
@@ -122,7 +122,7 @@ describe('progress of training', () => {
     expect(written).toEqual([1]);
   });
 
-  it('that stands still is told once, to its job', async () => {
+  it('that stands still is reported once, to its job', async () => {
     progress.take(file(0, 1), 'gpu-1');
     await until(() => raised.length > 0);
     progress.take(file(0, 2), 'gpu-1');
@@ -134,8 +134,8 @@ describe('progress of training', () => {
   it.each<[sentence: string, message: WorkflowMessage]>([
     ['a fault of the job', faultMessage({ kind: 'job', job: ref }, fault)],
     ['a fault of a node under it', faultMessage({ kind: 'node', node: 'gpu-2' }, fault)],
-    ['a wish', recoverMessage(ref, { label: true, by: 'label', reason: 'labelled' })],
-  ])('is written at once when %s is told, though its pods may have ended', async (_sentence, message) => {
+    ['a request', recoverMessage(ref, { label: true, by: 'label', reason: 'labelled' })],
+  ])('is written at once when %s is reported, though its pods may have ended', async (_sentence, message) => {
     progress.take(file(0, 1), 'gpu-1');
     await until(() => written.length === 1);
     progress.take(file(0, 2), 'gpu-1');

@@ -13,7 +13,7 @@ beforeEach(() => {
 });
 
 describe('the pods that work', () => {
-  it('are counted for the job that made the one that controls them, once that is known', () => {
+  it('are counted for the owner of the job that controls them, once that is known', () => {
     workers.put(job('child'), 'a', true);
     workers.put(job('alone'), 'x', true);
     tops.set('child', set).set('other', set);
@@ -27,7 +27,7 @@ describe('the pods that work', () => {
     expect(workers.of(set)).toBe(0);
   });
 
-  it('are not those that go after their job, and the one that made it', () => {
+  it('are not those that go after their job and its owner', () => {
     tops.set('child', set);
     for (const pod of ['a', 'b']) workers.put(job('child'), pod, true);
     tops.clear();

@@ -59,10 +59,10 @@ function open(more: Partial<ProgressWriterOptions> = {}): void {
   });
 }
 
-/** What was begun has ended. */
+/** Lets everything that was begun end. */
 const settle = () => new Promise<void>((done) => void setImmediate(done));
 
-/** Lets time pass, with everything that falls due in it. */
+/** Advances time, and runs everything that falls due. */
 async function pass(ms: number): Promise<void> {
   const until = now + ms;
   await settle();
@@ -122,7 +122,7 @@ describe('the progress annotations of a job', () => {
     expect(writes).toEqual(['1000 llm 100/90', '3000 llm 91']);
   });
 
-  it('have the last known progress at once when a fault is told, and nothing when that stands there', async () => {
+  it('have the last known progress at once when a fault is reported, and are not written when they have it already', async () => {
     writer.take(pod('a'), 0, step(1));
     await pass(5000);
     writer.take(pod('a'), 0, step(2));
@@ -134,7 +134,7 @@ describe('the progress annotations of a job', () => {
     expect(writes).toEqual(['1000 llm 1', '6000 llm 2']);
   });
 
-  it('are written once a second at most, however many faults are told', async () => {
+  it('are written once a second at most, however many faults are reported', async () => {
     for (let time = 0; time < 20; time++) {
       writer.take(pod('a'), 0, step(time));
       writer.hasten(job());
@@ -210,7 +210,7 @@ describe('the progress annotations of a job', () => {
     expect(writes).toEqual(['1000 llm 4']);
   });
 
-  it('are remembered of so many jobs and no more', async () => {
+  it('are remembered for a limited number of jobs', async () => {
     open({ most: 2 });
     for (const name of ['a', 'b', 'a', 'c']) writer.take(pod(`of-${name}`, job(name)), 0, step(1));
     expect(writer.size).toBe(2);
@@ -218,7 +218,7 @@ describe('the progress annotations of a job', () => {
     expect(writes).toEqual(['1000 a 1', '1000 c 1']);
   });
 
-  it('are written for so many jobs at a time and no more, and for all of them', async () => {
+  it('are written for a limited number of jobs at a time, and for all of them', async () => {
     open({ parallel: 2 });
     const held: (() => void)[] = [];
     answer = () => new Promise<boolean>((done) => void held.push(() => done(true)));
@@ -230,7 +230,7 @@ describe('the progress annotations of a job', () => {
     expect(writes).toEqual(['1000 a 1', '1000 b 1', '1000 c 1']);
   });
 
-  it('are begun by nobody who no longer leads, though some wait for their turn', async () => {
+  it('are not begun by a controller that no longer leads, though some wait for their turn', async () => {
     open({ parallel: 1 });
     let end: (() => void) | undefined;
     answer = () => new Promise<boolean>((done) => void (end = () => done(true)));
@@ -243,7 +243,7 @@ describe('the progress annotations of a job', () => {
     expect(writes).toEqual(['1000 a 1']);
   });
 
-  it('say when a step was done, and not when it was told again, whoever leads', async () => {
+  it('say when a step was done, and not when it was reported again, whoever leads', async () => {
     const later = '2026-11-21T07:09:00.000Z';
     writer.take(pod('a'), 0, step(5, { checkpointStep: 1 }));
     writer.take(pod('a'), 0, step(5, { checkpointStep: 5, at: later }));
@@ -294,7 +294,7 @@ describe('the progress annotations of a job', () => {
     expect(last?.phase).toBe('training');
   });
 
-  it('have a checkpoint that a pod saves while it goes at once, and other steps that it makes without haste', async () => {
+  it('have a checkpoint that a terminating pod saves at once, and its other steps without haste', async () => {
     writer.take(pod('a'), 0, step(100, { checkpointStep: 90 }));
     await pass(2000);
     const going = { ...pod('a'), present: false };

@@ -1,4 +1,4 @@
-/** Under the rights of an installation's controller: what these do not allow fails here. */
+/** With the rights of an installation's controller, so that anything they do not allow fails here. */
 
 import { mkdir, mkdtemp, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -63,7 +63,7 @@ async function create(manifest: Parameters<typeof createJob>[1]): Promise<Runnin
   return job;
 }
 
-/** As a trainer leaves it. */
+/** As a trainer writes it. */
 async function write(job: RunningJob, rank: number, progress: object, writtenAt = new Date()): Promise<void> {
   const directory = join(hostRoot, progressDirectory, job.namespace);
   await mkdir(directory, { recursive: true });
@@ -86,7 +86,7 @@ const says = (job: RunningJob, step: number): Promise<JobProgress> =>
   });
 
 describe('progress files of trainers', () => {
-  it('leave a job alone that did not opt in, until it does', async () => {
+  it('do not change a job that did not opt in, until it does', async () => {
     const job = await create(pytorchJob({ name: `other-${run}`, workers: 0, gpus: 0, nodeSelector: { 'kubernetes.io/hostname': node } }));
     await awaitRunning(rig.api, job);
     const counted = async () => Number(/answer="counted"} (\d+)/.exec(await rig.metrics.getSingleMetricAsString('kcover_progress_files_total'))?.[1] ?? 0);
@@ -111,10 +111,10 @@ describe('progress files of trainers', () => {
       const { items } = await rig.api.core.listNamespacedPod({ namespace: job.namespace, labelSelector: job.selector });
       return items.length === 0 ? { found: true } : { missing: `${items.length} left` };
     });
-    // Written while its pod ended, and read after it.
+    // Written while its pod ended, and read after that.
     await write(job, 0, { step: 55, checkpointStep: 55 });
     expect(await says(job, 55)).toMatchObject({ checkpointStep: 55 });
-    // Times of containers are whole seconds: no attempt follows another that soon.
+    // Container times are whole seconds: in practice no attempt follows another that soon.
     await sleep(3000);
     await changeJob(rig.api, job, { spec: { runPolicy: { suspend: false } } });
     await awaitRunning(rig.api, job, { except: new Set(first.map(({ metadata }) => metadata?.uid ?? '')) });
@@ -125,7 +125,7 @@ describe('progress files of trainers', () => {
 });
 
 describe('training that stands still', () => {
-  it('is told to the workflow of its job, with the pace that stands on the job', async () => {
+  it('is reported to the workflow of its job, with the pace from its annotations', async () => {
     const job = await create(
       pytorchJob({
         name: `hangs-${run}`,

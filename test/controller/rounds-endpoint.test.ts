@@ -121,7 +121,7 @@ describe('the rounds endpoint', () => {
     expect([one.body, other.body]).toMatchObject([{ kind: 'round' }, { kind: 'round' }]);
   });
 
-  it('knows a pod that its watch tells of a moment later', async () => {
+  it('knows a pod that its watch reports a moment later', async () => {
     const { post, pods, waiting } = cluster();
     const late = pods.get('pod-0');
     pods.delete('pod-0');

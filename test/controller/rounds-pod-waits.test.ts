@@ -34,7 +34,7 @@ describe('a pod that asks before it is known', () => {
     expect(await second).toBe('asked again');
   });
 
-  it('is sent away when too many wait', async () => {
+  it('is refused when too many wait', async () => {
     const { await: seen, over } = cluster();
     const asking = [seen('a'), seen('b')];
     expect(await seen('c')).toBe('full');

@@ -6,7 +6,7 @@ import { planRound } from '../../policy/preflight-plan.ts';
 const withinMs = 300_000;
 const rounds = 3;
 
-/** The circle method, the pairs named after the seed so that a change of it shows. */
+/** The circle method, with the seed in the names of the pairs, so that a change of it shows. */
 function planned({ ranks, round }: RoundFacts): RoundPlan {
   if (round >= rounds) return { kind: 'done', because: `${rounds} rounds` };
   const [first, ...others] = [...ranks.map(({ rank }) => rank), ...(ranks.length % 2 === 0 ? [] : [-1])];
@@ -33,7 +33,7 @@ const podOf = (rank: number, more: Partial<RoundPod> = {}): RoundPod => ({
   ...more,
 });
 
-/** Ranks that do what they are told, one question after the other. */
+/** Ranks that follow their answers, one request after the other. */
 class SimulatedJob {
   readonly facts: RoundFacts[] = [];
   readonly results: RoundResult[][];
@@ -72,7 +72,7 @@ class SimulatedJob {
     return asked.kind === 'answer' ? asked.answer : asked.kind;
   }
 
-  /** All are told, then all act, as if at once; true when one of them had something to do. */
+  /** All ask, then all act, as if at once; true when one of them had something to do. */
   turn(ranks = this.all()): boolean {
     for (const rank of ranks) this.ask(rank);
     const answers = ranks.map((rank) => [rank, this.answer(rank)] as const);
@@ -87,12 +87,12 @@ class SimulatedJob {
     return true;
   }
 
-  /** Does what it was told; true when it had something to do. */
+  /** Acts on its answer; true when it had something to do. */
   act(rank: number): boolean {
     return this.do(rank, this.answer(rank));
   }
 
-  /** Until nobody has anything more to do. */
+  /** Runs until no rank has anything left to do. */
   work(ranks = this.all()): void {
     while (this.turn(ranks));
   }
@@ -101,7 +101,7 @@ class SimulatedJob {
 }
 
 describe('a run', () => {
-  it.each([2, 3, 4, 16])('leads %i ranks through all rounds, each pair told the same', (size) => {
+  it.each([2, 3, 4, 16])('leads %i ranks through all rounds, with the same answer for both of a pair', (size) => {
     const job = new SimulatedJob(size);
     job.work();
     for (const rank of job.all()) {
@@ -119,14 +119,14 @@ describe('a run', () => {
     expect(job.answer(1)).toEqual({ kind: 'round', round: 0, peer: { rank: 0, node: 'gpu-0', address: '10.0.0.0:29400' }, lead: false });
   });
 
-  it('says the same again to who asks again', () => {
+  it('gives the same answer when asked again', () => {
     const job = new SimulatedJob(4);
     for (const rank of job.all()) job.ask(rank);
     for (const rank of job.all()) expect(job.ask(rank)).toEqual(job.ask(rank));
     expect(job.facts).toHaveLength(1);
   });
 
-  it('plans from what was told, in the order of ranks, with a seed of its pods', () => {
+  it('plans from the reported results, in the order of ranks, with a seed of its pods', () => {
     const job = new SimulatedJob(4);
     job.work([3, 1, 0, 2]);
     expect(job.facts.map(({ round }) => round)).toEqual([0, 1, 2, 3]);
@@ -141,10 +141,10 @@ describe('a run', () => {
   });
 
   it.each([
-    ['before any of a round was told', 0],
-    ['when some were told and others were not', 5],
+    ['before any of a round was answered', 0],
+    ['when some were answered and others were not', 5],
     ['when all but one have tested', 15],
-  ])('goes on alike under a new leader: %s', (_sentence, answered) => {
+  ])('goes on in the same way under a new leader: %s', (_sentence, answered) => {
     const undisturbed = new SimulatedJob(16);
     undisturbed.work();
     const job = new SimulatedJob(16);
@@ -152,7 +152,7 @@ describe('a run', () => {
     for (const rank of job.all()) job.ask(rank);
     for (const rank of job.all().slice(0, answered)) job.act(rank);
     job.run = job.open();
-    // The partners of those who have tested have tested too; what they were told may only be lost on the way.
+    // The partners of those who have tested have tested too; only answers on their way may be lost.
     job.work();
     const peersOf = ({ results }: SimulatedJob) => results.map((ofRank) => ofRank.map(({ peer }) => peer));
     for (const facts of job.facts) expect(undisturbed.facts.find(({ round }) => round === facts.round)?.seed).toBe(facts.seed);
@@ -205,7 +205,7 @@ describe('a run', () => {
     expect(job.answer(2)).toEqual({ kind: 'done', because: 'no other rank of 4 asked within 300 s: there is nobody to test with' });
   });
 
-  it('goes on without a rank that died in a round, and its partner is not told to wait for it again', () => {
+  it('goes on without a rank that died in a round, and does not pair its partner with it again', () => {
     const job = new SimulatedJob(4);
     for (const rank of job.all()) job.ask(rank);
     job.turn([0, 1, 2]);
@@ -229,7 +229,7 @@ describe('a run', () => {
     expect(job.results[3]).toHaveLength(rounds);
   });
 
-  it('lets a container that started again catch up, and believes its newer results', () => {
+  it('lets a restarted container catch up, and uses its newer results', () => {
     const job = new SimulatedJob(4);
     job.turn();
     job.turn();

@@ -9,7 +9,7 @@ let rig: LiveController;
 const pods: { namespace: string; name: string; uid: string }[] = [];
 const account = `trainer-${run}`;
 
-/** Two pods that test their nodes, of a workload that needs no controller of its own to be one. */
+/** Two pods that test their nodes, of a workload that needs no controller. */
 beforeAll(async () => {
   rig = await LiveController.open();
   await rig.api.core.createNamespacedServiceAccount({ namespace: agentNamespace, body: { metadata: { name: account } } });
@@ -51,7 +51,7 @@ describe('a controller that is asked for rounds', () => {
     expect(second).toEqual({ status: 200, body: { kind: 'round', round: 0, peer: { rank: 0, node: nodes[0], address: '10.0.0.0:29400' }, lead: false } });
   });
 
-  it('takes no token of an agent, and none of a preflight pod where agents report', async () => {
+  it('accepts no token of an agent, and none of a preflight pod where agents report', async () => {
     const agents = await rig.tokenOf(0, agentAccount, agentAudience);
     expect(await rig.post(asking(0), agents, rig.controller, roundsPath)).toMatchObject({ status: 401, body: { error: 'unauthenticated' } });
     expect(await rig.post({}, await tokenOf(0))).toMatchObject({ status: 401, body: { error: 'unauthenticated' } });

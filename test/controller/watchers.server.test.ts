@@ -21,7 +21,7 @@ describe('the watchers', () => {
     rig.api.custom.patchNamespacedCustomObject({ ...kubeflow, name, body: { metadata: { labels: changes } } }, merge);
   const gpus = 0;
 
-  it('start the workflow of an opted-in job, tell it of a failed pod once, of a wish by label, and of its end', async () => {
+  it('start the workflow of an opted-in job, notify it of a failed pod once, of a request by label, and of its end', async () => {
     const job = await createJob(rig.api, pytorchJob({ name: `llm-${run}`, workers: 1, gpus, labels: { [labels.cascadingRecovery]: 'true' } }));
     const id = jobWorkflowId(job);
     await rig.started(id);
@@ -75,7 +75,7 @@ describe('the watchers', () => {
     await rig.api.custom.deleteNamespacedCustomObject({ ...kubeflow, name: job.name });
   });
 
-  it('tell a node that its taint was taken off by somebody else', async () => {
+  it('notify the workflow of a node that its taint was removed by somebody else', async () => {
     const { node } = await rig.agentOf(0);
     expect(await rig.post(batch(node, [1]), await rig.tokenOf(0))).toMatchObject({ status: 202 });
     const spec = await rig.api.core.readNode({ name: node });
@@ -98,7 +98,7 @@ describe('the watchers', () => {
     });
   });
 
-  it('tell a job workflow at the start that its job went while nobody watched', async () => {
+  it('notify a job workflow at the start that its job went while nobody watched', async () => {
     const job = await createJob(rig.api, pytorchJob({ name: `gone-${run}`, workers: 0, gpus, labels: { [labels.cascadingRecovery]: 'true' } }));
     await rig.started(jobWorkflowId(job));
     await rig.controller.stop();
@@ -127,8 +127,8 @@ describe('the watchers', () => {
   const fault = { id: `kernel/${bootId}/returned`, source: 'kernel', code: 'xid/79', message: 'm', seenAt: new Date().toISOString() };
 
   it.each<[string, string, boolean]>([
-    ['leave another machine alone that takes the name of one that went while quarantined', 'other-machine', false],
-    ['quarantine the same machine again that went while quarantined', 'same-machine', true],
+    ['leave another machine alone that takes the name of a quarantined one that went', 'other-machine', false],
+    ['quarantine a machine again that returns after it went while quarantined', 'same-machine', true],
   ])('%s', async (_sentence, systemUuid, again) => {
     const name = `returning-${run}`;
     await endWorkflow(nodeWorkflowId(name), {

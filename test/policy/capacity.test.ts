@@ -43,7 +43,7 @@ describe('without room', () => {
   });
 });
 
-describe('stand-by nodes', () => {
+describe('standby nodes', () => {
   const enough = { fitWithStandby: 8, standbyNodes: ['s-0', 's-1'] };
   it('are taken when all find room with them', () => {
     expect(decide({ choice: 'standby' }, enough)).toEqual({

@@ -163,7 +163,7 @@ describe('pods of one job', () => {
   });
 });
 
-describe('stand-by nodes', () => {
+describe('standby nodes', () => {
   const standbyNodes = (name: string, more: Partial<NodeCapacity> = {}): NodeCapacity =>
     node(name, { taints: [{ key: standbyTaint, effect: 'NoSchedule' }], ...more });
 

@@ -1,4 +1,4 @@
-/** What happens in a story: a job is watched, told of faults, and goes. */
+/** Steps of a scenario: a job is watched, receives faults, and goes. */
 
 import type { WorkflowHandle } from '@temporalio/client';
 import type { Fault } from '../../contract/faults.ts';
@@ -19,7 +19,7 @@ export function watch({ rig, cluster }: ReplayFixture): Promise<WorkflowHandle> 
 
 export const signalFaults = (job: WorkflowHandle, ...faults: Fault[]): Promise<void> => job.signal('faultsObserved', { faults });
 
-/** The id of the incident that ended so. */
+/** The id of the incident with this outcome. */
 export async function outcome(job: WorkflowHandle, wanted: string): Promise<string> {
   const { last } = await eventually(
     () => statusOf(job),

@@ -1,4 +1,4 @@
-/** Stories of the workflow that collects preflight reports. */
+/** Scenarios of the workflow that collects preflight reports. */
 
 import type { WorkflowHandle } from '@temporalio/client';
 import { preflightWorkflowId } from '../../contract/ids.ts';

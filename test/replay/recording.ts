@@ -1,4 +1,4 @@
-/** What a recorded story is. */
+/** The shape of a recorded scenario. */
 
 import type { FakeCluster } from '../support/fake-cluster.ts';
 import type { Rig } from '../support/rig.ts';
@@ -8,6 +8,6 @@ export interface ReplayFixture {
   readonly cluster: FakeCluster;
 }
 
-/** Where the history of a story lies: `<workflow>/<behaviour>` -> workflow id. */
+/** The workflows whose histories a scenario records: `<workflow>/<behaviour>` -> workflow id. */
 export type Recorded = Readonly<Record<string, string>>;
 export type Recording = (fixture: ReplayFixture) => Promise<Recorded>;

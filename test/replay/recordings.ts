@@ -221,7 +221,7 @@ export const recordings: readonly Recording[] = [
   ...trustRecordings,
 ];
 
-/** Keeps the next attempt from becoming ready until the answer is called. */
+/** Keeps the next attempt from becoming ready until the returned function is called. */
 function quarantine(cluster: FakeCluster): () => void {
   let open = () => {};
   cluster.gate = new Promise((resolve) => (open = resolve));

@@ -1,4 +1,4 @@
-/** What was recorded once must replay with the workflows of today: a running workflow carries its history through an upgrade. */
+/** Recorded histories must replay with the current workflows, because a running workflow keeps its history through an upgrade. */
 
 import { fileURLToPath } from 'node:url';
 import { beforeAll, describe, expect, it } from '@jest/globals';
@@ -10,12 +10,12 @@ let workflowBundle: WorkflowBundle;
 
 const changedName = 'a history of other code';
 
-/** How each replay ended, by the name of its history: `undefined` is well. */
+/** The result of each replay, by the name of its history: `undefined` is success. */
 const failures = new Map<string, Error | undefined>();
 
-/** One after the other on one worker, because a worker of its own for each takes a second. */
+/** One after the other on one worker, because starting a worker takes a second. */
 async function replayAll(histories: readonly Pick<RecordedHistory, 'name' | 'json'>[]): Promise<void> {
-  // The id of the workflow is part of what it asks activities for.
+  // Activity requests contain the id of the workflow.
   const given = histories.map(({ json }) => ({
     history: json,
     workflowId: json.events[0]?.workflowExecutionStartedEventAttributes?.workflowId ?? '',
@@ -53,7 +53,7 @@ describe('recorded histories', () => {
   });
 });
 
-/** The same history, as a version of the workflow would have made it that asks for something else at this place. */
+/** The same history, as a version of the workflow that requests another activity here would have recorded it. */
 function withOtherActivity(events: readonly RecordedEvent[], name: string): RecordedHistory['json'] {
   const changed = events.map((event) => {
     const scheduled = event.activityTaskScheduledEventAttributes;

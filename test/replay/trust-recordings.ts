@@ -1,4 +1,4 @@
-/** Stories of what comes before and after a stop. */
+/** Scenarios of what comes before and after a stop. */
 
 import type { WorkflowHandle } from '@temporalio/client';
 import type { JobOverrides } from '../../contract/job-overrides.ts';
