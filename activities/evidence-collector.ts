@@ -8,7 +8,7 @@ import type { EvidenceDraft } from './evidence-store.ts';
 
 type KeptFile = Pick<EvidenceFile, 'file' | 'what' | 'pod' | 'container'>;
 
-/** Files that are written at the same time: each may take this fraction of the space left. */
+/** Files written at the same time: each may take 1/16 of the space that is left. */
 export const atOnce = 16;
 
 /** A log shorter than this is not worth storing. */

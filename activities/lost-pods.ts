@@ -97,7 +97,7 @@ export async function forceMore(dependencies: Dependencies, request: StopRequest
   await inParallel(going, (pod) => forcePod(dependencies, request, pod));
 }
 
-/** Its controller has not seen the suspend until it deletes the pod, and would count the pod as failed. */
+/** With suspend, only terminating pods: a controller that has not deleted the pod has not seen the suspend yet, and would count it as failed. */
 const mayGoAtOnce = ({ by }: StopRequest, pod: V1Pod): boolean => by !== 'suspend' || isTerminating(pod);
 
 export async function forcePod({ kube, log }: Dependencies, { incident, job }: StopRequest, pod: AttemptPod): Promise<void> {

@@ -15,7 +15,7 @@ export interface FaultLimits {
 }
 
 export interface RateDecision {
-  /** Leading reports that were admitted; the others may come later. */
+  /** Reports from the front that were handled; the others may come later. */
   readonly through: readonly Report[];
   readonly send: readonly Fault[];
   /** Time until the others may come, ms. */

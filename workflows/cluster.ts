@@ -24,18 +24,18 @@ export async function cluster({ clusterUid, continued }: ClusterInput): Promise<
   let keeping = false;
 
   setHandler(defineQuery<ClusterStatus>(statusQuery), () => ({ clusterUid, ...state.status() }));
-  setHandler(defineUpdate<ReserveAnswer[], [ReserveRequest]>(updates.reserve), (request) => seen(state.reserve(request, Date.now())), {
+  setHandler(defineUpdate<ReserveAnswer[], [ReserveRequest]>(updates.reserve), (request) => published(state.reserve(request, Date.now())), {
     description: 'Asks for the right to keep nodes out of service',
     validator: (request) => {
       if (!state.isCounted) throw new Error(notCounted);
       if (!isReserveRequest(request)) throw new Error('`limit` and `wanted` with node, nodeUid and incident are needed');
     },
   });
-  setHandler(defineUpdate<Paused, [OperatorRequest]>(updates.pause), (request) => seen(state.pause(request, Date.now())), {
+  setHandler(defineUpdate<Paused, [OperatorRequest]>(updates.pause), (request) => published(state.pause(request, Date.now())), {
     description: 'Stops every quarantine and stop that has not begun',
     validator: validateOperatorRequest,
   });
-  setHandler(defineUpdate<{ wasPaused: boolean }, [OperatorRequest]>(updates.resume), (request) => seen(state.resume(request, Date.now())), {
+  setHandler(defineUpdate<{ wasPaused: boolean }, [OperatorRequest]>(updates.resume), (request) => published(state.resume(request, Date.now())), {
     description: 'Ends a pause; what waited is judged anew',
     validator: (request) => {
       validateOperatorRequest(request);
@@ -94,7 +94,7 @@ export async function cluster({ clusterUid, continued }: ClusterInput): Promise<
   }
 
   /** Publishes what an update changed, and passes its answer on. */
-  function seen<Answer>(answer: Answer): Answer {
+  function published<Answer>(answer: Answer): Answer {
     show();
     return answer;
   }

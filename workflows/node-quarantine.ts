@@ -64,7 +64,7 @@ export async function nodeQuarantine({ node, continued }: NodeInput): Promise<No
   for (;;) {
     const asked = rechecks;
     if (state.release && state.mayRelease()) {
-      const outcome = await give(state.release);
+      const outcome = await releaseNow(state.release);
       if (outcome) return outcome;
     } else if (state.hasArrivals()) {
       await judge();
@@ -213,7 +213,7 @@ export async function nodeQuarantine({ node, continued }: NodeInput): Promise<No
     if (view === undefined) return gone(was, 'the node object is gone');
     if (was && view.uid !== was.uid) return replaced(was, view);
     if (was && state.quarantine?.taint === 'ours' && !view.taint?.ours)
-      return give({ by: 'somebody else', reason: view.taint ? 'the annotation beside our taint was removed by hand' : 'our taint was removed by hand' });
+      return releaseNow({ by: 'somebody else', reason: view.taint ? 'the annotation beside our taint was removed by hand' : 'our taint was removed by hand' });
     if (state.held?.reserved) await settle(view, state.held);
     return undefined;
   }
@@ -242,7 +242,7 @@ export async function nodeQuarantine({ node, continued }: NodeInput): Promise<No
   }
 
   /** Releases the node; what arrived meanwhile is judged in the same run. */
-  async function give(request: OperatorRequest): Promise<NodeOutcome | undefined> {
+  async function releaseNow(request: OperatorRequest): Promise<NodeOutcome | undefined> {
     releasing = true;
     state.because = `${request.by}: ${request.reason}`;
     statusView.show();

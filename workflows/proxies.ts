@@ -36,16 +36,16 @@ const count: ActivityOptions = { ...call, ...lively, startToCloseTimeout: '2m' }
 const look: ActivityOptions = { ...call, ...lively, startToCloseTimeout: '45s' };
 
 /** A stop that was begun is finished, however long the API server cannot be reached. */
-const letGo: ActivityOptions = { ...lively, startToCloseTimeout: '20s', retry: { initialInterval: '200ms', maximumInterval: '15s' } };
+const persistent: ActivityOptions = { ...lively, startToCloseTimeout: '20s', retry: { initialInterval: '200ms', maximumInterval: '15s' } };
 
 /** A few calls with conflicts retried inside. */
-const edit: ActivityOptions = { ...letGo, scheduleToCloseTimeout: '1 day' };
+const edit: ActivityOptions = { ...persistent, scheduleToCloseTimeout: '1 day' };
 
 /**
  * A reservation that is not written soon is given to others: without an answer it is requested again, under the conditions of that time.
  * The same holds for a release, because faults of the node wait for its end, and people must learn that it is refused.
  */
-const taint: ActivityOptions = { ...letGo, scheduleToCloseTimeout: '1m' };
+const taint: ActivityOptions = { ...persistent, scheduleToCloseTimeout: '1m' };
 
 /** Waits for the cluster, with a deadline in the request. The heartbeat reveals a dead worker, but tolerates a Temporal that does not answer for seconds. */
 const watch: ActivityOptions = {
@@ -105,7 +105,7 @@ const table = {
   notifyNodes: edit,
   observeWorkload: call,
   noteVerdict: record,
-  resumeJob: letGo,
+  resumeJob: persistent,
   removeRecoveryLabel: edit,
   findRecoveries: lookUp,
   lookAtRecovery: call,

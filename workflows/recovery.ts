@@ -37,7 +37,7 @@ const mostInterferences = 8;
 const pauseAfter = (times: number, first = 200): number => Math.min(first * 2 ** (times - 1), 40_000);
 
 /** An incident that cannot observe, or is paused, for this long is escalated; its faults stay with the job. */
-const patienceMs = 24 * 3_600_000;
+const escalateAfterMs = 24 * 3_600_000;
 
 /** A workflow that waits for a notification still looks now and then, because notifications can be lost. */
 const slowLookMs = 5 * 60_000;
@@ -117,7 +117,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
         return decision;
       }
       if (decision.kind === 'hold' && decision.inProcess) {
-        letGo();
+        endHold();
         const end = await tryInProcess({ input, state, timeline, hasChanged: () => state.unhandled().length > fresh.length }, decision);
         if (!end) continue;
         state.answer(fresh);
@@ -130,7 +130,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
         if (await hold(kind, decision, revision)) continue;
         return { outcome: 'escalated', because: `still held after its deadline: ${decision.because}`, unhandled: kind !== 'held' };
       }
-      letGo();
+      endHold();
       if (decision.kind === 'stop') {
         const preparing = {
           input,
@@ -177,7 +177,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
   }
 
   /** Ends a hold: for its whole length nobody could answer, and capacity was not looked up. */
-  function letGo(): void {
+  function endHold(): void {
     const heldMs = holds.end(Date.now());
     approvals.extend(heldMs);
     state.addHeldTime(heldMs);
@@ -186,7 +186,7 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
   /** Waits until something changes; false when the deadline of this hold passed first. */
   async function hold(kind: HoldReason, decision: DecisionOf<'hold'>, revision: number): Promise<boolean> {
     const { isFirst, since } = holds.begin(kind, Date.now());
-    const until = since + (kind === 'held' ? limits.holdMs : patienceMs);
+    const until = since + (kind === 'held' ? limits.holdMs : escalateAfterMs);
     timeline.now('held', { because: `held: ${decision.because}`, waitingFor: decision.remedy, until });
     if (isFirst) {
       timeline.happened('held', decision.because);

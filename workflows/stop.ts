@@ -20,7 +20,7 @@ const again = { interfered: 200, unsent: 5000 } as const;
 export const othersRun: StopOutcome = { because: 'the pods of the job keep changing', againMs: again.interfered };
 
 /** When people are first notified that a job is not resumed yet, ms; then after twice as long, up to the maximum. */
-const firstWordMs = 30_000;
+const firstNoticeMs = 30_000;
 const mostPauseMs = 3_600_000;
 
 export async function stop(preparing: Preparing): Promise<StopOutcome> {
@@ -68,7 +68,7 @@ export async function resume({ input, state, timeline, event }: Pick<Preparing, 
   if (!state.suspended) return;
   const { job, incident } = input;
   const waiting = new CancellationScope();
-  void waiting.run(() => sayThatItWaits({ input, timeline, event })).catch(() => undefined);
+  void waiting.run(() => reportDelay({ input, timeline, event })).catch(() => undefined);
   try {
     await perform('resumeJob', 'let the next attempt be created', { job, incident });
     state.suspended = false;
@@ -78,9 +78,9 @@ export async function resume({ input, state, timeline, event }: Pick<Preparing, 
 }
 
 /** Repeats until it is cancelled. */
-async function sayThatItWaits({ input: { job }, timeline, event }: Pick<Preparing, 'input' | 'timeline' | 'event'>): Promise<void> {
+async function reportDelay({ input: { job }, timeline, event }: Pick<Preparing, 'input' | 'timeline' | 'event'>): Promise<void> {
   const startedAt = Date.now();
-  for (let pause = firstWordMs; ; pause = Math.min(2 * pause, mostPauseMs)) {
+  for (let pause = firstNoticeMs; ; pause = Math.min(2 * pause, mostPauseMs)) {
     await sleep(pause, { summary: 'the job should be resumed by now' });
     const because = `${jobTitle(job)} is still suspended by kcover, which has tried to resume it for ${formatDuration(Date.now() - startedAt)} and goes on trying`;
     timeline.happened('not resumed yet', because);

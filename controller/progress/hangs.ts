@@ -38,7 +38,7 @@ interface WatchedPod extends Standstill {
   readonly pod: TrainingPod;
 }
 
-/** After a gap this long this process was suspended itself: reports may still wait to be read, ms. */
+/** After a gap this long between looks, this process itself was suspended: reports may still wait to be read. ms */
 const asleepMs = 10_000;
 /** Jobs that are remembered; the one that has been silent for longest is forgotten first. */
 const mostJobs = 10_000;

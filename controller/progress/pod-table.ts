@@ -21,16 +21,16 @@ export interface TrainingPods {
 }
 
 /** How long after its end a pod may still report, ms: an agent looks every few seconds, and sends again what did not arrive. */
-const lastWordMs = 60_000;
+const lateReportMs = 60_000;
 
 interface PodEntry {
   readonly pod: TrainingPod;
   /** The job that has its progress: the controlling one, or that one's owner. It outlives its children. */
   readonly topJob?: JobRef;
   /** Sequence number, in order of first observation. */
-  readonly seenAs: number;
+  readonly order: number;
   /** The highest sequence number when it was terminating, or had ended. */
-  readonly leftAs?: number;
+  readonly orderAtEnd?: number;
   /** When its processes were seen to have ended, ms. */
   readonly endedAt?: number;
   readonly gone?: true;
@@ -50,13 +50,13 @@ export function openTrainingPods(now: () => number, topJobOf: (job: JobRef) => J
 
   function put(pod: TrainingPod, more: Pick<PodEntry, 'gone'> = {}): void {
     const before = pods.get(pod.uid);
-    const { seenAs = ++count, leftAs = count, endedAt = now() } = before ?? {};
+    const { order = ++count, orderAtEnd = count, endedAt = now() } = before ?? {};
     const topJob = topJobOf(pod.job) ?? before?.topJob;
-    pods.set(pod.uid, { pod, seenAs, ...(topJob && { topJob }), ...(!pod.present && { leftAs }), ...(pod.ended && { endedAt }), ...more });
+    pods.set(pod.uid, { pod, order, ...(topJob && { topJob }), ...(!pod.present && { orderAtEnd }), ...(pod.ended && { endedAt }), ...more });
     nodes.set(pod.node, (nodes.get(pod.node) ?? new Set()).add(pod.uid));
     owned.put(jobKey(pod.job), pod.uid);
     if (before?.topJob && before.topJob.uid !== topJob?.uid) startedBy.delete(before.topJob.uid);
-    if (topJob && pod.present && pod.startedAt !== undefined) startedBy.set(topJob.uid, Math.max(seenAs, startedBy.get(topJob.uid) ?? 0));
+    if (topJob && pod.present && pod.startedAt !== undefined) startedBy.set(topJob.uid, Math.max(order, startedBy.get(topJob.uid) ?? 0));
   }
 
   function remove(uid: string): void {
@@ -69,7 +69,7 @@ export function openTrainingPods(now: () => number, topJobOf: (job: JobRef) => J
 
   /** Forgets pods that went long ago. */
   function drop(): void {
-    for (let [first] = gone; first && now() - first.at > lastWordMs; [first] = gone) {
+    for (let [first] = gone; first && now() - first.at > lateReportMs; [first] = gone) {
       gone.shift();
       const entry = pods.get(first.uid);
       if (!entry?.gone) continue;
@@ -79,15 +79,15 @@ export function openTrainingPods(now: () => number, topJobOf: (job: JobRef) => J
       uids?.delete(first.uid);
       if (uids?.size === 0) nodes.delete(entry.pod.node);
       const job = entry.topJob?.uid ?? '';
-      if (startedBy.get(job) === entry.seenAs) startedBy.delete(job);
+      if (startedBy.get(job) === entry.order) startedBy.delete(job);
     }
   }
 
   function isLatest(uid: string): boolean {
     const entry = pods.get(uid);
     if (!entry) return false;
-    const { pod, topJob, leftAs = 0, endedAt = now() } = entry;
-    return pod.present || (now() - endedAt <= lastWordMs && (startedBy.get(topJob?.uid ?? '') ?? 0) <= leftAs);
+    const { pod, topJob, orderAtEnd = 0, endedAt = now() } = entry;
+    return pod.present || (now() - endedAt <= lateReportMs && (startedBy.get(topJob?.uid ?? '') ?? 0) <= orderAtEnd);
   }
 
   function lookAgain(job: JobRef): void {

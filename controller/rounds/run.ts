@@ -73,7 +73,7 @@ export function openRun({ plan, withinMs, onPlan }: RunOptions): Run {
     version++;
   }
 
-  /** Drops this rank's older pod. */
+  /** Whether a newer pod has this rank; the older pod of the two is dropped. */
   function isReplaced(pod: RoundPod): boolean {
     if (replaced.has(pod.uid)) return true;
     const known = members.get(pod.rank)?.pod;

@@ -36,7 +36,7 @@ export function knowJobs(): KnownJobs {
     return before;
   }
 
-  /** It ends, for makers only go up: see `makerOf`. */
+  /** The recursion ends, because owner kinds have no cycle: see `ownerJobOf`. */
   function top(ref: JobRef): KnownJob | undefined {
     const job = known.get(jobKey(ref));
     return (job?.ownerJob && top(job.ownerJob)) ?? job;

@@ -23,11 +23,11 @@ interface RememberedPod extends PodSeen {
  * How long a new leader waits for reports of agents first, ms. While nobody led, a node could not report why its pods died,
  * and a restart without that knowledge may place pods on it again. Longer than an agent's longest back-off.
  */
-const firstWordMs = 10_000;
+const firstReportsMs = 10_000;
 /** How often it checks whether a silent agent is seen again, ms. */
 const checkEveryMs = 1000;
 /** Longer than any job waits for it, ms. */
-const patienceMs = 10 * 60_000;
+const mostWaitMs = 10 * 60_000;
 /** How often it checks whether agents have reported, ms. */
 const listenMs = 100;
 
@@ -58,7 +58,7 @@ export function watchPods(options: PodsOptions): PodsWatch {
   /** Ids of faults that were sent while their agent was silent. */
   const awaitingAgent = new Set<string>();
 
-  const maySpeak = ({ node }: Fault) => node === undefined || options.seenSince(node) || performance.now() - ledSince > firstWordMs;
+  const maySpeak = ({ node }: Fault) => node === undefined || options.seenSince(node) || performance.now() - ledSince > firstReportsMs;
 
   /** Looks again soon; once for each job, however many of its pods wait. */
   function listen(owner: JobRef): void {
@@ -76,7 +76,7 @@ export function watchPods(options: PodsOptions): PodsWatch {
     if (awaitingAgent.has(fault.id)) return;
     awaitingAgent.add(fault.id);
     const since = performance.now();
-    while (!options.signal.aborted && !options.seenSince(node, since) && performance.now() - since < patienceMs) await pause(checkEveryMs, options.signal);
+    while (!options.signal.aborted && !options.seenSince(node, since) && performance.now() - since < mostWaitMs) await pause(checkEveryMs, options.signal);
     awaitingAgent.delete(fault.id);
     const job = options.job(owner);
     if (!job || !options.seenSince(node, since) || whyNotReported(job, podsOf(owner)) !== undefined) return;

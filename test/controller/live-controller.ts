@@ -173,9 +173,9 @@ export class LiveController {
   }
 
   awaitSignal(workflowId: string, what: string | RegExp): Promise<string[]> {
-    return until(`${workflowId} is told ${what}`, 60_000, async () => {
+    return until(`${workflowId} received ${what}`, 60_000, async () => {
       const all = await this.signalsOf(workflowId);
-      return all.some((each) => (typeof what === 'string' ? each === what : what.test(each))) ? { found: all } : { missing: `told ${JSON.stringify(all)}` };
+      return all.some((each) => (typeof what === 'string' ? each === what : what.test(each))) ? { found: all } : { missing: `received ${JSON.stringify(all)}` };
     });
   }
 

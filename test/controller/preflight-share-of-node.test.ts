@@ -59,9 +59,9 @@ describe('what a pod and those beside it hold of their node', () => {
   it.each<[sentence: string, own: PodCase, beside: PodCase[], asked: number]>([
     ['is added up where all tested at once and all failed', failed, [failed], 8],
     ['is added up where they were admitted together and failed one after the other', { ...failed, tested: [5, 5] }, [{ ...failed, tested: [7, 7] }], 8],
-    ['is added up with one that failed and is leaving', failed, [{ ...failed, terminating: true }], 8],
+    ['is added up with one that failed and is terminating', failed, [{ ...failed, terminating: true }], 8],
     ['is added up with one that trains already', failed, [{ ...failed, phase: 'Running', tested: [3, 5] }], 8],
-    ['is added up with one that still tests and is leaving', failed, [{ ...failed, phase: 'Pending', tested: [12], terminating: true }], 8],
+    ['is added up with one that still tests and is terminating', failed, [{ ...failed, phase: 'Pending', tested: [12], terminating: true }], 8],
     ['leaves out one that was over before this one began', { ...failed, admitted: 8 }, [{ ...failed, tested: [2, 5] }], 4],
     ['leaves out one that ended in the second in which this one began', { ...failed, admitted: 5 }, [{ ...failed, tested: [2, 5] }], 4],
     ['leaves out one that the kubelet did not admit', failed, [{ gpus: 4, phase: 'Failed' }], 4],

@@ -70,7 +70,7 @@ describe('the watchers', () => {
     const job = await createJob(rig.api, pytorchJob({ name: `other-${run}`, workers: 0, gpus, labels: { [labels.needRecovery]: 'true' } }));
     const [pod] = await awaitRunning(rig.api, job);
     if (pod) await failContainer(rig.api, pod, { exitCode: 1, restart: true });
-    await until('the wish is ignored', 60_000, async () => ((await ignored()) > before ? { found: true } : { missing: 'not counted' }));
+    await until('the request is ignored', 60_000, async () => ((await ignored()) > before ? { found: true } : { missing: 'not counted' }));
     await expect(rig.temporal.workflow.getHandle(jobWorkflowId(job)).describe()).rejects.toThrow();
     await rig.api.custom.deleteNamespacedCustomObject({ ...kubeflow, name: job.name });
   });
@@ -92,7 +92,7 @@ describe('the watchers', () => {
       { name: node, body: { metadata: { annotations: { [annotations.quarantineIncident]: null } }, spec: { taints: others } } },
       merge,
     );
-    await until('the node is told', 60_000, async () => {
+    await until('the node is notified', 60_000, async () => {
       const all = (await rig.signalsOf(nodeWorkflowId(node))).slice(before);
       return all.includes('nodeObserved') ? { found: all } : { missing: JSON.stringify(all) };
     });
