@@ -38,7 +38,7 @@ export class ClusterState {
     this.changed = continued !== undefined;
   }
 
-  /** Takes what was there before this run. What this run was told is newer. */
+  /** Adds what was there before this run. What this run recorded itself is newer. */
   count({ out, pause }: ClusterSeen): void {
     for (const one of out) if (!this.reservations.has(one.nodeUid)) this.reservations.set(one.nodeUid, one);
     if (!this.hasPauseWord && pause) this.paused = pause.state === 'paused' ? { by: pause.by, reason: pause.reason, since: pause.at } : undefined;
