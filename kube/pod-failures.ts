@@ -30,6 +30,18 @@ export function podFailures(pod: V1Pod, { isRank }: Pick<JobKindEntry, 'isRank'>
   return unique(unexplained ? [failedPhase(pod)] : faults);
 }
 
+/** SIGKILL and SIGTERM, as the kubelet tells them. */
+const killed: readonly number[] = [137, 143];
+
+/**
+ * Whether its kubelet has yet to say what became of the pod. One that starts again on a node that is short of something turns away the pods that run
+ * there: it kills their containers first, and says Evicted two seconds later. Until then the pod runs, with a container that a signal ended and
+ * that is not started again.
+ */
+export const isUnexplained = ({ status }: V1Pod): boolean =>
+  status?.phase === 'Running' &&
+  (status.containerStatuses ?? []).some(({ state }) => killed.includes(state?.terminated?.exitCode ?? 0) && state?.terminated?.reason === 'Error');
+
 const unique = (faults: readonly Fault[]): Fault[] => [...new Map(faults.map((fault) => [fault.id, fault])).values()];
 
 /**

@@ -140,9 +140,13 @@ function whyNothing(fault: Fault, { optedInAt, attemptStartedAt, progress }: Inc
 const isHistory = ({ pod, seenAt }: Fault, { historyUntil }: IncidentFacts): boolean =>
   pod !== undefined && historyUntil !== undefined && Date.parse(seenAt) < Date.parse(historyUntil);
 
+/** What takes a pod away explains how its containers ended. */
+const takenAway: readonly string[] = ['pod/evicted', 'pod/disruption'];
+const placeInSentence = ({ source, code }: Fault): number => (source !== 'pod' ? 0 : takenAway.includes(code) ? 1 : 2);
+
 /** One sentence for one or many faults; those of nodes come first, because they explain those of pods. */
 export function describeFaults(faults: readonly Fault[]): string {
-  const ordered = faults.toSorted((a, b) => Number(a.source === 'pod') - Number(b.source === 'pod') || a.id.localeCompare(b.id));
+  const ordered = faults.toSorted((a, b) => placeInSentence(a) - placeInSentence(b) || a.id.localeCompare(b.id));
   const [first] = ordered;
   if (first === undefined) return 'no fault';
   const where = first.node === undefined ? '' : ` on ${first.node}`;

@@ -10,8 +10,8 @@ export { agentNamespace };
 export const agentAccount = 'kcover-agent';
 export const agentAudience = 'kcover-controller';
 
-/** Simulated or real. */
-export type AgentNode = Pick<SimulatedNode, 'name' | 'hostRoot'>;
+/** Simulated or real. `fileOf`: a path on the disk of the node, where that is another than `hostRoot`. */
+export type AgentNode = Pick<SimulatedNode, 'name' | 'hostRoot'> & { readonly fileOf?: (path: string) => string };
 
 const labels = { 'app.kubernetes.io/name': 'kcover', 'app.kubernetes.io/component': 'agent' };
 
@@ -76,6 +76,8 @@ const realDaemonSet: V1DaemonSet = {
       spec: {
         serviceAccountName: agentAccount,
         affinity: realNodesOnly,
+        // A kubelet under pressure evicts no such pod, and with the pod its token would end.
+        priorityClassName: 'system-node-critical',
         tolerations: [{ operator: 'Exists' }],
         containers: [{ name: 'agent', image: pauseImage, imagePullPolicy: 'Never' }],
       },

@@ -64,9 +64,12 @@ type RolesCluster = Pick<TestCluster, 'directory' | 'api' | 'kubernetes' | 'temp
 
 const program = fileURLToPath(new URL('../bin/kcover.js', import.meta.url));
 
+/** Where an agent keeps its state on a node with a disk of its own. */
+const agentState = '/var/lib/kcover/agent';
+
 /** Starts one controller, the workers and an agent for each node, and waits until all of them are ready. */
 export async function startKcover(cluster: RolesCluster, options: KcoverOptions = {}): Promise<Kcover> {
-  const nodes = options.agentsOn ?? cluster.nodes;
+  const nodes: readonly AgentNode[] = options.agentsOn ?? cluster.nodes;
   const directory = join(cluster.directory, 'kcover');
   mkdirSync(directory, { recursive: true });
   const ports = new Ports(cluster.directory);
@@ -89,7 +92,7 @@ export async function startKcover(cluster: RolesCluster, options: KcoverOptions 
     name: string,
     kind: 'worker' | 'controller' | 'agent',
     settings: object,
-    args: readonly string[],
+    args: () => readonly string[],
     env: Record<string, string>,
   ): Promise<Server> => {
     const port = await ports.take();
@@ -99,7 +102,9 @@ export async function startKcover(cluster: RolesCluster, options: KcoverOptions 
     return server(cluster.directory, {
       name,
       program: process.execPath,
-      args: [program, kind, '--config', file, ...args],
+      get args() {
+        return [program, kind, '--config', file, ...args()];
+      },
       env: { ...compileCache(), TEMPORAL_ADDRESS: cluster.temporal.address, TEMPORAL_NAMESPACE: cluster.temporal.namespace, ...env },
       kept: true,
       missing: () => probe(`http://127.0.0.1:${port}/readyz`),
@@ -114,7 +119,7 @@ export async function startKcover(cluster: RolesCluster, options: KcoverOptions 
         `worker-${index}`,
         'worker',
         { mode: options.mode ?? 'act', records: { directory: records }, ...withEvidence(options.workerSettings) },
-        ['--workflow-bundle', bundle],
+        () => ['--workflow-bundle', bundle],
         { KUBECONFIG: workerKubeconfig },
       ),
     ),
@@ -131,7 +136,7 @@ export async function startKcover(cluster: RolesCluster, options: KcoverOptions 
     const limits = { connectionsFrom: 16_384 };
     const settings = { intake: { listen: `127.0.0.1:${port}`, tls: certificate, limits }, ...options.controllerSettings };
     const env = { KUBECONFIG: controllerKubeconfig, POD_NAME: pod, POD_NAMESPACE: ownNamespace };
-    controllers.push(await role(index === 0 ? 'controller' : `controller-${index}`, 'controller', settings, options.controllerArgs ?? [], env));
+    controllers.push(await role(index === 0 ? 'controller' : `controller-${index}`, 'controller', settings, () => options.controllerArgs ?? [], env));
   }
   const [controller] = controllers as [Server, ...Server[]];
   const front = pods.length > 1 ? await ports.take() : undefined;
@@ -146,9 +151,13 @@ export async function startKcover(cluster: RolesCluster, options: KcoverOptions 
     mkdirSync(home, { recursive: true });
     const tokenFile = join(home, 'token');
     writeFileSync(tokenFile, await agentToken(cluster.api, node), { mode: 0o600 });
-    const reports = { controller: { url: intakeUrl, caFile: certificate.certFile, tokenFile }, spool: { directory: join(home, 'spool') } };
+    const reports = {
+      controller: { url: intakeUrl, caFile: certificate.certFile, tokenFile },
+      spool: { directory: node.fileOf?.(agentState) ?? join(home, 'spool') },
+    };
     const settings = { ...reports, ...agentSettings };
-    agents.set(node.name, await role(`agent-${node.name}`, 'agent', settings, ['--host-root', node.hostRoot], { NODE_NAME: node.name }));
+    // A real node has another root after its containerd was started again.
+    agents.set(node.name, await role(`agent-${node.name}`, 'agent', settings, () => ['--host-root', node.hostRoot], { NODE_NAME: node.name }));
   }
 
   const all = [...workers, ...controllers, ...agents.values()];

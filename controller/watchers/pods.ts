@@ -3,7 +3,7 @@
 import type { Fault } from '../../contract/faults.ts';
 import type { JobRef } from '../../contract/jobs.ts';
 import { type JobKindEntry, jobKey, jobKinds, jobOfPod } from '../../kube/job-kinds/index.ts';
-import { podFailures } from '../../kube/pod-failures.ts';
+import { isUnexplained, podFailures } from '../../kube/pod-failures.ts';
 import { trimPod } from '../../kube/trim.ts';
 import type { WatchEvent } from '../../kube/watch.ts';
 import { failuresToReport, type PodSeen, whyNotReported } from '../../policy/pod-watch.ts';
@@ -17,6 +17,8 @@ type Pod = Parameters<typeof podFailures>[0];
 
 interface RememberedPod extends PodSeen {
   readonly reported: Set<string>;
+  /** Monotonic, ms. */
+  readonly unexplainedSince: number | undefined;
 }
 
 /**
@@ -26,6 +28,8 @@ interface RememberedPod extends PodSeen {
 const firstReportsMs = 10_000;
 /** How often it checks whether a silent agent is seen again, ms. */
 const checkEveryMs = 1000;
+/** How long a kubelet may take to say why it ended a pod, ms: an eviction is no failure of the job. */
+const reasonMs = 5000;
 /** Longer than any job waits for it, ms. */
 const mostWaitMs = 10 * 60_000;
 /** How often it checks whether agents have reported, ms. */
@@ -58,6 +62,7 @@ export function watchPods(options: PodsOptions): PodsWatch {
   /** Ids of faults that were sent while their agent was silent. */
   const awaitingAgent = new Set<string>();
 
+  const isExplained = ({ unexplainedSince: since }: RememberedPod) => since === undefined || performance.now() - since > reasonMs;
   const maySpeak = ({ node }: Fault) => node === undefined || options.seenSince(node) || performance.now() - ledSince > firstReportsMs;
 
   /** Looks again soon; once for each job, however many of its pods wait. */
@@ -87,9 +92,10 @@ export function watchPods(options: PodsOptions): PodsWatch {
 
   function remember(owner: JobRef, pod: PodSeen): void {
     const pods = remembered.get(jobKey(owner)) ?? new Map<string, RememberedPod>();
-    const reported = pods.get(pod.uid)?.reported ?? new Set<string>();
+    const before = pods.get(pod.uid);
+    const reported = before?.reported ?? new Set<string>();
     if (pod.failures.length === 0 && !pod.succeededAs && reported.size === 0) return;
-    pods.set(pod.uid, { ...pod, reported });
+    pods.set(pod.uid, { ...pod, reported, unexplainedSince: pod.unexplained && (before?.unexplainedSince ?? performance.now()) });
     remembered.set(jobKey(owner), pods);
   }
 
@@ -105,11 +111,12 @@ export function watchPods(options: PodsOptions): PodsWatch {
     const pods = podsOf(owner);
     const reported = new Set(pods.flatMap((pod) => [...pod.reported]));
     for (const fault of failuresToReport(job, pods, reported)) {
-      if (!maySpeak(fault)) {
+      const pod = pods.find(({ uid }) => uid === fault.pod?.uid);
+      if (!maySpeak(fault) || (pod && !isExplained(pod))) {
         listen(owner);
         continue;
       }
-      const reportedOfPod = pods.find((pod) => pod.uid === fault.pod?.uid)?.reported;
+      const reportedOfPod = pod?.reported;
       reportedOfPod?.add(fault.id);
       options.metrics.podFaults.inc({ code: fault.code });
       const unobservable = fault.node === undefined ? undefined : options.whyUnobservable(fault.node);
@@ -148,5 +155,10 @@ export function watchPods(options: PodsOptions): PodsWatch {
 
 function seenOf(pod: Pod, entry: JobKindEntry): PodSeen {
   const succeededAs = pod.status?.phase === 'Succeeded' ? entry.roleOf(pod.metadata?.labels ?? {}) : undefined;
-  return { uid: pod.metadata?.uid ?? '', failures: podFailures(pod, entry), ...(succeededAs && { succeededAs }) };
+  return {
+    uid: pod.metadata?.uid ?? '',
+    failures: podFailures(pod, entry),
+    ...(isUnexplained(pod) && { unexplained: true }),
+    ...(succeededAs && { succeededAs }),
+  };
 }

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { V1ContainerStatus, V1Pod, V1PodSpec, V1PodStatus } from '@kubernetes/client-node';
 import type { JobKind } from '../../contract/jobs.ts';
 import { jobKinds } from '../../kube/job-kinds/index.ts';
-import { podFailures } from '../../kube/pod-failures.ts';
+import { isUnexplained, podFailures } from '../../kube/pod-failures.ts';
 
 /** As the API server sends it: times are text. */
 const at = (text: string): Date => text as unknown as Date;
@@ -259,5 +259,31 @@ describe('failures of a pod', () => {
   it('reads times of the typed client as well', () => {
     const typed = pod({ phase: 'Failed', reason: 'Evicted' }, { name: 'llm-worker-1', uid: 'pod-1', creationTimestamp: new Date('2026-11-21T06:00:00Z') });
     expect(podFailures(typed, jobKinds.PyTorchJob)[0]?.pod?.createdAt).toBe('2026-11-21T06:00:00Z');
+  });
+});
+
+describe('a pod whose container a signal ended', () => {
+  const killed = (status: Partial<V1PodStatus>): V1Pod =>
+    pod({ phase: 'Running', containerStatuses: [container('pytorch', { state: { terminated: ended(137, 'Error') } })], ...status });
+  const state = (exitCode: number, reason: string) => ({ containerStatuses: [container('pytorch', { state: { terminated: ended(exitCode, reason) } })] });
+
+  it.each<[sentence: string, status: Partial<V1PodStatus>, unexplained: boolean]>([
+    ['is unexplained as long as its kubelet neither starts it again nor says that the pod failed', {}, true],
+    ['is unexplained after SIGTERM too', state(143, 'Error'), true],
+    ['is explained when the pod has failed', { phase: 'Failed', reason: 'Evicted' }, false],
+    ['is explained when memory ran out', state(137, 'OOMKilled'), false],
+    ['is no such pod when the container ended by itself', state(1, 'Error'), false],
+    [
+      'is explained when its container is started again',
+      { containerStatuses: [container('pytorch', { state: { running: {} }, lastState: { terminated: ended(137, 'Error') } })] },
+      false,
+    ],
+    [
+      'is explained when its container waits to be started again',
+      { containerStatuses: [container('pytorch', { state: { waiting: { reason: 'CrashLoopBackOff' } }, lastState: { terminated: ended(137, 'Error') } })] },
+      false,
+    ],
+  ])('%s', (_, status, unexplained) => {
+    expect(isUnexplained(killed(status))).toBe(unexplained);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { IncidentFacts } from '../../contract/training-job.ts';
-import { decideIncident } from '../../policy/incident.ts';
+import { decideIncident, describeFaults } from '../../policy/incident.ts';
 import { job, kernelFault, podFault, settings } from '../support/builders.ts';
 
 const now = Date.parse('2026-11-21T07:09:04Z');
@@ -196,5 +196,15 @@ describe('retries that a job asks for', () => {
       because: expect.stringContaining('0 are allowed for user code'),
     });
     expect(decideIncident({ ...crash, overrides: { retries: 1 } }, settings()).kind).toBe('open');
+  });
+});
+
+describe('several faults in one sentence', () => {
+  const exit = podFault({ id: 'pod/a/containerd://a' });
+  const evicted = podFault({ id: 'pod/a/Evicted', code: 'pod/evicted', message: 'llm-worker-2 was evicted' });
+
+  it('are told by the one that explains the others', () => {
+    expect(describeFaults([exit, evicted])).toBe('pod/evicted on gpu-3: llm-worker-2 was evicted (and 1 more)');
+    expect(describeFaults([evicted, exit, kernelFault()])).toMatch(/^xid\/79 .*\(and 2 more\)$/);
   });
 });

@@ -1,0 +1,124 @@
+/** Those who report are in trouble while there is something to report. */
+
+import { afterEach, describe, expect, it } from '@jest/globals';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { nodeWorkflowId } from '../../contract/ids.ts';
+import { statusQuery } from '../../contract/messages.ts';
+import type { NodeStatus } from '../../contract/nodes.ts';
+import type { RealNode } from '../../testbed/real-nodes/real-node.ts';
+import type { Server } from '../../testbed/servers/server.ts';
+import { until } from '../../testbed/until.ts';
+import { suspendsOf, violations } from '../support/invariants.ts';
+import { type LiveJob, xid79 } from '../support/live-kcover.ts';
+import type { FaultyWorld } from './faulty-world.ts';
+import { xid64 } from './moved-ranks.ts';
+
+/** Another GPU, so that no line is a repetition of another. */
+const xid48 = (device: number): string => `NVRM: Xid (PCI:0000:${device.toString(16).padStart(2, '0')}:00): 48, DBE (double bit error)`;
+
+export function agentFaults(worldOf: () => FaultyWorld): void {
+  afterEach(() => worldOf().live.clear(), 120_000);
+
+  const agentOf = ({ name }: RealNode): Server => {
+    const agent = worldOf().live.kcover.agents.get(name);
+    if (agent === undefined) throw new Error(`${name} has no agent`);
+    return agent;
+  };
+
+  /** Codes of all faults that its workflow knows, as soon as there are so many. */
+  const faultsOf = ({ name }: RealNode, atLeast: number): Promise<string[]> =>
+    until(`${atLeast} faults of ${name}`, 60_000, async () => {
+      const { faults } = await worldOf().live.temporal.workflow.getHandle(nodeWorkflowId(name)).query<NodeStatus>(statusQuery);
+      const codes = faults.map(({ code }) => code).toSorted();
+      return codes.length >= atLeast ? { found: codes } : { missing: codes.join() };
+    });
+
+  /** How often agents said that they missed something of this kind. */
+  async function gaps(what: string): Promise<number> {
+    const { kcover } = worldOf().live;
+    const [, count] = new RegExp(`^kcover_intake_gaps_total\\{what="${what}"\\} (\\d+)$`, 'm').exec(await kcover.metricsOf(kcover.controller)) ?? [];
+    return Number(count ?? 0);
+  }
+
+  const isToldMissing = (what: string, before: number): Promise<true> =>
+    until(`the gap ${what}`, 60_000, async () => ((await gaps(what)) > before ? { found: true } : { missing: `${before} as before` }));
+
+  const isOut = ({ name }: RealNode): Promise<void> => {
+    const { recorder } = worldOf().live;
+    return recorder.seen(`quarantine of ${name}`, 60_000, () => recorder.isQuarantined(name));
+  };
+
+  async function stoppedOnce(job: LiveJob): Promise<void> {
+    const facts = await worldOf().live.facts(job);
+    expect(suspendsOf(facts)).toHaveLength(1);
+    expect(violations(facts)).toEqual([]);
+  }
+
+  describe('an agent', () => {
+    it('that is killed between two lines of the kernel loses none of them and tells none of them twice', async () => {
+      const { train, nodes, nodeOf, live } = worldOf();
+      const job = await train({ prefers: { Master: nodes[0]?.name ?? '', Worker: nodes[1]?.name ?? '' } });
+      const node = nodeOf(job, 1);
+      node.kernelLog(xid64);
+      await agentOf(node).kill('SIGKILL');
+      node.kernelLog(xid48(7));
+      await agentOf(node).start();
+      expect(await faultsOf(node, 2)).toEqual(['xid/48', 'xid/64']);
+      const records = await live.settled(job);
+      expect(records.map(({ outcome }) => outcome)).toEqual(['recovered']);
+      await stoppedOnce(job);
+      expect(await faultsOf(node, 2)).toHaveLength(2);
+    });
+
+    it('that was away while the kernel wrote more than it keeps says so, and judges what is left', async () => {
+      const [node] = worldOf().nodes as [RealNode];
+      const before = await gaps('kernel-log-overrun');
+      await agentOf(node).kill('SIGKILL');
+      const filler = 'x'.repeat(900);
+      for (let line = 0; line < 4000; line++) node.kernelLog(`kcover fills the kernel log: ${line} ${filler}`);
+      node.kernelLog(xid79);
+      await agentOf(node).start();
+      await isOut(node);
+      await isToldMissing('kernel-log-overrun', before);
+      expect(await faultsOf(node, 1)).toEqual(['xid/79']);
+    });
+
+    it('whose disk is full goes on to report, says so, and tells nothing twice when there is room again', async () => {
+      const [, node] = worldOf().nodes as [RealNode, RealNode];
+      const before = await gaps('spool-unwritable');
+      await node.fillState();
+      try {
+        for (let device = 1; device <= 12; device++) node.kernelLog(xid48(device));
+        await isOut(node);
+        expect(await faultsOf(node, 12)).toHaveLength(12);
+        await isToldMissing('spool-unwritable', before);
+      } finally {
+        await node.freeState();
+      }
+      await agentOf(node).kill('SIGKILL');
+      await agentOf(node).start();
+      node.kernelLog(xid79);
+      expect(await faultsOf(node, 13)).toHaveLength(13);
+    });
+  });
+
+  describe('an API server that is away for a minute', () => {
+    it('has a fault of that time answered afterwards, with one stop', async () => {
+      const { train, nodes, nodeOf, live, cluster } = worldOf();
+      const job = await train({ prefers: { Master: nodes[0]?.name ?? '', Worker: nodes[1]?.name ?? '' } });
+      const node = nodeOf(job, 1);
+      await cluster.servers.apiserver.kill('SIGKILL');
+      node.kernelLog(xid79);
+      await sleep(60_000);
+      await cluster.servers.apiserver.start();
+      // An operator that elects a leader ends without the API server, and is started again; this one would wait for a minute more.
+      await cluster.servers.trainingOperator.kill('SIGKILL');
+      await cluster.servers.trainingOperator.start();
+      const records = await live.settled(job, { withinMs: 180_000 });
+      expect(records).toMatchObject([{ outcome: 'recovered', faults: [{ code: 'xid/79', node: node.name }], stops: [{ attempt: 1 }] }]);
+      expect(records[0]?.runningPods.map((pod) => pod.node)).not.toContain(node.name);
+      expect(nodes.filter(({ name }) => live.recorder.isQuarantined(name))).toEqual([node]);
+      await stoppedOnce(job);
+    });
+  });
+}

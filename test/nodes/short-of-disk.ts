@@ -1,0 +1,60 @@
+import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
+import { readFile, statfs, writeFile } from 'node:fs/promises';
+import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { RealNode } from '../../testbed/real-nodes/real-node.ts';
+import type { LiveJob } from '../support/live-kcover.ts';
+import type { FaultyWorld } from './faulty-world.ts';
+import { RankStory } from './rank-story.ts';
+
+const gib = 2 ** 30;
+
+/** A kubelet that wants so much free disk: what it does below that, it does for real, and the disk of the computer is never full. */
+export function shortOfDisk(worldOf: () => FaultyWorld): void {
+  let story: RankStory;
+  let job: LiveJob;
+  let node: RealNode;
+  let before: string;
+
+  const configuration = (): string => join(worldOf().cluster.directory, 'real-nodes', node.name, 'kubelet.json');
+  async function restartWith(text: string): Promise<void> {
+    await writeFile(configuration(), text);
+    await node.kubelet.kill('SIGKILL');
+    await node.kubelet.start();
+  }
+  const wantFree = (available: string): Promise<void> =>
+    restartWith(JSON.stringify({ ...JSON.parse(before), evictionHard: { 'nodefs.available': available }, evictionPressureTransitionPeriod: '1s' }));
+
+  describe('a rank under a kubelet that is short of disk', () => {
+    beforeEach(async () => {
+      const { nodes, nodeOf } = worldOf();
+      story = new RankStory(worldOf(), nodes);
+      job = await story.train({ prefers: { Master: nodes[0]?.name ?? '', Worker: nodes[2]?.name ?? '' } });
+      node = nodeOf(job, 1);
+      before = await readFile(configuration(), 'utf8');
+    });
+    afterEach(async () => {
+      await restartWith(before);
+      // Under pressure a kubelet removes images that nobody uses.
+      await node.importImage(worldOf().imageArchive);
+      await story.end();
+    }, 120_000);
+
+    it('is evicted, has its whole job restarted, and blames the platform', async () => {
+      const { bavail, bsize } = await statfs(worldOf().cluster.directory);
+      await wantFree(String(bavail * bsize - gib));
+      // A kubelet that starts turns its own pods away when it is short by then.
+      await sleep(5000);
+      await worldOf().order(job, 1, 'fallocate -l 3G /var/tmp/large');
+      const record = await story.restartedOnce(job, 'pod/evicted', 'platform');
+      expect(record?.because).toMatch(/The node was low on resource: ephemeral-storage/);
+    });
+
+    it('is turned away when the kubelet starts again, which is no crash of the job', async () => {
+      await wantFree('99%');
+      const record = await story.restartedOnce(job, 'pod/evicted', 'platform');
+      expect(record?.because).toMatch(/was evicted: Pod was rejected: The node had condition: \[DiskPressure\]/);
+      expect(record?.runningPods.map((pod) => pod.node)).not.toContain(node.name);
+    });
+  });
+}
