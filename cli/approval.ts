@@ -16,7 +16,7 @@ export const approvalParts = {
   arguments: [{ name: '<incident>', describe: 'Id of the recovery, as kcover status prints it; or its job, such as pytorchjob/llm' }],
   options: [
     sharedOptions.reason,
-    { flags: '--question <id>', describe: 'Answer this question and no other, as kcover status prints it; otherwise what is asked now' },
+    { flags: '--question <id>', describe: 'Id of the question to answer, as kcover status prints it; the open question otherwise' },
     sharedOptions.namespace,
     sharedOptions.kubeconfig,
     sharedOptions.output,
@@ -89,7 +89,8 @@ async function incidentTyped(typed: Typed, surroundings: Surroundings): Promise<
 
 function explained(error: unknown, incident: string): unknown {
   if (!(error instanceof KcoverError)) return error;
-  if (error.code === 'refused') return new KcoverError('refused', error.because, { what: 'nobody waits for this answer', remedy: 'kcover status of its job' });
+  if (error.code === 'refused')
+    return new KcoverError('refused', error.because, { what: 'the recovery does not wait for this answer', remedy: 'kcover status of its job' });
   if (error.code === 'not-found')
     return new KcoverError('not-found', `no recovery ${incident} is open`, { what: 'there is nothing to answer', remedy: 'kcover incidents' });
   return error;

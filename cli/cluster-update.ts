@@ -6,7 +6,7 @@ import { recordedUid } from './cluster-identity.ts';
 import type { Session } from './session.ts';
 import { statusOf, sendUpdateWithStart } from './workflows.ts';
 
-/** How long the command waits until a pause is kept outside of Temporal too; it counts whatever it sees. */
+/** How long the command waits until the pause is kept outside of Temporal too; the pause holds either way. */
 const patienceMs = 3000;
 
 /** An update of the workflow `cluster`, which is started where it does not run: somebody may have terminated it. */
@@ -21,7 +21,7 @@ async function readUid(session: Session): Promise<string> {
   return clusterUid(await session.kube());
 }
 
-/** Why what was said is not kept outside of Temporal; undefined when it is. */
+/** Why the pause is not kept outside of Temporal yet; undefined when it is. */
 export async function whyUnkept(session: Session): Promise<string | undefined> {
   const client = await session.temporal();
   const until = Date.now() + patienceMs;

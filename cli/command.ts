@@ -71,7 +71,7 @@ export const sharedOptions = {
   taskQueue: { flags: '--task-queue <name>', describe: 'Temporal task queue of the workers', byDefault: 'kcover' },
   reason: { flags: '--reason <text>', describe: 'Why; recorded with what is done', required: true },
   hostRoot: { flags: '--host-root <directory>', describe: 'Where the file system of the node is', byDefault: '/' },
-  records: { flags: '--records <directory>', describe: 'Also look into the records of a worker, which outlive what Temporal keeps' },
+  records: { flags: '--records <directory>', describe: 'Also read the records of a worker, which outlive the retention of Temporal' },
   workerConfig: { flags: '--config <file>', describe: 'Settings file of the worker: its taint, its limits; the defaults otherwise' },
   config: { flags: '--config <file>', describe: 'Settings file; all defaults without one' },
 } as const satisfies Record<string, Option>;

@@ -16,7 +16,7 @@ export function print(answer: CommandOutput, format: OutputFormat): string {
   }
 }
 
-/** The same data in any case: what is not to be seen is written as its number, for which all texts are in quotes. */
+/** YAML of the data. Invisible characters are written as escapes, for which all strings must be in quotes. */
 function yaml(data: unknown): string {
   const text = stringify(data, { lineWidth: 0 });
   return escapeUnseen(text) === text ? text : escapeUnseen(stringify(data, { lineWidth: 0, defaultStringType: 'QUOTE_DOUBLE' }));

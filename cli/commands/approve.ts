@@ -2,7 +2,7 @@ import { answerRecovery, approvalParts } from '../approval.ts';
 import type { CommandEntry } from '../command.ts';
 
 export const approve: CommandEntry = {
-  summary: 'Let a recovery that asks go on.',
+  summary: 'Approve a recovery that waits for approval, so that it continues.',
   ...approvalParts,
   examples: [
     'kcover approve pytorchjob/llm -n train --reason "the node is lost anyway"',

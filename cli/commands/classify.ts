@@ -17,7 +17,7 @@ export const classify: CommandEntry = {
     const found = lines.flatMap((line) => classifyLine(line) ?? []);
     return {
       data: found.map(shown),
-      text: found.length === 0 ? 'no line means anything to kcover' : table(['code', 'pci', 'severity', 'action', 'because'], found.map(row)),
+      text: found.length === 0 ? 'kcover knows no fault in these lines' : table(['code', 'pci', 'severity', 'action', 'because'], found.map(row)),
     };
   },
 };

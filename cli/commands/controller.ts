@@ -2,12 +2,12 @@ import { type CommandEntry, sharedOptions } from '../command.ts';
 import { readSettings } from '../settings-file.ts';
 
 export const controller: CommandEntry = {
-  summary: 'Take reports of agents, watch jobs, pods and nodes, and tell the workflows.',
+  summary: 'Receive reports of agents, watch jobs, pods and nodes, and notify the workflows.',
   arguments: [],
   options: [
     sharedOptions.config,
     sharedOptions.kubeconfig,
-    { flags: '--leader-elect <boolean>', describe: 'Wins over leaderElection.enabled of the settings', choices: ['true', 'false'] },
+    { flags: '--leader-elect <boolean>', describe: 'Overrides leaderElection.enabled of the settings', choices: ['true', 'false'] },
   ],
   examples: ['kcover controller', 'kcover controller --config controller.yaml --kubeconfig ~/.kube/config'],
   exits: [],

@@ -2,7 +2,7 @@ import { answerRecovery, approvalParts } from '../approval.ts';
 import type { CommandEntry } from '../command.ts';
 
 export const deny: CommandEntry = {
-  summary: 'Refuse a recovery that asks: it ends, and nothing is stopped.',
+  summary: 'Deny a recovery that waits for approval: it ends, and nothing is stopped.',
   ...approvalParts,
   examples: [
     'kcover deny pytorchjob/llm -n train --reason "the last epoch is nearly done"',

@@ -12,7 +12,7 @@ export const doctor: CommandEntry = {
     { flags: '--role <role>', describe: 'Only what this role needs; for an agent, on its node', choices: roles },
     { flags: '--config <file>', describe: 'Settings file of that role' },
     { flags: '-n, --namespace <name>', describe: 'Where kcover itself runs; kcover-system, or what the settings say, otherwise' },
-    { flags: '--name <name>', describe: 'What the names of its objects begin with: the full name of the Helm release', byDefault: 'kcover' },
+    { flags: '--name <name>', describe: 'Prefix of the names of its objects: the full name of the Helm release', byDefault: 'kcover' },
     sharedOptions.hostRoot,
     sharedOptions.taskQueue,
     sharedOptions.kubeconfig,
@@ -25,7 +25,7 @@ export const doctor: CommandEntry = {
     const role = typed.option('role');
     const config = typed.option('config');
     if (config !== undefined && role === undefined)
-      throw new KcoverError('usage', '--config needs to know whose settings these are', { remedy: `--role ${roles.join('|')} --config ${config}` });
+      throw new KcoverError('usage', '--config needs --role', { remedy: `--role ${roles.join('|')} --config ${config}` });
     const findings = await examine({
       environment,
       session,

@@ -8,11 +8,11 @@ export const incidents: CommandEntry = {
   summary: 'List recoveries of jobs and quarantines of nodes: open ones, and those that ended lately.',
   arguments: [],
   options: [
-    { flags: '-n, --namespace <name>', describe: 'Only recoveries of jobs in this namespace; everything otherwise' },
+    { flags: '-n, --namespace <name>', describe: 'Only recoveries of jobs in this namespace; all incidents otherwise' },
     { flags: '--job <job>', describe: 'Only recoveries of this job, such as pytorchjob/llm' },
     { flags: '--node <name>', describe: 'Only what this node was part of' },
     { flags: '--since <duration>', describe: 'Leave out what ended longer ago than this', byDefault: '24h' },
-    { flags: '--limit <number>', describe: 'Print at most so many, the newest', byDefault: '50' },
+    { flags: '--limit <number>', describe: 'Print at most this many, the newest', byDefault: '50' },
     sharedOptions.records,
     sharedOptions.output,
   ],

@@ -8,7 +8,7 @@ export const nodeHistory: CommandEntry = {
   arguments: [{ name: '<node>', describe: 'Name of the node' }],
   options: [
     { flags: '--since <duration>', describe: 'Leave out what ended longer ago than this; as far back as is known otherwise' },
-    { flags: '--limit <number>', describe: 'Print at most so many, the newest', byDefault: '50' },
+    { flags: '--limit <number>', describe: 'Print at most this many, the newest', byDefault: '50' },
     sharedOptions.records,
     sharedOptions.output,
   ],

@@ -11,7 +11,7 @@ import { type CommandEntry, sharedOptions } from '../command.ts';
 const patienceMs = 10_000;
 
 export const nodeQuarantine: CommandEntry = {
-  summary: 'Keep new pods off a node, whatever the mode, the limit and a pause say.',
+  summary: 'Keep new pods off a node, regardless of mode, limit and pause.',
   arguments: [{ name: '<node>', describe: 'Name of the node' }],
   options: [sharedOptions.reason, sharedOptions.kubeconfig, sharedOptions.taskQueue, sharedOptions.output],
   examples: ['kcover node quarantine gpu-3 --reason "fan is loud"', 'kcover node quarantine gpu-3 --reason "to be replaced" --output json'],
@@ -34,7 +34,7 @@ export const nodeQuarantine: CommandEntry = {
       text:
         seen?.phase === 'quarantined'
           ? `node ${node}: quarantined\n  because  ${seen.because}\n  incident ${seen.incident ?? '-'}\n  undo     kcover node release ${node} --reason TEXT`
-          : `node ${node}: asked for, not seen to be quarantined yet${seen ? ` (${seen.phase}: ${seen.because})` : ''}\n  follow   kcover node list`,
+          : `node ${node}: requested, but not quarantined yet${seen ? ` (${seen.phase}: ${seen.because})` : ''}\n  follow   kcover node list`,
     };
   },
 };

@@ -3,12 +3,12 @@ import { type CommandEntry, sharedOptions, type Typed } from '../command.ts';
 import { readSettings } from '../settings-file.ts';
 
 export const nodeRelease: CommandEntry = {
-  summary: 'Give quarantined nodes back: takes off what is ours, and nothing else.',
+  summary: 'Release quarantined nodes: removes what kcover put on them, and nothing else.',
   arguments: [{ name: '[node]', describe: 'Name of the node' }],
   options: [
     { flags: '--all', describe: 'Every node that kcover keeps out of service' },
-    { flags: '--owner-only', describe: 'With --all, by the marks on the nodes alone, and all of them: for an uninstall, without Temporal and workers' },
-    { flags: '--dry-run', describe: 'With --all, say what would be done' },
+    { flags: '--owner-only', describe: 'With --all, clear every node that has marks of kcover, without Temporal and workers: for an uninstall' },
+    { flags: '--dry-run', describe: 'With --all, only print what would be done' },
     sharedOptions.reason,
     sharedOptions.workerConfig,
     sharedOptions.kubeconfig,

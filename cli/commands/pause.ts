@@ -8,7 +8,7 @@ import { commandFor, sendJobUpdate } from '../job-update.ts';
 import type { Session } from '../session.ts';
 
 export const pause: CommandEntry = {
-  summary: 'Let kcover begin nothing disruptive, in the whole cluster or for one job, until it is resumed.',
+  summary: 'Let kcover start nothing disruptive, in the whole cluster or for one job, until it is resumed.',
   arguments: [{ name: '[job]', describe: 'kind/name, such as pytorchjob/llm; the whole cluster without one' }],
   options: [sharedOptions.reason, sharedOptions.namespace, sharedOptions.kubeconfig, sharedOptions.taskQueue, sharedOptions.output],
   examples: ['kcover pause --reason "switch maintenance until noon"', 'kcover pause pytorchjob/llm -n train --reason "debugging a hang by hand"'],

@@ -5,13 +5,13 @@ import type { PlanInput } from '../plan/facts.ts';
 import { readSettings, type Settings } from '../settings-file.ts';
 
 export const plan: CommandEntry = {
-  summary: 'Say what kcover would do for a job now, step by step and why; changes nothing.',
+  summary: 'Print what kcover would do for a job now, step by step and why; changes nothing.',
   arguments: [{ name: '[job]', describe: 'kind/name, such as pytorchjob/llm; none with --facts' }],
   options: [
     { flags: '--facts <file>', describe: 'Recorded facts instead of a cluster: what --output json printed; - for stdin' },
-    { flags: '--fault <code>', describe: 'Imagine a fault that nobody has seen, such as xid/79 or pod/exit' },
-    { flags: '--node <name>', describe: 'Node of the imagined fault' },
-    { flags: '--pod <name>', describe: 'Pod of the imagined fault' },
+    { flags: '--fault <code>', describe: 'Plan for a hypothetical fault, such as xid/79 or pod/exit' },
+    { flags: '--node <name>', describe: 'Node of the hypothetical fault' },
+    { flags: '--pod <name>', describe: 'Pod of the hypothetical fault' },
     sharedOptions.namespace,
     { ...sharedOptions.workerConfig, describe: 'Settings file of the worker; those of the facts, or the defaults, otherwise' },
     sharedOptions.kubeconfig,

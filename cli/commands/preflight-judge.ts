@@ -10,10 +10,10 @@ import { readFiles, type Reports, reportsOf, vectorOf } from '../preflight/files
 import { type JudgedReports, stepsText, verdictText } from '../preflight/verdict.ts';
 
 export const preflightJudge: CommandEntry = {
-  summary: 'Say from report files alone which nodes are slow or failed, how sure that is and which pairs speak for it.',
+  summary: 'Judge from report files which nodes are slow or failed, with the confidence and the pairs that are evidence.',
   arguments: [{ name: '<files...>', describe: 'Reports of one run, one in each file; or one vector, an object whose reports are steps' }],
   options: [
-    { flags: '--rule <rule>', describe: 'How to judge', byDefault: 'statistical', choices: preflightRules },
+    { flags: '--rule <rule>', describe: 'Rule of judgement', byDefault: 'statistical', choices: preflightRules },
     {
       flags: '--profile <profile>',
       describe:

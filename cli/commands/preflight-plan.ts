@@ -6,12 +6,12 @@ import { type CommandEntry, sharedOptions } from '../command.ts';
 import { table } from '../output.ts';
 
 export const preflightPlan: CommandEntry = {
-  summary: 'Print who would test whom: rounds for all ranks, fixed before the first result.',
+  summary: 'Print which ranks would test each other: rounds for all ranks, fixed before the first result.',
   arguments: [],
   options: [
     { flags: '--nodes <number>', describe: `Ranks, 2 to ${preflightLimits.size}; they count from 0`, required: true },
-    { flags: '--rounds <number>', describe: `At most so many rounds, 1 to ${preflightLimits.rounds}; n ranks have no more than n - 1`, byDefault: '5' },
-    { flags: '--seed <text>', describe: 'Another seed shuffles the ranks in another way', byDefault: '0' },
+    { flags: '--rounds <number>', describe: `Most rounds, 1 to ${preflightLimits.rounds}; n ranks have at most n - 1`, byDefault: '5' },
+    { flags: '--seed <text>', describe: 'Seed of the shuffle of the ranks', byDefault: '0' },
     sharedOptions.output,
   ],
   examples: ['kcover preflight plan --nodes 16 --rounds 5', 'kcover preflight plan --nodes 64 --rounds 6 --seed run-2 --output json'],

@@ -9,7 +9,7 @@ import { type CommandEntry, sharedOptions } from '../command.ts';
 import { properties } from '../output.ts';
 
 export const preflightStatus: CommandEntry = {
-  summary: 'Say how far the preflight of a workload is: who has reported, who is missing, what was refused, and the last verdict.',
+  summary: 'Print the progress of the preflight of a workload: ranks that reported, ranks that are missing, refused reports, and the last verdict.',
   arguments: [{ name: '<workload>', describe: 'Name of the workload, as its report files have it' }],
   options: [sharedOptions.namespace, sharedOptions.kubeconfig, sharedOptions.output],
   examples: ['kcover preflight status llm', 'kcover preflight status llm -n train --output json'],

@@ -5,7 +5,7 @@ import { type CommandEntry, sharedOptions } from '../command.ts';
 import { commandFor, sendJobUpdate } from '../job-update.ts';
 
 export const recover: CommandEntry = {
-  summary: 'Restart all pods of a job now, whatever the mode and the budget say.',
+  summary: 'Restart all pods of a job now, regardless of mode and budget.',
   arguments: [{ name: '<job>', describe: 'kind/name, such as pytorchjob/llm' }],
   options: [sharedOptions.reason, sharedOptions.namespace, sharedOptions.kubeconfig, sharedOptions.output],
   examples: [

@@ -9,7 +9,7 @@ import { inWords, RedactionTally } from '../redact/tally.ts';
 import { readSettings } from '../settings-file.ts';
 
 export const redact: CommandEntry = {
-  summary: 'Print a log as evidence would keep it, with secrets hidden; what was hidden is said on stderr.',
+  summary: 'Print a log as the evidence store would keep it, with secrets hidden; a summary of what was hidden goes to stderr.',
   arguments: [{ name: '[file]', describe: 'A log; - or nothing reads stdin' }],
   options: [
     { flags: '--config <file>', describe: 'Settings file of the worker, for its own patterns (recovery.evidence.redact)' },

@@ -5,7 +5,7 @@ export const report: CommandEntry = {
   summary: 'Print everything about one recovery that has ended, as Markdown: timeline, faults, decisions, stops, evidence.',
   arguments: [{ name: '<incident>', describe: 'Id of the recovery, as kcover incidents prints it' }],
   options: [
-    { ...sharedOptions.records, describe: 'Look into the records of a worker before Temporal is asked' },
+    { ...sharedOptions.records, describe: 'Read the records of a worker before Temporal is asked' },
     { flags: '--evidence <directory>', describe: 'Evidence store of a worker (recovery.evidence.directory): also list the files that were kept' },
     { ...sharedOptions.output, describe: 'How to print; table is Markdown' },
   ],
@@ -21,9 +21,9 @@ export const report: CommandEntry = {
     const incident = typed.argument('incident');
     const record = await findRecord({ incident, records: typed.option('records'), temporal: () => session.temporal() });
     if (!record)
-      throw new KcoverError('not-found', `nobody has a record of ${incident}`, {
+      throw new KcoverError('not-found', `there is no record of ${incident}`, {
         what: 'there is no such report',
-        remedy: 'kcover status while it is open; --records with the records of a worker when Temporal has forgotten it',
+        remedy: 'kcover status while it is open; --records with the records of a worker when Temporal no longer has it',
       });
     const store = typed.option('evidence');
     const evidence = store === undefined ? undefined : await readEvidence(store, record);

@@ -17,7 +17,7 @@ import { properties } from '../output.ts';
 import { readSettings, type Settings } from '../settings-file.ts';
 
 export const status: CommandEntry = {
-  summary: 'Say what kcover does for a job: what, why, what it waits for and until when.',
+  summary: 'Print what kcover does for a job: what, why, what it waits for and until when.',
   arguments: [{ name: '<job>', describe: 'kind/name, such as pytorchjob/llm' }],
   options: [sharedOptions.namespace, sharedOptions.workerConfig, sharedOptions.kubeconfig, sharedOptions.output],
   examples: ['kcover status pytorchjob/llm', 'kcover status pytorchjob/llm -n train --output json'],
@@ -118,11 +118,11 @@ function budgetLine({ usage, recoveriesThisHour, usageByCategory }: JobStatus, b
     return `${said(recoveriesThisHour, 'hour')}${usageByCategory ? `: ${blames.map((blame) => `${blame} ${usageByCategory[blame] ?? 0}`).join(', ')}` : ''}`;
   const counted = usage.filter(({ startedAt, asked }) => startedAt > now - budget.window && !asked);
   const [whose, limits] = [usageByCategoryOf(counted), categoryLimits(budget)];
-  const nobodys = counted.filter(({ blame }) => blame === undefined).length;
-  const each = blames.map((blame) => `${blame} ${(whose[blame] ?? 0) + nobodys} of ${limits[blame]}`).join(', ');
+  const unblamed = counted.filter(({ blame }) => blame === undefined).length;
+  const each = blames.map((blame) => `${blame} ${(whose[blame] ?? 0) + unblamed} of ${limits[blame]}`).join(', ');
   const labelled = usage.filter(({ startedAt, byLabel }) => startedAt > now - budget.window && byLabel).length;
   const asked = labelled > 0 ? `; asked for by label ${labelled} of ${budget.label}` : '';
-  return `${said(counted.length, formatDuration(budget.window))}: ${each}${nobodys > 0 ? ` (${nobodys} of which nobody knows, in each)` : ''}${asked}`;
+  return `${said(counted.length, formatDuration(budget.window))}: ${each}${unblamed > 0 ? ` (${unblamed} of unknown cause, counted in each)` : ''}${asked}`;
 }
 
 /** What a person who is asked can type. */
@@ -142,14 +142,14 @@ const nextOf: Readonly<Record<JobStatus['phase'] | RecoveryStatus['phase'], stri
   stuck: 'it goes on by itself once its workflow task succeeds; ended by hand, the job is resumed and its faults are judged anew',
   deciding: 'stop all pods, hold, or end',
   held: 'nothing is deleted; judged anew when that changes',
-  'waiting for approval': 'it goes on when a person approves; at the deadline silence counts as the settings say',
-  'waiting for a checkpoint': 'the attempt is stopped, or the next one let go, when the checkpoint is there or too late',
-  'checking capacity': 'stop, wait for room, take stand-by nodes, go on with fewer pods, or ask',
+  'waiting for approval': 'it goes on when a person approves; without an answer by the deadline the settings decide',
+  'waiting for a checkpoint': 'the attempt is stopped, or the next one starts, when the checkpoint is there or overdue',
+  'checking capacity': 'stop, wait for capacity, take standby nodes, go on with fewer pods, or ask',
   stopping: 'a new attempt starts when all old pods are gone',
   restarting: 'the outcome is recorded when all new pods are ready',
-  'capturing evidence': 'the old attempt is stopped when its logs are kept, or when that takes too long',
+  'capturing evidence': 'the old attempt is stopped when its logs are stored, or when that takes too long',
   verifying: 'the outcome is recorded when training passes the last step before the fault',
-  'waiting for placement': 'nothing is deleted again; it goes on when the scheduler finds room',
+  'waiting for placement': 'nothing is deleted again; it goes on when the scheduler finds capacity',
   recording: 'the incident ends',
   ended: 'nothing',
 };

@@ -4,15 +4,15 @@ import { type CommandEntry, sharedOptions } from '../command.ts';
 import { readSettings } from '../settings-file.ts';
 
 export const worker: CommandEntry = {
-  summary: 'Run workflows and activities: every change to the cluster but progress.',
+  summary: 'Run workflows and activities, which make every change to the cluster except progress.',
   arguments: [],
   options: [
     sharedOptions.config,
     sharedOptions.kubeconfig,
-    { flags: '--workflow-bundle <file>', describe: 'Workflow code that was bundled before; bundled at the start otherwise' },
+    { flags: '--workflow-bundle <file>', describe: 'File with bundled workflow code; bundled at the start otherwise' },
     {
       flags: '--preflight-report-collection-timeout <duration>',
-      describe: 'How long a preflight waits for the next report; wins over preflight.collection of the settings, 0s leaves it to them',
+      describe: 'How long a preflight waits for the next report; overrides preflight.collection of the settings, 0s leaves it to them',
     },
   ],
   examples: ['kcover worker', 'kcover worker --config worker.yaml --workflow-bundle dist/workflow-bundle.js'],

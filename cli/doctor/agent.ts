@@ -32,8 +32,8 @@ async function filesOfContainers(hostRoot: string): Promise<Finding> {
   const above = dirname(preflightDirectory);
   const place = join(hostRoot, above);
   const why = await can(place, constants.R_OK | constants.X_OK);
-  if (why === undefined) return ok(containerFiles, `${place} can be looked at`);
-  return failed(containerFiles, `${why}: neither preflight reports nor progress of training are seen`, `mount ${above} of the node at ${place}`);
+  if (why === undefined) return ok(containerFiles, `${place} can be read`);
+  return failed(containerFiles, `${why}: preflight reports and progress of training cannot be read`, `mount ${above} of the node at ${place}`);
 }
 
 const readable = (check: string, file: string): Promise<Finding> =>

@@ -19,7 +19,7 @@ export async function certificateFinding(check: string, file: string, now: numbe
   const renew = 'renew it before that day (docs/install.md)';
   if (until <= now) return failed(check, `${file} expired on ${day}`, renew);
   const left = Math.floor((until - now) / dayMs);
-  return left < soonDays ? warn(check, `${file} expires on ${day}, in ${left} days`, renew) : ok(check, `${file} is good until ${day}`);
+  return left < soonDays ? warn(check, `${file} expires on ${day}, in ${left} days`, renew) : ok(check, `${file} is valid until ${day}`);
 }
 
 function lastDay(text: string): number {

@@ -39,7 +39,7 @@ export async function examineKubernetes(kube: Kube, lease: LeaseName): Promise<r
   return [
     first,
     off === undefined
-      ? warn('clock of kubernetes', 'its answers carry no date', 'compare the clocks by hand')
+      ? warn('clock of kubernetes', 'its answers have no Date header', 'compare the clocks by hand')
       : clockFinding('clock of kubernetes', 'the API server', off, 2000),
     await look('leader', () => leader(kube, lease, off ?? 0)),
   ];
@@ -71,17 +71,17 @@ async function leader(kube: Kube, { namespace, name }: LeaseName, off: number): 
       if (error instanceof KcoverError && error.code === 'kube.forbidden') return 'forbidden' as const;
       throw error;
     });
-  if (lease === 'forbidden') return warn('leader', `whoever asks may not read the Lease ${namespace}/${name}`, 'kcover doctor as an administrator');
+  if (lease === 'forbidden') return warn('leader', `the current user may not read the Lease ${namespace}/${name}`, 'kcover doctor as an administrator');
   const start = 'start a kcover controller';
   if (lease === undefined) return warn('leader', `there is no Lease ${namespace}/${name}: no controller has led yet`, start);
-  if (lease.holder === '') return warn('leader', `Lease ${namespace}/${name} was given back and nobody took it`, start);
+  if (lease.holder === '') return warn('leader', `Lease ${namespace}/${name} was released and no controller holds it`, start);
   const age = Date.now() - off - Date.parse(lease.renewedAt);
   const seconds = Math.max(0, Math.round(age / 1000));
   return age > lease.durationMs + 2000
     ? warn(
         'leader',
         `${lease.holder} renewed Lease ${namespace}/${name} ${seconds} s ago, for ${lease.durationMs / 1000} s`,
-        `look why it does not go on, or ${start}`,
+        `find out why it stopped, or ${start}`,
       )
     : ok('leader', `${lease.holder} holds Lease ${namespace}/${name}, renewed ${seconds} s ago`);
 }

@@ -58,13 +58,13 @@ async function rightsOf(kube: Kube, role: RoleWithRights, installed: Installed, 
   const missing = isRole ? undefined : await unlessForbidden(() => missingFor(kube, deeds, account, namespace));
   const judgedSelf = missing === undefined;
   const lacks = missing ?? (await missingFor(kube, deeds));
-  const who = judgedSelf && !isRole ? `${self} (who may not ask about ${account})` : judgedSelf ? self : account;
+  const who = judgedSelf && !isRole ? `${self} (may not check the rights of ${account})` : judgedSelf ? self : account;
   const check = `rights of the ${role}`;
   if (lacks.length === 0) return ok(check, `${who} may do all ${deeds.length} things that it needs`);
   const because = `${who} may not ${lacks.slice(0, 4).map(describe).join('; ')}${lacks.length > 4 ? `; and ${lacks.length - 4} more` : ''}`;
   if (!judgedSelf && lacks.every(({ tenants }) => tenants))
-    return warn(check, `${because}, in every namespace`, 'nothing, if rbac.namespaces of the chart says so');
-  // Another person's rights say little about the role.
+    return warn(check, `${because}, in every namespace`, 'nothing to do if rbac.namespaces of the chart restricts it');
+  // The rights of another person say little about the role.
   return judgedSelf && !isRole && !named ? warn(check, because, `kcover doctor as an administrator, or as the ${role}`) : failed(check, because, apply);
 }
 
@@ -132,7 +132,7 @@ async function objectsOf(kube: Kube, role: RoleWithRights, { namespace, name }: 
     }),
   ];
   const found = await unlessForbidden(() => inParallel(paths, ({ title, path }) => readObject(kube, path, `read ${title}`)));
-  if (found === undefined) return warn(check, 'whoever asks may not read them', 'kcover doctor as an administrator');
+  if (found === undefined) return warn(check, 'the current user may not read them', 'kcover doctor as an administrator');
   const missing = paths.filter((_, index) => found[index] === undefined).map(({ title }) => title);
   return missing.length === 0 ? ok(check, `all ${paths.length} are there`) : failed(check, `missing: ${missing.join(', ')}`, apply);
 }

@@ -17,9 +17,13 @@ function transport({ address, options: { tls, apiKey } }: TemporalTarget): Findi
   const encrypted = Boolean(tls) || apiKey !== undefined;
   if (encrypted && identified) return ok(check, `TLS, and ${apiKey === undefined ? 'a client certificate' : 'an API key'}`);
   const because = encrypted
-    ? `${address} is not told who connects: who reaches it has all of kcover's rights`
-    : `plain text to ${address}, which is not told who connects: who reaches it, or is in between, has all of kcover's rights`;
-  return warn(check, because, 'TEMPORAL_API_KEY or TEMPORAL_TLS_CLIENT_CERT_PATH (chart: temporal.apiKey, temporal.tls); until then keep all others from it');
+    ? `${address} does not authenticate clients: any client that reaches it has all of kcover's rights`
+    : `plain text to ${address}, which does not authenticate clients: any client that reaches it, or intercepts the traffic, has all of kcover's rights`;
+  return warn(
+    check,
+    because,
+    'TEMPORAL_API_KEY or TEMPORAL_TLS_CLIENT_CERT_PATH (chart: temporal.apiKey, temporal.tls); until then restrict network access to it',
+  );
 }
 
 const usualNamespace = ({ namespace }: TemporalTarget): readonly Finding[] =>
@@ -27,7 +31,7 @@ const usualNamespace = ({ namespace }: TemporalTarget): readonly Finding[] =>
     ? [
         warn(
           'temporal namespace',
-          'default is what every tool takes that is told none: others write there too',
+          'default is the namespace of every tool without a setting: other applications write there too',
           'a namespace for kcover alone: temporal operator namespace create -n kcover, and TEMPORAL_NAMESPACE=kcover',
         ),
       ]

@@ -49,7 +49,7 @@ async function attributes({ client, target, fix }: TemporalExam): Promise<Findin
   const check = 'search attributes';
   const { connection } = client;
   const gaps = await searchAttributeGaps(connection, target);
-  if (gaps === undefined) return warn(check, 'Temporal does not let us look', 'compare them with contract/ids.ts where this server manages them');
+  if (gaps === undefined) return warn(check, 'Temporal does not let kcover list them', 'compare them with contract/ids.ts where this server manages them');
   if (gaps.missing.length + gaps.wrong.length === 0) return ok(check, 'all are registered');
   // Removing one of another type would lose what others wrote: that is for a person.
   if (!fix || gaps.wrong.length > 0) return failed(check, gaps.because, gaps.wrong.length > 0 ? gaps.command : `kcover doctor --fix, or ${gaps.command}`);
@@ -59,7 +59,7 @@ async function attributes({ client, target, fix }: TemporalExam): Promise<Findin
     if (left?.missing.length === 0) return ok(check, `registered now: ${gaps.missing.join(', ')}`);
     await sleep(250);
   }
-  return warn(check, `registered, not seen yet: ${gaps.missing.join(', ')}`, 'kcover doctor, in a minute');
+  return warn(check, `registered, but not visible yet: ${gaps.missing.join(', ')}`, 'kcover doctor, in a minute');
 }
 
 const queueTypes = { workflows: 1, activities: 2 } as const;
@@ -83,7 +83,7 @@ async function workers(exam: TemporalExam): Promise<Finding> {
   if (idle.length > 0)
     return warn(
       'workers',
-      `nobody polls task queue ${taskQueue} for ${idle.map(({ what }) => what).join(' and ')}`,
+      `no worker polls task queue ${taskQueue} for ${idle.map(({ what }) => what).join(' and ')}`,
       'start a kcover worker, or name its --task-queue',
     );
   const names = new Set(polled.flatMap(({ pollers }) => pollers.flatMap(({ identity }) => identity ?? [])));
@@ -106,7 +106,7 @@ async function clock(exam: TemporalExam): Promise<Finding> {
       if (at) return clockFinding(check, 'Temporal', offBy(Number(at.seconds) * 1000 + (at.nanos ?? 0) / 1e6, from, Date.now()), 2000);
       await sleep(100);
     }
-    return warn(check, 'Temporal did not tell its time', 'compare the clocks by hand');
+    return warn(check, 'Temporal did not report its time', 'compare the clocks by hand');
   } finally {
     ending.abort();
     await polling;

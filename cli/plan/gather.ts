@@ -77,9 +77,9 @@ async function askedOf<T>(session: Session, ask: (client: Client) => Promise<T>)
 function unseenOf(history: QueryResult<KnownFacts | undefined>, permission: QueryResult<Pick<AttemptFacts, 'paused' | 'undecided'>>): string[] {
   const because = (history.failure ?? permission.failure)?.because;
   return [
-    ...(history.failure ? [`faults that wait, and what was spent: ${because}`] : []),
+    ...(history.failure ? [`pending faults and used budget: ${because}`] : []),
     ...(permission.failure ? [`whether kcover is paused: ${because}`] : []),
-    ...(!history.failure && history.answer === undefined ? ['no workflow looks after the job: nobody waits with a fault, and nothing was spent'] : []),
+    ...(!history.failure && history.answer === undefined ? ['the job has no workflow: no fault is pending and no budget was used'] : []),
   ];
 }
 

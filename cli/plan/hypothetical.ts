@@ -54,7 +54,7 @@ function onNode(wanted: HypotheticalFault): Fault {
     (kind === 'sxid' ? `nvidia-nvswitch0: SXid (PCI:0000:c1:00.0): ${number}, ${words}` : `NVRM: Xid (PCI:0000:5d:00): ${number}, ${words}`);
   const fault = kernelFault({ line, position: { bootId: 'hypothetical', sequence: 1 }, node: nodeOf(wanted), seenAt: at, evidence: [] });
   if (fault === undefined || fault.code !== code)
-    throw new KcoverError('usage', `${code} cannot be imagined: no driver writes it`, { remedy: '--fault xid/79' });
+    throw new KcoverError('usage', `${code} cannot be assumed: no driver writes it`, { remedy: '--fault xid/79' });
   return fault;
 }
 
@@ -83,7 +83,7 @@ function onPod(wanted: HypotheticalFault, status: V1PodStatus): Fault {
   const metadata = { name: pod.name, uid: pod.uid, creationTimestamp: new Date(wanted.at) };
   const spec = { containers: [], ...(pod.node !== undefined && { nodeName: pod.node }) };
   const [fault] = podFailures({ metadata, spec, status }, jobKinds[wanted.job.kind]);
-  if (fault?.code !== wanted.code) throw new Error(`${wanted.code} was imagined as ${fault?.code ?? 'nothing'}`);
+  if (fault?.code !== wanted.code) throw new Error(`${wanted.code} was read as ${fault?.code ?? 'nothing'}`);
   return { ...fault, seenAt: wanted.at };
 }
 

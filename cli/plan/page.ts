@@ -22,7 +22,7 @@ export function pageOf(facts: PlanInput, plan: PlanReport): string {
       ['because', plan.because],
       ['try', plan.remedy],
       ['training', severityOf(plan)],
-      ['assumed', hypothetical && `${hypothetical.code}${hypothetical.node === undefined ? '' : ` on ${hypothetical.node}`}: nobody has seen it`],
+      ['assumed', hypothetical && `${hypothetical.code}${hypothetical.node === undefined ? '' : ` on ${hypothetical.node}`}: hypothetical, not observed`],
       ['paused', paused],
       ['open', known.open?.incident],
       ['ignored', plan.ignored.join('; ')],

@@ -70,7 +70,7 @@ const approve = (approval: Approval): PlanStep => ({ step: 'approve', what: with
 
 function evidence({ attempt: { pods } }: PlanInput, { recovery: { evidence: kept } }: WorkerSettings): PlanStep[] {
   if (kept.within === 0) return [];
-  return [{ step: 'evidence', what: `logs and states of ${podsOf(pods.length)}, ${formatDuration(kept.within)} at most`, because: 'a stop takes them away' }];
+  return [{ step: 'evidence', what: `logs and states of ${podsOf(pods.length)}, ${formatDuration(kept.within)} at most`, because: 'a stop deletes them' }];
 }
 
 function checkpoint(plan: CheckpointPlan): PlanStep {
@@ -87,7 +87,7 @@ function checkpoint(plan: CheckpointPlan): PlanStep {
 
 function capacitySteps({ capacity: plan }: RecoveryPlan, decision: Undated<CapacityDecision> | undefined): PlanStep[] {
   if (!plan) return [];
-  if (!decision) return [{ step: 'capacity', what: `without room: ${plan.choice}`, because: 'nobody has looked for room yet' }];
+  if (!decision) return [{ step: 'capacity', what: `without capacity: ${plan.choice}`, because: 'capacity was not looked up yet' }];
   return [{ step: 'capacity', what: describeCapacity(decision), because: decision.because }];
 }
 
@@ -96,7 +96,7 @@ function describeCapacity(decision: Undated<CapacityDecision>): string {
     case 'go':
       return 'go on';
     case 'standby':
-      return `take ${decision.nodes.join(', ')} from stand-by`;
+      return `take standby nodes ${decision.nodes.join(', ')}`;
     case 'shrink':
       return `go on with ${podsOf(decision.pods)}`;
     case 'hold':
@@ -107,7 +107,7 @@ function describeCapacity(decision: Undated<CapacityDecision>): string {
 }
 
 function stop({ attempt: { pods } }: PlanInput, { level, force }: RecoveryPlan, by: StopMethod, because: string): PlanStep {
-  const grace = force ? ', without time to end' : '';
+  const grace = force ? ', without a grace period' : '';
   if (level.name === 'job') return { step: 'stop', what: `${podsOf(pods.length)} by ${by}${grace}`, because };
   const names = pods.filter(({ uid }) => level.pods.includes(uid)).map(({ name }) => name);
   return { step: 'stop', what: `${names.join(', ')} alone${grace}`, because };
@@ -127,7 +127,7 @@ function restart(
 function verify({ attempt: { job } }: PlanInput, { recovery: { verify: limits } }: WorkerSettings): PlanStep {
   if (!job.progress) return { step: 'verify', what: 'nothing', because: 'the job reports no progress: restarted, not verified' };
   const what = `a first step within ${formatDuration(limits.first)}, one beyond ${job.progress.step} within ${formatDuration(limits.most)}`;
-  return { step: 'verify', what, because: 'only training that moves on is recovered' };
+  return { step: 'verify', what, because: 'a job is recovered only when training makes progress' };
 }
 
 const podsOf = (count: number): string => `${count} ${count === 1 ? 'pod' : 'pods'}`;

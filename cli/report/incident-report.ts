@@ -41,8 +41,8 @@ export function reportOf(record: IncidentRecord, evidence: readonly EvidenceInde
 }
 
 const meaning: Readonly<Record<Outcome, string>> = {
-  recovered: 'training was seen to move on',
-  restarted: 'running again, not verified: nobody saw training move on',
+  recovered: 'training was seen to make progress',
+  restarted: 'running again, not verified: training was not seen to make progress',
   refused: 'nothing was stopped',
   failed: 'it did not come back',
   cancelled: 'it was ended from outside',
@@ -91,7 +91,7 @@ function forceOf({ stops, forced = [], forcedOf = 0 }: IncidentRecord): string |
   const all = new Map([...forced, ...stops.flatMap((stop) => stop.forced ?? [])].map((pod) => [pod.uid, pod]));
   if (all.size === 0) return undefined;
   return [
-    'Nobody saw the processes of these pods end. They may still run on their nodes and write to shared storage until those are off.',
+    'The processes of these pods were not seen to end. They may still run on their nodes and write to shared storage until those are off.',
     list([...all.values()].map(({ name, node, uid }) => `${plain(name)} on ${plain(node ?? 'no node')}, uid ${code(uid)}`)),
     ...(forcedOf > all.size ? [`and ${forcedOf - all.size} more.`] : []),
   ].join('\n\n');
@@ -116,7 +116,7 @@ function evidenceOf(kept: readonly Evidence[], indexes: readonly EvidenceIndex[]
 const headOf = ({ attempt, ranks, of, files, bytes, address, digest, because }: Evidence): string =>
   [
     `Attempt ${attempt}: ${ranks} of ${of} ranks, ${files} files, ${sizeOf(bytes)} at ${code(address)}, SHA-256 ${code(digest)}`,
-    ...(because === undefined ? [] : [`Not whole: ${plain(because)}`]),
+    ...(because === undefined ? [] : [`Incomplete: ${plain(because)}`]),
   ].join('\\\n');
 
 const filesOf = (files: readonly EvidenceFile[]): string =>

@@ -28,7 +28,7 @@ export const runAgent = ({ settings, environment, hostRoot, node }: AgentRole): 
 
 /** What the agent cannot see. Another one in its place could not either, so it stays ready. */
 export function remarksOn({ detectors, preflight, progress }: AgentStatus): readonly string[] {
-  const unavailable = (what: string, why: string | undefined): readonly string[] => (why === undefined ? [] : [`${what} cannot be looked at: ${why}`]);
+  const unavailable = (what: string, why: string | undefined): readonly string[] => (why === undefined ? [] : [`${what} cannot be read: ${why}`]);
   return [
     ...Object.entries(detectors).flatMap(([name, { state, because }]) => unavailable(name, state === 'unavailable' ? because : undefined)),
     ...unavailable('preflight reports', preflight.unavailable),

@@ -35,7 +35,7 @@ export const runWorker = ({ settings, environment, kubeconfig, workflowBundle: b
     const connection = await waitFor('Temporal', () => connect(target));
     const client = new Client({ connection, namespace: target.namespace });
     if (!(await waitFor('Temporal', () => requireSearchAttributes(connection, target))))
-      log.warn('Temporal does not let us look whether the search attributes are registered');
+      log.warn('Temporal does not let kcover check whether the search attributes are registered');
     await waitFor('Temporal', () => claimCluster(client, uid, taskQueue));
 
     const records = directoryRecords(settings.records.directory);

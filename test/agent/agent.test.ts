@@ -63,8 +63,8 @@ describe('the agent', () => {
     expect(agent?.status()).toMatchObject({ preflight: { unavailable }, progress: { unavailable } });
     if (agent)
       expect(remarksOn(agent.status())).toEqual([
-        `preflight reports cannot be looked at: ${unavailable}`,
-        `progress files cannot be looked at: ${unavailable}`,
+        `preflight reports cannot be read: ${unavailable}`,
+        `progress files cannot be read: ${unavailable}`,
       ]);
     await mkdir(join(root, 'var/lib/kcover'), { recursive: true });
     await until(() => agent?.status().preflight.unavailable === undefined && agent?.status().progress.unavailable === undefined, 10_000);

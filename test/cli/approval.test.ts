@@ -12,7 +12,7 @@ const question = {
 const ada = { by: 'ada', reason: 'agreed' };
 
 describe('an answer to a recovery', () => {
-  it('is printed with what was asked, and with what silence would have meant', () => {
+  it('is printed with the question and its default answer', () => {
     expect(describeAnswer({ incident, approved: true, question }, ada, now).split('\n')).toEqual([
       incident,
       '  asked      the job is degrading and holds 64 GPUs: from 32 on a person decides',
@@ -22,7 +22,7 @@ describe('an answer to a recovery', () => {
     ]);
   });
 
-  it('says that it was a no', () => {
+  it('is printed as a denial', () => {
     expect(describeAnswer({ incident, approved: false, question }, ada, now)).toContain('  denied     by ada: agreed');
   });
 });

@@ -5,7 +5,7 @@ import { kcover } from './kcover.ts';
 const offBus = 'NVRM: Xid (PCI:0000:5d:00): 79, pid=1234, name=python, GPU has fallen off the bus.';
 
 describe('kcover classify', () => {
-  it('prints one object for each line that means something', async () => {
+  it('prints one object for each line with a fault', async () => {
     const { stdout, stderr, code } = await kcover(['classify', '--output', 'json', offBus, 'usb 1-1: new device']);
     expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
     expect(JSON.parse(stdout)).toEqual([
@@ -23,7 +23,7 @@ describe('kcover classify', () => {
     ]);
   });
 
-  it('prints an empty list when no line means anything', async () => {
+  it('prints an empty list when no line has a fault', async () => {
     expect(await kcover(['classify', '-o', 'json', 'hello'])).toEqual({ code: 0, stdout: '[]\n', stderr: '' });
   });
 

@@ -8,7 +8,7 @@ import { kcover } from './kcover.ts';
 
 const program = fileURLToPath(new URL('../../bin/kcover.js', import.meta.url));
 
-/** Asks the script as bash does when a person presses the tabulator after `line`. */
+/** Returns what the script completes in bash when a person presses Tab after `line`. */
 async function inBash(...lines: readonly string[]): Promise<readonly string[]> {
   const script = [
     `source <("${process.execPath}" "${program}" completion bash)`,
@@ -21,7 +21,7 @@ async function inBash(...lines: readonly string[]): Promise<readonly string[]> {
 }
 
 describe('completion', () => {
-  it('is taken by bash for both names, and completes commands, groups, options and choices', async () => {
+  it('works in bash for both program names, and completes commands, groups, options and choices', async () => {
     const [own, plugin, ...offered] = await inBash(
       "kcover ''",
       'kcover no',
@@ -36,7 +36,7 @@ describe('completion', () => {
     expect(offered.slice(1)).toEqual(['node', 'list history quarantine release', '--reason', 'table json yaml', 'worker controller agent']);
   });
 
-  it('is made for zsh and fish from the same commands', async () => {
+  it('covers the same commands in zsh and fish', async () => {
     const [zsh, fish] = await Promise.all([kcover(['completion', 'zsh']), kcover(['completion', 'fish'])]);
     expect(zsh.stdout).toContain('compdef _kcover kcover kubectl-kcover');
     expect(zsh.stdout).toMatch(/'node quarantine'\) next='' options='--reason /);

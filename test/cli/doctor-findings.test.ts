@@ -21,7 +21,7 @@ describe('access to Temporal', () => {
   it.each<readonly [string, Readonly<Record<string, string>>, string, string]>([
     ['on this machine', { TEMPORAL_ADDRESS: '127.0.0.1:7233' }, 'ok', 'this machine'],
     ['in plain text', { TEMPORAL_ADDRESS: address }, 'warn', 'plain text'],
-    ['over TLS, by anybody', { TEMPORAL_ADDRESS: address, TEMPORAL_TLS: 'true' }, 'warn', 'is not told who connects'],
+    ['over TLS, without authentication', { TEMPORAL_ADDRESS: address, TEMPORAL_TLS: 'true' }, 'warn', 'does not authenticate clients'],
     ['with an API key', { TEMPORAL_ADDRESS: address, TEMPORAL_API_KEY: 'k' }, 'ok', 'an API key'],
     ['with a client certificate', { TEMPORAL_ADDRESS: address, TEMPORAL_TLS: 'true', ...client }, 'ok', 'a client certificate'],
     ['at a name that only begins like this machine', { TEMPORAL_ADDRESS: 'localhost.example.com:7233' }, 'warn', 'plain text'],
@@ -30,7 +30,7 @@ describe('access to Temporal', () => {
     expect(finding).toMatchObject({ check: 'temporal access', result, because: expect.stringContaining(because) });
   });
 
-  it('is warned of in the namespace that every tool takes', () => {
+  it('gets a warning for the namespace that every tool uses by default', () => {
     const checks = (namespace: string) => examineAccess(temporalTarget({ TEMPORAL_NAMESPACE: namespace })).map(({ check }) => check);
     expect(checks('default')).toContain('temporal namespace');
     expect(checks('kcover')).not.toContain('temporal namespace');
@@ -46,7 +46,7 @@ describe('a certificate', () => {
   };
 
   it.each([
-    ['is good for long', 60, 'ok', 'is good until 2027-03-02'],
+    ['is valid for long', 60, 'ok', 'is valid until 2027-03-02'],
     ['expires soon', 20, 'warn', 'expires on 2027-01-21, in 20 days'],
     ['has expired', -1, 'failed', 'expired on 2026-12-31'],
   ])('%s', async (name, days, result, because) => {
@@ -54,12 +54,12 @@ describe('a certificate', () => {
     expect(await certificateFinding('c', file, now)).toMatchObject({ result, because: expect.stringContaining(because) });
   });
 
-  it('beside its successor is as good as that one', async () => {
+  it('is valid as long as its successor in the same file', async () => {
     const file = pem('both', (await certificate(5)) + (await certificate(300)));
     expect(await certificateFinding('c', file, now)).toMatchObject({ result: 'ok' });
   });
 
-  it('that is not there, or is none, is a failure', async () => {
+  it('that is absent, or unreadable, is a failure', async () => {
     for (const file of [join(directory, 'none'), pem('text', 'x')])
       expect(await certificateFinding('c', file, now)).toMatchObject({ result: 'failed', because: `${file} cannot be read, or holds no certificate` });
   });

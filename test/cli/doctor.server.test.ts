@@ -12,11 +12,11 @@ import { answerOf, surroundings } from './live.ts';
 
 let cluster: AttachedTestCluster;
 let temporal: Client;
-/** A Temporal namespace in which nobody has registered anything. */
+/** A Temporal namespace without registered search attributes. */
 const namespace = `doctor-${randomUUID().slice(0, 8)}`;
 const stranger = { namespace: 'default', name: `nobody-${randomUUID().slice(0, 8)}` };
 
-/** What it says before anything was done about it. */
+/** The findings before anything was fixed. */
 let first: Awaited<ReturnType<typeof examine>>;
 
 async function examine(args: readonly string[], more: Readonly<Record<string, string>> = {}) {
@@ -30,7 +30,7 @@ beforeAll(async () => {
   temporal = new Client({ connection, namespace });
   await connection.workflowService.registerNamespace({ namespace, workflowExecutionRetentionPeriod: { seconds: 86_400 as never } });
   await install();
-  // The server's parts hear of a new namespace one after the other.
+  // The services of the server learn of a new namespace one after the other.
   first = await eventually(
     () => examine([]),
     ({ of }) => of['clock of temporal']?.result === 'ok' && of['search attributes']?.because.includes('not registered') === true,
@@ -41,12 +41,12 @@ beforeAll(async () => {
 afterAll(async () => {
   await temporal?.workflow
     .getHandle(clusterWorkflowId)
-    .terminate('the story is over')
+    .terminate('the test is over')
     .catch(() => undefined);
   await temporal?.connection.close();
 });
 
-/** Accounts and rights as an installation has them; other tests may have made them already. */
+/** Accounts and rights of an installation; other tests may have created them already. */
 async function install(): Promise<void> {
   const { core, rbac } = cluster.api;
   await unlessThere(core.createNamespace({ body: { metadata: { name: ownNamespace } } }));
@@ -70,7 +70,7 @@ async function unlessThere(made: Promise<unknown>): Promise<void> {
 }
 
 describe('kcover doctor', () => {
-  it('finds search attributes that Temporal lacks, and registers them when told to', async () => {
+  it('finds search attributes that Temporal lacks, and registers them with --fix', async () => {
     expect(first.code).toBe(1);
     expect(first.of['search attributes']).toMatchObject({ result: 'failed', because: expect.stringContaining('KcoverNode is not registered') });
     expect(first.of['search attributes']?.remedy).toContain('kcover doctor --fix');
@@ -81,7 +81,7 @@ describe('kcover doctor', () => {
     expect(fixed.code).toBe(0);
   });
 
-  it('judges the accounts of the roles for an administrator, and says whom it judged', () => {
+  it('checks the rights of the roles' accounts for an administrator, and names the accounts', () => {
     const { of } = first;
     for (const role of ['controller', 'worker']) {
       const because = expect.stringContaining(`system:serviceaccount:${ownNamespace}:kcover-${role} may do all`);
@@ -90,23 +90,23 @@ describe('kcover doctor', () => {
     }
   });
 
-  it('looks at servers, versions and clocks, and warns where no role of ours runs yet', () => {
+  it('checks servers, versions and clocks, and warns while no role of kcover runs', () => {
     const { of } = first;
     expect(of['kubernetes']).toMatchObject({ result: 'ok', because: expect.stringMatching(/v1\.\d+/) });
     expect(of['temporal']?.because).toContain(`namespace ${namespace}`);
     expect(of['clock of kubernetes']?.because).toContain('agree within 2 s');
-    expect(of['workers']).toMatchObject({ result: 'warn', because: expect.stringContaining('nobody polls task queue kcover') });
+    expect(of['workers']).toMatchObject({ result: 'warn', because: expect.stringContaining('no worker polls task queue kcover') });
     expect(of['cluster']).toMatchObject({ result: 'warn', because: expect.stringContaining('serves no cluster yet') });
   });
 
-  it('says of each kind of job that is installed what is protected and what is not, and nothing of others', () => {
+  it('lists the protection of every installed kind of job, and no other kind', () => {
     const { of } = first;
     for (const kind of ['PyTorchJob', 'Job', 'JobSet'] as const)
       expect(of[`jobs of kind ${kind}`]).toMatchObject({ result: 'ok', because: jobKinds[kind].protection });
     for (const kind of ['VolcanoJob', 'MPIJobV2beta1']) expect(of[`jobs of kind ${kind}`]).toBeUndefined();
   });
 
-  it('names the rights that an account without any lacks', async () => {
+  it('names the rights that an account lacks', async () => {
     const kubeconfig = await cluster.kubernetes.kubeconfigFor(stranger);
     const { code, of } = await examine(['--role', 'worker'], { KUBECONFIG: kubeconfig });
     expect(of['rights of the worker']).toMatchObject({
@@ -129,7 +129,7 @@ describe('kcover doctor', () => {
 });
 
 describe('a Temporal that answers and refuses', () => {
-  it('is not taken for one that does not answer', async () => {
+  it('is distinguished from one that does not answer', async () => {
     const elsewhere = surroundings({ TEMPORAL_NAMESPACE: `nowhere-${namespace}` });
     const [list, { code, data }] = await Promise.all([kcover(['list'], '', elsewhere), answerOf<Finding[]>(['doctor', '--role', 'worker'], elsewhere)]);
     expect(list.stderr).toMatch(/^error\[temporal\.refused\]: Temporal refuses this\n {2}because: list workflows: .*nowhere/);

@@ -18,8 +18,8 @@ describe('a role that is asked whether it is ready', () => {
     expect(await ready(undefined, [])).toEqual({ status: 200, text: 'ok\n' });
   });
 
-  it('says what it cannot do all the same', async () => {
-    expect(await ready(undefined, ['progress files cannot be looked at: x'])).toEqual({ status: 200, text: 'ok\nprogress files cannot be looked at: x\n' });
+  it('answers ready with remarks on what does not work', async () => {
+    expect(await ready(undefined, ['progress files cannot be read: x'])).toEqual({ status: 200, text: 'ok\nprogress files cannot be read: x\n' });
   });
 
   it('says why it is not', async () => {

@@ -16,7 +16,7 @@ const ended = (time: string, end: string) =>
   );
 
 describe('quarantines of one node', () => {
-  it('are one when told twice, and the end is believed in any order', () => {
+  it('are merged when reported twice, and the end counts in any order', () => {
     for (const incidents of [
       [startedQuarantine('07:00:00'), ended('07:00:00', '08:00:00')],
       [ended('07:00:00', '08:00:00'), startedQuarantine('07:00:00')],
@@ -24,17 +24,17 @@ describe('quarantines of one node', () => {
       expect(settleQuarantines(incidents, true)).toEqual([ended('07:00:00', '08:00:00')]);
   });
 
-  it('end when another takes their place: a node has one at a time', () => {
+  it('end when a later one replaces them: a node has one at a time', () => {
     const [newer, older] = settleQuarantines([startedQuarantine('07:00:00'), startedQuarantine('09:00:00')], true);
     expect(newer).toMatchObject({ outcome: 'open', endedAt: null });
     expect(older).toMatchObject({ outcome: 'replaced', endedAt: newer?.startedAt });
   });
 
-  it('have an unknown end when nobody looks after the node any more', () => {
+  it('have an unknown end when no workflow runs for the node', () => {
     expect(settleQuarantines([startedQuarantine('07:00:00')], false)).toMatchObject([{ outcome: 'unknown', endedAt: null }]);
   });
 
-  it('are wanted while they last, however long ago they began', () => {
+  it('match the filter while they are open, however long ago they began', () => {
     const wanted = { since: at('12:00:00') };
     expect(isWanted(startedQuarantine('07:00:00'), wanted)).toBe(true);
     expect(isWanted(ended('07:00:00', '08:00:00'), wanted)).toBe(false);
@@ -45,7 +45,7 @@ describe('quarantines of one node', () => {
 });
 
 describe('a directory of records', () => {
-  it('is read past what is no record, and one that is not there is said', async () => {
+  it('is read without the files that are no records, and a missing directory is an error', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'kcover-records-'));
     try {
       const record = {

@@ -64,7 +64,7 @@ beforeAll(async () => {
 
 afterAll(async () => {
   if (!fixture) return;
-  await release('the story is over').catch(() => undefined);
+  await release('the test is over').catch(() => undefined);
   await fixture.close();
 });
 
@@ -74,14 +74,14 @@ describe('kcover report', () => {
     expect(data.record).toMatchObject({ schema: 1, incident: recovery, outcome: 'restarted', job: fixture.cluster.job });
   });
 
-  it('ends with 4 for a recovery that nobody knows', async () => {
+  it('exits with 4 for an unknown recovery', async () => {
     const ran = await kcover(['report', `${recovery}9`, '--records', fixture.records], '', surroundings());
-    expect(ran).toMatchObject({ code: 4, stderr: expect.stringContaining('nobody has a record of') });
+    expect(ran).toMatchObject({ code: 4, stderr: expect.stringContaining('there is no record of') });
   });
 });
 
 describe('kcover incidents', () => {
-  it('tells what a recovery was about, how it ended and why', async () => {
+  it('lists the job of a recovery, how it ended and why', async () => {
     const found = own(await listed(['incidents', ...ofJob()], (all) => own(all).some(({ outcome }) => outcome === 'restarted')));
     expect(found).toEqual([
       expect.objectContaining({
@@ -96,7 +96,7 @@ describe('kcover incidents', () => {
     ]);
   });
 
-  it('lists open and closed quarantines beside them, and of one node only when told', async () => {
+  it('lists open and closed quarantines too, and filters by node', async () => {
     const found = own(await listed(['incidents', '--node', fixture.node], (all) => own(all).length === 2));
     expect(found.map(({ kind, about, outcome, by }) => ({ kind, about, outcome, by }))).toEqual([
       { kind: 'quarantine', about: fixture.node, outcome: 'open', by: 'ada' },
@@ -104,7 +104,7 @@ describe('kcover incidents', () => {
     ]);
   });
 
-  it('still knows from the records what Temporal has forgotten', async () => {
+  it('reads from the records what Temporal no longer has', async () => {
     const { client } = fixture.rig;
     await client.workflowService.deleteWorkflowExecution({ namespace: client.options.namespace, workflowExecution: { workflowId: recovery } });
     await listed(['incidents', ...ofJob()], (all) => own(all).length === 0);
@@ -114,7 +114,7 @@ describe('kcover incidents', () => {
 });
 
 describe('kcover node history', () => {
-  it('says of each quarantine who asked, how long it lasted and who gave the node back', async () => {
+  it('lists who requested each quarantine, how long it lasted and who released the node', async () => {
     const found = await listed(['node', 'history', fixture.node], (all) => all.length === 2);
     expect(found).toEqual([
       expect.objectContaining({ outcome: 'open', endedAt: null, because: expect.stringContaining('fan is loud') }),

@@ -1,4 +1,4 @@
-/** The program against the servers of the test run, and a worker whose cluster is imagined. */
+/** Runs the program against the servers of the test run, and a worker with a simulated cluster. */
 
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync } from 'node:fs';
@@ -15,13 +15,13 @@ interface Servers extends TestServers {
   readonly kubeconfig: string;
 }
 
-/** Where the program finds the servers. */
+/** Environment with which the program finds the servers. */
 export function surroundings(more: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
   const { kubeconfig, temporalAddress } = testServers<Servers>();
   return { KUBECONFIG: kubeconfig, TEMPORAL_ADDRESS: temporalAddress, ...more };
 }
 
-/** What the program answered as JSON; a failure says what it said. */
+/** The program's JSON output; a failure reports its whole output. */
 export async function answerOf<T>(args: readonly string[], to = surroundings()): Promise<{ readonly code: number | null; readonly data: T }> {
   const ran = await kcover([...args, '--output', 'json'], '', to);
   try {
@@ -36,9 +36,9 @@ const saidBy = ({ code, stdout, stderr }: Ran): string => `kcover ended with ${c
 export interface SimulatedCluster {
   readonly rig: Rig;
   readonly cluster: FakeCluster;
-  /** A node that nobody else uses. */
+  /** A node that no other test uses. */
   readonly node: string;
-  /** Directory of what was recorded. */
+  /** Directory of the records. */
   readonly records: string;
   close(): Promise<void>;
 }
@@ -55,7 +55,7 @@ export async function simulatedCluster(): Promise<SimulatedCluster> {
     recordIncident: async (record) => ({ address: await store.put(record.incident, record) }),
   });
   cluster.client = rig.client;
-  // An earlier test may have left one that no worker answers for: everybody who asks it would wait for its answer.
+  // An earlier test may have left one without a worker: every query to it would wait in vain.
   await rig.client.workflow
     .getHandle(clusterWorkflowId)
     .terminate('left by an earlier test')

@@ -29,14 +29,14 @@ describe('the metrics of each role', () => {
     ],
     ['worker', (registry) => void workerMetrics(registry)],
     ['agent', (registry) => agentMetrics(registry, () => status)],
-  ])('are those of the table: %s', (role, register) => {
+  ])('match the table: %s', (role, register) => {
     const registry = new Registry();
     register(registry);
     const entries: readonly MetricEntry[] = Object.values(metricTable[role]);
     expect(namesIn(registry).toSorted()).toEqual(entries.map(({ name }) => name).toSorted());
   });
 
-  it('say what an agent knows of itself, however often somebody asks', async () => {
+  it('report the status of an agent, unchanged by repeated scrapes', async () => {
     const registry = new Registry();
     agentMetrics(registry, () => status);
     await registry.metrics();

@@ -10,7 +10,7 @@ describe('the word that was probably meant', () => {
     ['another case', 'Budget', 'budget'],
     ['a singular', 'deadline', 'deadlines'],
     ['something else altogether', 'webhook', undefined],
-    ['a short word of which everything is wrong', 'cpu', undefined],
+    ['a short word without a matching letter', 'cpu', undefined],
   ])('is found for %s', (_sentence, word, expected) => {
     expect(nearest(word, known)).toBe(expected);
   });

@@ -27,13 +27,13 @@ describe('a line of kcover node list', () => {
     expect(rowOf('gpu-3', { ...nothing, marked: node, status }, taintOf({ key: 'site.example/faulty' }))).toMatchObject({ reason: 'xid-79', by: 'kcover' });
   });
 
-  it('says the code of the fault where the taint says the same of every node, or cannot be found', () => {
+  it('shows the code of the fault where the taint has one value for every node, or is missing', () => {
     const node = marked('site.example/faulty', 'true');
     expect(rowOf('gpu-3', { ...nothing, marked: node, status }, taintOf({ key: 'site.example/faulty', value: 'true' })).reason).toBe('xid/79');
     expect(rowOf('gpu-3', { ...nothing, marked: node, status }, taintOf({})).reason).toBe('xid/79');
   });
 
-  it('shows a node that is out though no workflow looks after it', () => {
+  it('shows a quarantined node without a workflow', () => {
     expect(rowOf('gpu-3', { ...nothing, marked: marked('kcover.io/quarantine', 'xid-79') }, taintOf({}))).toEqual({
       node: 'gpu-3',
       phase: 'quarantined, no workflow',
@@ -45,7 +45,7 @@ describe('a line of kcover node list', () => {
     });
   });
 
-  it('shows a reservation that nobody used or gave back', () => {
+  it('shows a reservation that was neither used nor released', () => {
     const reserved = { node: 'gpu-3', nodeUid: 'u', incident, since: 0 };
     expect(rowOf('gpu-3', { ...nothing, reserved }, taintOf({}))).toMatchObject({ phase: 'reserved, no workflow', incident });
   });

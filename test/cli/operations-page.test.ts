@@ -6,14 +6,14 @@ import { buildProgram } from '../../cli/program.ts';
 const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
 
 describe('the page for operators', () => {
-  it('says what every reason of an Event means, and names none that there is not', () => {
+  it('explains every Event reason, and names no unknown one', () => {
     const [, section = ''] = page.split('### Events\n');
     const table = section.split(/\n#+ /, 1)[0] ?? '';
     const named = [...table.matchAll(/`([A-Z]\w+)`/g)].map(([, reason]) => reason);
     expect(new Set(named)).toEqual(new Set(Object.values(eventReasons)));
   });
 
-  it('types only commands that there are', async () => {
+  it('uses only existing commands', async () => {
     const typed = [...page.matchAll(/`kcover ((?:node |preflight )?[a-z]+)(?=[ `])/g)].map(([, words = '']) => words.split(' '));
     const program = buildProgram({ version: '0', programName: 'kcover', stdout: process.stdout }, () => Promise.resolve());
     const unknown = typed.filter(

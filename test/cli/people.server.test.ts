@@ -1,4 +1,4 @@
-/** People and recoveries: pause, plan, approve and deny, typed against real servers; the cluster behind the worker is imagined. */
+/** Pause, plan, approve and deny, run against real servers with a simulated cluster behind the worker. */
 
 import { randomUUID } from 'node:crypto';
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -38,7 +38,7 @@ const status = () => handle.query<JobStatus>('status');
 const fault = (sequence: number) => kernelFault({ id: `kernel/boot-1/${sequence}`, node: `gpu-${sequence}`, kernel: { bootId: 'boot-1', sequence } });
 const signalFault = (sequence: number) => handle.signal('faultsObserved', { faults: [fixture.cluster.quarantined(fault(sequence))] });
 
-/** The recovery that asks. */
+/** Id of the recovery that waits for approval. */
 async function asking(): Promise<string> {
   const { incident = '' } = await eventually(status, (seen) => seen.incident !== undefined, patience);
   const recovery = fixture.rig.client.workflow.getHandle(incident);
@@ -77,12 +77,12 @@ afterAll(async () => {
 }, patience);
 
 describe('people and a recovery', () => {
-  it('cannot answer where nobody asks', async () => {
+  it('cannot answer without an open recovery', async () => {
     const { code, stderr } = await ask('approve', ...ofJob(), '--reason', 'why not');
     expect({ code, stderr }).toEqual({ code: 4, stderr: expect.stringContaining(`no recovery of ${jobTitle(running)} in ${running.namespace} is open`) });
   });
 
-  it('are told by the plan what a fault of a node would lead to, without doing any of it', async () => {
+  it('see in the plan what a fault of a node would lead to, and nothing of it is done', async () => {
     const made = await plan('--fault', 'xid/79', '--node', node, '--config', join(directory, 'act.yaml'));
     expect(made).toMatchObject({ does: 'stops', decisions: { node: { kind: 'quarantine' }, incident: { kind: 'open' }, capacity: { kind: 'go' } } });
     expect(made.facts.capacity).toMatchObject({ needed: 2 });
@@ -92,13 +92,13 @@ describe('people and a recovery', () => {
     expect((await status()).phase).toBe('watching');
   });
 
-  it('are told by the plan what nobody could say without Temporal', async () => {
+  it('see in the plan what could not be read without Temporal', async () => {
     const { code, data } = await answerOf<PlanReport & { readonly facts: PlanInput }>(['plan', ...ofJob()], surroundings({ TEMPORAL_ADDRESS: '127.0.0.1:1' }));
     expect({ code, does: data.does }).toEqual({ code: 0, does: 'nothing' });
-    expect(data.facts.unseen).toEqual([expect.stringContaining('faults that wait'), expect.stringContaining('whether kcover is paused')]);
+    expect(data.facts.unseen).toEqual([expect.stringContaining('pending faults'), expect.stringContaining('whether kcover is paused')]);
   });
 
-  it('pause a job, see what waits, resume it and approve what asks then', async () => {
+  it('pause a job, see what waits, resume it and approve its recovery', async () => {
     const paused = await answerOf(['pause', ...ofJob(), '--reason', 'by hand']);
     expect(paused.data).toMatchObject({ paused: { by: 'ada', reason: 'by hand' } });
     await signalFault(1);
@@ -127,14 +127,14 @@ describe('people and a recovery', () => {
     expect((await plan()).facts.known).toMatchObject({ fresh: [], usage: [{ incident, blame: 'hardware' }] });
   }, 300_000);
 
-  it('deny what asks, and nothing is stopped', async () => {
+  it('deny a recovery, and nothing is stopped', async () => {
     const stopped = fixture.cluster.stopped.length;
     await signalFault(2);
     const incident = await asking();
     const earlier = 'stop@2026-11-21T07:09:03.204Z';
     expect(await ask('deny', incident, '--question', earlier, '--reason', 'not now')).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining(`nobody waits for this answer\n  because: ${earlier} is not open: the open question is stop@`),
+      stderr: expect.stringContaining(`the recovery does not wait for this answer\n  because: ${earlier} is not asked: what is asked now is stop@`),
     });
     const { code, stdout } = await ask('deny', incident, '--reason', 'not now');
     expect({ code, stdout }).toEqual({
@@ -149,7 +149,7 @@ describe('people and a recovery', () => {
     });
   }, 300_000);
 
-  it('cannot answer a recovery that asks nothing', async () => {
+  it('cannot answer a recovery that waits for no approval', async () => {
     fixture.cluster.unobservable = 'the network is down';
     const { data } = await answerOf<{ readonly incident: string }>(['recover', ...ofJob(), '--reason', 'hangs']);
     const refused = await eventually(
@@ -157,7 +157,7 @@ describe('people and a recovery', () => {
       ({ code }) => code === 3,
       patience,
     );
-    expect(refused.stderr).toContain('error[refused]: nobody waits for this answer\n  because: no question is open');
+    expect(refused.stderr).toContain('error[refused]: the recovery does not wait for this answer\n  because: nothing is asked');
     fixture.cluster.unobservable = undefined;
     await lastOutcome(data.incident);
   }, 300_000);

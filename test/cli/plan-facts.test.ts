@@ -40,7 +40,7 @@ const why = (written: unknown): string => {
 };
 
 describe('kcover plan --facts', () => {
-  it('answers without a cluster, and its answer can be given back', async () => {
+  it('plans without a cluster, and its output can be used as input', async () => {
     const first = await kcover(['plan', '--facts', '-', '--output', 'json'], JSON.stringify(facts));
     expect({ code: first.code, stderr: first.stderr }).toEqual({ code: 0, stderr: '' });
     const answer = JSON.parse(first.stdout) as PlanReport & { readonly facts: PlanInput };
@@ -51,7 +51,7 @@ describe('kcover plan --facts', () => {
     expect(JSON.parse(second.stdout)).toEqual(answer);
   });
 
-  it('takes other settings and another fault than those in the file', async () => {
+  it('replaces the settings and the fault of the file by those of the command line', async () => {
     const config = join(directory, 'worker.yaml');
     writeFileSync(config, 'mode: observe\n');
     const args = ['plan', '--facts', '-', '--config', config, '--fault', 'pod/exit', '--pod', 'llm-worker-1'];
@@ -61,7 +61,7 @@ describe('kcover plan --facts', () => {
     expect(stdout).toContain('\nif nothing stood in the way:\nSTEP ');
   });
 
-  it('says of a file that cannot be used what is wrong with it', async () => {
+  it('explains what is wrong with a file that cannot be used', async () => {
     const { code, stdout, stderr } = await kcover(['plan', '--facts', '-'], '{"schema": 2}');
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(
@@ -71,7 +71,7 @@ describe('kcover plan --facts', () => {
 });
 
 describe('a file of facts', () => {
-  it('is read back as it was written, with everything that a plan can look at', () => {
+  it('is read back as it was written, with every field that a plan uses', () => {
     const { facts: read, settings: given } = parseFacts('facts.json', JSON.stringify(full));
     expect(read).toEqual(full);
     expect(given).toEqual(settings({ mode: 'act' }));
@@ -79,24 +79,24 @@ describe('a file of facts', () => {
   });
 
   it.each([
-    ['a time that is none', { ...facts, at: 'today' }, 'facts.json: at: must be a time such as'],
+    ['an invalid time', { ...facts, at: 'today' }, 'facts.json: at: must be a time such as'],
     [
       'a kind of job that kcover does not know',
       { ...facts, attempt: { ...facts.attempt, job: { ...facts.attempt.job, ref: { kind: 'Pod' } } } },
       'attempt.job.ref.kind',
     ],
     ['a fault without an id', { ...facts, hypothetical: { ...facts.hypothetical, id: '' } }, 'hypothetical.id'],
-    ['settings that no worker would take', { ...facts, settings: { mode: 'sometimes' } }, 'settings.mode'],
-    ['sizes that are no list', withJob({ overrides: { allowedSizes: '8,4', ignored: [] } }), 'attempt.job.overrides.allowedSizes: '],
-    ['a wish that nobody can have', withJob({ overrides: { mode: 'gentle', ignored: [] } }), 'attempt.job.overrides.mode: '],
-    ['a pace of nothing', withJob({ progress: { step: 1, at, pace: { msPerStep: 0 } } }), 'attempt.job.progress.pace.msPerStep: '],
+    ['invalid worker settings', { ...facts, settings: { mode: 'sometimes' } }, 'settings.mode'],
+    ['sizes that are not a list', withJob({ overrides: { allowedSizes: '8,4', ignored: [] } }), 'attempt.job.overrides.allowedSizes: '],
+    ['an unknown override value', withJob({ overrides: { mode: 'gentle', ignored: [] } }), 'attempt.job.overrides.mode: '],
+    ['a pace of zero', withJob({ progress: { step: 1, at, pace: { msPerStep: 0 } } }), 'attempt.job.progress.pace.msPerStep: '],
     [
-      'an end beyond all dates',
+      'an end beyond the range of dates',
       { ...facts, known: { ...facts.known, usage: [{ incident: 'r', startedAt: 1, endedAt: 8.64e15 + 1 }] } },
       'known.usage.0.endedAt: ',
     ],
-    ['a key that nobody knows', { ...facts, pods: [] }, 'the file: Unrecognized key: "pods"'],
-    ['no object at all', 7, 'the file: '],
+    ['an unknown key', { ...facts, pods: [] }, 'the file: Unrecognized key: "pods"'],
+    ['a value that is no object', 7, 'the file: '],
   ])('is refused for %s', (_, written, says) => {
     expect(why(written)).toContain(says);
   });

@@ -1,4 +1,4 @@
-/** Facts of a plan for tests: a watched job of four pods with nothing wrong, but for what the test names. */
+/** Facts for plan tests: a watched job of four pods without faults, plus what a test adds. */
 
 import { type HypotheticalFault, hypotheticalFault } from '../../cli/plan/hypothetical.ts';
 import type { PlanInput } from '../../cli/plan/facts.ts';

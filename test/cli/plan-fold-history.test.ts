@@ -17,8 +17,8 @@ const report = (more: Partial<RecoveryOutcome> = {}): RecoveryOutcome => ({
 });
 const continued: ContinuedJob = { optedInAt: '2026-11-21T06:00:00Z', inbox: [podFault()], requests: [], usage: [], seen: ['kernel/boot-1/1'], dropped: 0 };
 
-describe('what the history of a job tells', () => {
-  it('are the faults that no recovery took into account', () => {
+describe('what the history of a job shows', () => {
+  it('are the faults that no recovery has handled', () => {
     const entries: HistoryEntry[] = [
       faultsAt(1, kernelFault(), podFault()),
       { at: 2, kind: 'began', incident },
@@ -31,12 +31,12 @@ describe('what the history of a job tells', () => {
     });
   });
 
-  it('goes on from what an earlier run carried over', () => {
+  it('continues from the state of an earlier run', () => {
     const seen = kernelFault({ id: 'kernel/boot-1/1' });
     expect(foldJob({ job, continued }, [faultsAt(1, seen, kernelFault())]).fresh).toEqual([podFault(), kernelFault()]);
   });
 
-  it('is the recovery that is open, and a pause that nobody ended', () => {
+  it('is the open recovery, and a pause that was not ended', () => {
     const paused = { by: 'ada', reason: 'by hand' };
     const stopsStarted: HistoryEntry[] = [
       { at: 1, kind: 'began', incident },
@@ -47,7 +47,7 @@ describe('what the history of a job tells', () => {
     expect(Object.keys(over)).toEqual(['fresh', 'usage']);
   });
 
-  it('charges nothing for a recovery that began no stop', () => {
+  it('counts no budget for a recovery that began no stop', () => {
     const entries: HistoryEntry[] = [
       { at: 1, kind: 'began', incident },
       { at: 2, kind: 'ended', report: report({ stopsStarted: 0 }) },
@@ -56,8 +56,8 @@ describe('what the history of a job tells', () => {
   });
 });
 
-describe('what the history of a recovery tells', () => {
-  it('are the faults that its last stop answered, and those that came after it', () => {
+describe('what the history of a recovery shows', () => {
+  it('are the faults that its last stop handled, and those that came after it', () => {
     const input = { incident, job, faults: [kernelFault()], limits: { attempts: 3 }, askedBy: { by: 'ada', reason: 'x' } } as unknown as RecoveryInput;
     const later = podFault();
     expect(foldRecovery(input, [{ at: 1, kind: 'stopped' }, faultsAt(2, later)])).toEqual({
@@ -67,7 +67,7 @@ describe('what the history of a recovery tells', () => {
     });
   });
 
-  it('is the newer word of a node about a fault that was told before', () => {
+  it('is the newer judgement of a node for a fault that was reported before', () => {
     const input = { incident, job, faults: [kernelFault()], limits: { attempts: 3 } } as unknown as RecoveryInput;
     const quarantine = { state: 'quarantined', because: 'Xid 79' } as const;
     expect(foldRecovery(input, [faultsAt(1, kernelFault({ quarantine })), faultsAt(2, kernelFault())]).fresh).toEqual([kernelFault({ quarantine })]);

@@ -31,7 +31,7 @@ describe('the plan for a job', () => {
     ]);
   });
 
-  it('takes an imagined fault of a node for one whose node is quarantined before the job is looked at', () => {
+  it('assumes that the node of a hypothetical fault is quarantined before the job is judged', () => {
     const { does, steps: all, decisions } = planOf(onGpu3, act());
     expect(does).toBe('stops');
     expect(all[0]).toMatchObject({ step: 'quarantine', what: 'gpu-3: taint kcover.io/quarantine=xid-79:NoSchedule' });
@@ -46,7 +46,7 @@ describe('the plan for a job', () => {
     });
   });
 
-  it('tells in mode observe what it would have done', () => {
+  it('shows in mode observe what would have been done', () => {
     const plan = planOf(onGpu3, settings());
     expect(plan).toMatchObject({ does: 'nothing', because: expect.stringContaining('mode is observe'), remedy: 'set mode: act, or kcover recover' });
     expect(plan.steps.map(({ step }) => step)).toEqual(['quarantine', 'evidence', 'checkpoint', 'capacity', 'stop', 'restart', 'verify']);
@@ -71,14 +71,14 @@ describe('the plan for a job', () => {
     expect(plan.does).toBe('stops');
   });
 
-  it('holds before the stop where there is no room', () => {
+  it('holds before the stop where there is no capacity', () => {
     const capacity = { needed: 4, fit: 3, fitWithStandby: 3, standbyNodes: [], because: '2 nodes: cordoned' };
     const plan = planOf({ ...training({ hypothetical: hypothetical('preflight/slow-node', { node: 'gpu-3' }) }), capacity }, act());
     expect(plan).toMatchObject({ does: 'holds', because: expect.stringContaining('room for 3 of 4 pods (2 nodes: cordoned)') });
     expect(plan.steps.at(-1)).toMatchObject({ step: 'capacity', what: 'hold: nothing is stopped' });
   });
 
-  describe('where the broken pods alone find no room', () => {
+  describe('where the broken pods alone find no capacity', () => {
     const alone = { needed: 1, fit: 0, fitWithStandby: 0, standbyNodes: [], because: '4 nodes: no nvidia.com/gpu free' };
     const all = { needed: 4, fit: 3, fitWithStandby: 3, standbyNodes: [], because: '1 node: no nvidia.com/gpu free', sizes: { now: 4, least: 1 } };
     const overrides = { level: 'pod', capacity: 'shrink', minReplicas: 2, ignored: [] } as const;
@@ -97,7 +97,7 @@ describe('the plan for a job', () => {
       ]);
     });
 
-    it('says so where it comes to it, and in mode observe of what would be done', () => {
+    it('names that step, and in mode observe as what would be done', () => {
       const names = (how: WorkerSettings) => planOf({ ...facts, capacityOfAll: all }, how).steps.map(({ step }) => step);
       const asked = act({ recovery: { approval: { dead: 8 } } });
       expect(names(asked)).toEqual(['quarantine', 'approve', 'evidence', 'checkpoint', 'capacity', 'capacity', 'stop', 'restart', 'verify']);
@@ -107,13 +107,13 @@ describe('the plan for a job', () => {
       expect(observed.steps.map(({ what }) => what)).toContain('go on with 3 pods');
     });
 
-    it('holds where no size of the job finds any, or nobody looked', () => {
+    it('holds where no size of the job finds capacity, or capacity was not looked up', () => {
       expect(planned({ ...all, fit: 1 })).toMatchObject({ does: 'holds', because: expect.stringContaining('needs at least 2') });
       expect(planned(undefined)).toMatchObject({ does: 'holds', because: expect.stringContaining('only the whole job can be made smaller') });
     });
   });
 
-  it('holds while kcover or the job is paused, and says how that ends', () => {
+  it('holds while kcover or the job is paused, and names the command that resumes', () => {
     const held = { by: 'bob', reason: 'demo' };
     expect(planOf({ ...onGpu3, attempt: { ...onGpu3.attempt, paused: held } }, act())).toMatchObject({ does: 'holds', remedy: 'kcover resume' });
     expect(planOf({ ...onGpu3, known: { ...onGpu3.known, paused: held } }, act())).toMatchObject({
@@ -122,7 +122,7 @@ describe('the plan for a job', () => {
     });
   });
 
-  it('refuses when the budget is spent, unless a person asks', () => {
+  it('refuses when the budget is used up, unless a person asks', () => {
     const usage = Array.from({ length: 20 }, (_, index) => ({
       incident: `r${index}`,
       startedAt: Date.parse(at) - 60_000 * (index + 1),
@@ -141,20 +141,20 @@ describe('the plan for a job', () => {
     expect({ does, incident: decisions.incident }).toEqual({ does: 'stops' });
   });
 
-  it('does nothing for a job that nobody opted in', () => {
+  it('does nothing for a job that is not opted in', () => {
     const attempt = { ...planFacts().attempt, job: jobView({ optedIn: false }) };
     expect(planOf({ ...onGpu3, attempt }, act())).toMatchObject({ does: 'nothing', remedy: 'kcover start pytorchjob/llm -n train' });
   });
 
   it.each(['pod/exit', 'pod/oom-killed', 'pod/cannot-run', 'pod/init-exit', 'pod/evicted', 'pod/disruption', 'pod/failed'])(
-    'can imagine %s of a pod',
+    'builds a hypothetical %s of a pod',
     (code) => {
       expect(hypothetical(code, { pod: 'llm-worker-1' })).toMatchObject({ code, source: 'pod', node: 'gpu-2', pod: { uid: 'pod-2' } });
     },
   );
 
   it.each(['xid/79', 'xid/9999', 'sxid/20034', 'kernel/gpu-off-bus', 'kernel/peermem', 'node/not-ready', 'preflight/gpu-check'])(
-    'can imagine %s on a node',
+    'builds a hypothetical %s on a node',
     (code) => {
       expect(hypothetical(code, { node: 'gpu-3' })).toMatchObject({ code, node: 'gpu-3' });
     },
@@ -165,17 +165,17 @@ describe('the plan for a job', () => {
     ['xid/79', {}, 'xid/79 needs --node'],
     ['pod/exit', {}, 'pod/exit needs --pod'],
     ['pod/exit', { pod: 'x' }, 'the job has no pod x'],
-  ])('cannot imagine %s with %j', (code, where, because) => {
+  ])('refuses a hypothetical %s with %j', (code, where, because) => {
     expect(() => hypothetical(code, where)).toThrow(expect.objectContaining({ code: 'usage', because }));
   });
 });
 
 describe('the page of kcover plan', () => {
-  it('says what would be done, what was imagined and what nobody could see', () => {
+  it('shows what would be done, the hypothetical fault and what could not be read', () => {
     const facts = { ...onGpu3, unseen: ['whether kcover is paused: connect to 127.0.0.1:1: refused'] };
     const lines = pageOf(facts, planOf(facts, act())).split('\n');
     expect(lines[0]).toBe('train/pytorchjob/llm   would stop pods');
-    expect(lines).toContain('  assumed    xid/79 on gpu-3: nobody has seen it');
+    expect(lines).toContain('  assumed    xid/79 on gpu-3: hypothetical, not observed');
     expect(lines).toContain('  not seen   whether kcover is paused: connect to 127.0.0.1:1: refused');
     expect(lines.find((line) => line.startsWith('STEP'))).toMatch(/^STEP +WHAT +BECAUSE$/);
   });

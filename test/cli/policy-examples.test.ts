@@ -15,11 +15,11 @@ const at = (value: unknown, path: readonly string[]): unknown =>
   path.reduce<unknown>((inner, key) => (typeof inner === 'object' && inner !== null ? (inner as Record<string, unknown>)[key] : undefined), value);
 
 describe('the examples of the policy page', () => {
-  it('are one for every setting of a recovery, and no other', () => {
+  it('cover every setting of a recovery once', () => {
     expect(Object.keys(settingExamples).toSorted()).toEqual(fields.map((path) => path.join('.')).toSorted());
   });
 
-  it.each(fields.map((path) => [path.join('.'), path] as const))('set recovery.%s to something else than its default, and nothing beside it', (name, path) => {
+  it.each(fields.map((path) => [path.join('.'), path] as const))('set recovery.%s to a value that is not its default, and nothing else', (name, path) => {
     const [value = ''] = settingExamples[name] ?? [];
     const { recovery } = workerSettings.parse(parse(settingExample(path, value)));
     expect(at(recovery, path)).not.toEqual(at(byDefault, path));
@@ -34,7 +34,7 @@ describe('the examples of the policy page', () => {
     places: [{ labels: example }, { annotations: example }],
   }));
   it.each([...asAnnotations, ...asLabels].map(({ override, example, places }) => [Object.keys(example)[0] ?? '', override, places] as const))(
-    'have %s understood and granted',
+    'use %s with a valid value that the settings allow',
     (_key, override, places) => {
       for (const metadata of places) {
         const asked = overridesOf(metadata);
@@ -45,7 +45,7 @@ describe('the examples of the policy page', () => {
     },
   );
 
-  it('name for every wish the setting that limits it, where there is one', () => {
+  it('name the setting that limits each override, where there is one', () => {
     const limits = (table: Readonly<Record<string, OverrideExample>>) => Object.values(table).flatMap(({ limit }) => limit ?? []);
     const known = fields.filter(([group]) => group === 'jobMay').map((path) => ['recovery', ...path].join('.'));
     expect(limits(annotationExamples).toSorted()).toEqual(known.toSorted());
@@ -53,5 +53,5 @@ describe('the examples of the policy page', () => {
   });
 });
 
-/** The word of a reference system for one of ours. */
+/** The reference system's name for one of our overrides. */
 const meaningOf = (override: string): string => ({ elastic: 'capacity', podLevel: 'level' })[override] ?? override;

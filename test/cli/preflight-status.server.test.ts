@@ -27,7 +27,7 @@ beforeAll(async () => {
 afterAll(() => fixture.close());
 
 describe('kcover preflight status', () => {
-  it('asks the preflight that runs, and says who is missing', async () => {
+  it('queries the running preflight, and lists the missing ranks', async () => {
     const uid = await startPreflight();
     // Visibility is written a moment after the history.
     await eventually(
@@ -39,7 +39,7 @@ describe('kcover preflight status', () => {
     expect(data).toMatchObject({ workload: { name, uid }, phase: 'collecting', run: 1, received: 1, expected: 4, missing: [1, 2, 3] });
   });
 
-  it('ends with the code for what is not there when there is none', async () => {
+  it('exits with the code for not found when there is none', async () => {
     const { code, stdout, stderr } = await ask(name, '-n', 'elsewhere');
     expect({ code, stdout }).toEqual({ code: 4, stdout: '' });
     expect(stderr).toContain(`because: no preflight of ${name} in namespace elsewhere is known`);

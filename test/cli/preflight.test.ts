@@ -23,7 +23,7 @@ function fileOf(content: unknown): string {
   return file;
 }
 
-/** What a command line answers, in this process. */
+/** Output of a command line, run in this process. */
 async function answerOf(...args: readonly string[]): Promise<CommandOutput> {
   const environment = readEnvironment(process);
   let answer: CommandOutput | undefined;
@@ -60,7 +60,7 @@ describe('kcover preflight judge', () => {
     }
   });
 
-  it('prints a vector as one outcome for each step, and takes the profile recommended where none is typed', async () => {
+  it('prints a vector as one outcome for each step, in the profile recommended by default', async () => {
     const vector = vectors.find(({ name }) => name === 'timeout-late-report-finds-expired-set');
     const { stdout, stderr, code } = await kcover(['preflight', 'judge', fileOf(vector), '--rule', 'strict', '--output', 'json']);
     expect({ stderr, code }).toEqual({ stderr: '', code: 0 });
@@ -82,7 +82,7 @@ describe('kcover preflight judge', () => {
     expect(text).toMatch(/\ngpu-2 +round 0 with gpu-3: /);
   });
 
-  it('takes the statistical rule where none is typed, and then any size', async () => {
+  it('uses the statistical rule by default, which accepts any size', async () => {
     const { data } = await answerOf('preflight', 'judge', ...raw({ workload_size: 5 }).map(fileOf));
     expect(data).toMatchObject({ rule: 'statistical', profile: 'live', size: 5, received: 4, missing: [4] });
   });
@@ -94,15 +94,15 @@ describe('kcover preflight judge', () => {
     ['reports of two runs', () => raw().map((report, rank) => fileOf({ ...report, workload_size: rank === 3 ? 6 : 4 })), ': layout: it is of 6 ranks, '],
     ['two reports of one rank', () => [...raw(), ...raw()].map(fileOf), ': it is of rank 0 on gpu-0, and so is '],
     ['a vector among others', () => [fileOf(vectors[0]), ...raw().map(fileOf)], ': it is a vector, and a vector is judged alone'],
-    ['a vector with a step of nothing', () => [fileOf({ reports: [{}] })], ': step 1: it needs one of report, reportText and sweep'],
-  ])('says of %s which file and why', async (_what, given, because) => {
+    ['a vector with an empty step', () => [fileOf({ reports: [{}] })], ': step 1: it needs one of report, reportText and sweep'],
+  ])('names the file and the reason for %s', async (_what, given, because) => {
     const paths = given();
     const said = answerOf('preflight', 'judge', ...paths);
     await expect(said).rejects.toMatchObject({ code: 'file.unreadable', because: expect.stringContaining(because) });
     await expect(said).rejects.toMatchObject({ because: expect.stringMatching(new RegExp(paths.map((path) => `^${path}`).join('|'))) });
   });
 
-  it('says every such error as what, because, try', async () => {
+  it('prints every such error as what, because, try', async () => {
     const { stderr, code } = await kcover(['preflight', 'judge', '/nonexistent/llm-0.json']);
     expect(stderr).toMatch(/^error\[file\.unreadable\]: a preflight file cannot be used\n {2}because: \/nonexistent.+\n {2}try: {5}.+\n$/);
     expect(code).toBe(1);
@@ -120,7 +120,7 @@ describe('kcover preflight plan', () => {
     ['7', '5', 5],
     ['4', '9', 3],
     ['2', '1', 1],
-  ])('pairs every rank of %s at most once in a round, and no two twice in %s rounds', async (nodes, most, count) => {
+  ])('pairs every rank of %s at most once in a round, and no pair twice in %s rounds', async (nodes, most, count) => {
     const { rounds: planned } = await planOf('--nodes', nodes, '--rounds', most, '--seed', 'x');
     expect(planned).toHaveLength(count);
     const all = Array.from({ length: Number(nodes) }, (_, rank) => rank);
@@ -140,7 +140,7 @@ describe('kcover preflight plan', () => {
     ['--nodes', '10001'],
     ['--nodes', 'many'],
     ['--rounds', '0'],
-  ])('says that %s %s cannot be', async (option, value) => {
+  ])('refuses %s %s', async (option, value) => {
     const others = option === '--nodes' ? [] : ['--nodes', '8'];
     await expect(answerOf('preflight', 'plan', ...others, option, value)).rejects.toMatchObject({
       code: 'usage',
@@ -150,7 +150,7 @@ describe('kcover preflight plan', () => {
 });
 
 describe('the page of kcover preflight status', () => {
-  it('says who is missing, what was refused, and the last verdict', () => {
+  it('shows the missing ranks, what was refused, and the last verdict', () => {
     const slow = { node: 'gpu-2', rank: 2, verdict: 'slow', confidence: 0.997, because: 'slow in 3 of 3 pairs', pairs: [] } as const;
     const status: PreflightStatus = {
       workload: { namespace: 'train', name: 'llm', uid: '0b1c' },
@@ -201,7 +201,7 @@ describe('kcover worker', () => {
   it.each([
     ['soon', 'must be a duration'],
     ['21d', 'must be at most 20d'],
-  ])('wants for the time-out of collections a duration that can be waited for, and %s is none', async (typed, why) => {
+  ])('refuses %s as the time-out of collections', async (typed, why) => {
     const { stderr, code } = await kcover(['worker', '--preflight-report-collection-timeout', typed]);
     expect(stderr).toContain(`because: --preflight-report-collection-timeout ${typed} ${why}`);
     expect(code).toBe(2);

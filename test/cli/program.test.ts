@@ -30,21 +30,26 @@ const endings: readonly { readonly sentence: string; readonly args: readonly str
     says: 'because: --since monday is not a duration',
   },
   {
-    sentence: 'a number that is none is wrong usage',
+    sentence: 'an invalid number is wrong usage',
     args: ['node', 'history', 'x', '--limit', '0'],
     code: 2,
     says: 'because: --limit 0 is not a whole number',
   },
-  { sentence: 'a plan of nothing is wrong usage', args: ['plan'], code: 2, says: 'because: there is neither a job nor a file of facts' },
+  { sentence: 'a plan without a job or facts is wrong usage', args: ['plan'], code: 2, says: 'because: there is neither a job nor a file of facts' },
   {
-    sentence: 'a place without a fault is wrong usage',
+    sentence: 'a node without a fault is wrong usage',
     args: ['plan', '--facts', 'x.json', '--node', 'gpu-3'],
     code: 2,
     says: 'because: --node and --pod say where --fault would be',
   },
-  { sentence: 'an answer to nobody is wrong usage', args: ['approve', 'llm', '--reason', 'x'], code: 2, says: '"llm": a job is named kind/name' },
   {
-    sentence: 'settings of nobody are wrong usage',
+    sentence: 'an approval without an id or a job kind is wrong usage',
+    args: ['approve', 'llm', '--reason', 'x'],
+    code: 2,
+    says: '"llm": a job is named kind/name',
+  },
+  {
+    sentence: 'settings without a role are wrong usage',
     args: ['doctor', '--config', 'x.yaml'],
     code: 2,
     says: 'try:     --role worker|controller|agent --config x.yaml',
@@ -60,7 +65,7 @@ describe('the program', () => {
     expect(ran.code).toBe(code);
   });
 
-  it('says every error as what, because, try', async () => {
+  it('prints every error as what, because, try', async () => {
     const { stderr } = await kcover(['status', 'llm']);
     expect(stderr).toMatch(/^error\[usage\]: .+\n {2}because: .+\n {2}try: {5}.+\n$/);
   });
@@ -81,7 +86,7 @@ describe('the program', () => {
 });
 
 describe('kcover doctor without servers', () => {
-  it('says of everything what is wrong and what to try, and ends as unreachable', async () => {
+  it('reports for every check what is wrong and what to try, and exits as unreachable', async () => {
     const { stdout, stderr, code } = await kcover(['doctor']);
     expect({ stderr, code }).toEqual({ stderr: '', code: 5 });
     expect(stdout).toMatch(/\nversions +ok +kcover [\d.]+, Node \d/);
@@ -103,7 +108,7 @@ describe('kcover doctor without servers', () => {
 });
 
 describe('a role', () => {
-  it('says which address is taken, and ends', async () => {
+  it('names the address that is taken, and exits', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     const directory = mkdtempSync(join(tmpdir(), 'kcover-role-'));
@@ -122,7 +127,7 @@ describe('a role', () => {
 });
 
 describe('a plugin of kubectl', () => {
-  it('speaks of itself as it is called', async () => {
+  it('uses the name that it was called by', async () => {
     const directory = mkdtempSync(join(tmpdir(), 'kcover-plugin-'));
     try {
       const plugin = join(directory, 'kubectl-kcover');

@@ -25,7 +25,7 @@ const log = [
 const kept = ['step 1 loss 2.3', 'api_key=[redacted: password] token=[redacted: token] password=[redacted: password]'];
 
 describe('kcover redact', () => {
-  it('prints a log as evidence keeps it, and says on stderr how much it hid', async () => {
+  it('prints a log as the evidence store keeps it, and a summary on stderr', async () => {
     const { stdout, stderr, code } = await kcover(['redact', file('train.log', log)]);
     const key = Array.from({ length: 4 }, () => '[redacted: private-key]');
     expect(stdout.split('\n')).toEqual([...kept, ...key, 'step 2', 'employee emp-123456', '']);
@@ -33,7 +33,7 @@ describe('kcover redact', () => {
     expect(code).toBe(0);
   });
 
-  it('reads stdin, and tells a program what it hid by pattern and line', async () => {
+  it('reads stdin, and reports what it hid by pattern and line as JSON', async () => {
     const { stdout, stderr } = await kcover(['redact', '-', '--output', 'json'], log);
     expect(JSON.parse(stdout)).toMatchObject({
       lines: 8,

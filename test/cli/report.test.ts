@@ -36,12 +36,12 @@ const record: IncidentRecord = {
 };
 
 describe('the report of a recovery', () => {
-  it('tells how it ended and why, then everything in order', () => {
+  it('starts with how it ended and why, then lists everything in order', () => {
     const text = reportOf(record, undefined);
     expect(text.split('\n').slice(0, 6)).toEqual([
       '# Recovery of train/pytorchjob/llm',
       '',
-      '- **recovered**: training was seen to move on',
+      '- **recovered**: training was seen to make progress',
       '- because step 1201 is done',
       '- from 2026-11-21T07:09:03.117Z to 2026-11-21T07:14:03.117Z (5m), 1 stop',
       `- incident \`${incident}\``,
@@ -64,12 +64,12 @@ describe('the report of a recovery', () => {
   });
 
   it('says that a process was not seen to end', () => {
-    expect(reportOf(record, undefined)).toContain('Nobody saw the processes of these pods end.');
+    expect(reportOf(record, undefined)).toContain('The processes of these pods were not seen to end.');
     expect(reportOf(record, undefined)).toContain('- llm-worker-2 on gpu-3, uid `pod-3`');
     expect(reportOf({ ...record, stops: [] }, undefined)).not.toContain('Deleted by force');
   });
 
-  it('tells who was asked, which checkpoint was awaited and what was decided about room', () => {
+  it('lists approvals, awaited checkpoints and capacity decisions', () => {
     const text = reportOf(
       {
         ...record,
@@ -85,26 +85,28 @@ describe('the report of a recovery', () => {
     expect(text).toContain('- 2026-11-21T07:09:04.000Z **shrink**: room for 3 of 4 pods\n- It went on with 3 pods instead of 4.\n');
   });
 
-  it('never calls a restart a success that nobody verified', () => {
-    expect(reportOf({ ...record, outcome: 'restarted' }, undefined)).toContain('- **restarted**: running again, not verified: nobody saw training move on');
+  it('never calls an unverified restart a success', () => {
+    expect(reportOf({ ...record, outcome: 'restarted' }, undefined)).toContain(
+      '- **restarted**: running again, not verified: training was not seen to make progress',
+    );
   });
 
   it('lists evidence with sizes, and what is missing of it', () => {
     const text = reportOf(record, [{ attempt: 1, files }]);
-    expect(text).toContain('Attempt 1: 3 of 4 ranks, 2 files, 64.7 KiB at `/evidence/x/attempt-1`, SHA-256 `abc`\\\nNot whole: logs of 1 pod: no answer');
+    expect(text).toContain('Attempt 1: 3 of 4 ranks, 2 files, 64.7 KiB at `/evidence/x/attempt-1`, SHA-256 `abc`\\\nIncomplete: logs of 1 pod: no answer');
     expect(text).toContain('| `job.json` | job | 700 B | - |\n| `llm-worker-2_pytorch.log` | log | 64.0 KiB | cut, 3 redacted |');
     expect(reportOf(record, [{ attempt: 1, files: null }])).toContain('Not in the evidence store that was named.');
   });
 
-  it('leaves out what an incident of an earlier version does not have', () => {
+  it('leaves out fields that a record of an earlier version lacks', () => {
     const { evidence: _, progress: __, ...old } = record;
     const text = reportOf({ ...old, faults: [], stops: [], timeline: [], runningPods: [] }, undefined);
     expect([...text.matchAll(/^## (.*)$/gm)].map(([, title]) => title)).toEqual(['Decisions']);
   });
 });
 
-describe('what others wrote', () => {
-  it('stays text in Markdown', () => {
+describe('foreign text', () => {
+  it('has no markup in the report', () => {
     expect(plain('a | b\n# c <script> [x](y) *z* `q`\u001b[31m')).toBe('a \\| b # c \\<script\\> \\[x\\](y) \\*z\\* \\`q\\`');
     expect(quote(['```', 'x'])).toBe('````\n```\nx\n````');
   });
@@ -123,7 +125,7 @@ describe('kcover report', () => {
   });
   afterAll(() => rm(directory, { recursive: true, force: true }));
 
-  it('needs neither Temporal nor Kubernetes for what is recorded', async () => {
+  it('needs neither Temporal nor Kubernetes when a record exists', async () => {
     const ran = await kcover(['report', incident, ...places()]);
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     expect(ran.stdout).toBe(`${reportOf(record, [{ attempt: 1, files }])}\n`);
@@ -134,7 +136,7 @@ describe('kcover report', () => {
     expect(JSON.parse(stdout)).toEqual({ record, evidence: [{ attempt: 1, files }] });
   });
 
-  it('refuses an id that is none of a recovery', async () => {
+  it('refuses an id of another kind', async () => {
     expect(await kcover(['report', 'node/gpu-3/2026-11-21T07:09:03.117Z', ...places()])).toMatchObject({ code: 2, stdout: '' });
   });
 

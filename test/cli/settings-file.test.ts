@@ -15,7 +15,7 @@ function reportOf(role: RoleName, text: string): string {
 
 const wrong: readonly { readonly sentence: string; readonly role?: RoleName; readonly text: string; readonly report: readonly string[] }[] = [
   {
-    sentence: 'an unknown key is answered with the nearest known one',
+    sentence: 'an unknown key is reported with the nearest known one',
     text: 'quarantine:\n  cordn: true\n',
     report: [
       'error[settings.invalid]: quarantine.cordn is not a setting',
@@ -26,7 +26,7 @@ const wrong: readonly { readonly sentence: string; readonly role?: RoleName; rea
     ],
   },
   {
-    sentence: 'an unknown key far from all others is answered with what is known there',
+    sentence: 'an unknown key far from all others is reported with the known keys of its group',
     text: 'records: { bucket: x }\n',
     report: [
       'error[settings.invalid]: records.bucket is not a setting',
@@ -37,7 +37,7 @@ const wrong: readonly { readonly sentence: string; readonly role?: RoleName; rea
     ],
   },
   {
-    sentence: 'a value of the wrong type is told the right one and a value that would be taken',
+    sentence: 'a value of the wrong type is reported with the right type and an example',
     text: '# limits\n\nquarantine:\n  limit: { atLeast: many }\n',
     report: [
       'error[settings.invalid]: quarantine.limit.atLeast must be a whole number, at least 0',
@@ -48,7 +48,7 @@ const wrong: readonly { readonly sentence: string; readonly role?: RoleName; rea
     ],
   },
   {
-    sentence: 'a number out of its range is told the range',
+    sentence: 'a number out of its range is reported with the range',
     text: 'quarantine: { limit: { percent: 101 } }\n',
     report: [
       'error[settings.invalid]: quarantine.limit.percent must be a number from 0 to 100',
@@ -71,7 +71,7 @@ const wrong: readonly { readonly sentence: string; readonly role?: RoleName; rea
     ],
   },
   {
-    sentence: 'a misspelt word is answered with the nearest one',
+    sentence: 'a misspelt value is reported with the nearest known one',
     text: 'mode: akt\n',
     report: [
       'error[settings.invalid]: mode must be one of observe, act',
@@ -82,7 +82,7 @@ const wrong: readonly { readonly sentence: string; readonly role?: RoleName; rea
     ],
   },
   {
-    sentence: 'a bad duration is shown a good one',
+    sentence: 'an invalid duration is reported with a valid one',
     text: 'recovery:\n  correlation: 5 seconds\n',
     report: [
       'error[settings.invalid]: recovery.correlation must be a duration such as 500ms, 30s, 10m or 1h',
@@ -93,7 +93,7 @@ const wrong: readonly { readonly sentence: string; readonly role?: RoleName; rea
     ],
   },
   {
-    sentence: 'a duration that no timer could wait for is told the longest one',
+    sentence: 'a duration too long for a timer is reported with the longest one',
     text: 'recovery:\n  deadlines: { hold: 25d }\n',
     report: [
       'error[settings.invalid]: recovery.deadlines.hold must be at most 20d',
@@ -104,7 +104,7 @@ const wrong: readonly { readonly sentence: string; readonly role?: RoleName; rea
     ],
   },
   {
-    sentence: 'a scalar where a mapping belongs is told so',
+    sentence: 'a scalar in place of a mapping is reported',
     text: 'temporal: kcover\n',
     report: [
       'error[settings.invalid]: temporal must be a mapping',
@@ -120,7 +120,7 @@ const wrong: readonly { readonly sentence: string; readonly role?: RoleName; rea
     report: ['error[settings.invalid]: log must be a mapping', '  because: kcover.yaml:1:1', '    1 | log:', '      | ^^^', '  try:     log: { level: ... }'],
   },
   {
-    sentence: 'a fault code of the wrong form is pointed at',
+    sentence: 'a fault code of the wrong form is reported at its place',
     text: 'faults:\n  codes:\n    xid79: warn\n',
     report: [
       'error[settings.invalid]: faults.codes.xid79 is no key that can stand here',
@@ -131,7 +131,7 @@ const wrong: readonly { readonly sentence: string; readonly role?: RoleName; rea
     ],
   },
   {
-    sentence: 'a value that is missing beside others is asked for where its group stands',
+    sentence: 'a missing value is reported at the place of its group',
     role: 'controller',
     text: 'intake:\n  tls: { certFile: /tls.crt }\n',
     report: [
@@ -143,7 +143,7 @@ const wrong: readonly { readonly sentence: string; readonly role?: RoleName; rea
     ],
   },
   {
-    sentence: 'a key that stands twice is an error, not the later one',
+    sentence: 'a duplicate key is an error',
     text: 'mode: act\nmode: observe\n',
     report: [
       'error[settings.invalid]: this key stands here twice',
@@ -165,7 +165,7 @@ const wrong: readonly { readonly sentence: string; readonly role?: RoleName; rea
     ],
   },
   {
-    sentence: 'an alias without its anchor is pointed at',
+    sentence: 'an alias without its anchor is reported at its place',
     text: 'mode: act\nlog: *quiet\n',
     report: [
       'error[settings.invalid]: Unresolved alias (the anchor must be set before the alias): quiet',
@@ -176,7 +176,7 @@ const wrong: readonly { readonly sentence: string; readonly role?: RoleName; rea
     ],
   },
   {
-    sentence: 'a file that is no mapping is told what one looks like',
+    sentence: 'a file that is no mapping is reported with an example',
     text: 'act\n',
     report: [
       'error[settings.invalid]: the file must be a mapping',
@@ -193,7 +193,7 @@ describe('a settings file', () => {
     expect(reportOf(role, text).split('\n')).toEqual(report);
   });
 
-  it('is told everything that is wrong at once, from top to bottom', () => {
+  it('has all its problems reported at once, from top to bottom', () => {
     const report = reportOf('worker', 'log: { level: loud }\nmode: go\nhealth: { listen: 9090 }\n');
     expect(report.split('\n\n').map((each) => each.split('\n')[1])).toEqual([
       '  because: kcover.yaml:1:15',
@@ -202,7 +202,7 @@ describe('a settings file', () => {
     ]);
   });
 
-  it('may hide no bomb of aliases', () => {
+  it('is refused with exponentially nested aliases', () => {
     const bomb = [
       'a: &a [x,x,x,x,x,x,x,x,x]',
       ...['b', 'c', 'd', 'e', 'f'].map((key, index) => `${key}: &${key} [${Array(9).fill(`*${'abcdef'[index]}`).join(',')}]`),
@@ -219,7 +219,7 @@ describe('a settings file', () => {
     expect(parseSettings('worker', 'f', 'recovery: { deadlines: { stop: 90m } }').settings.recovery.deadlines.stop).toBe(5_400_000);
   });
 
-  it.each(roles)('of the %s knows no duration without an end', (role) => {
+  it.each(roles)('of the %s has an upper limit for every duration', (role) => {
     const durations = fieldsOf(settingsSchemas[role]).filter(({ type }) => type === 'a duration');
     expect(durations.length).toBeGreaterThan(2);
     const endless = ({ path }: Field) => JSON.stringify(path.reduceRight<unknown>((below, key) => ({ [key]: below }), '3651d'));

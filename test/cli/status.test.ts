@@ -28,7 +28,7 @@ const open: RecoveryStatus = {
 };
 
 suite('the page of kcover status', () => {
-  it('says what a watched job waits for', () => {
+  it('shows what a watched job waits for', () => {
     expect(describe(watched, {}, now).split('\n')).toEqual([
       'train/llm   watching   waiting for a fault',
       '  because   no fault',
@@ -38,20 +38,20 @@ suite('the page of kcover status', () => {
     ]);
   });
 
-  it('tells an open incident in the words of its recovery, with what is left until the deadline', () => {
+  it('shows an open incident with the status of its recovery, and the time left until the deadline', () => {
     const job: JobStatus = { ...watched, phase: 'recovering', incident, recoveriesThisHour: 1 };
     expect(describe(job, { recovery: open }, now).split('\n')).toEqual([
       'train/llm   recovering: waiting for placement   waiting for all new pods ready until 07:14:04 (4m 51s left)',
       '  because    0/8 nodes are available: 7 insufficient nvidia.com/gpu',
       '  now        attempt 2; 07:09:10 attempt 1 stopped (4 pods by suspend)',
-      '  next       nothing is deleted again; it goes on when the scheduler finds room',
+      '  next       nothing is deleted again; it goes on when the scheduler finds capacity',
       '  faults     xid/79 on gpu-3 (quarantined): GPU has fallen off the bus',
       '  budget     1 recovery in the last hour',
       `  incident   ${incident}`,
     ]);
   });
 
-  it('says what can be typed where a person is asked', () => {
+  it('shows the commands that answer a request for approval', () => {
     const because = 'the job is dead and holds 64 GPUs: from 32 on a person decides';
     const question = { id: 'stop@2026-11-21T07:09:03.204Z', because, until: '2026-11-21T07:39:03.204Z', otherwise: 'deny' } as const;
     const recovery: RecoveryStatus = { ...open, phase: 'waiting for approval', because, question };
@@ -61,21 +61,21 @@ suite('the page of kcover status', () => {
     );
   });
 
-  it('says who paused the job, and how that ends', () => {
+  it('shows who paused the job, and the command that resumes it', () => {
     const paused = { by: 'bob', reason: 'debugging by hand' };
     const lines = describe({ ...watched, phase: 'paused', paused }, {}, now).split('\n');
     expect(lines[0]).toBe('train/llm   paused   waiting for a fault');
     expect(lines).toContain('  paused    by bob: debugging by hand; kcover resume pytorchjob/llm -n train');
   });
 
-  it('says how far training is, where anybody tells', () => {
+  it('shows the training progress, where it is reported', () => {
     const lines = (progress: More['progress']) => describe(watched, { progress }, now).split('\n');
     const at = '2026-11-21T07:09:01Z';
     expect(lines({ step: 1200, checkpointStep: 1100, at })).toContain('  training   step 1200, checkpoint 1100, 12s ago');
     expect(lines({ step: 1200, at })).toContain('  training   step 1200, 12s ago');
   });
 
-  it('says what the last incident began with, and how much the budget allows', () => {
+  it('shows the cause of the last incident, and how much the budget allows', () => {
     const last = { incident, outcome: 'restarted', because: 'all 4 pods run again', at: '2026-11-21T07:09:01Z' } as const;
     const text = describe(
       { ...watched, last, recoveriesThisHour: 0, usage: [{ incident, startedAt: now - 90 * 60_000, blame: 'user' }] },
@@ -89,17 +89,17 @@ suite('the page of kcover status', () => {
     ]);
   });
 
-  it('says who spent what, and of how much where the settings are given', () => {
+  it('shows the used budget by category, with the limits where the settings are given', () => {
     const usage = (['hardware', 'user', 'user', undefined] as const).map((blame, at) => ({ incident: `${at}`, startedAt: now - at, ...(blame && { blame }) }));
     const job: JobStatus = { ...watched, recoveriesThisHour: 4, usageByCategory: { hardware: 1, user: 2 }, usage };
     expect(describe(job, {}, now)).toContain('  budget    4 recoveries in the last hour: hardware 1, platform 0, user 2, unknown 0');
     const { budget } = settings({ recovery: { budget: { user: 7 } } }).recovery;
     expect(describe(job, { budget }, now)).toContain(
-      '  budget    4 recoveries in the last 1h: hardware 2 of 20, platform 1 of 20, user 3 of 7, unknown 1 of 5 (1 of which nobody knows, in each)',
+      '  budget    4 recoveries in the last 1h: hardware 2 of 20, platform 1 of 20, user 3 of 7, unknown 1 of 5 (1 of unknown cause, counted in each)',
     );
   });
 
-  it('lets no message of others steer the terminal', () => {
+  it('lets no foreign message control the terminal', () => {
     const text = describe({ ...watched, because: 'Unschedulable\u001b[2J\nroot: all is well' }, {}, now);
     expect(text).toContain('  because   Unschedulable root: all is well\n');
   });
