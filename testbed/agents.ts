@@ -23,7 +23,7 @@ export async function deployAgents(api: Api, nodes: readonly SimulatedNode[]): P
   await Promise.all(nodes.map((node) => agentPod(api, node)));
 }
 
-/** The same for real nodes. Their agents are processes of this machine too: the pod is there for its token, and its container only waits. */
+/** The same for real nodes. Their agents are processes of this machine too: the pod exists for its token, and its container only sleeps. */
 export async function deployAgentsOnRealNodes(api: Api, nodes: readonly AgentNode[]): Promise<void> {
   await unlessThere(api.apps.createNamespacedDaemonSet({ namespace: agentNamespace, body: realDaemonSet }));
   await Promise.all(nodes.map((node) => agentPod(api, node)));
@@ -41,7 +41,7 @@ export function agentPod(api: Api, node: Pick<AgentNode, 'name'>): Promise<V1Pod
   });
 }
 
-/** What the agent on this node would find in its projected volume. */
+/** The token that the agent on this node would find in its projected volume. */
 export async function agentToken(api: Api, node: Pick<AgentNode, 'name'>): Promise<string> {
   const { metadata } = await agentPod(api, node);
   const pod = { namespace: agentNamespace, name: metadata?.name ?? '', uid: metadata?.uid ?? '' };
@@ -56,7 +56,7 @@ const daemonSet: V1DaemonSet = {
       metadata: { labels },
       spec: {
         serviceAccountName: agentAccount,
-        // Its image exists nowhere; only simulated kubelets do not miss it.
+        // The image does not exist, and only simulated kubelets run a pod without its image.
         nodeSelector: { 'nvidia.com/gpu.present': 'true', type: 'kwok' },
         tolerations: [{ operator: 'Exists' }],
         containers: [{ name: 'agent', image: 'kcover:testbed' }],

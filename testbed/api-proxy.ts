@@ -1,4 +1,4 @@
-/** Stands between kcover's roles and the real API server, and makes its answers as bad as they can be. */
+/** A proxy between kcover's roles and the real API server that injects faults. */
 
 import { readFileSync } from 'node:fs';
 import { Agent, createServer, request, type Server } from 'node:https';
@@ -7,7 +7,7 @@ import type { Socket } from 'node:net';
 import { loopbackCertificate } from './certificate.ts';
 import type { ApiAddress } from './kubeconfig.ts';
 
-/** What can befall a request, the first in this list first. */
+/** Faults of a request, in the order in which they are tried. */
 export const apiFaults = ['cut before', 'cut after', 'hang', 'conflict', 'too many requests', 'server error', 'cut watch'] as const;
 /**
  * - `cut before`: the connection dies before the server has the request
@@ -17,15 +17,15 @@ export const apiFaults = ['cut before', 'cut after', 'hang', 'conflict', 'too ma
  * - `cut watch`: a watch that began ends, within two seconds, in the middle of whatever it says
  */
 export type ApiFault = (typeof apiFaults)[number];
-/** Probability of each for one request, from 0 to 1; what is not named does not happen. */
+/** Probability of each fault for one request, from 0 to 1; 0 for a fault that is not named. */
 export type ApiFaultProfile = Readonly<Partial<Record<ApiFault, number>>>;
 
 export interface ApiProxy extends ApiAddress {
-  /** From now on; replaces what was before. `only`: other requests pass. */
+  /** Replaces the fault profile. `only`: other requests pass unchanged. */
   setFaultProfile(faultProfile: ApiFaultProfile, only?: (incoming: IncomingMessage) => boolean): void;
-  /** Ends every watch that runs, as a server that restarts does. */
+  /** Ends every open watch, as a server that restarts does. */
   cutWatches(): void;
-  /** How often each was injected. */
+  /** How often each fault was injected. */
   readonly injected: Readonly<Record<ApiFault, number>>;
   close(): Promise<void>;
 }
@@ -36,7 +36,7 @@ export interface ApiProxyOptions {
   readonly port: number;
   /** Where it keeps its certificate. */
   readonly directory: string;
-  /** Numbers from 0 up to 1. */
+  /** Random numbers from 0 up to 1. */
   readonly draw?: () => number;
 }
 
@@ -68,7 +68,7 @@ export async function openApiProxy({ to, port, directory, draw = Math.random }: 
       const { method, url, headers } = incoming;
       const onward = request(new URL(url ?? '/', to.server), { method, headers, agent }, onAnswer);
       onward.on('error', () => socket.destroy());
-      // Who has gone wants no watch any more.
+      // The client has gone, so the request to the server is ended too.
       outgoing.on('close', () => onward.destroy());
       incoming.pipe(onward);
     };
@@ -131,7 +131,7 @@ function canBefall(incoming: IncomingMessage): (fault: ApiFault) => boolean {
   return (fault) => {
     if (fault === 'cut watch') return watch;
     if (fault === 'conflict') return changes;
-    // A watch has no end after which it could be lost.
+    // A watch has no final answer that could be lost.
     return fault !== 'cut after' || !watch;
   };
 }

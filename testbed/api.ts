@@ -12,7 +12,7 @@ import {
   type RequestContext,
 } from '@kubernetes/client-node';
 
-/** The typed clients of one user, over connections that are kept. */
+/** The typed clients of one user, over kept-alive connections. */
 export interface Api {
   readonly core: CoreV1Api;
   readonly apps: AppsV1Api;
@@ -25,11 +25,11 @@ export interface Api {
 
 type Dispatcher = ReturnType<RequestContext['getDispatcher']>;
 
-/** The client makes a dispatcher, and with it a TLS connection, for every request unless it is given the first one again. */
+/** Without this the client creates a dispatcher, and with it a TLS connection, for every request. */
 class KeptConnections extends KubeConfig {
   private kept: Dispatcher;
 
-  /** HTTP/1.1 only: over HTTP/2 a connection that dies, as with a killed server, ends this process too. */
+  /** HTTP/1.1 only: over HTTP/2 a lost connection, as with a killed server, ends this process too. */
   override createDispatcherOptions(...given: Parameters<KubeConfig['createDispatcherOptions']>): ReturnType<KubeConfig['createDispatcherOptions']> {
     const options = super.createDispatcherOptions(...given);
     if (options.type !== 'agent') return options;

@@ -7,7 +7,7 @@ import { apiserverCertificate } from './servers/apiserver.ts';
 import { accountToken, podToken } from './tokens.ts';
 import type { TestCluster } from './test-cluster.ts';
 
-/** A test cluster that another process started and will stop: everything but its servers and real nodes. */
+/** A test cluster that another process started and will stop: everything except its servers and real nodes. */
 export type AttachedTestCluster = Omit<TestCluster, 'servers' | 'realNodes' | 'stop'>;
 
 interface Written {
@@ -17,7 +17,7 @@ interface Written {
   readonly nodes: readonly SimulatedNode[];
 }
 
-/** What another process needs to know, as plain data. */
+/** The test cluster as plain data, for another process. */
 function describeTestCluster({ directory, kubernetes, temporal, nodes }: AttachedTestCluster): Written {
   const { server, kubeconfig, auditLog, podLog } = kubernetes;
   return { directory, kubernetes: { server, kubeconfig, auditLog, podLog }, temporal, nodes };

@@ -11,9 +11,9 @@ export interface Write {
   readonly name: string | undefined;
   /** Of the object, where the log has it (deletes of pods). */
   readonly uid: string | undefined;
-  /** UIDs of the pods that a delete or delete-collection took effect on. */
+  /** UIDs of the pods that a delete or delete-collection affected. */
   readonly deleted: readonly string[];
-  /** The same pods as the answer had them. */
+  /** The same pods as in the response. */
   readonly deletedPods: readonly DeletedPod[];
   /** Body of patches of nodes and jobs. */
   readonly body: unknown;
@@ -24,9 +24,9 @@ export interface Write {
 
 export interface DeletedPod {
   readonly uid: string;
-  /** Of the delete in the one order of changes: a resource version. */
+  /** Position of the delete in the order of all changes: a resource version. */
   readonly place: number;
-  /** Missing while no scheduler had placed it. */
+  /** Missing when the pod was not scheduled yet. */
   readonly node: string | undefined;
   readonly failed: boolean;
 }
@@ -59,7 +59,7 @@ interface AuditEvent {
 /** Everything written so far, in the order of the answers. Leases and Events are not logged. */
 export async function readWrites(auditLog: string, since?: Date): Promise<Write[]> {
   const text = await readFile(auditLog, 'utf8');
-  // The last line may be half written.
+  // The last line may be incomplete.
   const complete = text
     .slice(0, text.lastIndexOf('\n') + 1)
     .split('\n')
@@ -68,7 +68,7 @@ export async function readWrites(auditLog: string, since?: Date): Promise<Write[
   return since === undefined ? writes : writes.filter(({ at }) => at >= since);
 }
 
-/** A killed server may leave half a line, to which the next one adds its first. */
+/** A killed server may leave an incomplete line, to which the next server appends its first. */
 const parse = (line: string): AuditEvent => JSON.parse(line.slice(Math.max(0, line.lastIndexOf('{"kind":"Event","apiVersion":"audit')))) as AuditEvent;
 
 function toWrite(event: AuditEvent): Write {
@@ -121,7 +121,7 @@ export function deletesOfPods(writes: readonly Write[]): Map<string, number> {
   return count([...podDeletes(writes), ...podDeleteCollections(writes)].flatMap(({ deleted }) => deleted));
 }
 
-/** Patches and updates that say whether a job is suspended. */
+/** Patches and updates that set whether a job is suspended. */
 export function suspends(writes: readonly Write[]): (Write & { readonly suspend: boolean })[] {
   return writes.flatMap((write) => {
     const suspend = suspendIn(write.body);

@@ -1,4 +1,4 @@
-/** A GPU falls off the bus in the middle of training. */
+/** Demo: a GPU falls off the bus in the middle of training. */
 
 import { breakGpu, failContainer } from './failures.ts';
 import { watchIncident } from './incident.ts';

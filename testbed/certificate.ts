@@ -7,7 +7,7 @@ export interface LoopbackCertificate {
   readonly keyFile: string;
 }
 
-/** A certificate for 127.0.0.1 that is its own authority, as a chart's Secret would hold one. */
+/** A self-signed certificate for 127.0.0.1, as a chart's Secret would hold one. */
 export async function loopbackCertificate(directory: string): Promise<LoopbackCertificate> {
   const pems = await generate([{ name: 'commonName', value: 'kcover-intake' }], {
     keyType: 'ec',

@@ -43,7 +43,7 @@ export async function isChartInstalled(api: Api): Promise<boolean> {
   return items.length > 0;
 }
 
-/** Nothing of the caller's own helm or cluster may come in. */
+/** Isolates helm from the caller's own helm settings and cluster. */
 function command(file: string, directory: string, kubeconfig: string, args: readonly string[]) {
   const home = join(directory, 'helm');
   const homes = { HELM_CACHE_HOME: join(home, 'cache'), HELM_CONFIG_HOME: join(home, 'config'), HELM_DATA_HOME: join(home, 'data') };

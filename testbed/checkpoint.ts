@@ -1,4 +1,4 @@
-/** A GPU begins to fail while its job still trains: the next checkpoint is awaited, and then all pods restart elsewhere. */
+/** Demo: a GPU begins to fail while its job still trains. The next checkpoint is awaited, then all pods restart elsewhere. */
 
 import { breakGpu } from './failures.ts';
 import { watchIncident } from './incident.ts';
@@ -8,12 +8,12 @@ import { setUpDemo } from './demo-fixture.ts';
 import type { Story } from './story.ts';
 import { awaitProgress, endsSlowly, shortReports, startTrainer } from './trainer.ts';
 
-/** Its memory has no spare rows left: the next error ends the job, and nobody knows when that comes. */
+/** The GPU's memory has no reserved rows left: the next error ends the job, at an unknown time. */
 const line = 'NVRM: Xid (PCI:0000:5d:00): 64, pid=4242, name=python, Row Remapper Error: (0x00000002eebc4100) - All reserved rows for bank are remapped';
 
 const training = { msPerStep: 200, stepsPerCheckpoint: 40, from: 1200 } as const;
 
-/** Seconds stand for the hours of a training: such a job is expected to run on for a minute. */
+/** Seconds stand for the hours of a real training: the job is expected to run on for a minute. */
 const settings = { recovery: { checkpoint: { mtbf: '1m' } } } as const;
 
 export const checkpoint: Story = {

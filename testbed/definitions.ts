@@ -15,7 +15,7 @@ interface Definition {
   readonly spec: { readonly group: string; readonly names: { readonly plural: string }; readonly versions: readonly { readonly name: string }[] };
 }
 
-/** Kinds of jobs, as the API server knows them; resolves when they are served. */
+/** Installs the kinds of jobs; resolves when the API server serves them. */
 export async function installDefinitions(api: Api, { server, token, definitions }: DefinitionsOptions): Promise<void> {
   const files = await readdir(definitions);
   await Promise.all(
@@ -54,7 +54,7 @@ function served(api: Api, { spec: { group, names, versions } }: Definition): Pro
   });
 }
 
-/** Bytes as they are: the typed client drops the x-kubernetes-* fields of a schema that it was not given under its own names. */
+/** Posts the bytes unchanged: the typed client drops the x-kubernetes-* fields of a schema. */
 export function post(server: string, token: string, path: string, body: Buffer): Promise<void> {
   return new Promise((resolve, reject) => {
     const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json', 'content-length': body.length };

@@ -3,10 +3,10 @@ import { type KubeflowJobManifest, type PytorchJobOptions, pytorchJob } from './
 import { type Kcover, type KcoverOptions, startKcover } from './roles.ts';
 import { type TestCluster, type TestClusterOptions, startTestCluster, stopOnSignals } from './test-cluster.ts';
 
-/** All of it runs on one machine, and the first report of a cold one may take longer than 500 ms. A fault of the node ends this wait at once. */
+/** Everything runs on one machine, where the first report may take longer than 500 ms when caches are cold. A fault of the node ends this wait at once. */
 const patient = { correlation: '5s' } as const;
 
-/** A test cluster in which kcover looks after a training job. */
+/** A test cluster with a training job that kcover watches. */
 export interface DemoFixture {
   readonly cluster: TestCluster;
   readonly kcover: Kcover;
@@ -15,11 +15,11 @@ export interface DemoFixture {
 
 export type DemoFixtureOptions = TestClusterOptions & KcoverOptions & { readonly print: (line: string) => void };
 
-/** Sets everything up until the job runs, telling each part as it is done. Ctrl-C ends it at any time and leaves nothing behind. */
+/** Sets everything up until the job runs, printing each step. Ctrl-C ends it at any time and leaves nothing behind. */
 export const setUpDemo = (options: DemoFixtureOptions, job: Omit<PytorchJobOptions, 'name'> = { workers: 3 }): Promise<DemoFixture> =>
   setUp(options, llm(job), awaitRunning);
 
-/** The same, until a job of this shape is created: its pods have not begun. */
+/** The same, until a job of this shape is created; its pods have not started. */
 export const setUpDemoBefore = (options: DemoFixtureOptions, job: Omit<PytorchJobOptions, 'name'>): Promise<DemoFixture> =>
   setUp(options, llm(job), async () => undefined);
 
@@ -52,6 +52,6 @@ async function setUp(
   }
 }
 
-/** The page of one workflow in the Temporal UI. */
+/** The URL of one workflow in the Temporal UI. */
 export const workflowPage = ({ temporal }: Pick<TestCluster, 'temporal'>, workflowId: string): string =>
   `${temporal.uiUrl}/namespaces/${temporal.namespace}/workflows/${encodeURIComponent(workflowId)}`;

@@ -21,7 +21,7 @@ const options = new Command('demo')
       story: 'real-trainer' satisfies DemoScenarioName,
     }),
   )
-  .option('--once', 'end after the story instead of staying up until Ctrl-C')
+  .option('--once', 'end after the demo instead of staying up until Ctrl-C')
   .option('--output <form>', 'text or json', 'text')
   .option('--nodes <number>', 'GPU nodes, simulated or, with --real, real (default: 8, slow-node 18, shrink 4, real-trainer 3)')
   .parse()

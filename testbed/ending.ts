@@ -6,7 +6,7 @@ import { killChildren } from './run-directory.ts';
 import { removeRemains } from './real-nodes/remains.ts';
 import type { Ports } from './servers/ports.ts';
 
-/** Ends a test cluster from what its directory records, so it works at any moment of its start too. */
+/** Ends a test cluster from what its directory records, so that it works at any moment of its start too. */
 export function endOf(directory: string, ports: Ports, keep: boolean): () => Promise<void> {
   const atExit = (): void => {
     killChildren(directory);
@@ -27,12 +27,12 @@ export function endOf(directory: string, ports: Ports, keep: boolean): () => Pro
   return () => (ending ??= finish());
 }
 
-/** Ctrl-C and SIGTERM end the test cluster, then the process. Returns how to undo that. */
+/** Ctrl-C and SIGTERM end the test cluster, then the process. Returns a function that removes the handlers. */
 export function stopOnSignals(cluster: { stop(): Promise<void> }): () => void {
   const codes = { SIGINT: 130, SIGTERM: 143 } as const;
   const undo = (['SIGINT', 'SIGTERM'] as const).map((signal) => {
     const listener = (): void => void cluster.stop().finally(() => process.exit(codes[signal]));
-    // Not once: npm hands on what the terminal has sent us already, and a second signal must not end us in the middle of the first.
+    // Not `once`: npm forwards a signal that the terminal has sent already, and the second one must not interrupt the shutdown.
     process.on(signal, listener);
     return () => process.removeListener(signal, listener);
   });

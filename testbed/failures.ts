@@ -20,16 +20,16 @@ export async function breakGpu(node: SimulatedNode, text: string, form: 'record'
   await appendFile(file, `${line}\n`);
 }
 
-/** A new boot: another boot id, on disk and in the Node's status, and an empty kernel log. */
+/** Simulates a reboot: a new boot id, on disk and in the Node's status, and an empty kernel log. */
 export async function reboot(api: Api, node: SimulatedNode): Promise<void> {
   const bootID = randomUUID();
-  // In this order: an agent that sees the log empty reads the boot id to learn why.
+  // In this order: an agent that finds the log empty reads the boot id to learn why.
   await writeFile(join(node.hostRoot, bootIdFile), `${bootID}\n`);
   await writeFile(join(node.hostRoot, kernelLog), '');
   await api.core.patchNodeStatus({ name: node.name, body: { status: { nodeInfo: { bootID } } } }, strategicMerge);
 }
 
-/** The node's kubelet stops (or comes back): no lease, no pod starts or ends. Its Node is NotReady about 50 s later. */
+/** The node's kubelet stops (or returns): no lease, no pod starts or ends. Its Node is NotReady about 50 s later. */
 export async function setKubelet(api: Api, node: SimulatedNode, state: 'running' | 'dead'): Promise<void> {
   const since = Date.now();
   await api.core.patchNode({ name: node.name, body: { metadata: { labels: { [kubeletLabel.key]: state } } } }, merge);
@@ -38,7 +38,7 @@ export async function setKubelet(api: Api, node: SimulatedNode, state: 'running'
     const { spec } = await api.coordination.readNamespacedLease({ name: node.name, namespace: 'kube-node-lease' });
     return new Date(spec?.renewTime ?? 0).getTime() >= since ? { found: true } : { missing: `last renewed ${String(spec?.renewTime)}` };
   });
-  // kwok does not look again at the pods of a node that returns; a change of the pod makes it.
+  // kwok does not process the pods of a node that returns until they change.
   const { items } = await api.core.listPodForAllNamespaces({ fieldSelector: `spec.nodeName=${node.name}` });
   const body = { metadata: { annotations: { 'testbed.kcover.io/kubelet-back': new Date(since).toISOString() } } };
   await Promise.all(
@@ -46,7 +46,7 @@ export async function setKubelet(api: Api, node: SimulatedNode, state: 'running'
   );
 }
 
-/** Writes what the node controller writes some 50 s after a kubelet fell silent (`Unknown`), or a kubelet that is back (`True`). */
+/** Writes the condition that the node controller writes about 50 s after a kubelet went silent (`Unknown`), or that a returned kubelet writes (`True`). */
 export async function setReady(api: Api, node: SimulatedNode, status: 'True' | 'Unknown'): Promise<void> {
   const words = status === 'True' ? { reason: 'KubeletReady' } : { reason: 'NodeStatusUnknown', message: 'Kubelet stopped posting node status.' };
   const now = new Date();
@@ -57,13 +57,13 @@ export async function setReady(api: Api, node: SimulatedNode, status: 'True' | '
 export interface ContainerFailure {
   readonly exitCode: number;
   readonly reason?: string;
-  /** Which one; the first unless told. */
+  /** Name of the container; the first by default. */
   readonly container?: string;
-  /** The kubelet starts it again in the same pod, as with restart policy OnFailure. */
+  /** The kubelet restarts it in the same pod, as with restart policy OnFailure. */
   readonly restart?: boolean;
 }
 
-/** One container of the pod ends as it would under a kubelet: the pod fails, or its container is started again. */
+/** One container of the pod ends as it would under a kubelet: the pod fails, or its container is restarted. */
 export async function failContainer(api: Api, pod: V1Pod, { exitCode, reason = 'Error', container, restart = false }: ContainerFailure): Promise<void> {
   await edit(api, pod, (current) => {
     const statuses = current.status?.containerStatuses ?? [];
@@ -77,7 +77,7 @@ export async function failContainer(api: Api, pod: V1Pod, { exitCode, reason = '
   });
 }
 
-/** Every container ends with 0. */
+/** Every container exits with 0. */
 export async function succeed(api: Api, pod: V1Pod): Promise<void> {
   await edit(api, pod, ({ status }) => ({
     phase: 'Succeeded',
@@ -86,7 +86,7 @@ export async function succeed(api: Api, pod: V1Pod): Promise<void> {
   }));
 }
 
-/** Through the eviction API, as a drain does it; or by a kubelet under pressure, which leaves a failed pod behind. */
+/** Evicts through the eviction API, as a drain does; or as a kubelet under pressure does, which leaves a failed pod behind. */
 export async function evict(api: Api, pod: V1Pod, by: 'api' | 'kubelet' = 'api'): Promise<void> {
   const { name = '', namespace = 'default', uid = '' } = pod.metadata ?? {};
   if (by === 'api') {
@@ -102,7 +102,7 @@ export async function evict(api: Api, pod: V1Pod, by: 'api' | 'kubelet' = 'api')
   }));
 }
 
-/** Reads the pod, patches its status; a pod of the same name with another UID is refused by the server. */
+/** Reads the pod, patches its status; the server refuses a pod of the same name with another UID. */
 async function edit(api: Api, pod: V1Pod, change: (current: V1Pod) => object): Promise<void> {
   const { name = '', namespace = 'default', uid } = pod.metadata ?? {};
   const current = await api.core.readNamespacedPod({ name, namespace });

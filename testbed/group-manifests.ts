@@ -1,7 +1,7 @@
 import type { KubernetesObject } from '@kubernetes/client-node';
 import { type JobOptions, podTemplate } from './job-manifests.ts';
 
-/** Of a kind whose own controller runs only where a test starts it. */
+/** A job of a kind whose controller runs only where a test starts it. */
 export interface GroupManifest extends KubernetesObject {
   readonly apiVersion: string;
   readonly kind: string;
@@ -9,7 +9,7 @@ export interface GroupManifest extends KubernetesObject {
 }
 
 export interface GroupOptions extends JobOptions {
-  /** Beside the one that leads. */
+  /** Workers, in addition to the leader. */
   readonly workers?: number;
   readonly spec?: Readonly<Record<string, unknown>>;
 }

@@ -1,4 +1,4 @@
-/** The real agent, many times in this one process: a process for each node would be most of the load on a small machine. */
+/** Runs the real agent many times in this one process: a process for each node would be most of the load on a small machine. */
 
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -26,21 +26,21 @@ export class InProcessAgents {
     this.#settings = settings;
   }
 
-  /** Each of the nodes has an agent that reads its kernel log and was heard by the controller. Safe to repeat. */
+  /** Starts an agent for each of the nodes and waits until the controller has seen them all. Safe to repeat. */
   async watch(nodes: readonly AgentNode[]): Promise<void> {
     const fresh = nodes.filter(({ name }) => !this.#running.has(name));
     await inParallel(fresh, (node) => this.#start(node), 8);
-    await until(`agents of ${fresh.length} nodes heard`, 120_000, () => {
-      const deaf = fresh.filter(({ name }) => !isLive(this.#running.get(name)));
-      return Promise.resolve(deaf.length === 0 ? { found: true } : { missing: `${deaf.length} not yet, among them ${deaf[0]?.name}` });
+    await until(`agents of ${fresh.length} nodes seen`, 120_000, () => {
+      const unseen = fresh.filter(({ name }) => !isLive(this.#running.get(name)));
+      return Promise.resolve(unseen.length === 0 ? { found: true } : { missing: `${unseen.length} not yet, among them ${unseen[0]?.name}` });
     });
   }
 
-  /** Every agent has been heard by the controller after this moment. */
+  /** Waits until the controller has seen every agent after this time. */
   async seenSince(time: Date): Promise<void> {
-    await until('all agents heard anew', 120_000, () => {
-      const deaf = [...this.#running].filter(([, agent]) => Date.parse(agent.status().reporter.lastAcceptedAt ?? '1970-01-01') <= time.getTime());
-      return Promise.resolve(deaf.length === 0 ? { found: true } : { missing: `${deaf.length} not yet, among them ${deaf[0]?.[0]}` });
+    await until('all agents seen again', 120_000, () => {
+      const unseen = [...this.#running].filter(([, agent]) => Date.parse(agent.status().reporter.lastAcceptedAt ?? '1970-01-01') <= time.getTime());
+      return Promise.resolve(unseen.length === 0 ? { found: true } : { missing: `${unseen.length} not yet, among them ${unseen[0]?.[0]}` });
     });
   }
 
@@ -48,7 +48,7 @@ export class InProcessAgents {
     await Promise.all([...this.#running.keys()].map((name) => this.leave(name)));
   }
 
-  /** The agent of this node goes, if it has one; to be started again by `watch`. */
+  /** Stops the agent of this node, if it has one; `watch` starts it again. */
   async leave(node: string): Promise<void> {
     await this.#running.get(node)?.stop();
     this.#running.delete(node);

@@ -15,7 +15,7 @@ import type { TestCluster } from './test-cluster.ts';
 
 type AttemptPods = Readonly<Record<string, { readonly uid: string; readonly node: string }>>;
 
-/** What an onlooker saw of one incident. Times in ms by the clock of this machine, as the watches told them. */
+/** What an observer saw of one incident. Times in ms by the clock of this machine, as the watches reported them. */
 export interface IncidentSeen {
   readonly outcome: string;
   readonly job: string;
@@ -30,11 +30,11 @@ export interface IncidentSeen {
 
 export interface IncidentWatch {
   happened(what: string): void;
-  /** Waits for the record of the incident; for two minutes unless told. */
+  /** Waits for the record of the incident; two minutes by default. */
   ended(withinMs?: number): Promise<IncidentSeen>;
 }
 
-/** Watches nodes, pods and kcover's Events from outside, telling each as it is seen. */
+/** Watches nodes, pods and kcover's Events from outside, printing each as it is seen. */
 export async function watchIncident(
   cluster: TestCluster,
   kcover: Kcover,
@@ -89,7 +89,7 @@ export async function watchIncident(
           gone.add(metadata?.uid);
           if (gone.size === old.size) happened('all pods of the old attempt are gone');
         } else if (type === 'deleted' || metadata?.deletionTimestamp !== undefined) {
-          // The job's own operator may have put one pod back before the whole attempt was stopped.
+          // The job's own operator may have recreated one pod before the whole attempt was stopped.
           if (after.get(metadata?.name ?? '')?.uid === metadata?.uid) after.delete(metadata?.name ?? '');
         } else if (status?.conditions?.some((one) => one.type === 'Ready' && one.status === 'True')) {
           after.set(metadata?.name ?? '', { uid: metadata?.uid ?? '', node: spec?.nodeName ?? '' });
@@ -147,17 +147,17 @@ export async function watchIncident(
   };
 }
 
-/** Looks for the document of an incident of this job. */
+/** Looks for the record of an incident of this job. */
 export async function readRecord({ records: directory }: Pick<Kcover, 'records'>, job: RunningJob): Promise<WaitResult<IncidentRecord>> {
   for (const name of await readdir(directory)) {
     if (!name.endsWith('.json')) continue;
     const record = JSON.parse(await readFile(join(directory, name), 'utf8')) as IncidentRecord | (NodeRecord & { job?: undefined });
     if (record.job !== undefined && record.job.uid === job.uid) return { found: record };
   }
-  return { missing: `no document in ${directory}` };
+  return { missing: `no record in ${directory}` };
 }
 
-/** When Temporal took the report: the first signal of the node's workflow. */
+/** When Temporal accepted the report: the first signal of the node's workflow. */
 async function acceptedAt(cluster: TestCluster, node: string): Promise<number> {
   const connection = await Connection.connect({ address: cluster.temporal.address });
   try {

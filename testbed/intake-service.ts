@@ -6,11 +6,11 @@ import { leaseName, ownNamespace } from '../kube/permissions.ts';
 import { watchResource } from '../kube/watch.ts';
 import type { Api } from './api.ts';
 
-/** As the chart's Service selects them, which is there where the chart is installed. */
+/** Labels that the chart's Service selects, which exists where the chart is installed. */
 const labels = { 'app.kubernetes.io/name': 'kcover', 'app.kubernetes.io/instance': 'kcover', 'app.kubernetes.io/component': 'controller' };
 const service = 'kcover-intake';
 
-/** The pods in which the controllers would run: their processes are not in them, but their names, labels and places are real. */
+/** The pods in which the controllers would run: their processes run elsewhere, but names, labels and nodes are real. */
 export async function createControllerPods(api: Api, names: readonly string[]): Promise<void> {
   await Promise.all(names.map((name) => unlessThere(api.core.createNamespacedPod({ namespace: ownNamespace, body: podOf(name) }))));
 }
@@ -19,16 +19,16 @@ const podOf = (name: string): V1Pod => ({
   metadata: { name, labels },
   spec: {
     serviceAccountName: 'kcover-controller',
-    // Not evicted, whatever becomes of its node.
+    // Never evicted, whatever happens to its node.
     tolerations: [{ operator: 'Exists' }],
-    // Its image exists nowhere; only simulated kubelets do not miss it.
+    // The image does not exist, and only simulated kubelets run a pod without its image.
     nodeSelector: { type: 'kwok' },
     containers: [{ name: 'controller', image: 'kcover:testbed', ports: [{ name: 'intake', containerPort: 8443 }] }],
   },
 });
 
 export interface IntakeService {
-  /** Names of the pods behind the Service, as its EndpointSlices say. */
+  /** Names of the pods behind the Service, from its EndpointSlices. */
   endpoints(): readonly string[];
   close(): Promise<void>;
 }
@@ -36,13 +36,13 @@ export interface IntakeService {
 export interface IntakeServiceOptions {
   readonly api: Api;
   readonly kubeconfig: string;
-  /** Where it listens on the loopback. */
+  /** The port on the loopback interface. */
   readonly port: number;
-  /** Where the process of each pod listens. */
+  /** The port of each pod's process. */
   readonly backends: ReadonlyMap<string, number>;
 }
 
-/** The Service of the intake, and what a kube-proxy would do for it: each new connection goes to a pod that its EndpointSlices name. */
+/** The Service of the intake with a minimal kube-proxy: each new connection goes to a pod that its EndpointSlices name. */
 export async function openIntakeService({ api, kubeconfig, port, backends }: IntakeServiceOptions): Promise<IntakeService> {
   const selector = { ...labels, [leaderLabel.key]: leaseName };
   const body = { metadata: { name: service, labels }, spec: { selector, ports: [{ port: 8443 }] } };
@@ -63,7 +63,7 @@ export async function openIntakeService({ api, kubeconfig, port, backends }: Int
   const open = new Set<Socket>();
   const proxy = createServer((client) => {
     const to = endpoints().flatMap((pod) => backends.get(pod) ?? [])[0];
-    // As a Service without endpoints: refused.
+    // Refused, as by a Service without endpoints.
     if (to === undefined) return void client.resetAndDestroy();
     join(client, dial(to, '127.0.0.1'), open);
   });
@@ -80,7 +80,7 @@ export async function openIntakeService({ api, kubeconfig, port, backends }: Int
   };
 }
 
-/** Whatever ends one side ends the other. */
+/** Connects two sockets: when one side ends, the other does. */
 function join(one: Socket, other: Socket, open: Set<Socket>): void {
   for (const [from, to] of [
     [one, other],

@@ -27,7 +27,7 @@ export type JobControllers = Readonly<Record<JobController, JobControllerProgram
 
 const names: readonly JobController[] = ['lws', 'jobset', 'mpi-operator'];
 
-/** Builds them, one after the other: to be called before a test cluster takes the cores. */
+/** Builds them, one after the other; call it before a test cluster uses the cores. */
 export async function obtainJobControllers(onProgress: OnProgress): Promise<JobControllers> {
   const environment = readEnvironment();
   const obtained: Partial<Record<JobController, JobControllerProgram>> = {};
@@ -61,7 +61,7 @@ export async function startJobControllers(cluster: TestCluster, programs: JobCon
   return () => ports.release();
 }
 
-/** Definitions before the controller starts, which wants to watch them; webhooks when it listens. */
+/** Definitions come before the controller, which watches them; webhooks once it listens. */
 async function install({ directory, kubernetes, api }: TestCluster, program: JobControllerProgram, webhookPort: number, kind: string): Promise<void> {
   const caBundle = readFileSync(apiserverCertificate(directory).certificate).toString('base64');
   const token = adminToken(kubernetes.kubeconfig);

@@ -4,20 +4,20 @@ import type { JobKind } from '../contract/jobs.ts';
 export interface JobOptions {
   readonly name: string;
   readonly namespace?: string;
-  /** GPUs of each pod; 8 unless told. */
+  /** GPUs of each pod; 8 by default. */
   readonly gpus?: number;
   readonly labels?: Readonly<Record<string, string>>;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly podLabels?: Readonly<Record<string, string>>;
   readonly podAnnotations?: Readonly<Record<string, string>>;
-  /** How long a pod takes to stop; at once unless told. */
+  /** How long a pod takes to stop; 0 by default. */
   readonly terminationSeconds?: number;
-  /** What its containers exit with when told to stop; without it the pod just goes. */
+  /** Exit code of its containers on SIGTERM; without it the pod is just deleted. */
   readonly exitOnTerm?: number;
-  /** How long a pod takes to start; at once unless told. */
+  /** How long a pod takes to start; 0 by default. */
   readonly startupSeconds?: number;
   readonly initContainers?: readonly string[];
-  /** Init containers that stay beside the others. */
+  /** Init containers that keep running beside the others. */
   readonly sidecars?: readonly string[];
   readonly nodeSelector?: Readonly<Record<string, string>>;
   readonly tolerations?: readonly V1Toleration[];
@@ -29,7 +29,7 @@ export interface JobOptions {
 export type KubeflowKindName = keyof typeof shapes;
 
 export interface KubeflowJobOptions extends JobOptions {
-  /** How many pods of each role; unless told one that leads, where the kind has one, and two workers. */
+  /** Pods of each role; by default one leader, where the kind has one, and two workers. */
   readonly roles?: Readonly<Record<string, number>>;
   readonly restartPolicy?: 'Never' | 'OnFailure' | 'Always' | 'ExitCode';
   /** Further fields of the spec. */
@@ -37,7 +37,7 @@ export interface KubeflowJobOptions extends JobOptions {
 }
 
 export interface PytorchJobOptions extends Omit<KubeflowJobOptions, 'roles'> {
-  /** Beside the one master. */
+  /** Workers, in addition to the one master. */
   readonly workers: number;
 }
 
@@ -54,7 +54,7 @@ export interface KubeflowJobManifest {
   readonly spec: Readonly<Record<string, unknown>>;
 }
 
-/** Of a kind whose controller runs here. */
+/** A job of a kind whose controller runs here. */
 export type JobManifest = KubeflowJobManifest | BatchJobManifest;
 
 export type BatchJobManifest = V1Job & { readonly kind: 'Job' };
@@ -63,12 +63,12 @@ const image = 'registry.k8s.io/pause:3.10';
 
 interface ManifestShape {
   readonly replicaSpecs: string;
-  /** The operator finds exit code and port by this name. */
+  /** The operator looks up exit code and port under this name. */
   readonly container: string;
   readonly roles: Readonly<Record<string, number>>;
 }
 
-/** How a job of each kind is written down. */
+/** How the manifest of each kind is laid out. */
 const shapes = {
   PyTorchJob: { replicaSpecs: 'pytorchReplicaSpecs', container: 'pytorch', roles: { Master: 1, Worker: 2 } },
   TFJob: { replicaSpecs: 'tfReplicaSpecs', container: 'tensorflow', roles: { Chief: 1, Worker: 2 } },
@@ -85,7 +85,7 @@ export function kubeflowJob(kind: KubeflowKindName, options: KubeflowJobOptions)
   const replicas = (role: string, count: number) => ({
     replicas: count,
     restartPolicy,
-    // A launcher only starts the others.
+    // A launcher only starts the others, so it needs no GPU.
     template: podTemplate(role === 'Launcher' ? { ...options, gpus: 0 } : options, container, {}),
   });
   return {
@@ -133,7 +133,7 @@ export function podTemplate(options: JobOptions, container: string, policy: { re
     metadata: { labels: { ...options.podLabels }, annotations: { ...behaviour, ...options.podAnnotations } },
     spec: {
       ...policy,
-      // Named, because the admission plugin that would fill it in is off and tokens are bound by it.
+      // Set here, because the admission plugin that would fill it in is off and tokens are bound by it.
       serviceAccountName: 'default',
       terminationGracePeriodSeconds: Math.max(30, Math.ceil(terminationSeconds ?? 0)),
       ...(options.tolerations ? { tolerations: [...options.tolerations] } : {}),

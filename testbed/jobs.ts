@@ -6,19 +6,19 @@ import type { GroupManifest } from './group-manifests.ts';
 import type { JobManifest } from './job-manifests.ts';
 import { until } from './until.ts';
 
-/** A job that exists. */
+/** A created job. */
 export interface RunningJob {
   readonly kind: JobKind;
   readonly namespace: string;
   readonly name: string;
   readonly uid: string;
-  /** How many pods it has when it runs. */
+  /** Number of its pods when it runs. */
   readonly pods: number;
   /** Labels of its pods. */
   readonly selector: string;
 }
 
-/** Where a job of any kind is, for the client of custom objects. */
+/** Parameters of a job of any kind for the client of custom objects. */
 export function placeOf({ kind, namespace, name }: Pick<RunningJob, 'kind' | 'namespace' | 'name'>) {
   const { group, version, plural } = jobKinds[kind];
   return { group, version, plural, namespace, name };
@@ -35,7 +35,7 @@ export async function createJob(api: Api, manifest: JobManifest | GroupManifest)
   return { ...job, pods: sizeOf(job, manifest as KubernetesObject), selector: jobKinds[kind].podSelector(job) };
 }
 
-/** The job as it stands, with a spec of any kind. */
+/** The job object, with a spec of any kind. */
 export interface TestJobObject {
   readonly metadata: { readonly uid: string; readonly labels?: Readonly<Record<string, string>>; readonly annotations?: Readonly<Record<string, string>> };
   readonly spec: { readonly suspend?: boolean; readonly runPolicy?: { readonly suspend?: boolean } };
@@ -47,15 +47,15 @@ export const readJob = async (api: Api, job: RunningJob): Promise<TestJobObject>
 export const changeJob = (api: Api, job: RunningJob, body: object): Promise<unknown> =>
   api.custom.patchNamespacedCustomObject({ ...placeOf(job), body }, merge);
 
-/** The type of the condition that ended it, in its controller's own word. */
+/** The type of the condition that ended it, as its controller names it. */
 export const endOf = ({ status }: TestJobObject): string | undefined =>
   status?.conditions?.find((each) => ['Succeeded', 'Complete', 'Failed'].includes(each.type) && each.status === 'True')?.type;
 
-/** How many pods it shall have. */
+/** Its desired number of pods. */
 export const sizeOf = ({ kind }: Pick<RunningJob, 'kind'>, object: KubernetesObject): number =>
   jobKinds[kind].roles(object).reduce((sum, { replicas }) => sum + replicas, 0);
 
-/** Its pods by name, those of earlier attempts that still exist included. */
+/** Its pods by name, including those of earlier attempts that still exist. */
 export async function podsOf(api: Api, job: RunningJob): Promise<V1Pod[]> {
   const { items } = await api.core.listNamespacedPod({ namespace: job.namespace, labelSelector: job.selector });
   const { owns } = jobKinds[job.kind];
@@ -72,7 +72,7 @@ export function awaitRunning(api: Api, job: RunningJob, options: { readonly with
   });
 }
 
-/** Ready, and nobody has asked it to go. */
+/** Ready and not terminating. */
 export function isRunning({ metadata, status }: V1Pod): boolean {
   return (
     metadata?.deletionTimestamp === undefined &&

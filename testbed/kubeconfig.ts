@@ -1,6 +1,6 @@
 import { readFileSync, writeFileSync } from 'node:fs';
 
-/** Where the API is reached: at its server, or at a proxy in front of it. */
+/** Address of the API: its server, or a proxy in front of it. */
 export interface ApiAddress {
   readonly server: string;
   /** PEM file. */

@@ -1,4 +1,4 @@
-/** What kubelets do, and simulated ones do not. */
+/** Behaviour of kubelets that simulated ones lack. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { V1Pod } from '@kubernetes/client-node';

@@ -23,7 +23,7 @@ if (!Number.isInteger(realNodes) || realNodes < 0 || realNodes > 20) {
   process.exit(2);
 }
 
-// The trainer of this job is simulated, as the nodes are that it runs on.
+// The trainer of this job is simulated, like the nodes that it runs on.
 const simulated = { workers: 3, nodeSelector: { type: 'kwok' } };
 const { cluster, kcover, job } = await setUpDemo({ nodes: count, realNodes, mode: 'act', print: (line) => console.error(line) }, simulated);
 const [pod] = await podsOf(cluster.api, job);

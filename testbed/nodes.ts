@@ -9,7 +9,7 @@ import { until } from './until.ts';
 export interface SimulatedNode {
   readonly name: string;
   readonly uid: string;
-  /** Stands for the node's root directory: what an agent takes as --host-root. */
+  /** The node's root directory, which an agent takes as --host-root. */
   readonly hostRoot: string;
 }
 
@@ -23,7 +23,7 @@ export const nodeNames = {
 } as const satisfies Record<string, (index: number) => string>;
 export type NodeNames = keyof typeof nodeNames;
 
-/** For pods whose containers have to be real. */
+/** For pods that need real containers. */
 export const realNodesOnly: V1Affinity = {
   nodeAffinity: {
     requiredDuringSchedulingIgnoredDuringExecution: { nodeSelectorTerms: [{ matchExpressions: [{ key: 'type', operator: 'NotIn', values: ['kwok'] }] }] },
@@ -101,7 +101,7 @@ function manifest(name: string, gpus: number, bootID: string): V1Node {
   };
 }
 
-/** Ready, and the node controller has noticed: its taint for nodes that are not is gone. */
+/** Ready, and the node controller has removed its not-ready taint. */
 export function isReady(node: V1Node): boolean {
   const ready = node.status?.conditions?.some(({ type, status }) => type === 'Ready' && status === 'True') ?? false;
   return ready && !node.spec?.taints?.some(({ key }) => key === 'node.kubernetes.io/not-ready');

@@ -1,4 +1,4 @@
-/** What containers print, kept beyond the end of their pods. */
+/** Output of containers, kept beyond the end of their pods. */
 
 import type { V1Pod } from '@kubernetes/client-node';
 import { connectKube, openRequest } from '../kube/connection.ts';
@@ -20,7 +20,7 @@ export function followLogs(kubeconfig: string, pods: readonly V1Pod[]): Followed
       const response = await openRequest(kube, { method: 'GET', path, query: { follow: 'true' }, signal: over.signal });
       for await (const chunk of response.body ?? []) chunks.push(chunk as Uint8Array);
     };
-    // Whoever looks for a line that is not there says so.
+    // A read error is ignored here: a test that misses a line reports that.
     const reading = read().catch(() => undefined);
     return { reading, text: () => Buffer.concat(chunks).toString('utf8') };
   });

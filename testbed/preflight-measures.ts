@@ -1,28 +1,28 @@
-/** What the preflight containers of a job would measure: a truth, noise, and rounds of pairs. */
+/** Simulated measurements of a job's preflight containers: true values, noise, and rounds of pairs. */
 
 import { type PreflightCheck, preflightLimits } from '../contract/preflight.ts';
 
-/** How it really is. Bandwidths in GiB/s. */
+/** The true state of the nodes. Bandwidths in GiB/s. */
 export interface MeasureTruth {
   /** Names of nodes whose pairs are slow. */
   readonly slow?: readonly string[];
-  /** Nodes whose own check fails: they meet nobody, and nobody can meet them. */
+  /** Nodes whose own check fails: they take part in no pair. */
   readonly failed?: Readonly<Record<string, PreflightCheck>>;
-  /** Of a pair of healthy nodes; 180 unless told. */
+  /** Of a pair of healthy nodes; 180 by default. */
   readonly gbps?: number;
-  /** Of a pair with a slow node; 60 unless told. */
+  /** Of a pair with a slow node; 60 by default. */
   readonly slowGbps?: number;
-  /** Standard deviation of a measurement, as a part of it; 0.02 unless told. */
+  /** Standard deviation of a measurement, relative to it; 0.02 by default. */
   readonly sigma?: number;
-  /** 5 unless told, or as many as there are partners. */
+  /** 5 by default, or as many as there are partners. */
   readonly rounds?: number;
-  /** What a container calls a failed pair; 100 unless told. */
+  /** A container reports a pair below it as failed; 100 by default. */
   readonly threshold?: number;
-  /** Another seed, other pairs and another noise. */
+  /** Changes the pairs and the noise. */
   readonly seed?: number;
 }
 
-/** Who tests: its rank is its place in the list. */
+/** A tested node: its rank is its place in the list. */
 export interface Tested {
   readonly node: string;
   readonly address: string;
@@ -63,11 +63,11 @@ const shape = 268_435_456;
 /** Ranks of a pair: eight GPUs on each side. */
 const ranks = 16;
 
-/** Whether the container ends with 0. */
+/** Whether the container exits with 0. */
 export const passed = (report: RawReport): boolean =>
   report.gpu_check === 1 && report.storage_check === 1 && report.batches.every(({ status }) => status === 'ok');
 
-/** One report for each, in their order. The same truth and the same nodes give the same reports. */
+/** One report for each node, in order. The same truth and the same nodes give the same reports. */
 export function measure(workload: string, all: readonly Tested[], truth: MeasureTruth = {}): RawReport[] {
   const { rounds = 5, threshold = 100, seed = 1 } = truth;
   const random = generator(seed);
@@ -109,7 +109,7 @@ function bandwidth(
   return mean * (1 + sigma * normal(random));
 }
 
-/** Without a bandwidth the partner never came. */
+/** Without a bandwidth the partner did not arrive. */
 function batchOf(round: number, pair: readonly [string, string], self: string, gbps: number | undefined, threshold: number): RawBatch {
   const common = { schema: 'v3', phase: 'pairwise', batch_idx: round, pair, self_ip: self, local_rank: 0 } as const;
   const task = { world_size: ranks, allreduce_shape: shape, dtype_bytes: 4 } as const;
@@ -119,7 +119,7 @@ function batchOf(round: number, pair: readonly [string, string], self: string, g
   return { ...common, ...task, status: gbps < threshold ? 'fail' : 'ok', allreduce_ms: ms };
 }
 
-/** The circle: the first stays, the others move on by one; no pair comes twice. With an odd number one sits out in each round. */
+/** Circle method: the first stays, the others move on by one; no pair occurs twice. With an odd number one node sits out in each round. */
 function roundsOf(order: readonly number[], most: number): (readonly [number, number])[][] {
   const [first = -1, ...rest] = order.length % 2 === 0 ? order : [-1, ...order];
   return Array.from({ length: Math.min(most, rest.length) }, (_, round) => {

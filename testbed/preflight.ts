@@ -1,4 +1,4 @@
-/** Plays the preflight containers of a job: they measure, leave their report files on their nodes, and end. */
+/** Simulates the preflight containers of a job: they measure, write their report files on their nodes, and exit. */
 
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -14,15 +14,15 @@ import { until } from './until.ts';
 /** For a job whose pods test their nodes first. */
 export const testsFirst = { podLabels: { [labels.preflight]: 'true' }, initContainers: [preflightContainer] } as const;
 
-/** One pod whose preflight container runs. */
+/** One pod with a running preflight container. */
 export interface Tester extends Tested {
   readonly pod: V1Pod;
   readonly rank: number;
-  /** Where its node keeps files. */
+  /** The root directory of its node. */
   readonly hostRoot: string;
 }
 
-/** Waits until the preflight containers of all pods of the job run, and returns them by rank. None of `except` counts, by UID. */
+/** Waits until the preflight containers of all pods of the job run, and returns them by rank. Pods in `except`, by UID, do not count. */
 export function awaitTesters(api: Api, nodes: readonly SimulatedNode[], job: RunningJob, except: ReadonlySet<string> = new Set()): Promise<Tester[]> {
   return until(`${job.kind} ${job.namespace}/${job.name} tests its nodes`, 120_000, async () => {
     const pods = (await podsOf(api, job)).filter(({ metadata }) => metadata?.deletionTimestamp === undefined && !except.has(metadata?.uid ?? ''));
@@ -38,10 +38,10 @@ export function awaitTesters(api: Api, nodes: readonly SimulatedNode[], job: Run
   });
 }
 
-/** What each of them measures, by rank. */
+/** The simulated measurements, by rank. */
 export const measured = (job: RunningJob, testers: readonly Tester[], truth?: MeasureTruth): RawReport[] => measure(job.name, testers, truth);
 
-/** Leaves a report where the container of this tester would: whole, or not at all. */
+/** Writes a report atomically where the container of this tester would. */
 export async function writeReport(
   job: Pick<RunningJob, 'namespace' | 'name'>,
   { hostRoot, rank }: Pick<Tester, 'hostRoot' | 'rank'>,
@@ -54,11 +54,11 @@ export async function writeReport(
   await rename(`${file}.part`, file);
 }
 
-/** Its preflight container ends; with 0 the pod goes on to run. */
+/** Ends its preflight container; with exit code 0 the pod goes on to run. */
 export const endTest = (api: Api, tester: Pick<Tester, 'pod'>, exitCode: number): Promise<void> =>
   changeTest(api, tester, (status) => ({ ready: exitCode === 0, started: false, state: { terminated: exit(status, exitCode) } }));
 
-/** A preflight container that failed starts again in its pod, as under a kubelet with restart policy OnFailure. */
+/** A failed preflight container is restarted in its pod, as under a kubelet with restart policy OnFailure. */
 export const testAgain = (api: Api, tester: Pick<Tester, 'pod'>): Promise<void> =>
   changeTest(api, tester, ({ state, restartCount }) => ({
     started: true,
@@ -76,7 +76,7 @@ async function changeTest(api: Api, { pod }: Pick<Tester, 'pod'>, change: (statu
   await api.core.patchNamespacedPodStatus({ name, namespace, body: { metadata: { uid }, status: { initContainerStatuses } } }, strategicMerge);
 }
 
-/** All of them: reports first, then the ends of the containers. Returns what was measured, by rank. */
+/** Writes all reports, then ends the containers. Returns the measurements, by rank. */
 export async function playPreflight(
   api: Api,
   nodes: readonly SimulatedNode[],
@@ -95,7 +95,7 @@ export interface Played {
   readonly reports: readonly RawReport[];
 }
 
-/** Each tester leaves its report, and its container ends. */
+/** Each tester writes its report, and its container ends. */
 export async function leave(api: Api, job: RunningJob, testers: readonly Tester[], reports: readonly RawReport[]): Promise<void> {
   await Promise.all(
     testers.map(async (tester) => {
@@ -110,7 +110,7 @@ export async function leave(api: Api, job: RunningJob, testers: readonly Tester[
 const statusOf = ({ status }: V1Pod): V1ContainerStatus | undefined => status?.initContainerStatuses?.find(({ name }) => name === preflightContainer);
 const roleOf = ({ metadata }: V1Pod): string => metadata?.labels?.['training.kubeflow.org/replica-type'] ?? 'worker';
 
-/** The one that leads is 0, worker i is i + 1 beside it; of an Indexed job, its index. */
+/** The leader has rank 0, worker i has i + 1; a pod of an Indexed job has its index. */
 function rankOf(pod: V1Pod, leads: boolean): number {
   const index = pod.metadata?.labels?.['training.kubeflow.org/replica-index'] ?? pod.metadata?.annotations?.['batch.kubernetes.io/job-completion-index'] ?? '0';
   return Number(index) + (leads && roleOf(pod) === 'worker' ? 1 : 0);

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** A process, told apart from a later one with the same pid by when it was started. */
+/** A process, distinguished by its start time from a later one with the same pid. */
 export interface ProcessId {
   readonly pid: number;
   /** Clock ticks since boot (field 22 of /proc/pid/stat); empty where there is no /proc. */
@@ -33,7 +33,7 @@ export function commandLine(pid: number): string {
 function startOf(pid: number): string {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The program's name (field 2) may itself hold blanks and parentheses.
+    // The program's name (field 2) may itself contain blanks and parentheses.
     return stat.slice(stat.lastIndexOf(')') + 2).split(' ')[19] ?? '';
   } catch {
     return '';

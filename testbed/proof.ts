@@ -1,4 +1,4 @@
-/** Why a recovery may be trusted: what its record, the evidence that was kept and the budget of the job say. */
+/** Facts that show a recovery's result: its record, the stored evidence and the budget of the job. */
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -18,32 +18,32 @@ import { rankIn } from './trainer.ts';
 import { until } from './until.ts';
 import type { TestCluster } from './test-cluster.ts';
 
-/** What is kept of one rank, a file each. */
+/** The stored evidence of one rank, a file each. */
 export interface EvidenceSeen {
   readonly rank: number;
   readonly file: string;
   readonly bytes: number;
 }
 
-/** Null: nobody told. */
+/** Null: not reported. */
 export interface Proof {
   /** Training passed the last step before the stop. */
   readonly verified: boolean;
   readonly stepBefore: number | null;
-  /** Of the checkpoint with which training went on. */
+  /** The checkpoint from which training continued. */
   readonly checkpointStep: number | null;
   readonly stepAfter: number | null;
   readonly waitedForCheckpointMs: number;
   readonly evidence: readonly EvidenceSeen[];
-  /** Recoveries of this job in the last hour, and those of them that blame somebody. */
+  /** Recoveries of this job in the last hour, and those of them with a blame. */
   readonly budget: Pick<JobStatus, 'recoveriesThisHour' | 'usageByCategory'>;
   readonly replicasBefore: number;
   readonly replicasAfter: number;
-  /** What was found when somebody looked for room, and what was done about it. */
+  /** The result of the capacity lookup, and what was done about it. */
   readonly capacity: string | null;
 }
 
-/** Of the incident that has just ended. `before`: the pods of the stopped attempt. */
+/** For the incident that has just ended. `before`: the pods of the stopped attempt. */
 export async function proofOf({ cluster, kcover, job }: DemoFixture, before: readonly V1Pod[]): Promise<Proof> {
   const record = await until('the record of the incident', 10_000, () => readRecord(kcover, job));
   const { outcome, progress, checkpoints = [], evidence = [], pods, capacity } = record;
@@ -62,29 +62,29 @@ export async function proofOf({ cluster, kcover, job }: DemoFixture, before: rea
   };
 }
 
-/** Whether training had really come so far when that was said: `reached` is the step of the new attempt, as its trainer knows it. */
+/** Whether training had really reached the reported step: `reached` is the step of the new attempt as its trainer knows it. */
 export const isTrue = ({ verified, stepBefore, stepAfter }: Proof, reached: number): boolean =>
   verified && stepBefore !== null && stepAfter !== null && stepBefore < stepAfter && stepAfter <= reached;
 
-/** The same for people. */
+/** The same in words. */
 export function proofLines(proof: Proof): StoryResult['lines'] {
   const { verified, stepBefore, checkpointStep, stepAfter, waitedForCheckpointMs, evidence, budget, capacity } = proof;
   const bytes = evidence.reduce((sum, each) => sum + each.bytes, 0);
   const ranks = new Set(evidence.map(({ rank }) => rank)).size;
-  const counts = Object.entries(budget.usageByCategory ?? {}).flatMap(([blame, count]) => (count > 0 ? [`${count} charged to ${blame}`] : []));
+  const counts = Object.entries(budget.usageByCategory ?? {}).flatMap(([blame, count]) => (count > 0 ? [`${count} counted as ${blame}`] : []));
   return [
     ['training', `step ${stepBefore} before the stop, step ${stepAfter} after it: ${verified ? 'verified' : 'not verified'}`],
     [
       'checkpoint',
       `step ${checkpointStep}, ${waitedForCheckpointMs > 0 ? `after ${formatDuration(waitedForCheckpointMs)} of waiting for it` : 'the last one before the fault'}`,
     ],
-    ['capacity', capacity ?? 'nobody looked'],
+    ['capacity', capacity ?? 'not looked up'],
     ['evidence', `${evidence.length} files of ${ranks} ranks, ${bytes} bytes`],
     ['budget', [`recoveries in the last hour: ${budget.recoveriesThisHour}`, ...counts].join(', ')],
   ];
 }
 
-/** What is of no rank, such as the lines of a kernel, is left out. */
+/** Files of no rank, such as kernel log lines, are left out. */
 async function filesOf({ address }: Evidence, pods: readonly V1Pod[]): Promise<EvidenceSeen[]> {
   const index = JSON.parse(await readFile(join(address, 'index.json'), 'utf8')) as readonly EvidenceFile[];
   const kept = index.flatMap(({ file, pod: name, bytes }) => {
@@ -94,7 +94,7 @@ async function filesOf({ address }: Evidence, pods: readonly V1Pod[]): Promise<E
   return kept.toSorted((a, b) => a.rank - b.rank);
 }
 
-/** As the workflow of the job answers, once it has heard how the incident ended. */
+/** Answered by the job's workflow once the outcome of the incident was reported to it. */
 async function budgetOf({ temporal }: Pick<TestCluster, 'temporal'>, job: RunningJob, { incident }: IncidentRecord): Promise<Proof['budget']> {
   const connection = await Connection.connect({ address: temporal.address });
   try {

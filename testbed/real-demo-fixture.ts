@@ -1,4 +1,4 @@
-/** A test cluster of real nodes in which kcover looks after a real trainer. */
+/** A test cluster of real nodes with a real trainer that kcover watches. */
 
 import { join } from 'node:path';
 import { awaitRunning } from './jobs.ts';
@@ -13,10 +13,10 @@ import { startTestCluster, stopOnSignals } from './test-cluster.ts';
 /** Steps of about a tenth of a second, so that a checkpoint takes seconds and not hours. */
 const training = ['--least-step-seconds=0.1', '--checkpoint-every=50', '--log-every=5'] as const;
 
-/** Containers start one after the other on two cores, and python needs seconds to import torch. */
+/** Containers start one after the other on two cores, and Python needs seconds to import torch. */
 export const realMs = { running: 180_000, recovered: 480_000 } as const;
 
-/** `nodes`: how many real ones. */
+/** `nodes`: number of real nodes. */
 export async function setUpRealDemo({ nodes, print, ...options }: DemoFixtureOptions): Promise<DemoFixture> {
   const image = await obtainTorchImage(print);
   const cluster = await startTestCluster({ ...options, nodes: 0, realNodes: nodes, initContainerImage: image.name, onProgress: print });
@@ -36,7 +36,7 @@ export async function setUpRealDemo({ nodes, print, ...options }: DemoFixtureOpt
   }
 }
 
-/** The node on which a pod is. */
+/** The real node of a pod. */
 export function realNodeOf(fixture: Pick<DemoFixture, 'cluster'>, name: string | undefined): RealNode {
   const node = fixture.cluster.realNodes.find((each) => each.name === name);
   if (node === undefined) throw new Error(`${name} is no real node`);

@@ -1,4 +1,4 @@
-/** A real trainer on real nodes: a GPU begins to fail, all ranks save when they are told to end, and training goes on elsewhere from there. */
+/** Demo: a real trainer on real nodes. A GPU begins to fail, all ranks save when they are told to end, and training continues elsewhere from there. */
 
 import { watchIncident } from './incident.ts';
 import { podsOf } from './jobs.ts';
@@ -11,26 +11,26 @@ import { awaitProgress } from './trainer.ts';
 import { readTrainingLog, type TerminationNotice, type TrainingLog } from './training-log.ts';
 import { until } from './until.ts';
 
-/** Its memory has no spare rows left: training goes on for now, so there is time to save. */
+/** The GPU's memory has no reserved rows left: training continues for now, so there is time to save. */
 const line = 'NVRM: Xid (PCI:0000:5d:00): 64, pid=4242, name=python, Row Remapper Error: (0x00000002eebc4100) - All reserved rows for bank are remapped';
 
 /** Two pods with two processes each. */
 const ranks = [0, 1, 2, 3] as const;
 
-/** Of the first step that was told, the last before the stop and one soon after it. */
+/** Of the first reported step, the last one before the stop and one soon after it. */
 interface Losses {
   readonly first: number;
   readonly before: number;
   readonly after: number;
 }
 
-/** Beside the proof. */
+/** In addition to the proof. */
 export interface RealFacts {
-  /** The one that was broken. */
+  /** The broken node. */
   readonly node: string;
   readonly kubelet: string;
   readonly containerRuntime: string;
-  /** As the ranks said. Null: they began from scratch. */
+  /** As reported by the ranks. Null: they started from scratch. */
   readonly resumedFromStep: number | null;
   readonly sigterm: readonly TerminationNotice[];
   readonly losses: Losses;
@@ -81,7 +81,7 @@ export const realTrainer: Story = {
   },
 };
 
-/** What the pods of the new attempt have printed, as soon as this step is among it. */
+/** The output of the new attempt's pods, as soon as it contains this step. */
 const awaitStep = ({ cluster, job }: DemoFixture, pods: readonly string[], step: number): Promise<TrainingLog> =>
   until(`step ${step} in the logs`, realMs.running, async () => {
     const texts = await Promise.all(pods.map((name) => cluster.api.core.readNamespacedPodLog({ name, namespace: job.namespace })));
@@ -91,7 +91,7 @@ const awaitStep = ({ cluster, job }: DemoFixture, pods: readonly string[], step:
 
 const maxStep = ({ losses }: TrainingLog): number => Math.max(0, ...losses.keys());
 
-/** It was saved at the stop, not before it, and training went past it. */
+/** The checkpoint was saved at the stop, not before it, and training went past it. */
 const goesOnFrom = ({ stepBefore, stepAfter }: Proof, from: number | null): boolean =>
   stepBefore !== null && stepAfter !== null && from !== null && stepBefore <= from && from < stepAfter;
 
@@ -102,7 +102,7 @@ function lossesOf(stopped: TrainingLog, resumed: TrainingLog): Losses {
   return { first: before[0] ?? NaN, before: before.at(-1) ?? NaN, after: after[0] ?? NaN };
 }
 
-/** A model that began anew would lose as much as at first. */
+/** A model that started from scratch would have the loss of the first steps. */
 const isNear = ({ first, before, after }: Losses): boolean => Math.abs(after - before) < Math.abs(first - after);
 
 async function nodeInfoOf({ cluster }: Pick<DemoFixture, 'cluster'>, name: string) {

@@ -17,7 +17,7 @@ import type { TestCluster } from './test-cluster.ts';
 
 export interface KcoverOptions {
   readonly mode?: 'observe' | 'act';
-  /** Added to what the testbed needs; deeper keys replace whole sections. */
+  /** Added to the testbed's own settings; deeper keys replace whole sections. */
   readonly workerSettings?: Readonly<Record<string, unknown>>;
   readonly controllerSettings?: Readonly<Record<string, unknown>>;
   readonly agentSettings?: Readonly<Record<string, unknown>>;
@@ -25,37 +25,37 @@ export interface KcoverOptions {
   /** With more than one, agents reach the leader through the Service of the intake. */
   readonly controllers?: number;
   readonly controllerArgs?: readonly string[];
-  /** Where worker and controller reach the Kubernetes API; at its server unless told. */
+  /** Where worker and controller reach the Kubernetes API; at its server by default. */
   readonly through?: ApiAddress;
-  /** All in this process, which is much less load; each in a process of its own unless told. */
+  /** All in this process, which costs much less; by default each in its own process. */
   readonly agents?: 'in-process' | 'processes';
-  /** Nodes that get an agent; all simulated ones unless told. */
+  /** Nodes that get an agent; by default all simulated ones. */
   readonly agentsOn?: readonly AgentNode[];
-  /** Made once and given to many; bundled anew unless told. */
+  /** Bundled once and reused; by default bundled anew. */
   readonly workflowBundle?: string;
 }
 
-/** The real roles as processes of their own, under the service accounts and rights that an installation has. */
+/** The real roles as processes, with the service accounts and rights of an installation. */
 export interface Kcover {
   readonly workers: readonly Server[];
   /** The first of them. */
   readonly controller: Server;
   readonly controllers: readonly Server[];
-  /** Where there are several controllers. */
+  /** Only with several controllers. */
   readonly service: IntakeService | undefined;
-  /** Those that are processes of their own. */
+  /** Agents that are processes of their own. */
   readonly agents: ReadonlyMap<string, Server>;
   readonly intakeUrl: string;
   readonly authority: string;
-  /** One JSON document per incident. */
+  /** One JSON document for each incident. */
   readonly records: string;
-  /** Directory of what was kept of every attempt. */
+  /** Directory of the evidence of every attempt. */
   readonly evidence: string;
-  /** What a role says of itself at `/metrics`. */
+  /** Metrics of a role at `/metrics`. */
   metricsOf(role: Server): Promise<string>;
   /** For the command line: KUBECONFIG and TEMPORAL_ADDRESS of the administrator. */
   readonly environment: Readonly<Record<string, string>>;
-  /** Starts the workers again with other settings; those that are not named stay. */
+  /** Restarts the workers with other settings; settings that are not named stay. */
   reconfigure(workerSettings: Readonly<Record<string, unknown>>): Promise<void>;
   stop(): Promise<void>;
 }
@@ -132,7 +132,7 @@ export async function startKcover(cluster: RolesCluster, options: KcoverOptions 
   for (const [index, pod] of pods.entries()) {
     const port = await ports.take();
     backends.set(pod, port);
-    // Here everybody comes from one address.
+    // In the testbed all agents connect from one address.
     const limits = { connectionsFrom: 16_384 };
     const settings = { intake: { listen: `127.0.0.1:${port}`, tls: certificate, limits }, ...options.controllerSettings };
     const env = { KUBECONFIG: controllerKubeconfig, POD_NAME: pod, POD_NAMESPACE: ownNamespace };
@@ -204,7 +204,7 @@ const section = (settings: Readonly<Record<string, unknown>> | undefined, name: 
   ...(settings?.[name] as Readonly<Record<string, unknown>> | undefined),
 });
 
-/** Exactly the rights that an installation gives; where the chart is installed, they are there, and nothing is added to them. */
+/** Grants exactly the rights of an installation; where the chart is installed, nothing is added to its rights. */
 async function grant({ api }: RolesCluster): Promise<void> {
   if (await isChartInstalled(api)) return;
   await unlessThere(api.core.createNamespace({ body: { metadata: { name: ownNamespace } } }));

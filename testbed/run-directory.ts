@@ -6,10 +6,10 @@ import { join } from 'node:path';
 import { removeRemains } from './real-nodes/remains.ts';
 import { commandLine, isAlive, self, type ProcessId } from './process-id.ts';
 
-/** Where all test clusters of this user live, and the ports that they hold. */
+/** Directory of all test clusters of this user, and of the ports that they hold. */
 export const runsDirectory = join(tmpdir(), `kcover-testbed-${userInfo().uid}`);
 export const portsDirectory = join(runsDirectory, 'ports');
-/** Below a run directory: one file for each server, holding the pid of its process. */
+/** Below a run directory: one file for each server, with the pid of its process. */
 export const pidsOf = (directory: string): string => join(directory, 'pids');
 
 /**
@@ -45,7 +45,7 @@ export async function sweep(): Promise<string[]> {
   return swept;
 }
 
-/** Ends every test cluster of this process at once. For who cannot know them all: a test in a context of its own is not told that the process exits. */
+/** Ends every test cluster of this process at once. For callers that cannot know them all: a test in its own context is not notified when the process exits. */
 export function endOwnTestClusters(): void {
   const { pid } = self();
   for (const name of readdirSync(runsDirectory)) {

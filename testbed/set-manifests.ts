@@ -5,7 +5,7 @@ import { batchJob, type JobManifest, type JobOptions, kubeflowJob, kubeflowKinds
 /** Pods of each replicated job, by its name; one job of each. */
 export interface JobSetOptions extends JobOptions {
   readonly roles?: Readonly<Record<string, number>>;
-  /** Unless told its webhook decides. */
+  /** By default its webhook decides. */
   readonly restartPolicy?: 'Never' | 'OnFailure';
   readonly spec?: Readonly<Record<string, unknown>>;
 }

@@ -1,4 +1,4 @@
-/** A GPU dies in a cluster that has no other node to spare: the job goes on with one pod less. */
+/** Demo: a GPU fails in a cluster without a free node, and the job goes on with one pod less. */
 
 import { overrideAnnotations } from '../contract/job-overrides.ts';
 import { breakGpu, failContainer } from './failures.ts';
@@ -29,7 +29,7 @@ export const shrink: Story = {
     await awaitProgress(cluster.api, job, ({ checkpointStep = 0 }) => checkpointStep > training.from);
     say(`It trains: step ${trainer.step}, the last checkpoint is of step ${trainer.checkpointStep}\n`);
 
-    // Not the last one, which the smaller job would not need.
+    // Not the last pod, which the smaller job would not need.
     const failingPod = before.find(({ metadata }) => metadata?.name?.endsWith('-worker-0'));
     const node = cluster.nodes.find(({ name }) => name === failingPod?.spec?.nodeName);
     if (failingPod === undefined || node === undefined) throw new Error('the job has no pod on a node');

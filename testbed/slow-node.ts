@@ -1,4 +1,4 @@
-/** Sixteen nodes are tested before a job trains; one of them is slow, and the job starts without it. */
+/** Demo: sixteen nodes are tested before a job trains; one of them is slow, and the job starts without it. */
 
 import { Client, Connection } from '@temporalio/client';
 import { preflightWorkflowId } from '../contract/ids.ts';
@@ -63,7 +63,7 @@ function howMany(reports: readonly RawReport[]): string {
     : `${failed} saw a pair below ${reports[0]?.node_check_busbw_threshold_gbps} GiB/s, ${reports.length - failed} did not`;
 }
 
-/** Waits for the verdict of this run, and until it has been told. */
+/** Waits for the verdict of this run, and until it has been reported. */
 async function judged(cluster: Pick<TestCluster, 'temporal'>, job: RunningJob, run: number): Promise<PreflightRun> {
   const connection = await Connection.connect({ address: cluster.temporal.address });
   try {

@@ -5,7 +5,7 @@ import { shrink } from './shrink.ts';
 import { slowNode } from './slow-node.ts';
 import type { Story } from './story.ts';
 
-/** What `npm run demo` can tell. */
+/** The demos of `npm run demo`. */
 export const stories = { 'broken-gpu': brokenGpu, 'slow-node': slowNode, checkpoint, shrink, 'real-trainer': realTrainer } as const satisfies Record<
   string,
   Story

@@ -1,24 +1,24 @@
 import type { IncidentSeen } from './incident.ts';
 import type { DemoFixture, DemoFixtureOptions } from './demo-fixture.ts';
 
-/** Something that `npm run demo` tells. */
+/** One demo of `npm run demo`. */
 export interface Story {
-  /** Nodes that it needs to be told well. */
+  /** Number of nodes that it needs. */
   readonly nodes: number;
   set(options: DemoFixtureOptions): Promise<DemoFixture>;
   run(fixture: DemoFixture, say: (line: string) => void): Promise<StoryResult>;
 }
 
-/** A story that has been told to its end. */
+/** Result of a completed demo. */
 export interface StoryResult {
   readonly seen: IncidentSeen;
-  /** Before anything was done about it. */
+  /** Time before the fault was injected. */
   readonly since: Date;
-  /** What is special to this story, for JSON. */
+  /** Facts of this demo, for JSON. */
   readonly facts: Readonly<Record<string, unknown>>;
-  /** The same for people: a word and what is said about it. */
+  /** The same facts for people: a label and a text. */
   readonly lines: readonly (readonly [string, string])[];
-  /** What to look at in another terminal. */
+  /** Commands to try in another terminal. */
   readonly commands: readonly string[];
   readonly ok: boolean;
 }

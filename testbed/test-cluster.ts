@@ -30,24 +30,24 @@ export interface TestClusterOptions {
    * them, at an address of this computer that only it and its nodes have.
    */
   readonly realNodes?: number;
-  /** Containers of the first real node see the kernel log of the computer, which all share; those of others see a file of their node. */
+  /** Containers of the first real node see the kernel log of the host, which is shared; those of other nodes see a file of their node. */
   readonly realKernelLog?: boolean;
-  /** Has `nslookup`, and is on the real nodes: the training operator puts it into the pods of workers, which wait in it for their master. */
+  /** An image with `nslookup` that the real nodes have: the training operator adds it to worker pods, which wait in it for their master. */
   readonly initContainerImage?: string;
   /**
    * Nodes stay ready however long their simulated kubelets are silent: after an API server was killed again and again they may be, as no real
    * kubelet is, and pods that were called not ready meanwhile stay so.
    */
   readonly patientWithNodes?: boolean;
-  /** Controller manager and scheduler may send as many requests as they like, not only as many as by default: for measuring kcover beside them. */
+  /** Controller manager and scheduler have no request limits: for measuring kcover beside them. */
   readonly fastControllers?: boolean;
   readonly gpusPerNode?: number;
-  /** `cloud` unless told. */
+  /** `cloud` by default. */
   readonly nodeNames?: NodeNames;
   readonly onProgress?: (line: string) => void;
-  /** Added to the values that every test cluster sets (servers/temporal.ts), or in their place. */
+  /** Added to the values that every test cluster sets (servers/temporal.ts), or replacing them. */
   readonly temporalDynamicConfig?: Readonly<Record<string, unknown>>;
-  /** Leave logs and data behind after `stop`. */
+  /** Keep logs and data after `stop`. */
   readonly keepDirectory?: boolean;
 }
 
@@ -55,7 +55,7 @@ export type ServerName = 'etcd' | 'apiserver' | 'controllerManager' | 'scheduler
 
 /** A real Temporal server and a real Kubernetes control plane with simulated GPU nodes. */
 export interface TestCluster {
-  /** Logs, data, nodes: everything is below it. */
+  /** Directory of everything: logs, data, nodes. */
   readonly directory: string;
   /** The cluster as its administrator. */
   readonly api: Api;
@@ -65,11 +65,11 @@ export interface TestCluster {
     readonly kubeconfig: string;
     /** PEM file. */
     readonly authority: string;
-    /** Path of a kubeconfig for an existing service account, good for 24 h; straight to the server unless told. */
+    /** Path of a kubeconfig for an existing service account, valid for 24 h; directly to the server by default. */
     kubeconfigFor(serviceAccount: ServiceAccountRef, through?: ApiAddress): Promise<string>;
     podToken(pod: PodRef, serviceAccount: string, audience: string): Promise<string>;
     readonly auditLog: string;
-    /** What `kubectl logs` shows for every pod. */
+    /** The log that `kubectl logs` shows for every pod. */
     readonly podLog: string;
   };
   readonly temporal: { readonly address: string; readonly uiUrl: string; readonly namespace: string };
@@ -82,7 +82,7 @@ export interface TestCluster {
 
 export async function startTestCluster(options: TestClusterOptions): Promise<TestCluster> {
   const onProgress = options.onProgress ?? (() => undefined);
-  // Whoever is not root learns it before anything is built.
+  // A user other than root gets the error before anything is built.
   const nodePrograms = options.realNodes ? await obtainNodePrograms(onProgress) : undefined;
   const programs = await obtainPrograms(onProgress);
   await sweep();
@@ -120,7 +120,7 @@ async function build(options: TestClusterOptions, programs: AllPrograms, directo
     dynamicConfig: options.temporalDynamicConfig ?? {},
   });
   const startingTemporal = temporalServer.start();
-  startingTemporal.catch(() => undefined); // awaited below; until then nobody else may call it unhandled
+  startingTemporal.catch(() => undefined); // awaited below; until then a rejection must not count as unhandled
 
   const etcdServer = etcd({ program: programs.etcd, directory, port: port.etcd, peerPort: await ports.take() });
   const apiServer = apiserver({

@@ -1,4 +1,4 @@
-/** Plays the trainer of a job: makes steps while all its pods run, tells of them on the node of rank 0, and begins every attempt with the last checkpoint. */
+/** Simulates the trainer of a job: makes steps while all its pods run, reports them on the node of rank 0, and begins every attempt from the last checkpoint. */
 
 import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -15,20 +15,20 @@ import { until } from './until.ts';
 export interface Training {
   readonly msPerStep: number;
   readonly stepsPerCheckpoint: number;
-  /** The step of the checkpoint with which it begins. */
+  /** The step of the checkpoint from which it begins. */
   readonly from: number;
 }
 
 export interface Trainer {
-  /** Steps that are done in the present attempt. */
+  /** Completed steps of the present attempt. */
   readonly step: number;
-  /** The last of them that is saved, in whatever attempt. */
+  /** The last saved step, in whatever attempt. */
   readonly checkpointStep: number;
-  /** No step is made, and no file written, once this has resolved. */
+  /** Once resolved, no step is made and no file written. */
   stop(): Promise<void>;
 }
 
-/** Trains until it is stopped, or the test cluster ends. Who cannot see the pods makes no step. */
+/** Trains until it is stopped, or the test cluster ends. It makes no step while it cannot read the pods. */
 export function startTrainer(cluster: { readonly api: Api; readonly nodes: readonly SimulatedNode[] }, job: RunningJob, training: Training): Trainer {
   const ending = new AbortController();
   let step = training.from;
@@ -38,7 +38,7 @@ export function startTrainer(cluster: { readonly api: Api; readonly nodes: reado
   async function makeStep(): Promise<void> {
     const seen = await wholeAttempt(cluster.api, job);
     if (seen === undefined || ending.signal.aborted) return;
-    // Whoever begins tells what was loaded.
+    // An attempt begins by reporting the loaded checkpoint.
     step = seen.id === attempt ? step + 1 : checkpoint.checkpointStep;
     attempt = seen.id;
     const at = new Date().toISOString();
@@ -69,7 +69,7 @@ export function startTrainer(cluster: { readonly api: Api; readonly nodes: reado
   };
 }
 
-/** All pods that the job shall have, as far as all of them run: which they are, and where rank 0 is. */
+/** All desired pods of the job when all of them run: their ids, and the node of rank 0. */
 async function wholeAttempt(api: Api, job: RunningJob): Promise<{ readonly id: string; readonly node: string } | undefined> {
   const [object, pods] = await Promise.all([readJob(api, job), podsOf(api, job)]);
   const [first] = pods.toSorted((a, b) => rankIn(pods, a) - rankIn(pods, b));
@@ -87,13 +87,13 @@ export function rankIn(pods: readonly V1Pod[], pod: V1Pod): number {
   return rankOf(memberOf(pod)?.place, led) ?? Infinity;
 }
 
-/** Its processes need a moment to end: the last step of an attempt is then clearly older than the next attempt. */
+/** Its processes need a moment to end, so that the last step of an attempt is clearly older than the next attempt. */
 export const endsSlowly = { terminationSeconds: 2 } as const;
 
-/** For training that takes seconds: what it tells stands on the job a second later. */
+/** For training that takes seconds: a report reaches the job's annotations within a second. */
 export const shortReports = { agentSettings: { progress: { every: '500ms' } }, controllerSettings: { progress: { every: '1s' } } } as const;
 
-/** Waits until the job says what is looked for, and returns that. */
+/** Waits until the job's reported progress matches, and returns the match. */
 export const awaitProgress = <T>(api: Api, job: RunningJob, look: (progress: JobProgress) => T | false | undefined, withinMs = 60_000): Promise<T> =>
   until(`progress of ${job.name}`, withinMs, async () => {
     const { metadata } = await readJob(api, job);
@@ -102,7 +102,7 @@ export const awaitProgress = <T>(api: Api, job: RunningJob, look: (progress: Job
     return found === undefined || found === false ? { missing: `the job says ${JSON.stringify(progress)}` } : { found };
   });
 
-/** Whole or not at all, as docs/progress.md asks. Below a node that is gone nothing is made anew. */
+/** Written atomically, as docs/progress.md requires. Directories of a removed node are not recreated. */
 export async function writeProgressFile({ hostRoot }: Pick<SimulatedNode, 'hostRoot'>, { namespace, name }: RunningJob, progress: Progress): Promise<void> {
   const directory = join(hostRoot, progressDirectory, namespace);
   await mkdir(directory).catch((error: { readonly code?: string }) => {

@@ -12,24 +12,24 @@ import { realNodesOnly } from './nodes.ts';
 import { gpuResource } from './real-nodes/devices.ts';
 
 export interface TrainingJobOptions {
-  /** With Python and torch; every node has it already. */
+  /** An image with Python and torch that every node has already. */
   readonly image: string;
-  /** A directory that all nodes see: stands for a shared file system. */
+  /** A directory that all nodes see, in place of a shared file system. */
   readonly checkpoints: string;
-  /** For train.py, beside those of the manifest or in their place. */
+  /** Options for train.py, added to those of the manifest or replacing them. */
   readonly options: readonly string[];
 }
 
 const example = join(import.meta.dirname, '..', 'examples', 'training');
 const [claim, script] = ['training-checkpoints', 'training-script'];
-/** One for each rank of a pod. */
+/** One GPU for each rank of a pod. */
 const gpus = '2';
 
 interface Replicas {
   readonly template: { readonly spec: V1PodSpec };
 }
 
-/** Into the namespace of the manifest, which is there. */
+/** Creates the job in the namespace of the manifest, which must exist. */
 export async function createTrainingJob(api: Api, options: TrainingJobOptions): Promise<RunningJob> {
   const manifest = parse(await readFile(join(example, 'pytorchjob.yaml'), 'utf8')) as KubeflowJobManifest;
   const { namespace } = manifest.metadata;
@@ -44,14 +44,14 @@ export async function createTrainingJob(api: Api, options: TrainingJobOptions): 
   return createJob(api, { ...manifest, spec: { ...manifest.spec, pytorchReplicaSpecs: Object.fromEntries(adapted) } });
 }
 
-/** The manifest names an image that nobody has, and asks for no accelerators. */
+/** Replaces the manifest's image, which does not exist, and removes its accelerators. */
 function adapt({ image, options }: TrainingJobOptions, replicas: Replicas): Replicas {
   const { spec } = replicas.template;
   const adaptContainer = (container: V1Container): V1Container => ({
     ...container,
     image,
     imagePullPolicy: 'Never',
-    // Where an option is given twice, the last one counts.
+    // When an option is given twice, the last one counts.
     command: [...(container.command ?? []), ...options],
     resources: { ...container.resources, limits: { ...container.resources?.limits, [gpuResource]: gpus } },
   });

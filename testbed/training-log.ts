@@ -1,22 +1,22 @@
-/** What the trainer of examples/training says of itself, as its pods print it. */
+/** Parses the log of the trainer of examples/training, as its pods print it. */
 
-/** A rank that was told to end, and what it said about that. */
+/** A rank that was told to end, and what it logged about that. */
 export interface TerminationNotice {
   readonly rank: number;
   readonly said: string;
 }
 
 export interface TrainingLog {
-  /** The loss of each step that was told, by step. */
+  /** The loss of each reported step, by step. */
   readonly losses: ReadonlyMap<number, number>;
-  /** The step of the checkpoint with which it began; undefined when it began from scratch, or has not said yet. */
+  /** The step of the checkpoint from which it began; undefined when it began from scratch, or has not logged it yet. */
   readonly resumedFrom: number | undefined;
   /** Steps that were saved. */
   readonly saved: readonly number[];
   readonly sigterm: readonly TerminationNotice[];
 }
 
-/** Lines of all ranks of one attempt; those of others, such as torchrun's own, are left out. */
+/** Lines of all ranks of one attempt; lines of others, such as torchrun's own, are left out. */
 export function readTrainingLog(text: string): TrainingLog {
   const lines = text.split('\n').flatMap((line) => {
     const [, rank, said] = /(?:^|\s)rank (\d+): (.*)$/.exec(line) ?? [];

@@ -1,14 +1,14 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 
-/** What a look at the test cluster gave: the thing waited for, or in words what is still missing. */
+/** Result of one look at the test cluster: the awaited value, or in words what is still missing. */
 export type WaitResult<T> = { readonly found: T } | { readonly missing: string };
 
-/** Pauses between looks, ms: short at first, and longer the longer it takes, because every look costs the servers something. */
+/** Pauses between looks, ms: short at first, then longer, because every look costs the servers something. */
 const firstPause = 25;
 const longestPause = 250;
 const growth = 1.2;
 
-/** Looks again until it is there; after the deadline the error says what was missing last. A measurement names a shorter `mostMs`. */
+/** Looks again until the value is there; after the deadline the error says what was missing last. A measurement passes a shorter `mostMs`. */
 export async function until<T>(what: string, withinMs: number, look: () => Promise<WaitResult<T>>, mostMs = longestPause): Promise<T> {
   const deadline = Date.now() + withinMs;
   for (let pause = firstPause; ; pause = Math.min(pause * growth, mostMs)) {

@@ -8,7 +8,7 @@ import type { Buildah } from './buildah.ts';
 
 const nodeHere = join(import.meta.dirname, `../../node_modules/node-${process.platform}-${process.arch}/bin/node`);
 
-/** What a release takes from a registry: a Debian with Node and npm, to build with. Returns its name in the storage. */
+/** The base image that a release takes from a registry: Debian with Node and npm, for building. Returns its name in the storage. */
 export async function buildBase(buildah: Buildah, directory: string, env: NodeJS.ProcessEnv, onProgress: OnProgress): Promise<string> {
   const fetching = { file: 'npm', args: ['pack', `npm@${versions.npm}`, '--pack-destination', directory], env, cwd: directory };
   await must(fetching, 'cannot fetch npm', 'check the network (npm registry)');

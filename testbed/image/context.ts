@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** The repository, which is what the Dockerfile is given. */
+/** The repository root, which is the build context. */
 export const context = join(import.meta.dirname, '../..');
 
-/** A key for everything that a build reads of the repository. */
+/** A cache key for everything that a build reads from the repository. */
 export function keyOfContext(): string {
   const given = readFileSync(join(context, '.dockerignore'), 'utf8')
     .split('\n')

@@ -19,10 +19,10 @@ export type Images = Readonly<Record<(typeof targets)[number], string>>;
 
 const { version } = JSON.parse(readFileSync(join(context, 'package.json'), 'utf8')) as { version: string };
 
-/** The name by which a cluster finds an image that was imported. */
+/** The name of an imported image in a cluster. */
 export const imageName = (target: keyof Images): string => `localhost/${target === 'kcover' ? 'kcover' : `kcover-${target}`}:${version}`;
 
-/** Builds the images of this working tree, or finds them: they are kept until a file changes that goes into them. */
+/** Builds the images of this working tree, or reuses them until a file that goes into them changes. */
 export async function obtainImages(onProgress: OnProgress): Promise<Images> {
   const { cache } = readEnvironment();
   const key = `${versions.debian}-npm-${versions.npm}-${keyOfContext()}`;

@@ -1,4 +1,4 @@
-/** `npm run image`: the images of this working tree as files, made without a container engine. */
+/** `npm run image`: builds the images of this working tree as files, without a container engine. */
 
 import { imageName, obtainImages } from './images.ts';
 

@@ -3,13 +3,13 @@ import { join } from 'node:path';
 import { must } from '../parts/command.ts';
 
 export interface NpmSettings {
-  /** A file for the time of the build, as `.npmrc`. */
+  /** A file that serves as `.npmrc` during the build. */
   readonly npmrc: string;
   /** Files and directories of this machine that npm needs at the same path. */
   readonly mounts: readonly string[];
 }
 
-/** How npm reaches its registry from this machine: registry, credentials, authority, and what it fetched before. */
+/** How npm reaches its registry from this machine: registry, credentials, authority, and cache. */
 export async function npmSettings(directory: string, env: NodeJS.ProcessEnv): Promise<NpmSettings> {
   const get = async (key: string): Promise<string> => {
     const said = await must({ file: 'npm', args: ['config', 'get', key], env, cwd: directory }, `npm does not say its ${key}`, 'npm config list');

@@ -30,7 +30,7 @@ export async function cached(target: string, build: (directory: string) => Promi
   }
 }
 
-/** What a builder that was killed has left; whoever holds the lock knows that nobody else is building. */
+/** Removes what a killed builder left behind; the holder of the lock knows that no other process is building. */
 async function removeUnfinished(target: string): Promise<void> {
   const unfinished = (await readdir(dirname(target))).filter((name) => name.startsWith(`${basename(target)}.building-`));
   await Promise.all(unfinished.map((name) => rm(join(dirname(target), name), { recursive: true, force: true })));
@@ -42,7 +42,7 @@ async function lock(file: string, onProgress: OnProgress): Promise<() => Promise
   await writeFile(draft, mine);
   try {
     for (let reportedAt = 0; ;) {
-      // A link is atomic and brings its content with it, so a lock is never seen without its holder.
+      // Creating a link is atomic and brings its content along, so a lock is never seen without its holder.
       const taken = await link(draft, file).then(
         () => true,
         () => false,
@@ -65,7 +65,7 @@ async function lock(file: string, onProgress: OnProgress): Promise<() => Promise
   }
 }
 
-/** Moves a dead holder's lock aside; puts it back if somebody else had taken it over in between. */
+/** Moves the lock of a dead holder away; puts it back if another process took it over in between. */
 async function takeOver(file: string, dead: ProcessId): Promise<void> {
   const stalePath = `${file}.${process.pid}.stale`;
   const moved = await rename(file, stalePath).then(

@@ -14,19 +14,19 @@ export interface Command {
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   readonly cwd?: string;
-  /** Gets each line of the error stream as it comes. */
+  /** Receives each line of the error stream as it arrives. */
   readonly onErrorLine?: (line: string) => void;
 }
 
 export interface Finished {
-  /** 127 when the program could not be started at all. */
+  /** 127 when the program could not be started. */
   readonly code: number;
   readonly stdout: string;
   /** The last lines of both streams, for error messages. */
   readonly tail: string;
 }
 
-/** Runs a command to its end. Never rejects: a missing program is an answer too. */
+/** Runs a command to its end. Never rejects: a missing program is a result too. */
 export function run(command: Command): Promise<Finished> {
   return new Promise((resolve) => {
     const child = spawn(command.file, command.args, { env: command.env, cwd: command.cwd, stdio: ['ignore', 'pipe', 'pipe'] });
@@ -46,7 +46,7 @@ export function run(command: Command): Promise<Finished> {
   });
 }
 
-/** Runs a command that has to succeed. */
+/** Runs a command that must succeed. */
 export async function must(command: Command, what: string, attempt: string): Promise<string> {
   const { code, stdout, tail } = await run(command);
   if (code !== 0) throw new PartError(what, `${command.file} ${command.args.join(' ')} ended with code ${code}\n${tail}`, attempt);

@@ -4,7 +4,7 @@ import { must, PartError } from './command.ts';
 import type { BuildEnvironment } from './environment.ts';
 import { withProgress } from './progress.ts';
 
-/** A file that must be there, and the Debian package that brings it. */
+/** A required file, and the Debian package that contains it. */
 export type NeededFiles = Readonly<Record<string, string>>;
 
 export function requireRoot(what: string): void {
@@ -12,7 +12,7 @@ export function requireRoot(what: string): void {
   throw new PartError(`cannot ${what}`, 'mounts, namespaces and cgroups need root, and this is another user', 'run the same command as root');
 }
 
-/** Installs the packages whose files are missing. Only root can; everybody else is told which packages to ask for. */
+/** Installs the packages whose files are missing. Only root can; other users get an error that names the packages. */
 export async function installMissing(needed: NeededFiles, environment: BuildEnvironment, onProgress: OnProgress): Promise<void> {
   const missing = Object.entries(needed).flatMap(([file, name]) => (existsSync(file) ? [] : [name]));
   if (missing.length === 0) return;

@@ -7,7 +7,7 @@ import { join, resolve } from 'node:path';
 import { must } from './command.ts';
 import { readEnvironment } from './environment.ts';
 
-/** How its containers start, in the words of the image format. */
+/** How its containers start, in the terms of the image format. */
 export interface ImageConfig {
   readonly Entrypoint?: readonly string[];
   readonly Cmd?: readonly string[];
@@ -19,10 +19,10 @@ export interface ImageConfig {
 export interface DockerArchive {
   /** With a tag, such as `localhost/torch:1`. */
   readonly image: string;
-  /** Tars of file systems, uncompressed; each lies over those before it. */
+  /** Uncompressed file system tars; each is layered over those before it. */
   readonly layers: readonly string[];
   readonly config: ImageConfig;
-  /** The file that is written. It grows in place: `cached` hides it until it is whole. */
+  /** The file that is written. It grows in place: `cached` hides it until it is complete. */
   readonly target: string;
 }
 
@@ -41,7 +41,7 @@ export async function packDockerArchive({ image, layers, config, target }: Docke
     const layerFiles = digests.map((digest) => `${digest}.tar`);
     await writeFile(join(directory, configFile), described);
     await writeFile(join(directory, 'manifest.json'), JSON.stringify([{ Config: configFile, RepoTags: [image], Layers: layerFiles }]));
-    // Followed by tar: a layer of many hundred MB is written once.
+    // tar follows the links, so a layer of many hundred MB is written once.
     await Promise.all(layers.map((layer, index) => symlink(resolve(layer), join(directory, layerFiles[index] ?? ''))));
     const names = new Set(['manifest.json', configFile, ...layerFiles]);
     const args = ['--create', '--dereference', '--format=ustar', `--file=${resolve(target)}`, `--directory=${directory}`, ...names];

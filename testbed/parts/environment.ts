@@ -3,11 +3,11 @@ import { join } from 'node:path';
 
 /** The only reader of environment variables in the testbed's own code. */
 export interface BuildEnvironment {
-  /** Directory below which what was built is kept. */
+  /** Directory for build results. */
   readonly cache: string;
-  /** People's own etcd and kube-apiserver (envtest convention). */
+  /** The user's own etcd and kube-apiserver (envtest convention). */
   readonly kubebuilderAssets: string | undefined;
-  /** What compilers and downloaders are run with. */
+  /** Environment of compilers and downloaders. */
   readonly commands: NodeJS.ProcessEnv;
 }
 
@@ -16,10 +16,10 @@ export function readEnvironment(): BuildEnvironment {
   return {
     cache: join(XDG_CACHE_HOME || join(homedir(), '.cache'), 'kcover-testbed'),
     kubebuilderAssets: KUBEBUILDER_ASSETS || undefined,
-    // Nothing of a caller's workspace or flags may leak into a build that others will reuse.
+    // The caller's workspace or flags must not affect a build that others will reuse.
     commands: { ...process.env, GOTOOLCHAIN: 'local', GOWORK: 'off', GOFLAGS: '-buildvcs=false', CGO_ENABLED: '0', PIP_DISABLE_PIP_VERSION_CHECK: '1' },
   };
 }
 
-/** For every process of the program: what Node compiled once is not compiled again, which is half of the processor time of a start. */
+/** For every process of the program: reuses the compile cache of Node, which saves half of the processor time of a start. */
 export const compileCache = (): Readonly<Record<string, string>> => ({ NODE_COMPILE_CACHE: join(readEnvironment().cache, 'node-compile-cache') });

@@ -3,7 +3,7 @@ import { type Command, must, run } from './command.ts';
 import { withProgress } from './progress.ts';
 
 export interface GoBuild {
-  /** What is built, with how long it usually takes: the beginning of every progress line. */
+  /** What is built and how long it usually takes: the beginning of every progress line. */
   readonly title: string;
   /** Path of the Go compiler. */
   readonly go: string;
@@ -14,7 +14,7 @@ export interface GoBuild {
   readonly verb: 'build' | 'install';
   readonly env: NodeJS.ProcessEnv;
   readonly cwd: string;
-  /** The error when it fails, and what to do about it. */
+  /** The error message when it fails, and what to do about it. */
   readonly failure: string;
   readonly attempt: string;
 }
@@ -30,7 +30,7 @@ export async function goBuild(build: GoBuild, onProgress: OnProgress): Promise<v
     const all = verb === 'build' ? await packagesToCompile(build) : undefined;
     let compiled = 0;
     const count = (line: string): void => {
-      // With -v, Go names each package when it begins to compile it; what it fetches is announced with a `go:` before.
+      // With -v, Go prints each package when it begins to compile it, and prefixes downloads with `go:`.
       if (line.startsWith('go:')) return;
       compiled += 1;
       report(all === undefined ? `${compiled} packages compiled` : `${Math.min(compiled, all)} of ${all} packages compiled`);
@@ -39,7 +39,7 @@ export async function goBuild(build: GoBuild, onProgress: OnProgress): Promise<v
   });
 }
 
-/** How many packages are not in Go's own cache yet; undefined when Go does not say, which is no reason to give up. */
+/** Number of packages that are not in Go's cache yet; undefined when Go does not report it, which is not an error. */
 async function packagesToCompile({ go, args, packages, env, cwd }: GoBuild): Promise<number | undefined> {
   const flags = args.filter((each, index) => each !== '-o' && args[index - 1] !== '-o');
   const list: Command = { file: go, args: ['list', '-deps', '-f', '{{.Stale}}', ...flags, ...packages], env, cwd };

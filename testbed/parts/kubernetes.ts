@@ -63,7 +63,7 @@ async function build(environment: BuildEnvironment, packages: readonly string[],
     },
     onProgress,
   );
-  // The package's path ends in server/v3, so that is what Go calls the program.
+  // The package's path ends in server/v3, so Go names the program `server`.
   if (packages.includes('go.etcd.io/etcd/server/v3')) await rename(join(directory, 'server'), join(directory, 'etcd'));
 }
 

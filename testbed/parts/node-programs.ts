@@ -9,7 +9,7 @@ import { goBuild, type GoBuild } from './go-build.ts';
 import { linkerFlags, moduleDirectory } from './kubernetes.ts';
 import { versions } from './versions.ts';
 
-/** What a real node consists of. Each is a directory of programs, and stands on the PATH of the node's processes. */
+/** The programs of a real node. Each is a directory on the PATH of the node's processes. */
 export interface NodePrograms {
   /** kubelet, kube-proxy, and the testbed's own pause, device-plugin, dns. */
   readonly kubernetes: string;
@@ -31,7 +31,7 @@ const needed = {
 } as const;
 const ownSources = ['pause', 'device-plugin', 'dns'];
 
-/** Builds what is not there yet, and installs Debian packages; a clear error for whoever is not root. */
+/** Builds what is missing, and installs Debian packages; a clear error for users other than root. */
 export async function obtainNodePrograms(onProgress: OnProgress): Promise<NodePrograms> {
   requireRoot('start real nodes');
   const environment = readEnvironment();
@@ -87,7 +87,7 @@ const containerdBuild = (environment: BuildEnvironment, target: string) => {
   } as const;
 };
 
-/** Its first steps inside a namespace are C. Containers get the runtime's default profile of seccomp, so it has to know that too. */
+/** Its first steps inside a namespace are C. Containers get the runtime's default seccomp profile, so it needs libseccomp too. */
 const runcBuild = (environment: BuildEnvironment, target: string) =>
   ({
     title: `building runc ${versions.runc} (first start only: 30 seconds)`,

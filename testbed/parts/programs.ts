@@ -12,10 +12,10 @@ export interface Programs extends KubernetesPrograms, TrainingOperatorProgram {
   readonly setDefinitions: string;
 }
 
-/** Finds, fetches or builds everything; instant when it was done before. */
+/** Finds, fetches or builds everything; instant when it is cached. */
 export async function obtainPrograms(onProgress: OnProgress): Promise<Programs> {
   const environment = readEnvironment();
-  // The download runs beside the builds; the two builds would only take each other's cores.
+  // The download runs beside the builds; the builds run one after the other because they would compete for the cores.
   const downloading = temporalProgram(environment, onProgress);
   const building = kubernetesPrograms(environment, onProgress).then(async (kubernetes) => ({
     ...kubernetes,

@@ -8,13 +8,13 @@ import type { BuildEnvironment } from './environment.ts';
 import { findGo } from './go.ts';
 import { versions } from './versions.ts';
 
-/** Where each definition stands in its Go module. */
+/** Path of each definition in its Go module. */
 const definitions = {
   jobset: { module: `sigs.k8s.io/jobset@${versions.jobset}`, path: 'config/components/crd/bases/jobset.x-k8s.io_jobsets.yaml' },
   trainjob: { module: `github.com/kubeflow/trainer/v2@${versions.trainer}`, path: 'manifests/base/crds/trainer.kubeflow.org_trainjobs.yaml' },
 } as const;
 
-/** Directory with the definitions of JobSet and TrainJob as JSON. Their controllers are not built for it. */
+/** Directory with the definitions of JobSet and TrainJob as JSON. Their controllers are not built here. */
 export function setDefinitions(environment: BuildEnvironment, onProgress: OnProgress): Promise<string> {
   return cached(
     join(environment.cache, `set-definitions-${versions.jobset}-${versions.trainer}`),

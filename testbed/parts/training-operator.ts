@@ -52,7 +52,7 @@ async function build(environment: BuildEnvironment, target: string, onProgress: 
   await keepDefinitions(join(answer.Dir, 'manifests', 'base', 'crds'), join(target, 'crds'));
 }
 
-/** Keeps the definitions as JSON: 40,000 lines of YAML would take seconds at every start. */
+/** Stores the definitions as JSON: parsing 40,000 lines of YAML would take seconds at every start. */
 async function keepDefinitions(from: string, to: string): Promise<void> {
   await mkdir(to);
   for (const file of await readdir(from)) {

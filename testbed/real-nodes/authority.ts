@@ -8,7 +8,7 @@ export interface CertificateFiles {
   readonly key: string;
 }
 
-/** Who somebody is to the API server, or where somebody serves. */
+/** Identity of a client or address of a server. */
 export interface Subject {
   readonly name: string;
   /** A group of Kubernetes. */
@@ -16,14 +16,14 @@ export interface Subject {
   readonly addresses?: readonly string[];
 }
 
-/** Signs the certificates of kubelets and of those who call them. */
+/** Signs the certificates of kubelets and of their clients. */
 export interface Authority {
   /** PEM file. */
   readonly file: string;
   issue(file: string, subject: Subject): Promise<CertificateFiles>;
 }
 
-/** Where its files are: the first thing that a test cluster with real nodes has, and that others have not. */
+/** Directory of its files, which only a test cluster with real nodes has. */
 export const authorityOf = (runDirectory: string): string => join(runDirectory, 'authority');
 
 export async function createAuthority(runDirectory: string): Promise<Authority> {

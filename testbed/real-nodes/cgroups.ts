@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { tagOf } from './network.ts';
 import { waitAtExit } from './wait-at-exit.ts';
 
-/** Where they are mounted: each hierarchy of version 1, or the one of version 2, or both. */
+/** Mount points: each hierarchy of version 1, or the one of version 2, or both. */
 const hierarchies = (): string[] =>
   readFileSync('/proc/self/mounts', 'utf8')
     .split('\n')
@@ -24,7 +24,7 @@ export function createNodeGroup(runDirectory: string, node: string): string {
   return `/${group}`;
 }
 
-/** A group of version 1 begins without processors and memory; one of version 2 has the controllers that its parent hands on. */
+/** A version 1 group starts without processors and memory; a version 2 group has the controllers that its parent delegates. */
 function inherit(parent: string, group: string): void {
   for (const file of ['cpuset.cpus', 'cpuset.mems']) {
     if (existsSync(join(parent, 'cgroup.subtree_control')) || !existsSync(join(group, file))) continue;
@@ -36,7 +36,7 @@ function inherit(parent: string, group: string): void {
   if (controllers.length > 0) writeFileSync(subtreeControl, controllers.map((name) => `+${name}`).join(' '));
 }
 
-/** Removes what a test cluster has left of cgroups; its processes are being killed, and a group with a process stays. */
+/** Removes the cgroups of a test cluster; its processes are being killed, and a group with a process cannot be removed. */
 export function removeGroups(runDirectory: string): void {
   const groups = hierarchies().map((hierarchy) => join(hierarchy, clusterGroup(runDirectory)));
   waitAtExit(10_000, () => groups.filter((group) => existsSync(group) && !removeTree(group)).length === 0);

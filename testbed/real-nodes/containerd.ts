@@ -7,9 +7,9 @@ export const pauseImage = 'localhost/pause:1';
 export const containerdSocket = '/run/containerd/containerd.sock';
 
 export interface ContainerdOptions {
-  /** Subnet of the machine's pods. */
+  /** Subnet of the pods of this machine. */
   readonly pods: string;
-  /** Containers see a file of this machine in place of the kernel log that all share. */
+  /** Containers see a file of this machine instead of the kernel log that all machines share. */
   readonly ownLog: boolean;
 }
 
@@ -20,7 +20,7 @@ export function containerd(machine: NodeMachine, { pods, ownLog }: ContainerdOpt
   writeFileSync(join(networks, '10-pods.conflist'), JSON.stringify(podNetwork(pods), null, 2));
   writeFileSync(config, configuration(networks));
   const daemon = ['containerd', '--config', config];
-  // In a mount namespace of its own, which follows the machine's: the kubelet has to find a device there, as a hostPath of type CharDevice asks for.
+  // In a mount namespace of its own that receives the machine's mounts: the kubelet must find a device there, as a hostPath of type CharDevice requires.
   const withOwnLog = ['unshare', '--mount', '--propagation', 'slave', 'sh', '-c', 'mount --bind "$0" /dev/kmsg && exec "$@"', kernelLogOf(machine.disk)];
   return machine.daemon({
     name: 'containerd',
@@ -30,7 +30,7 @@ export function containerd(machine: NodeMachine, { pods, ownLog }: ContainerdOpt
   });
 }
 
-/** Each pod at the end of a cable of its own; the machine routes. */
+/** Each pod is connected by its own veth pair; the machine routes. */
 const podNetwork = (subnet: string) => ({
   cniVersion: '1.0.0',
   name: 'pods',

@@ -17,7 +17,7 @@ export function createDevices(machine: NodeMachine, count: number): Devices {
   const healths: string[] = Array.from({ length: count }, () => 'Healthy');
   const write = (): void => {
     writeFileSync(`${file}.new`, healths.map((health, index) => `GPU-${machine.name}-${index} ${health}\n`).join(''));
-    // At once, so that the plugin never reads half a list.
+    // An atomic rename, so that the plugin never reads an incomplete list.
     renameSync(`${file}.new`, file);
   };
   write();
@@ -25,7 +25,7 @@ export function createDevices(machine: NodeMachine, count: number): Devices {
     plugin: machine.daemon({
       name: 'device-plugin',
       command: ['device-plugin', '-resource', gpuResource, '-devices', file],
-      // It registers by itself as soon as the kubelet is there.
+      // It registers itself as soon as the kubelet runs.
       missing: async () => undefined,
     }),
     setHealth: (device, health) => {

@@ -4,13 +4,13 @@ import { server, type Server } from '../servers/server.ts';
 export interface DnsOptions {
   readonly program: string;
   readonly directory: string;
-  /** Where it answers, at port 53. */
+  /** The address on which it answers, at port 53. */
   readonly address: string;
   readonly port: number;
   readonly kubeconfig: string;
 }
 
-/** Names of Services and of the pods behind them, for pods of all real nodes. It knows no names outside of the cluster. */
+/** Resolves Services and the pods behind them for pods of all real nodes. It resolves no names outside of the cluster. */
 export function dns({ program, directory, address, port, kubeconfig }: DnsOptions): Server {
   return server(directory, {
     name: 'dns',

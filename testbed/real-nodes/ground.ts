@@ -2,13 +2,13 @@ import type { Ports } from '../servers/ports.ts';
 import { type Authority, type CertificateFiles, createAuthority } from './authority.ts';
 import { createNetwork, type Network } from './network.ts';
 
-/** What a test cluster with real nodes has before its API server starts. */
+/** What a test cluster with real nodes needs before its API server starts. */
 export interface Ground {
   readonly network: Network;
   readonly authority: Authority;
-  /** The API server as a client of kubelets. */
+  /** The API server's certificate as a client of kubelets. */
   readonly kubeletClient: CertificateFiles;
-  /** What the simulated kubelets serve with. */
+  /** The serving certificate of the simulated kubelets. */
   readonly simulatedKubelet: CertificateFiles;
 }
 

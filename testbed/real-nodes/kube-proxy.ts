@@ -7,13 +7,13 @@ import type { NodeMachine } from './machine.ts';
 export interface KubeProxyOptions {
   readonly address: string;
   readonly kubeconfig: string;
-  /** Of all pods. */
+  /** Subnet of all pods. */
   readonly pods: string;
 }
 
 const healthPort = 10_256;
 
-/** Services, the one of the API server among them, by rules in the machine's own network namespace. */
+/** Implements Services, including that of the API server, by rules in the machine's own network namespace. */
 export function kubeProxy(machine: NodeMachine, { address, kubeconfig, pods }: KubeProxyOptions): Server {
   const config = join(machine.disk, 'kube-proxy.json');
   const configuration = {
@@ -24,7 +24,7 @@ export function kubeProxy(machine: NodeMachine, { address, kubeconfig, pods }: K
     hostnameOverride: machine.name,
     clusterCIDR: pods,
     healthzBindAddress: `${address}:${healthPort}`,
-    // These are settings of the whole computer.
+    // These are settings of the whole host, so they are left alone.
     conntrack: { maxPerCore: 0, min: 0, tcpEstablishedTimeout: '0s', tcpCloseWaitTimeout: '0s' },
   };
   writeFileSync(config, JSON.stringify(configuration, null, 2));

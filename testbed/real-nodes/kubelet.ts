@@ -9,10 +9,10 @@ import type { NodeMachine } from './machine.ts';
 export interface KubeletOptions {
   readonly address: string;
   readonly kubeconfig: string;
-  /** Of those who may call it. */
+  /** Authority of its clients' certificates. */
   readonly authority: string;
   readonly serving: CertificateFiles;
-  /** Path in every hierarchy of cgroups. */
+  /** Path in every cgroup hierarchy. */
   readonly cgroup: string;
   readonly dns: string;
   readonly labels: Readonly<Record<string, string>>;
@@ -54,7 +54,7 @@ const configuration = ({ address, authority, serving, cgroup, dns }: KubeletOpti
   cgroupDriver: 'cgroupfs',
   cgroupRoot: cgroup,
   enforceNodeAllocatable: ['pods'],
-  // The machines that build have cgroups of version 1, and perhaps swap.
+  // Build machines have cgroups of version 1, and perhaps swap.
   failCgroupV1: false,
   failSwapOn: false,
   clusterDNS: [dns],

@@ -13,19 +13,19 @@ import { until } from '../until.ts';
  */
 export interface NodeMachine {
   readonly name: string;
-  /** What it keeps when it is off: `lib` is /var/lib there, `log` is /var/log. */
+  /** What it keeps when it is off: `lib` is mounted at /var/lib, `log` at /var/log. */
   readonly disk: string;
   powerOn(): Promise<void>;
   /** Resolves when no process of it is left. */
   powerOff(): Promise<void>;
-  /** The first process, by the number that the host knows. */
+  /** Host pid of the first process. */
   firstProcess(): number;
-  /** A file of the machine, as the host reaches it while the machine is on. */
+  /** Host path of a file of the machine while the machine is on. */
   fileOf(path: string): string;
   daemon(plan: DaemonPlan): Server;
   /** Runs a program on the machine to its end. */
   run(...command: readonly string[]): Promise<string>;
-  /** The next boot has another one. */
+  /** The next boot has another boot id. */
   renewBootId(): void;
 }
 
@@ -38,7 +38,7 @@ const bootScript = join(import.meta.dirname, 'boot.sh');
 const stateSize = '64M';
 const namespaces = ['--mount', '--net', '--pid', '--uts', '--ipc'];
 
-/** The process that one which enters namespaces, or makes them, has started there. */
+/** The process that a process which enters or creates namespaces has started in them. */
 export const childOf = (pid: number | undefined): number => Number(readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8').split(' ')[0]);
 
 export const kernelLogOf = (disk: string): string => join(disk, 'kmsg');
@@ -54,21 +54,21 @@ export function createMachine(runDirectory: string, name: string, programs: Node
   const power = server(runDirectory, {
     name,
     program: '/usr/bin/unshare',
-    // The first process ends with the one that made the namespaces, so that killing this one ends the machine.
+    // The first process ends with the one that created the namespaces, so that killing this one ends the machine.
     args: [...namespaces, '--fork', '--kill-child=SIGKILL', '--mount-proc', '/bin/sh', bootScript, disk, name, join(programs.kubernetes, 'pause')],
     env,
     before: async () => rmSync(booted, { force: true }),
     missing: async () => (existsSync(booted) ? undefined : 'the end of boot.sh'),
   });
   const firstProcess = (): number => childOf(power.pid);
-  // A daemon ends with the command that entered the namespaces for it, so that killing this one ends the daemon.
+  // A daemon ends with the command that entered the namespaces for it, so that killing the command ends the daemon.
   const entering = (command: readonly string[]): string[] => ['--target', String(firstProcess()), ...namespaces, 'setpriv', '--pdeathsig', 'KILL', ...command];
   return {
     name,
     disk,
     powerOn: () => power.start(),
     powerOff: async () => {
-      // Its end is the end of all others; only then does the one end that waits for it.
+      // The end of the first process ends all others; only then does the process that waits for it end.
       process.kill(firstProcess(), 'SIGKILL');
       await until(`the end of ${name}`, 30_000, async () => (power.pid === undefined ? { found: true } : { missing: `process ${power.pid} is there` }));
     },
@@ -79,7 +79,7 @@ export function createMachine(runDirectory: string, name: string, programs: Node
         ...plan,
         name: `${name}-${plan.name}`,
         program: '/usr/bin/nsenter',
-        // The first process is another one after each boot.
+        // The first process changes with each boot.
         get args() {
           return entering(command);
         },
@@ -95,6 +95,6 @@ function createDisk(disk: string, env: NodeJS.ProcessEnv): void {
   for (const part of ['lib/kubelet', 'lib/containerd', 'lib/kcover', 'lib/dbus', 'log/pods', 'sysctl']) mkdirSync(join(disk, part), { recursive: true });
   writeFileSync(join(disk, 'lib/dbus/machine-id'), `${randomUUID().replaceAll('-', '')}\n`);
   writeFileSync(kernelLogOf(disk), '');
-  // A file system of its own, so that it can be full while the computer's is not.
+  // A file system of its own, so that it can be full while the host's is not.
   execFileSync('mkfs.ext4', ['-q', '-m', '0', join(disk, 'state.ext4'), stateSize], { env });
 }

@@ -4,24 +4,24 @@ import { basename } from 'node:path';
 import { must } from '../parts/command.ts';
 import { waitAtExit } from './wait-at-exit.ts';
 
-/** The network of one test cluster: a bridge of the host, nodes on it, and a subnet of pods behind each node. All of it goes with the bridge. */
+/** The network of one test cluster: a bridge on the host, nodes on it, and a pod subnet behind each node. Removing the bridge removes all of it. */
 export interface Network {
-  /** The host's own address on the bridge: where nodes and pods find the API server. */
+  /** The host's address on the bridge, at which nodes and pods find the API server. */
   readonly host: string;
-  /** Of all pods of all nodes. */
+  /** Subnet of all pods of all nodes. */
   readonly pods: string;
   addressOf(index: number): string;
-  /** Of the pods of one node. */
+  /** Subnet of the pods of one node. */
   podsOf(index: number): string;
   /** Connects the network namespace of a process, which is node `index` of `count`. */
   attach(index: number, count: number, pid: number): Promise<void>;
-  /** Takes away what a machine that is off has left. */
+  /** Removes what a powered-off machine has left. */
   detach(index: number): Promise<void>;
-  /** Pulls the node's cable out, or puts it in again. */
+  /** Takes the node's link down, or up again. */
   setCable(index: number, state: 'up' | 'down'): Promise<void>;
 }
 
-/** The last part of the name of a run directory: six digits that no other test cluster has. */
+/** The last part of the name of a run directory: six digits that are unique to the test cluster. */
 export const tagOf = (runDirectory: string): string => basename(runDirectory).slice(-6);
 
 const bridgeOf = (runDirectory: string): string => `kcover-${tagOf(runDirectory)}`;
@@ -62,13 +62,13 @@ export async function createNetwork(runDirectory: string, byte: number): Promise
 export function removeNetwork(runDirectory: string): void {
   const names = (): string[] => readdirSync('/sys/class/net');
   const cables = (): string[] => names().filter((name) => name.startsWith(`kc-${tagOf(runDirectory)}-`));
-  // A cable goes with the namespace of its node, which lasts until its connections are closed: for that they need the bridge.
+  // A link is removed with the namespace of its node, which lasts until its connections are closed, and those need the bridge.
   waitAtExit(2000, () => cables().length === 0);
   for (const name of [...cables(), ...names().filter((each) => each === bridgeOf(runDirectory))]) {
     try {
       execFileSync('ip', ['link', 'delete', name], { stdio: 'ignore' });
     } catch {
-      // Somebody else who sweeps has just removed it.
+      // Another process that sweeps has just removed it.
     }
   }
 }

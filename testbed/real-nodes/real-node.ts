@@ -5,28 +5,28 @@ import type { Devices } from './devices.ts';
 import { childOf, kernelLogOf, type NodeMachine } from './machine.ts';
 import type { Network } from './network.ts';
 
-/** A node with a kubelet, a containerd and a kube-proxy of its own. A daemon that is killed stays dead until it is started, or the node boots. */
+/** A node with a kubelet, a containerd and a kube-proxy of its own. A killed daemon stays dead until it is started, or the node boots. */
 export interface RealNode {
   readonly name: string;
   readonly address: string;
-  /** The node's root as its containers mount it: what an agent takes as --host-root. Another one when containerd was started again. */
+  /** The node's root as its containers mount it, which an agent takes as --host-root. It changes when containerd is restarted. */
   readonly hostRoot: string;
   readonly kubelet: Server;
   readonly containerd: Server;
   readonly kubeProxy: Server;
   readonly devices: Devices;
-  /** Makes an image known from its archive (`docker save`). There is no registry: pods ask with imagePullPolicy Never or IfNotPresent. */
+  /** Imports an image from its archive (`docker save`). There is no registry: pods use imagePullPolicy Never or IfNotPresent. */
   importImage(archive: string): Promise<void>;
-  /** Writes a line as the kernel would. */
+  /** Writes a kernel log line. */
   kernelLog(line: string): void;
-  /** A path of the node, as the host reaches it while the node is on. */
+  /** Host path of a path of the node while the node is on. */
   fileOf(path: string): string;
-  /** Fills the file system of /var/lib/kcover, which is its own, or makes room again. */
+  /** Fills the node's own file system of /var/lib/kcover, or frees it again. */
   fillState(): Promise<void>;
   freeState(): Promise<void>;
   cutNetwork(): Promise<void>;
   restoreNetwork(): Promise<void>;
-  /** Power off and on: every process ends at once, and all that is kept is the disk. */
+  /** Power off and on: every process ends at once, and only the disk is kept. */
   reboot(): Promise<void>;
   /** Runs a program on the node, in its namespaces, and returns what it printed. */
   run(...command: readonly string[]): Promise<string>;
@@ -41,17 +41,17 @@ export interface RealNodeParts {
   readonly containerd: Server;
   readonly kubeProxy: Server;
   readonly devices: Devices;
-  /** Archives of the images that a node has from the beginning. */
+  /** Archives of the images that a node has from the start. */
   readonly images: readonly string[];
-  /** Its kernel log is a file, not the one of the computer. */
+  /** Its kernel log is a file, not the one of the host. */
   readonly ownLog: boolean;
 }
 
 const filler = '/var/lib/kcover/filler';
-// A large write that does not fit leaves some blocks free; small ones take them too.
+// A large write that does not fit leaves some blocks free; small ones use them up too.
 const fill = 'cat /dev/zero >"$0"; dd if=/dev/zero of="$0" bs=512 oflag=append conv=notrunc; true';
 
-/** Starts the parts and returns the node when its daemons are ready, which the API server may learn a moment later. */
+/** Starts the parts and returns the node when its daemons are ready; the API server may see it a moment later. */
 export async function startRealNode(parts: RealNodeParts): Promise<RealNode> {
   const { machine, network, index, count, kubelet, containerd, kubeProxy, devices, images, ownLog } = parts;
   const daemons = [kubelet, containerd, kubeProxy, devices.plugin];

@@ -24,7 +24,7 @@ export interface RealNodesOptions {
   readonly api: Api;
   readonly count: number;
   readonly gpus: number;
-  /** Containers of the first node see the kernel log of the computer. */
+  /** Containers of the first node see the kernel log of the host. */
   readonly realKernelLog: boolean;
   readonly dnsPort: number;
 }

@@ -15,7 +15,7 @@ export function removeRemains(runDirectory: string): void {
   waitAtExit(10_000, () => !backingFiles().some((file) => file.startsWith(runDirectory)));
 }
 
-/** Files that loop devices show as disks: one is let go a moment after the mount namespace that used it. */
+/** Backing files of loop devices: one is released a moment after the mount namespace that used it. */
 function backingFiles(): string[] {
   return readdirSync('/sys/block').flatMap((device) => {
     try {

@@ -1,4 +1,4 @@
-/** Waits without leaving the caller: the last handler of a process that exits has no other way. Answers whether it came true. */
+/** Waits synchronously: the last handler of a process that exits cannot wait otherwise. Returns whether the condition came true. */
 export function waitAtExit(withinMs: number, isTrue: () => boolean): boolean {
   const deadline = Date.now() + withinMs;
   while (!isTrue()) {

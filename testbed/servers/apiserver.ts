@@ -11,11 +11,11 @@ export interface ApiserverOptions {
   readonly credentials: Credentials;
   /** An address that the nodes reach too. */
   readonly address: string;
-  /** Where there are real kubelets: who signs their certificates, and who the server is to them. Paths of PEM files. */
+  /** With real kubelets: the authority of their certificates, and the server's identity to them. Paths of PEM files. */
   readonly kubelets: { readonly authority: string; readonly certificate: string; readonly key: string } | undefined;
 }
 
-/** The certificate and key that the API server makes for itself; the certificate is also the CA for clients. */
+/** The certificate and key that the API server creates for itself; the certificate is also the CA for clients. */
 export function apiserverCertificate(directory: string): { certificate: string; key: string } {
   return { certificate: join(directory, 'apiserver', 'apiserver.crt'), key: join(directory, 'apiserver', 'apiserver.key') };
 }
@@ -44,7 +44,7 @@ export function apiserver({ program, directory, port, etcdPort, credentials, add
       ...(kubelets === undefined ? withSimulatedKubelets : withRealKubelets(kubelets)),
       `--audit-policy-file=${join(import.meta.dirname, 'audit-policy.yaml')}`,
       `--audit-log-path=${auditLogOf(directory)}`,
-      // Written before the answer is sent, so that a killed server leaves no answered write out.
+      // Written before the response is sent, so that a killed server omits no answered write.
       '--audit-log-mode=blocking',
       '--audit-log-maxsize=4096',
     ],
@@ -54,10 +54,10 @@ export function apiserver({ program, directory, port, etcdPort, credentials, add
 }
 
 const withSimulatedKubelets = [
-  // A loopback address is refused as an endpoint; nobody looks for the server by its Service here.
+  // A loopback address is refused as an endpoint; the server is not looked up by its Service here.
   '--endpoint-reconciler-type=none',
   '--authorization-mode=RBAC',
-  // It would refuse pods in namespaces whose default account has not been made yet.
+  // It would refuse pods in namespaces whose default account does not exist yet.
   '--disable-admission-plugins=ServiceAccount',
 ];
 

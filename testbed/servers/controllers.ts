@@ -11,13 +11,13 @@ export interface KubeControllerOptions {
 }
 
 interface Rates {
-  /** Without the limits on requests that it has by default: 20 a second and 30 at once (controller manager), 50 and 100 (scheduler). */
+  /** Without the default request limits: 20 a second and bursts of 30 (controller manager), 50 and 100 (scheduler). */
   readonly fast: boolean;
 }
 
 export interface ControllerManagerOptions extends KubeControllerOptions, Rates {
   readonly serviceAccountKey: string;
-  /** PEM file: whom real pods trust to be the API server. Simulated ones do not read it. */
+  /** PEM file: the authority by which real pods trust the API server. Simulated ones do not read it. */
   readonly authority: string | undefined;
   readonly patientWithNodes: boolean;
 }

@@ -2,7 +2,7 @@ import { generateKeyPairSync, randomBytes } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Who talks to the API server. Each has a user of its own, so that the audit log tells them apart. */
+/** Users of the API server. Each client has a user of its own, so that the audit log distinguishes them. */
 export const users = {
   admin: 'testbed-admin',
   controllerManager: 'system:kube-controller-manager',

@@ -22,7 +22,7 @@ export function etcd({ program, directory, port, peerPort }: EtcdOptions): Serve
       `--listen-peer-urls=${peer}`,
       `--initial-advertise-peer-urls=${peer}`,
       `--initial-cluster=default=${peer}`,
-      // Survives a killed process, not a power cut: right for a test, and several times faster.
+      // Survives a killed process, but not a power cut: enough for a test, and several times faster.
       '--unsafe-no-fsync',
       '--log-level=warn',
     ],

@@ -11,7 +11,7 @@ export interface WithWebhooks extends KubeControllerOptions {
   readonly webhookPort: number;
 }
 
-/** Both are configured alike. */
+/** Both controllers are configured alike. */
 export function webhookController({ name, program, directory, kubeconfig, port, webhookPort }: WithWebhooks): Server {
   const config = join(directory, `${name}.json`);
   const certDir = join(directory, `${name}-certificates`);
@@ -38,13 +38,13 @@ export function webhookController({ name, program, directory, kubeconfig, port, 
   });
 }
 
-/** A webhook server answers what it does not know with 404: that is an answer. */
+/** A webhook server answers an unknown path with 404, which shows that it listens. */
 async function whyNotListening(port: number): Promise<string | undefined> {
   const wrong = await probe(`https://127.0.0.1:${port}/`);
   return wrong?.includes('answered') ? undefined : wrong;
 }
 
-/** It cannot be told another port for its health. */
+/** Its health port cannot be configured. */
 const mpiHealthPort = 8080;
 
 export async function mpiOperator({ program, directory, kubeconfig }: Omit<KubeControllerOptions, 'port'>): Promise<Server> {

@@ -5,17 +5,17 @@ import type { KubeControllerOptions } from './controllers.ts';
 import { probe } from './probe.ts';
 import { server, type Server } from './server.ts';
 
-/** Nodes with this label have a living (simulated) kubelet. */
+/** Nodes with this label have a running (simulated) kubelet. */
 export const kubeletLabel = { key: 'testbed.kcover.io/kubelet', value: 'running' } as const;
 
-/** What `kubectl logs` shows for every pod, in CRI form (`<RFC 3339> stdout F <text>`). */
+/** The log that `kubectl logs` shows for every pod, in CRI form (`<RFC 3339> stdout F <text>`). */
 export function podLogOf(directory: string): string {
   return join(directory, 'logs', 'pods.log');
 }
 
 export interface KwokOptions extends KubeControllerOptions {
   readonly api: Api;
-  /** What it serves logs with. */
+  /** Its serving certificate for logs. */
   readonly serving: { readonly certificate: string; readonly key: string };
 }
 
@@ -42,7 +42,7 @@ export function kwok({ program, directory, kubeconfig, port, api, serving: { cer
         (file) => `--config=${file}`,
       ),
     ],
-    // Every kwok process has an identity of its own and would wait 40 s for the leases of the one before.
+    // Every kwok process has its own identity and would wait 40 s for the leases of the one before.
     before: () => api.coordination.deleteCollectionNamespacedLease({ namespace: 'kube-node-lease' }),
     kept: true,
     missing: () => probe(`https://127.0.0.1:${port}/healthz`),

@@ -4,7 +4,7 @@ import { networkInterfaces } from 'node:os';
 import { basename, join } from 'node:path';
 import { portsDirectory } from '../run-directory.ts';
 
-// Below the range that the kernel gives to outgoing connections: those would take a port while its server restarts.
+// Below the range that the kernel uses for outgoing connections, which could take a port while its server restarts.
 const first = 20_000;
 const last = 32_000;
 
@@ -35,7 +35,7 @@ export class Ports {
     );
   }
 
-  /** The second byte of a network 10.N.0.0/16 that is no other test cluster's and none of this machine's. */
+  /** The second byte of a network 10.N.0.0/16 that neither another test cluster nor this machine uses. */
   takeNetwork(): number {
     const addresses = Object.values(networkInterfaces()).flatMap((each) => (each ?? []).map(({ address }) => address));
     for (let byte = firstNetwork; byte <= lastNetwork; byte++) {
@@ -62,7 +62,7 @@ function hold(port: number, holder: string): boolean {
   }
 }
 
-/** Whether a server of this machine could listen on it, on all addresses or on loopback alone. */
+/** Whether a server of this machine could listen on the port, on all addresses or on loopback alone. */
 export function isFree(port: number, host?: string): Promise<boolean> {
   return new Promise((resolve) => {
     const server = createServer();

@@ -1,11 +1,11 @@
 import { get as httpGet } from 'node:http';
 import { get as httpsGet } from 'node:https';
 
-/** Asks a health endpoint; returns what is wrong, or undefined when it answers 200. */
+/** Calls a health endpoint; returns what is wrong, or undefined when it answers 200. */
 export function probe(url: string, headers: Record<string, string> = {}): Promise<string | undefined> {
   return new Promise((resolve) => {
     const get = url.startsWith('https:') ? httpsGet : httpGet;
-    // These are our own servers on loopback, with certificates that they have just made for themselves.
+    // The servers are our own, on loopback, with certificates that they have just created.
     const request = get(url, { headers, agent: false, timeout: 2000, rejectUnauthorized: false }, (response) => {
       let body = '';
       response.on('data', (chunk: Buffer) => (body += chunk.toString()));

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { pidsOf } from '../run-directory.ts';
 
-/** One server process that can be killed and started again on the same port and data. */
+/** One server process that can be killed and restarted on the same port and data. */
 export interface Server {
   readonly name: string;
   /** Path of its log; restarts append. */
@@ -13,9 +13,9 @@ export interface Server {
   readonly pid: number | undefined;
   /** Starts it if it is not running and waits until it is ready. */
   start(): Promise<void>;
-  /** Sends a signal. Resolves at once for SIGSTOP and SIGCONT, else when the process is gone. */
+  /** Sends a signal. Resolves at once for SIGSTOP and SIGCONT, else when the process has ended. */
   kill(signal: NodeJS.Signals): Promise<void>;
-  /** Asks it to end, and makes it end after five seconds. */
+  /** Sends SIGTERM, and SIGKILL after five seconds. */
   stop(): Promise<void>;
 }
 
@@ -23,11 +23,11 @@ export interface ServerPlan {
   readonly name: string;
   readonly program: string;
   readonly args: readonly string[];
-  /** Beside HOME, TMPDIR and PATH. */
+  /** In addition to HOME, TMPDIR and PATH. */
   readonly env?: Readonly<Record<string, string>>;
-  /** Done before every launch. */
+  /** Called before every launch. */
   readonly before?: () => Promise<unknown>;
-  /** Started again when it ends by itself, as a Deployment or systemd would; not after `kill` or `stop`. */
+  /** Restarted when it ends by itself, as by a Deployment or systemd; not after `kill` or `stop`. */
   readonly kept?: boolean;
   /** What is still missing, or undefined when ready. */
   readonly missing: () => Promise<string | undefined>;
@@ -67,7 +67,7 @@ class ServerProcess implements Server {
     if (this.child === undefined) await this.launch();
     const deadline = Date.now() + readyWithin;
     for (let missing: string | undefined = 'not asked yet'; ; await sleep(40)) {
-      // What has been ready before ends for a reason outside of it, and is started again.
+      // A server that was ready before ends for a reason outside of it, and is restarted.
       if (this.child === undefined && !(this.plan.kept && this.wanted && this.wasReady)) throw this.failure(`it ended (${await this.exit})`);
       missing = this.child === undefined ? `it ended (${await this.exit})` : await this.plan.missing();
       if (missing === undefined && this.child !== undefined) break;
@@ -96,13 +96,13 @@ class ServerProcess implements Server {
     await this.plan.before?.();
     if (!existsSync(pidsOf(this.directory)))
       throw new Error(`cannot start ${this.name}\n  because: its test cluster has been stopped\n  try:     start another test cluster`);
-    // Somebody else was quicker, or has thought better of it.
+    // Another call has started it, or it was stopped in the meantime.
     if (this.child !== undefined || !this.wanted) return;
     const temporary = join(this.directory, 'tmp', this.name);
     mkdirSync(temporary, { recursive: true });
     mkdirSync(join(this.directory, 'logs'), { recursive: true });
     const log = openSync(this.log, 'a');
-    // An environment of its own: a proxy or a kubeconfig of the user's must not reach the servers.
+    // An environment of its own: a proxy or a kubeconfig of the user must not affect the servers.
     const env = { HOME: temporary, TMPDIR: temporary, PATH: '/usr/bin:/bin', ...this.plan.env };
     const child = spawn(this.plan.program, this.plan.args, { cwd: this.directory, env, stdio: ['ignore', log, log] });
     closeSync(log);
@@ -119,7 +119,7 @@ class ServerProcess implements Server {
     });
   }
 
-  /** Also while what it needs is away: it tries until it is told to stop, or the test cluster has ended. */
+  /** Retries, also while a dependency is down, until it is stopped or the test cluster has ended. */
   private startAgain(): void {
     const again = (): void => {
       if (!this.wanted || this.child !== undefined || !existsSync(pidsOf(this.directory))) return;
@@ -133,7 +133,7 @@ class ServerProcess implements Server {
     try {
       tail = readFileSync(this.log, 'utf8').trim().split('\n').slice(-15).join('\n           ');
     } catch {
-      // It did not even get as far as a log.
+      // It ended before it wrote a log.
     }
     return new Error(`cannot start ${this.name}\n  because: ${because}\n           ${tail}\n  try:     read ${this.log}`);
   }

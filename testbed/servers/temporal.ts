@@ -5,7 +5,7 @@ import { server, type Server } from './server.ts';
 export interface TemporalServerOptions {
   readonly program: string;
   readonly directory: string;
-  /** Where clients find it; loopback unless told. */
+  /** Address for clients; loopback by default. */
   readonly address?: string;
   readonly port: number;
   readonly uiPort: number;
@@ -28,7 +28,7 @@ const searchAttributes = {
 };
 
 const dynamicConfigDefaults = {
-  // 20 polls per second and shard, the default, would quantise every step of a workflow to 50 ms.
+  // The default of 20 polls per second and shard would delay every step of a workflow by up to 50 ms.
   'history.transferProcessorMaxPollRPS': 1000,
   'frontend.WorkflowTimeSkippingEnabled': true,
   'history.timerProcessorMaxTimeShift': '10ms',
@@ -43,7 +43,7 @@ export function temporal({ program, directory, address = loopback, port, uiPort,
     args: [
       'server',
       'start-dev',
-      // Its own services look for each other on the loopback, wherever it listens, so another address means all of them.
+      // Its services connect to each other on the loopback, wherever it listens, so another address requires listening on all of them.
       `--ip=${address === loopback ? loopback : '0.0.0.0'}`,
       `--port=${port}`,
       `--ui-port=${uiPort}`,

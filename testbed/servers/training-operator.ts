@@ -7,7 +7,7 @@ import { server, type Server } from './server.ts';
 
 const schemes = ['pytorchjob', 'tfjob', 'mpijob', 'xgboostjob', 'paddlejob'];
 
-/** The operator waits until this file exists, never reads it, and cannot be told another path. */
+/** The operator waits until this file exists, never reads it, and cannot be given another path. */
 const awaited = { directory: '/tmp/k8s-webhook-server/serving-certs', file: 'tls.crt' };
 
 export interface TrainingOperatorOptions extends KubeControllerOptions {
@@ -37,7 +37,7 @@ export function trainingOperator({ program, directory, kubeconfig, port, metrics
   });
 }
 
-/** Its webhook server wants a certificate below TMPDIR. No webhook is registered, so any will do. */
+/** Its webhook server requires a certificate below TMPDIR. No webhook is registered, so any certificate will do. */
 function provideCertificates(directory: string, name: string): void {
   const serving = join(directory, 'tmp', name, 'k8s-webhook-server', 'serving-certs');
   const { certificate, key } = apiserverCertificate(directory);
