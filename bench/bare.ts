@@ -1,4 +1,4 @@
-/** The floor: the same requests by hand over one kept connection, with nobody to decide, record or look after anything. */
+/** The floor: the same requests sent directly over one kept-alive connection, without decisions, records or workflows. */
 
 import { readFileSync } from 'node:fs';
 import { Client } from 'undici';
@@ -33,7 +33,7 @@ export class BareHands {
     this.#token = user.token;
   }
 
-  /** Taints the node, stops the pods, lets them come back, and tells when each was seen. */
+  /** Taints the node, stops the pods, lets them come back, and returns when each step was seen. */
   async restart(witness: Witness, job: RunningJob, node: string, { by, hastened }: Pick<Variant, 'by' | 'hastened'>): Promise<BareRestart> {
     const seen = witness.restartOf(job, new Set(witness.podsOf(job).map((pod) => pod.metadata?.uid ?? '')));
     const tainted = witness.tainted(node, bareTaint.key);

@@ -1,4 +1,4 @@
-/** Thousands of nodes without kubelets, and on each the courier of the real agent: files, projected token and connection of its own, all in this process. */
+/** Thousands of nodes without kubelets, each with the real agent's uploader: files, projected token and connection of its own, all in this process. */
 
 import { randomUUID } from 'node:crypto';
 import { mkdirSync, writeFileSync } from 'node:fs';
@@ -21,9 +21,9 @@ export interface FleetNode {
   readonly address: string;
 }
 
-/** Requests of ours at once. */
+/** Concurrent requests of the benchmark. */
 export const atOnce = 48;
-/** Each courier looks when it starts; a look every second by thousands of them would be most of the load. Failures are tried again sooner. */
+/** Each uploader looks for files when it starts; polling every second on thousands of nodes would be most of the load. Failures are retried sooner. */
 const everyMs = 5000;
 
 export class NodeFleet {
@@ -37,14 +37,14 @@ export class NodeFleet {
     this.#kcover = kcover;
   }
 
-  /** The first so many nodes, made where they are missing. */
+  /** The first `count` nodes, created where they are missing. */
   async nodes(count: number): Promise<readonly FleetNode[]> {
     const missing = Array.from({ length: Math.max(0, count - this.#nodes.length) }, (_, index) => this.#nodes.length + index);
     this.#nodes.push(...(await inParallel(missing, (index) => this.#create(index), atOnce)));
     return this.#nodes.slice(0, count);
   }
 
-  /** A heartbeat of every node, as agents send it every ten seconds: they are connected, and the controller knows their tokens for a minute. */
+  /** Sends a heartbeat of every node, as agents do every ten seconds, so that they are connected and the controller caches their tokens for a minute. */
   async greet(nodes: readonly FleetNode[]): Promise<void> {
     await inParallel(nodes, (node) => until(`heartbeat of ${node.name}`, 60_000, () => this.#beat(node)), atOnce);
   }
@@ -53,7 +53,7 @@ export class NodeFleet {
     await Promise.all([...this.#connections.values()].map((connection) => connection.close()));
   }
 
-  /** Starts a courier on each of the nodes, evenly over so many ms. */
+  /** Starts an uploader on each of the nodes, spread evenly over `overMs`. */
   async send(nodes: readonly FleetNode[], overMs: number): Promise<PreflightUploaders> {
     const uploaders = new PreflightUploaders();
     const slices = overMs === 0 ? 1 : Math.ceil(overMs / 100);
@@ -111,7 +111,7 @@ export class NodeFleet {
 
 const tokenFileOf = ({ hostRoot }: Pick<FleetNode, 'hostRoot'>): string => join(hostRoot, 'token');
 
-/** All that bring the reports of one round. */
+/** The uploaders of one round. */
 export class PreflightUploaders {
   readonly #all: PreflightUploader[] = [];
 
@@ -119,7 +119,7 @@ export class PreflightUploaders {
     this.#all.push(uploader);
   }
 
-  /** Files whose agent was told that Temporal has them, and those that were refused. */
+  /** Number of files that the controller confirmed as stored in Temporal, and of refused files. */
   get accepted(): number {
     return this.#all.reduce((sum, uploader) => sum + uploader.status().accepted, 0);
   }

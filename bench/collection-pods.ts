@@ -1,4 +1,4 @@
-/** The pods of a workload whose preflight containers have just ended, and the files that they left. */
+/** The pods of a workload whose preflight containers have just ended, and their report files. */
 
 import { labels } from '../contract/ids.ts';
 import { preflightContainer } from '../contract/preflight.ts';

@@ -1,4 +1,4 @@
-/** One collection: all reports sent at once or over a while, a process killed in the middle, and what was made of it. */
+/** One collection: all reports sent at once or over a period, optionally with a process killed in the middle, and its result. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
@@ -17,24 +17,24 @@ export const killable = ['nobody', 'controller', 'worker'] as const;
 
 export interface CollectionPlan {
   readonly reports: number;
-  /** Over how long they are sent, ms; 0: at the same moment. */
+  /** Period over which they are sent, ms; 0: all at once. */
   readonly overMs: number;
   readonly kill: (typeof killable)[number];
 }
 
 /** Times in ms after the first report was sent. */
 export interface CollectionResult extends CollectionPlan {
-  /** Until every agent was told that Temporal has its report. */
+  /** Until the storage of every report was confirmed to its agent. */
   readonly acceptedMs: number;
   /** Until the run was judged. */
   readonly verdictMs: number;
-  /** Reports that were not in the run that was judged. */
+  /** Reports that were missing in the judged run. */
   readonly lost: number;
   readonly refused: number;
   readonly verdicts: number;
   readonly slowFound: number;
   readonly slowThere: number;
-  /** Of the slow nodes. */
+  /** Number of slow nodes that were quarantined. */
   readonly quarantined: number;
   readonly historyEvents: number;
 }
@@ -50,10 +50,10 @@ const deadlineMs = 600_000;
 
 export async function collect({ cluster, kcover, client, fleet }: CollectionStage, plan: CollectionPlan, number: number): Promise<CollectionResult> {
   const nodes = await fleet.nodes(plan.reports);
-  // Other nodes in each round: one that is out stays so.
+  // Other nodes in each round, because a quarantined node stays quarantined.
   const slow = [nodes[(2 * number) % nodes.length], nodes[(2 * number + 1) % nodes.length]].flatMap((node) => node?.name ?? []);
   const job = await testedWorkload(cluster, `collection-${number}`, nodes, slow);
-  // Files rest a second before an agent believes that they are whole.
+  // An agent reads a file only after it has been unchanged for a second.
   await Promise.all([sleep(1500), fleet.greet(nodes)]);
   const workflowId = preflightWorkflowId(job);
   const sentAt = now();
@@ -94,7 +94,7 @@ const allAccepted = (uploaders: PreflightUploaders, reports: number): Promise<tr
     uploaders.accepted + uploaders.refused >= reports ? { found: true } : { missing: `${uploaders.accepted} taken` },
   );
 
-/** When a quarter of the reports is in Temporal. */
+/** Kills the process when a quarter of the reports is in Temporal. */
 async function kill({ controller, workers }: Kcover, { kill: target, reports }: CollectionPlan, uploaders: PreflightUploaders): Promise<void> {
   const process = target === 'controller' ? controller : target === 'worker' ? workers[0] : undefined;
   if (process === undefined) return;
@@ -104,7 +104,7 @@ async function kill({ controller, workers }: Kcover, { kill: target, reports }: 
   await process.start();
 }
 
-/** How many of them carry the taint, as soon as all do or it is clear that they will not. */
+/** Number of them with the taint, once all have it or the wait is over. */
 async function isOut({ api }: TestCluster, slow: readonly string[]): Promise<number> {
   const out = async (): Promise<number> => {
     const nodes = await Promise.all(slow.map((name) => api.core.readNode({ name })));

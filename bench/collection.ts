@@ -15,7 +15,7 @@ interface Options {
   readonly output: 'table' | 'json';
 }
 
-/** What is measured when nothing is asked for. */
+/** Collections that are measured by default. */
 const usual: readonly CollectionPlan[] = [
   ...[16, 1024].flatMap((reports) => killable.map((kill): CollectionPlan => ({ reports, overMs: 0, kill }))),
   ...(['nobody', 'controller'] as const).map((kill): CollectionPlan => ({ reports: 4096, overMs: 10_000, kill })),
@@ -24,10 +24,10 @@ const usual: readonly CollectionPlan[] = [
 export const collectionCommand = (): Command =>
   new Command('collection')
     .description('Preflight reports of many nodes at the same moment: until the verdict, with a process killed in the middle; and whether any report got lost')
-    .option('--reports <number>', 'so many only, instead of 16 and 1,024 at once and 4,096 over 10 s', count(4))
-    .option('--over <seconds>', 'with --reports: sent over so many seconds', count(0), 0)
+    .option('--reports <number>', 'this many only, instead of 16 and 1,024 at once and 4,096 over 10 s', count(4))
+    .option('--over <seconds>', 'with --reports: sent over this many seconds', count(0), 0)
     .addOption(
-      new Option('--kill <process...>', 'with --reports: who is killed when a quarter has arrived, one collection for each')
+      new Option('--kill <process...>', 'with --reports: process that is killed when a quarter has arrived, one collection for each')
         .choices(killable)
         .default(['nobody']),
     )
@@ -39,7 +39,7 @@ async function measure({ reports, over, kill, output }: Options): Promise<void> 
   const plans = reports === undefined ? usual : kill.map((each) => ({ reports, overMs: over * 1000, kill: each }));
   const stage = await setStage(Math.max(...plans.map((plan) => plan.reports)), print);
   try {
-    // What is slow only once is not what is asked.
+    // A warm-up: costs of the first run are not measured.
     await collect(stage, { reports: 4, overMs: 0, kill: 'nobody' }, 0);
     const rounds: CollectionResult[] = [];
     for (const plan of plans) {
@@ -55,7 +55,7 @@ async function measure({ reports, over, kill, output }: Options): Promise<void> 
 }
 
 async function setStage(nodes: number, print: (line: string) => void): Promise<CollectionStage & { end(): Promise<void> }> {
-  // Nobody renews the leases of thousands of nodes: they stay ready all the same.
+  // The leases of thousands of nodes are not renewed; the nodes stay ready all the same.
   const cluster = await startTestCluster({ nodes: 1, patientWithNodes: true, onProgress: print });
   stopOnSignals(cluster);
   try {

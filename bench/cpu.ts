@@ -1,4 +1,4 @@
-/** Who used the processors meanwhile: on a small machine that explains most of the time. */
+/** Processor time by process during a measurement: on a small machine that explains most of the time. */
 
 import { readFileSync } from 'node:fs';
 import type { Server } from '../testbed/servers/server.ts';
@@ -15,7 +15,7 @@ export function cpuTimes(servers: readonly Pick<Server, 'name' | 'pid'>[]): CpuT
   return Object.fromEntries([...others, ['bench and agents', Math.round((user + system) / 1000)]]);
 }
 
-/** What each used between two looks; those that used less than one tick are left out. */
+/** Processor time between two readings; processes below one tick are left out. */
 export const cpuBetween = (before: CpuTimes, after: CpuTimes): CpuTimes =>
   Object.fromEntries(
     Object.entries(after)
@@ -27,7 +27,7 @@ export const cpuBetween = (before: CpuTimes, after: CpuTimes): CpuTimes =>
 function timeOf(pid: number): number {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, 'utf8');
-    // The name in parentheses may hold spaces; user and system time are the 14th and 15th field of all.
+    // The name in parentheses may contain spaces; user and system time are the 14th and 15th field of all.
     const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
     return (Number(fields[11]) + Number(fields[12])) * msPerTick;
   } catch {

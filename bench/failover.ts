@@ -15,7 +15,7 @@ interface Options {
   readonly retry: string;
 }
 
-/** A line that is recorded and changes nothing. */
+/** A log line that is recorded and has no effect. */
 const harmless = 'NVRM: Xid (PCI:0000:5d:00): 13, pid=4242, name=python, Graphics Exception';
 
 export const failoverCommand = (): Command =>
@@ -44,13 +44,13 @@ async function measure({ rounds, ...leaderElection }: Options): Promise<void> {
   }
 }
 
-/** From the signal to the moment at which an agent knows that its report, written just after, is with Temporal. */
+/** From the signal until an agent knows that its report, written just after, is stored in Temporal. */
 async function gapAfter(cluster: TestCluster, kcover: Kcover, signal: 'SIGKILL' | 'SIGTERM'): Promise<number> {
   const [node] = cluster.nodes;
   const agent = kcover.agents.get(node?.name ?? '');
   if (!node || !agent) throw new Error('no node');
   const leader = await leads(cluster, kcover);
-  // Anywhere between two renewals.
+  // A random point between two renewals.
   await sleep(Math.random() * 1000);
   const before = await sample(kcover, agent, 'kcover_agent_reports_sent_total');
   const began = Date.now();
@@ -59,7 +59,7 @@ async function gapAfter(cluster: TestCluster, kcover: Kcover, signal: 'SIGKILL' 
   await until('the report is taken', 120_000, async () =>
     (await sample(kcover, agent, 'kcover_agent_reports_sent_total')) > before ? { found: true } : { missing: 'not yet' },
   );
-  // A heartbeat may be taken between the report and our look: this is the latest that it can have been.
+  // A heartbeat may be accepted between the report and this reading, so this is an upper bound.
   const gap = (await sample(kcover, agent, 'kcover_agent_last_accepted_timestamp_seconds')) * 1000 - began;
   await ending;
   await leader.start();

@@ -1,11 +1,11 @@
-/** What Temporal's histories say about an incident: when, how long, how many events. */
+/** Times and event counts of an incident from Temporal's histories. */
 
 import type { Client, WorkflowHandle } from '@temporalio/client';
 
 type History = Awaited<ReturnType<WorkflowHandle['fetchHistory']>>;
 type HistoryEvent = NonNullable<History['events']>[number];
 
-/** One step of a workflow: how long it waited to be taken up, and how long it then took. ms */
+/** One step of a workflow: how long it waited to be started, and how long it then ran. ms */
 export interface HistoryStep {
   readonly what: string;
   readonly waited: number;
@@ -14,9 +14,9 @@ export interface HistoryStep {
 
 export interface HistoryRead {
   readonly events: number;
-  /** When the first signal stood in history. */
+  /** Time of the first signal in the history. */
   readonly firstSignal: number | undefined;
-  /** When the workflow was started. */
+  /** Time at which the workflow was started. */
   readonly started: number;
   readonly steps: readonly HistoryStep[];
 }

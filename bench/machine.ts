@@ -1,11 +1,11 @@
 import { cpus, loadavg, totalmem } from 'node:os';
 
-/** What the figures were taken on. */
+/** The machine on which the figures were measured. */
 export interface BenchMachine {
   readonly cores: number;
   readonly memoryGiB: number;
   readonly node: string;
-  /** Mean of the last minute, when the measuring ended. */
+  /** Load average of the last minute at the end of the measurement. */
   readonly load: number;
 }
 

@@ -17,5 +17,5 @@ await new Command('bench')
   .addCommand(timingCommand())
   .addCommand(memoryCommand())
   .parseAsync();
-// Watches and connections of a library must not keep a measurement that has ended.
+// Open watches and connections of a library must not keep the process after the measurement.
 process.exit();

@@ -1,4 +1,4 @@
-/** Heap that a controller keeps for the nodes and pods that it watches, whole and trimmed. */
+/** Heap that a controller uses for the watched nodes and pods, with full and with trimmed objects. */
 
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
@@ -9,7 +9,7 @@ import { count } from './count.ts';
 
 const sample = 1500;
 
-/** Bytes of heap for each, as JSON from the server becomes them. */
+/** Bytes of heap for each object parsed from JSON. */
 function bytesEach<T>(make: (index: number) => T, keep: (object: T) => T): number {
   setFlagsFromString('--expose-gc');
   const collect = runInNewContext('gc') as () => void;

@@ -1,4 +1,4 @@
-/** The report as a person reads it. */
+/** The report as text. */
 
 import { table } from '../cli/output.ts';
 import type { BenchReport, VariantReport } from './recovery-report.ts';

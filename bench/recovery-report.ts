@@ -1,4 +1,4 @@
-/** From trials to figures. Pure. */
+/** Computes figures from trials. Pure. */
 
 import type { Write } from '../testbed/audit.ts';
 import type { HistoryStep } from './histories.ts';
@@ -17,7 +17,7 @@ export interface ReportInput {
   readonly pods: number;
 }
 
-/** One measure of kcover beside its floor. `difference` is taken pair by pair; `ratio` is of the medians. */
+/** One measure of kcover with its floor. `difference` is taken pair by pair; `ratio` is of the medians. */
 export interface Measure {
   readonly what: string;
   readonly kcover: Summary;
@@ -29,7 +29,7 @@ export interface Measure {
 export interface VariantReport {
   readonly variant: Variant;
   readonly measures: readonly Measure[];
-  /** Requests of kcover that change something, Events, Leases and reviews apart. */
+  /** Requests of kcover that change something, without Events, Leases and reviews. */
   readonly writes: Summary & { readonly each: Readonly<Record<string, number>> };
   readonly histories: Readonly<Record<'total' | 'job' | 'recovery' | 'node' | 'cluster', Summary>>;
   readonly steps: readonly { readonly workflow: string; readonly what: string; readonly waited: number; readonly took: number }[];
@@ -38,7 +38,7 @@ export interface VariantReport {
 export interface BenchReport extends Pick<ReportInput, 'machine' | 'pods'> {
   readonly trials: number;
   readonly variants: readonly VariantReport[];
-  /** Medians by way of stopping, without kcover: what the second write and the operator cost. */
+  /** Medians by stop method, without kcover: the cost of the second write and the operator. */
   readonly floors: readonly { readonly variant: string; readonly toFirstDelete: Summary; readonly toRunning: Summary }[];
   readonly healthyJob: { readonly eventsAfterStart: Summary; readonly eventsOfTheOneLeftAlone: number; readonly minutes: number };
 }
@@ -121,7 +121,7 @@ function compare(what: string, values: readonly number[], floors: readonly numbe
   return { what, kcover, floor, difference: summarise(values.map((value, index) => value - (floors[index] ?? Number.NaN))), ratio: kcover.p50 / floor.p50 };
 }
 
-/** How many of each in a median recovery. */
+/** Number of each in a median recovery. */
 function eachOf(counted: readonly (readonly Write[])[]): Record<string, number> {
   const kind = ({ verb, resource }: Write): string => `${verb} ${resource}`;
   const kinds = [...new Set(counted.flat().map(kind))].toSorted();

@@ -22,7 +22,7 @@ interface Options {
 export const recoveryCommand = (): Command =>
   new Command('recovery')
     .description(
-      'One fault after the other: how long until the node takes no pods, until the first pod is stopped, until all run again; beside the same by bare hands',
+      'One fault after the other: how long until the node takes no pods, until the first pod is stopped, until all run again; compared with the same requests sent directly',
     )
     .option('--trials <number>', 'incidents of each kind', count(1), 30)
     .option('--pods <number>', 'pods of the job; up to 16 have a node each, beyond 64 only batch Jobs unless told', count(2), 8)
@@ -34,17 +34,17 @@ export const recoveryCommand = (): Command =>
 async function measure({ trials, pods, method, variant: names, output }: Options): Promise<void> {
   const print = (line: string): void => void process.stderr.write(`${line}\n`);
   const variants = variantsFor(pods, method, names);
-  // One node is out, and one carries the healthy job.
+  // One node is broken, and one runs the healthy job.
   const stage = await setStage({ nodes: nodesFor(pods) + 2, agents: pods <= 16 ? 'processes' : 'in-process', limit: 'all', print });
   try {
     await stage.watch(stage.cluster.nodes);
     const healthy = await startHealthyJob(stage);
     const trialOf = (variant: Variant, number: number): Promise<Trial> => runTrial(stage, healthy, variant, number, pods);
-    // What is slow only once (imports, connections, the first look at a kind) is not what is asked.
+    // A warm-up: costs of the first run (imports, connections, the first look at a kind) are not measured.
     for (const variant of variants) await trialOf(variant, 0);
     const done: Trial[] = [];
     for (let trial = 1; trial <= trials; trial++) {
-      // Another one goes first in every trial, so that none has the quieter machine.
+      // The order rotates with every trial, so that no variant gets the quieter machine.
       const order = [...variants.slice(trial % variants.length), ...variants.slice(0, trial % variants.length)];
       for (const variant of order) done.push(await trialOf(variant, trial));
       print(`trial ${trial} of ${trials}`);

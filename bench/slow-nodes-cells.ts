@@ -1,4 +1,4 @@
-/** Jobs of one kind, many times: both rules on the same measurements, and adaptive rounds on the same fleet. */
+/** Simulates jobs of one kind many times: both rules on the same measurements, and adaptive rounds on the same fleet. */
 
 import { randomFrom } from '../policy/preflight-pairing.ts';
 import { judgeStatistical } from '../policy/preflight-statistical.ts';
@@ -15,7 +15,7 @@ export interface Cell {
   readonly says: Noise['says'];
 }
 
-/** How a cell went. `strict` and `statistical` judge the same five rounds. */
+/** Result of a cell. `strict` and `statistical` judge the same five rounds. */
 export interface CellFigures extends Cell {
   readonly strict: Figures;
   readonly statistical: Figures;
@@ -24,9 +24,9 @@ export interface CellFigures extends Cell {
 
 const five = { rounds: 'fixed', most: 5 } as const;
 const asNeeded = { rounds: 'adaptive', most: 6 } as const;
-/** A slow node reaches 60 %, and so does a flipped pair: nothing but the pattern tells them apart. */
+/** A slow node reaches 60 %, and so does a flipped pair: only the pattern tells them apart. */
 const slowTo = 0.6;
-/** The strict rule is given the best of all thresholds, which nobody knows in a real fabric; the statistical rule is given none. */
+/** The strict rule gets the best of all thresholds, which is unknown in a real fabric; the statistical rule gets none. */
 const best = (nominal * (1 + slowTo)) / 2;
 
 export function runCell(cell: Cell, jobs: number, adaptive: boolean): CellFigures {
@@ -58,16 +58,16 @@ export interface Slowdown {
   readonly sigma: number;
 }
 
-/** `line`: found where one in a thousand healthy nodes would be blamed. The rest is as the rules are. */
+/** `line`: found at a threshold at which one in a thousand healthy nodes would be blamed. The other figures use the rules unchanged. */
 export interface SlowdownFigures extends Slowdown {
   readonly jobs: number;
-  /** By the best bandwidth of each node over all rounds: what intersection comes to with a threshold taken from the run. */
+  /** By the best bandwidth of each node over all rounds: the equivalent of intersection with a threshold taken from the run. */
   readonly lineByBest: Share;
   readonly lineStatistical: Share;
   readonly statistical: Figures;
-  /** Slow nodes that are at least undetermined, so that another round is asked for. */
+  /** Slow nodes that are at least undetermined, so that another round is requested. */
   readonly doubted: Share;
-  /** With a floor of 90 % of what is nominal. */
+  /** With a floor of 90 % of the nominal bandwidth. */
   readonly strict: Figures;
 }
 
@@ -102,7 +102,7 @@ export function runSlowdown({ slowTo, sigma }: Slowdown, jobs: number): Slowdown
   };
 }
 
-/** Milliseconds of processor time, and of the clock, that one judgement of a run of five rounds takes; the median of some. */
+/** Processor time and wall-clock time, ms, of one judgement of five rounds; the median of several. */
 export function timeOf(size: number): { readonly size: number; readonly processor: number; readonly clock: number } {
   const fleet = fleetOf({ size, slow: 8, where: 'scattered', flips: 0.01, says: 'bandwidths' }, 'time');
   const reports = reportsOf(testRounds(fleet, five, 'time'));

@@ -1,11 +1,11 @@
-/** A fleet whose truth is known, and what its preflight would measure. */
+/** A simulated fleet with known slow nodes, and the measurements of its preflight. */
 
 import type { PreflightReport } from '../contract/preflight.ts';
 import type { PlannedRank, RoundResult } from '../contract/preflight-rounds.ts';
 import { type Random, randomFrom, shuffled } from '../policy/preflight-pairing.ts';
 import { planRound } from '../policy/preflight-plan.ts';
 
-/** How a pair is measured. */
+/** Noise of the measurement of a pair. */
 export interface Noise {
   /** Probability that a pair of healthy nodes looks like one with a slow node, and that one with a slow node looks healthy. */
   readonly falseSlow: number;
@@ -29,7 +29,7 @@ export type RoundSettings = Parameters<typeof planRound>[1];
 /** GiB/s between two healthy nodes. */
 export const nominal = 100;
 
-/** So many slow nodes, anywhere. */
+/** A random set of slow nodes. */
 export const scattered = (size: number, slow: number, random: Random): ReadonlySet<number> =>
   new Set(
     shuffled(
@@ -38,13 +38,13 @@ export const scattered = (size: number, slow: number, random: Random): ReadonlyS
     ).slice(0, slow),
   );
 
-/** So many slow nodes, one rank after the other: a rack. */
+/** A rack of slow nodes: consecutive ranks. */
 export function rack(size: number, slow: number, random: Random): ReadonlySet<number> {
   const first = Math.floor(random() * (size - slow + 1));
   return new Set(Array.from({ length: slow }, (_, index) => first + index));
 }
 
-/** What all ranks have measured when the planner says that it is enough. */
+/** The measurements of all ranks when the planner stops. */
 export function testRounds({ size, slow, noise }: SimulatedFleet, rounds: RoundSettings, seed: string): PlannedRank[] {
   const random = randomFrom(`noise ${seed}`);
   const results = Array.from({ length: size }, (): RoundResult[] => []);
@@ -67,7 +67,7 @@ function measure(slow: boolean, { falseSlow, falseHealthy, sigma, slowTo, says }
   return { status: 'ok', gbps: nominal * (looksSlow ? slowTo : 1) * Math.exp(sigma * normal(random)) };
 }
 
-/** Box and Muller. */
+/** Box-Muller transform. */
 const normal = (random: Random): number => Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 
 export const reportsOf = (ranks: readonly PlannedRank[]): PreflightReport[] =>

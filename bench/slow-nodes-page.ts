@@ -1,4 +1,4 @@
-/** The slow nodes as a person reads them. */
+/** The slow-node figures as text. */
 
 import { table } from '../cli/output.ts';
 import type { Cell, CellFigures } from './slow-nodes-cells.ts';

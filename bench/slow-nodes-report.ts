@@ -1,4 +1,4 @@
-/** Which cells are run, and how often. */
+/** Which cells are simulated, and how often. */
 
 import { type Cell, type CellFigures, runCell, runSlowdown, type SlowdownFigures, timeOf } from './slow-nodes-cells.ts';
 
@@ -103,7 +103,7 @@ export function reportSlowNodes(trials: number, print: (line: string) => void): 
   };
 }
 
-/** A point of each curve that is drawn. */
+/** One point of each plotted curve. */
 export interface Curves {
   readonly byNoise: readonly CellFigures[];
   readonly bySlowdown: readonly SlowdownFigures[];

@@ -1,17 +1,17 @@
-/** From verdicts and the truth to figures. Pure. */
+/** Computes figures from verdicts and the truth. Pure. */
 
 import type { PreflightJudgement } from '../contract/preflight.ts';
 
-/** What verdicts were worth, summed over jobs. */
+/** Counts of right and wrong verdicts, summed over jobs. */
 export interface DetectionTally {
   readonly jobs: number;
-  /** Slow nodes that there were; an undetermined one counts as missed. */
+  /** Actual slow nodes; an undetermined one counts as missed. */
   readonly slow: number;
   readonly found: number;
-  /** Healthy nodes that were called slow. */
+  /** Healthy nodes that were judged slow. */
   readonly blamed: number;
   readonly undetermined: number;
-  /** Jobs with the truth on every node, and jobs in which nobody healthy was blamed. */
+  /** Jobs with the right verdict for every node, and jobs in which no healthy node was blamed. */
   readonly right: number;
   readonly blameless: number;
   readonly rounds: number;
@@ -37,7 +37,7 @@ export function counted(tally: DetectionTally, { nodes }: Pick<PreflightJudgemen
   };
 }
 
-/** A share with the standard error of so many independent tries. Not a number where there were none. */
+/** A share with its standard error for independent trials. NaN without trials. */
 export interface Share {
   readonly share: number;
   readonly error: number;
@@ -49,7 +49,7 @@ export function share(part: number, of: number): Share {
   return { share, error: Math.sqrt((share * (1 - share)) / of), of };
 }
 
-/** What is told of a tally. `blamed` and `undetermined`: nodes of a job, mean. */
+/** Figures of a tally. `blamed` and `undetermined`: nodes of a job, mean. */
 export interface Figures {
   readonly jobs: number;
   readonly recall: Share;

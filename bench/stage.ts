@@ -1,4 +1,4 @@
-/** Where it is measured: a test cluster with kcover in it, a witness outside, and bare hands. */
+/** Setting of a measurement: a test cluster with kcover in it, an outside observer, and direct requests. */
 
 import { Client, Connection } from '@temporalio/client';
 import { jobWorkflowId } from '../contract/ids.ts';
@@ -22,14 +22,14 @@ export interface BenchStage {
   readonly client: Client;
   readonly witness: Witness;
   readonly hands: BareHands;
-  /** What happened to every pod and node, in the order of etcd. */
+  /** The changes of every pod and node, in the order of etcd. */
   readonly recorder: ClusterRecorder;
-  /** Where the agents are no processes of their own: starts those of these nodes. */
+  /** Starts the agents of these nodes, when agents are not processes of their own. */
   watch(nodes: TestCluster['nodes']): Promise<void>;
   end(): Promise<void>;
 }
 
-/** A job that nothing ever happens to, and the node it runs on: that node is never broken. */
+/** A job that is never disturbed, and its node, which is never broken. */
 export interface Healthy {
   readonly job: RunningJob;
   readonly node: string;
@@ -38,9 +38,9 @@ export interface Healthy {
 
 export interface StageOptions {
   readonly nodes: number;
-  /** `processes`: one for each node, as in an installation. `together`: all in this process, and only those that are asked for. */
+  /** `processes`: one for each node, as in an installation. `together`: all in this process, and only the requested ones. */
   readonly agents: 'processes' | 'in-process';
-  /** How many nodes may be out: as by default, or all of them. */
+  /** How many nodes may be quarantined: the default limit, or all of them. */
   readonly limit: 'default' | 'all';
   readonly print: (line: string) => void;
 }
@@ -52,7 +52,7 @@ export async function setStage({ nodes, agents, limit, print }: StageOptions): P
     print(`${nodes} nodes; starting kcover`);
     const workerSettings = {
       ...(limit === 'all' && { quarantine: { limit: { atLeast: nodes } } }),
-      // The window is shown apart: a constant that somebody chose is not a measurement.
+      // The correlation window is reported separately: a configured constant is not a measurement.
       recovery: { correlation: '0ms' },
     };
     const kcover = await startKcover(cluster, { mode: 'act', workerSettings, ...(agents === 'in-process' && { agentsOn: [] }) });
@@ -89,7 +89,7 @@ export async function startHealthyJob({ cluster, client }: BenchStage): Promise<
   return { job, node: pod?.spec?.nodeName ?? '', since: Date.now() };
 }
 
-/** Waits until the job's workflow has nothing to do; with `afterIncident`, until it has heard how one ended. */
+/** Waits until the job's workflow is idle; with `afterIncident`, until an outcome was reported to it. */
 export function isWatched(client: Client, job: RunningJob, afterIncident = false): Promise<JobStatus> {
   return until(`job/${job.name} watching`, 180_000, async () => {
     const status = await client.workflow.getHandle(jobWorkflowId(job)).query<JobStatus>(statusQuery);

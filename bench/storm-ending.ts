@@ -1,4 +1,4 @@
-/** How a storm ended for one job and its node, in the words of their workflows. */
+/** The result of a storm for one job and its node, as reported by their workflows. */
 
 import { statusQuery } from '../contract/messages.ts';
 import type { NodeStatus } from '../contract/nodes.ts';
@@ -11,10 +11,10 @@ import type { StormPlan } from './storm-plan.ts';
 import { type AffectedJob, workflowIdsOf } from './storm-jobs.ts';
 
 export interface StormEnding {
-  /** `held`: nothing was done to it, and it says why. `lost`: none of what may become of it. */
+  /** `held`: nothing was done to it, with a reason. `lost`: none of the expected results. */
   readonly job: 'restarted' | 'held' | 'lost';
   readonly node?: NodeStatus['phase'];
-  /** Of a job that is held or lost, and of a node that is held. */
+  /** The reason, for a held or lost job and for a held node. */
   readonly because?: string;
   readonly events: { readonly job: number; readonly recovery: number; readonly node: number };
 }

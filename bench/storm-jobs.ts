@@ -1,4 +1,4 @@
-/** The jobs of a storm before it: they run, are watched, and have an agent on the node that will break. */
+/** Prepares the jobs of a storm: they run, are watched, and have an agent on the node that will break. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { V1Pod } from '@kubernetes/client-node';
@@ -11,10 +11,10 @@ import { isWatched, type BenchStage } from './stage.ts';
 import { stormJob, type StormPlan } from './storm-plan.ts';
 import { restMs } from './trial.ts';
 
-/** One job of a storm and what was done to it. */
+/** One job of a storm and its fault. */
 export interface AffectedJob {
   readonly job: RunningJob;
-  /** The pod that fails, or whose node does. */
+  /** The pod that fails, or whose node breaks. */
   readonly pod: V1Pod;
   readonly node: SimulatedNode;
   /** UIDs before the fault. */

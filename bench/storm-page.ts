@@ -1,4 +1,4 @@
-/** The storms as a person reads them. */
+/** The storm figures as text. */
 
 import { table } from '../cli/output.ts';
 import type { Summary } from './statistics.ts';
@@ -34,7 +34,7 @@ export function describeStorms(report: StormReport): string {
   ].join('\n\n');
 }
 
-/** Of the last storm, by when everything is warm. */
+/** Of the last storm, when caches are warm. */
 const cpuOf = (rounds: readonly StormFigures[]): string =>
   Object.entries(rounds.at(-1)?.cpu ?? {})
     .map(([name, used]) => `${name} ${used}`)

@@ -1,4 +1,4 @@
-/** From storms to figures. Pure. */
+/** Computes figures from storms. Pure. */
 
 import type { Write } from '../testbed/audit.ts';
 import type { CpuTimes } from './cpu.ts';
@@ -20,11 +20,11 @@ export interface StormInput {
 
 /** One storm. Times are ms after the first fault; `max` is the last of them. */
 export interface StormFigures {
-  /** From the first fault to the last: the moment in which all of them happened. */
+  /** From the first fault to the last, ms. */
   readonly spread: number;
   readonly restarted: number;
   readonly held: number;
-  /** What a node that is held says, and how many say it. */
+  /** Reasons of held nodes, with the number of nodes for each. */
   readonly heldBecause: Readonly<Record<string, number>>;
   readonly safety: Safety;
   readonly quarantined: Summary;
@@ -35,7 +35,7 @@ export interface StormFigures {
   readonly clusterEvents: number;
   readonly writes: number;
   readonly writesPerRecovery: number;
-  /** ms of each process, from the first fault until all that may run again did. */
+  /** ms of each process, from the first fault until all recoverable jobs run again. */
   readonly cpu: CpuTimes;
 }
 
@@ -89,7 +89,7 @@ function figuresOf(round: StormRound, all: readonly Write[]): StormFigures {
   };
 }
 
-/** Every node names its own fault after the reason that it shares with the others. */
+/** Removes from a node's reason its own fault, so that shared reasons are counted together. */
 function reasons(cases: readonly StormEnding[]): Record<string, number> {
   const counts: Record<string, number> = {};
   for (const { job, because = '' } of cases) {

@@ -1,4 +1,4 @@
-/** One storm: many fresh jobs, a fault for each at the same moment, and everything that was seen of it. */
+/** One storm: many new jobs, simultaneous faults for each, and the observed times. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { clusterWorkflowId, quarantineTaintKey } from '../contract/ids.ts';
@@ -17,7 +17,7 @@ import { kernelLine, release, removeJob } from './trial.ts';
 import type { RestartSeen } from './witness.ts';
 import type { Window } from './writes.ts';
 
-/** What the witness saw of one job; times in ms since the epoch. */
+/** The observed times of one job, in ms since the epoch. */
 export interface StormTimes {
   readonly tainted?: number;
   readonly firstDeleted?: number;
@@ -30,13 +30,13 @@ export interface StormRound {
   readonly cases: readonly (StormTimes & StormEnding)[];
   readonly clusterEvents: number;
   readonly safety: Safety;
-  /** From the first fault until all that may run again did. */
+  /** From the first fault until all recoverable jobs run again. */
   readonly cpu: CpuTimes;
-  /** Between these the audit log is counted. */
+  /** The audit log is counted between these times. */
   readonly window: Window;
 }
 
-/** Requests of ours at once: a storm is no storm when it has to wait for its maker. */
+/** Concurrent requests of the benchmark: the faults must not wait for the injector. */
 const atOnce = 64;
 const deadlineMs = 240_000;
 
@@ -48,7 +48,7 @@ export async function runStorm(stage: BenchStage, plan: StormPlan, number: numbe
   const before = cpuTimes(serversOf(stage));
   const { firstFault, lastFault } = await strike(stage, plan, affectedJobs);
 
-  // By watches alone: asking every workflow how it does would be a storm of its own.
+  // Observed by watches alone: querying every workflow would be a storm of its own.
   await enough(
     plan.allowed,
     seen.map((each) => each.newRunning),
@@ -69,7 +69,7 @@ function watch({ witness }: BenchStage, { hits }: StormPlan, { job, old, node }:
   const seen = witness.restartOf(job, old);
   if (hits === 'jobs') return seen;
   const tainted = witness.tainted(node.name, quarantineTaintKey);
-  tainted.catch(() => undefined); // a node that is held has none
+  tainted.catch(() => undefined); // a held node has none
   return { ...seen, tainted };
 }
 
@@ -87,7 +87,7 @@ async function strike(
   return { firstFault, lastFault: now() };
 }
 
-/** Resolves when so many have, or after the deadline: what is missing then is counted, not waited for. */
+/** Resolves when enough promises have, or after the deadline: the missing ones are counted, not awaited. */
 async function enough(wanted: number, promises: readonly Promise<unknown>[]): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let left = wanted;
@@ -104,7 +104,7 @@ async function enough(wanted: number, promises: readonly Promise<unknown>[]): Pr
   clearTimeout(timer);
 }
 
-/** What has happened by now. */
+/** The times observed so far. */
 async function soFar(watched: WatchedJob | undefined): Promise<StormTimes> {
   const settled = (promise: Promise<number> | undefined): Promise<number | undefined> =>
     Promise.race([(promise ?? Promise.resolve(undefined)).catch(() => undefined), sleep(0, undefined)]);
@@ -120,7 +120,7 @@ const serversOf = ({ cluster, kcover }: BenchStage): Server[] => [...Object.valu
 
 const clusterEvents = ({ client }: BenchStage): Promise<number> => historyLength(client, clusterWorkflowId).catch(() => 0);
 
-/** Jobs first, so that a node that is given back restarts nothing; nodes that wait before those that are out, so that none takes its place. */
+/** Jobs first, so that a released node restarts nothing; held nodes before quarantined ones, so that none takes their place. */
 async function tidy(stage: BenchStage, { hits }: StormPlan, affectedJobs: readonly AffectedJob[], endings: readonly StormEnding[]): Promise<void> {
   await inParallel(affectedJobs, ({ job }) => removeJob(stage, job), 8);
   if (hits === 'jobs') return;

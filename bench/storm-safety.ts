@@ -1,4 +1,4 @@
-/** Whether everything that must hold after a storm holds, by UID from the audit log, a watch and the records. */
+/** Checks the safety rules after a storm, by UID, from the audit log, a watch and the records. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -21,9 +21,9 @@ export interface Safety {
   readonly lost: number;
   /** Stops beyond one for each job. */
   readonly doubled: number;
-  /** Pods of new attempts on nodes that are quarantined. */
+  /** Pods of new attempts on quarantined nodes. */
   readonly misplaced: number;
-  /** Further rules that were broken, a sentence each. */
+  /** Other broken rules, one sentence each. */
   readonly violations: readonly string[];
 }
 
@@ -76,13 +76,13 @@ async function violationsOf(
   return found.map((sentence) => `${job.name}: ${sentence}`);
 }
 
-/** A job that is held keeps the pods that it had. */
+/** A held job must keep its pods. */
 function touched({ job, old }: AffectedJob, recorder: ClusterRecorder): string[] {
   const gone = recorder.podsOf(job).filter((pod) => old.has(pod.uid) && pod.gone !== undefined);
   return gone.map(({ name }) => `${job.name} is held, and its pod ${name} is gone`);
 }
 
-/** Out are nodes that broke, and as many as may be. */
+/** Only broken nodes may be quarantined, and no more than allowed. */
 function wrongNodes({ hits, allowed }: StormPlan, affectedJobs: readonly AffectedJob[], recorder: ClusterRecorder): string[] {
   const out = recorder.quarantines().filter(({ to }) => to === undefined);
   const broken = new Set(hits === 'nodes' ? affectedJobs.map(({ node }) => node.name) : []);

@@ -18,9 +18,9 @@ interface Options extends Pick<StormPlan, 'kind' | 'limit'> {
 export const stormCommand = (): Command =>
   new Command('storm')
     .description('Many faults at the same moment: until the last node is quarantined, the last job is stopped, all run again; and whether anything got lost')
-    .addOption(new Option('--jobs <number>', 'a container of each of so many jobs fails').argParser(count(1)).conflicts('nodes'))
-    .option('--nodes <number>', 'a kernel line on so many nodes, each with a job', count(1))
-    .addOption(new Option('--limit <limit>', 'how many nodes may be out: all, or as by default').choices(['all', 'default']).default('all'))
+    .addOption(new Option('--jobs <number>', 'a container of each of this many jobs fails').argParser(count(1)).conflicts('nodes'))
+    .option('--nodes <number>', 'a kernel line on this many nodes, each with a job', count(1))
+    .addOption(new Option('--limit <limit>', 'how many nodes may be quarantined: all, or the default limit').choices(['all', 'default']).default('all'))
     .addOption(new Option('--kind <kind>').choices(['Job', 'PyTorchJob']).default('Job'))
     .option('--rounds <number>', 'storms, one after the other', count(1), 3)
     .addOption(new Option('--output <form>').choices(['table', 'json']).default('table'))
@@ -35,7 +35,7 @@ async function measure({ jobs, nodes, rounds, limit, kind, output }: Options): P
   const plan = planOf({ hits, count: hit, limit, kind });
   const stage = await setStage({ nodes: nodesOf(hits, hit), agents: 'in-process', limit, print });
   try {
-    // What is slow only once is not what is asked.
+    // A warm-up: costs of the first run are not measured.
     await runStorm(stage, { ...plan, count: 1, allowed: 1 }, 0);
     const done: StormRound[] = [];
     for (let round = 1; round <= rounds; round++) {

@@ -1,39 +1,39 @@
-/** A job whose truth is known, and what it tells of itself. */
+/** A simulated job with a known outcome, and the progress that it reports. */
 
 import type { JobProgress } from '../contract/progress.ts';
 import type { Severity } from '../contract/recovery-plan.ts';
 import type { Random } from '../policy/preflight-pairing.ts';
 
-/** Times are milliseconds after the fault unless they say otherwise. */
+/** Times are milliseconds after the fault unless stated otherwise. */
 export interface TimedIncident {
   readonly severity: Severity;
   readonly gpus: number;
-  /** On sound nodes. */
+  /** On healthy nodes. */
   readonly msPerStep: number;
-  /** Of that speed, what is left. */
+  /** Remaining share of that speed. */
   readonly speed: number;
-  /** Steps from the last checkpoint to the next, and how many of them are done. */
+  /** Steps between two checkpoints, and how many of them are done. */
   readonly interval: number;
   readonly done: number;
-  /** How long training stands while a checkpoint is written, and for how long it has when the fault comes. */
+  /** How long training pauses to write a checkpoint, and how long it has paused when the fault occurs. */
   readonly writeMs: number;
   readonly writtenMs: number;
-  /** When the job ends by itself, and whether it then stands still rather than fail. */
+  /** When the job ends by itself, and whether it then hangs instead of failing. */
   readonly endsMs: number;
   readonly hangs: boolean;
-  /** A slow node becomes a degrading one. */
+  /** When a slow node becomes a degrading one. */
   readonly worsensMs: number;
-  /** How it was drawn: for the degrading, how long they live in the mean. */
+  /** For degrading nodes: the mean of the distribution of their lifetimes. */
   readonly mtbfMs?: number;
   readonly intervalMs: number;
-  /** From a checkpoint to the stop that it was waited for. */
+  /** From a checkpoint to the stop that waited for it. */
   readonly lagMs: number;
   readonly reports: { readonly ageMs: number; readonly phase: boolean; readonly msPerStep?: number; readonly stepsPerCheckpoint?: number };
 }
 
 const [second, minute, hour] = [1000, 60_000, 3_600_000];
 
-/** One of the mix. What it assumes stands in `docs/benchmarks.md`. */
+/** Draws one job of the mix. Its assumptions are in `docs/benchmarks.md`. */
 export function drawIncident(random: Random): TimedIncident {
   const severity = severityAt(random());
   const intervalMs = between(minute, 120 * minute, random);
@@ -46,7 +46,7 @@ export function drawIncident(random: Random): TimedIncident {
   const mtbfMs = between(5 * minute, 24 * hour, random);
   const worsensMs = severity === 'slow' && random() < 0.2 ? exponential(hour, random) : Infinity;
   const livesMs = exponential(mtbfMs, random);
-  // Whether the pace that it tells was taken on a node that was slow already.
+  // Whether the reported pace was measured on a node that was slow already.
   const paced = random() < 0.5 ? speed : 1;
   return {
     severity,
@@ -75,13 +75,13 @@ export function drawIncident(random: Random): TimedIncident {
 /** Of ten jobs three are dead, four degrade, three are slow. */
 const severityAt = (share: number): Severity => (share < 0.3 ? 'dead' : share < 0.7 ? 'degrading' : 'slow');
 
-/** When the next checkpoint is there, if the job lives so long. */
+/** When the next checkpoint is saved, if the job lives that long. */
 export const savedMs = (incident: TimedIncident): number => trainsMs(incident) + incident.writeMs - incident.writtenMs;
 
-/** How long it still makes steps before it writes. */
+/** How long it makes steps before it writes. */
 export const trainsMs = ({ interval, done, msPerStep, speed }: TimedIncident): number => ((interval - done) * msPerStep) / speed;
 
-/** What the annotations of the job say at that time: a report that is some seconds old. */
+/** The progress annotations of the job at that time: from a report that is some seconds old. */
 export function progressAt(incident: TimedIncident, ms: number, epoch: number): JobProgress {
   const { interval, done, msPerStep, speed, writtenMs, reports } = incident;
   const then = ms - reports.ageMs;
@@ -97,8 +97,8 @@ export function progressAt(incident: TimedIncident, ms: number, epoch: number): 
   };
 }
 
-/** Every order of magnitude alike. */
+/** Log-uniform: every order of magnitude is equally likely. */
 const between = (least: number, most: number, random: Random): number => least * (most / least) ** random();
 const exponential = (mean: number, random: Random): number => -mean * Math.log(1 - random());
-/** A factor around 1; Box and Muller. */
+/** A factor around 1; Box-Muller transform. */
 const spread = (sigma: number, random: Random): number => Math.exp(sigma * Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random()));

@@ -1,4 +1,4 @@
-/** The choice of the moment as a person reads it. */
+/** The figures about the time of a stop, as text. */
 
 import { table } from '../cli/output.ts';
 import type { Mean, TimingReport } from './timing-report.ts';

@@ -1,4 +1,4 @@
-/** The mix, many times, and parts of it. */
+/** Runs the mix many times, and reports it by part. */
 
 import type { WorkerSettings } from '../contract/settings.schema.ts';
 import { randomFrom } from '../policy/preflight-pairing.ts';
@@ -11,7 +11,7 @@ export interface Mean {
   readonly error: number;
 }
 
-/** GPU-hours lost by a job, mean. `over`: what the policy loses more than the better of the two rules, as a part of that. */
+/** GPU-hours lost by a job, mean. `over`: the loss of the policy above the better of the two rules, relative to it. */
 export interface TimingFigures extends Readonly<Record<Strategy, Mean>> {
   readonly name: string;
   readonly jobs: number;
@@ -53,7 +53,7 @@ const parts: readonly ReportPart[] = [
   ['every 30 to 120 min', apart(30 * minute, Infinity)],
 ];
 
-/** The same jobs for every rule, and the same jobs for the same seed. */
+/** All rules get the same jobs, and the same seed gives the same jobs. */
 export function reportTiming(jobs: number, settings: WorkerSettings['recovery']['checkpoint'], seed = 'timing'): TimingReport {
   const random = randomFrom(seed);
   const drawn = Array.from({ length: jobs }, () => {

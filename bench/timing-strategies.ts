@@ -1,4 +1,4 @@
-/** What each way of choosing the moment costs one job, in GPU-hours. */
+/** The cost of each rule for one job, in GPU-hours. */
 
 import type { WorkerSettings } from '../contract/settings.schema.ts';
 import { chooseTiming } from '../policy/timing.ts';
@@ -8,18 +8,18 @@ export const strategies = ['now', 'after', 'policy', 'bound'] as const;
 export type Strategy = (typeof strategies)[number];
 export type Costs = Readonly<Record<Strategy, number>>;
 
-/** What a stop before the checkpoint loses: all work since the last one, and all time since the fault. */
+/** Loss of a stop before the checkpoint: all work since the last one, and all time since the fault. */
 const stopped = ({ done, msPerStep, writtenMs }: TimedIncident, ms: number): number => done * msPerStep + writtenMs + ms;
 
-/** What a stop after it loses: what the slow node wasted, and the work since. */
+/** Loss of a stop after it: what the slow node wasted, and the work since. */
 const saved = (incident: TimedIncident): number => trainsMs(incident) * (1 - incident.speed) + incident.lagMs;
 
 const lives = (incident: TimedIncident): boolean => savedMs(incident) <= incident.endsMs;
 
-/** A job that ends is seen to end at once when its pods fail, and by its steps when it stands still. */
+/** The end of a job is detected at once when its pods fail, and by missing steps when it hangs. */
 const seenMs = ({ endsMs, hangs }: TimedIncident, stallMs: number): number => endsMs + (hangs && endsMs > 0 ? stallMs : 0);
 
-/** All four of the same job. `bound` knows the future. */
+/** All four costs of the same job. `bound` knows the future. */
 export function costsOf(incident: TimedIncident, settings: WorkerSettings['recovery']['checkpoint']): Costs {
   const hours = (ms: number): number => (ms * incident.gpus) / 3_600_000;
   const now = stopped(incident, 0);
@@ -34,7 +34,7 @@ export function costsOf(incident: TimedIncident, settings: WorkerSettings['recov
 
 const epoch = Date.UTC(2026, 10, 21);
 
-/** Decided as a worker decides, and anew when the node gets worse. */
+/** Decides as a worker does, and again when the node gets worse. */
 function byPolicy(incident: TimedIncident, settings: WorkerSettings['recovery']['checkpoint']): number {
   const { gpus, worsensMs } = incident;
   let { severity } = incident;

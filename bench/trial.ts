@@ -1,4 +1,4 @@
-/** One trial: a fresh job, one fault (or bare hands), and everything that was seen of it. */
+/** One trial: a new job, one fault (or direct requests), and the observed times. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
@@ -12,12 +12,12 @@ import { historyLength, readHistory, type HistoryStep } from './histories.ts';
 import { type Healthy, isWatched, type BenchStage } from './stage.ts';
 import { manifestOf, type Variant } from './variants.ts';
 
-/** Times in ms since the epoch, as seen by the witness unless said otherwise. */
+/** Times in ms since the epoch, as seen by the observer unless stated otherwise. */
 export interface Trial {
   readonly variant: string;
-  /** Line written, or request sent that fails the container; with bare hands, first request sent. */
+  /** Time of the written line, or of the request that fails the container; without kcover, of the first request. */
   readonly fault: number;
-  /** With bare hands: when the stop itself was sent. */
+  /** Without kcover: when the stop itself was sent. */
   readonly stopBegan?: number;
   /** Time of the first signal in the history of the node's workflow (kernel) or of the job's (pod). */
   readonly accepted?: number;
@@ -27,7 +27,7 @@ export interface Trial {
   /** Only with kcover. */
   readonly histories?: { readonly atStart: number; readonly job: number; readonly recovery: number; readonly node: number; readonly cluster: number };
   readonly steps?: { readonly node: readonly HistoryStep[]; readonly job: readonly HistoryStep[]; readonly recovery: readonly HistoryStep[] };
-  /** Between these the audit log is counted. */
+  /** The audit log is counted between these times. */
   readonly window?: { readonly from: number; readonly to: number };
   /** Node's signal to the start of the recovery, ms. */
   readonly acceptedToRecovery?: number;
@@ -100,7 +100,7 @@ async function byKcover(
   };
 }
 
-/** So that the next trial has all nodes, and the node's workflow starts anew. */
+/** Releases the node, so that the next trial has all nodes and the node's workflow starts anew. */
 export async function release({ client, witness }: BenchStage, node: string): Promise<void> {
   const handle = client.workflow.getHandle(nodeWorkflowId(node));
   await handle.executeUpdate(updates.release, { args: [{ by: 'bench', reason: 'next trial' }] });

@@ -1,4 +1,4 @@
-/** What is compared: kinds of job, ways of stopping them, and kinds of fault. */
+/** Variants that are compared: kinds of job, stop methods, and kinds of fault. */
 
 import type { StopMethod } from '../contract/jobs.ts';
 import { batchJob, type JobManifest, pytorchJob } from '../testbed/job-manifests.ts';
@@ -7,20 +7,20 @@ export interface Variant {
   readonly name: string;
   readonly kind: 'PyTorchJob' | 'Job';
   readonly by: StopMethod;
-  /** `kernel`: a line of the kernel log of a node. `pod`: a container fails and its kubelet starts it again. `none`: the floor, by hand. */
+  /** `kernel`: a line of the kernel log of a node. `pod`: a container fails and its kubelet restarts it. `none`: the floor, without kcover. */
   readonly fault: 'kernel' | 'pod' | 'none';
-  /** By hand only: a delete-collection right after the suspend, so that the job's operator has no pod left to delete. */
+  /** Without kcover only: a delete-collection right after the suspend, so that the job's operator has no pod left to delete. */
   readonly hastened?: true;
 }
 
-/** The training operator's client may send 20 requests a second: a PyTorchJob of hundreds of pods would measure that and nothing else. */
+/** The training operator's client may send 20 requests a second: with hundreds of pods a PyTorchJob would measure only that limit. */
 const mostOfOperator = 64;
 
-/** What is measured for so many pods. */
+/** The variants for this many pods. */
 export const variantsFor = (pods: number, method?: StopMethod, names?: readonly string[]): readonly Variant[] =>
   variantsOf(method, names).filter(({ kind }) => names !== undefined || kind === 'Job' || pods <= mostOfOperator);
 
-/** Those of one stop method, or with one of these names, or all. */
+/** Variants of one stop method, or with one of these names, or all. */
 export const variantsOf = (method?: StopMethod, names?: readonly string[]): readonly Variant[] =>
   all.filter(({ by, name }) => (method === undefined || by === method) && (names === undefined || names.includes(name)));
 

@@ -1,4 +1,4 @@
-/** Watches the cluster from outside, and says when something was seen. */
+/** Watches the cluster from outside, and records when something was seen. */
 
 import type { V1Node, V1Pod } from '@kubernetes/client-node';
 import type { Kube } from '../kube/connection.ts';
@@ -8,7 +8,7 @@ import { now, within } from './clock.ts';
 
 const deadlineMs = 300_000;
 
-/** When each of it was seen. Times in ms since the epoch. */
+/** When each step was seen. Times in ms since the epoch. */
 export interface RestartSeen {
   readonly firstDeleted: Promise<number>;
   readonly oldGone: Promise<number>;
@@ -56,7 +56,7 @@ export class Witness {
     newRunning.promise.then(forget, forget);
     const waited = (what: string, promise: Promise<number>): Promise<number> => {
       const timed = within(deadlineMs, `${job.name}: ${what}`, promise);
-      timed.catch(() => undefined); // whoever waits for it hears of it
+      timed.catch(() => undefined); // the awaiting code gets the rejection
       return timed;
     };
     return {

@@ -1,5 +1,5 @@
 #!/usr/bin/env node
-// Plain JavaScript for any Node from 18 on: finds the Node and the form of the program that can run here.
+// Plain JavaScript for any Node from 18 on: finds a suitable Node and the form of the program that can run here.
 import { spawn } from 'node:child_process';
 import { existsSync, realpathSync } from 'node:fs';
 import { createRequire } from 'node:module';
@@ -10,7 +10,7 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 const here = realpathSync(fileURLToPath(import.meta.url));
 const root = dirname(dirname(here));
 
-/** Runs TypeScript as it stands, and has what the Kubernetes client needs. */
+/** Runs TypeScript sources, and has what the Kubernetes client needs. */
 const oldestNode = [22, 19];
 
 function isRecentNode() {
@@ -18,7 +18,7 @@ function isRecentNode() {
   return major > oldestNode[0] || (major === oldestNode[0] && minor >= oldestNode[1]);
 }
 
-/** The Node that npm installed beside us, if this platform has one. */
+/** The Node that npm installed as a dependency, if this platform has one. */
 function packagedNode() {
   try {
     return createRequire(here).resolve(`node-${process.platform}-${process.arch}/bin/node`);
@@ -28,7 +28,7 @@ function packagedNode() {
   }
 }
 
-/** Runs the same command line under another Node and ends as it ends. */
+/** Runs the same command line under another Node and exits with its code. */
 function runUnder(node) {
   // Under the name it was called by, which the help repeats.
   const child = spawn(node, [process.argv[1] ?? here, ...process.argv.slice(2)], { stdio: 'inherit', env: { ...process.env, KCOVER_NODE: node } });
@@ -44,7 +44,7 @@ function fail(because) {
   process.exit(1);
 }
 
-/** Node runs no TypeScript below node_modules: an installed package runs what was built. */
+/** Node runs no TypeScript below node_modules: an installed package runs the built program. */
 function programFile() {
   const source = join(root, 'cli', 'main.ts');
   const installed = root.split(sep).includes('node_modules');
@@ -52,7 +52,7 @@ function programFile() {
   return join(root, 'dist', 'cli', 'main.js');
 }
 
-/** Type stripping and the like are how we run, no news to whoever typed a command. */
+/** Warnings about type stripping and similar features are of no use to the user of a command. */
 function hideExperimentalWarnings() {
   const emitWarning = process.emitWarning;
   process.emitWarning = (warning, ...rest) => {

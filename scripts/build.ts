@@ -1,4 +1,4 @@
-/** `npm run build`: what an installed package runs, in dist/: the program as JavaScript, and the workflows as one bundle. */
+/** `npm run build`: builds what an installed package runs into dist/: the program as JavaScript, and the workflows as one bundle. */
 
 import { execFileSync } from 'node:child_process';
 import { rm, writeFile } from 'node:fs/promises';
@@ -10,7 +10,7 @@ const root = fileURLToPath(new URL('..', import.meta.url));
 const dist = join(root, 'dist');
 
 await rm(dist, { recursive: true, force: true });
-// tsc also copies the JSON that is imported.
+// tsc also copies imported JSON.
 execFileSync(join(root, 'node_modules/.bin/tsc'), ['-p', join(root, 'tsconfig.build.json')], { stdio: 'inherit' });
 const { code } = await bundleWorkflowCode({ workflowsPath: join(root, 'workflows/index.ts'), logger: new DefaultLogger('WARN') });
 await writeFile(join(dist, 'workflow-bundle.js'), code);

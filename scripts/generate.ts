@@ -1,4 +1,4 @@
-/** Writes the reference pages that are made from code; with --check, fails when one of them is not what the code says. */
+/** Writes the reference pages that are generated from code; with --check, fails when one of them is out of date. */
 
 import { existsSync } from 'node:fs';
 import { mkdir, readFile, writeFile } from 'node:fs/promises';
@@ -43,5 +43,5 @@ for (const [page, render] of Object.entries(pages)) {
   await writeFile(path, text);
 }
 
-for (const page of stale) console.log(check ? `${page} is not what the code says: npm run generate` : `wrote ${page}`);
+for (const page of stale) console.log(check ? `${page} is out of date: npm run generate` : `wrote ${page}`);
 if (check && stale.length > 0) process.exitCode = 1;

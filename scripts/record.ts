@@ -55,7 +55,7 @@ async function record(): Promise<void> {
   }
 }
 
-/** One event a line; processes and queues named after this machine get the name of the program. */
+/** One event a line; process and queue names that contain the name of this machine get the name of the program. */
 function withoutTraces(json: string): string {
   const machine = new RegExp(`^\\d+@${hostname().replace(/[^\w-]/g, '\\$&')}.*$`);
   const { events } = JSON.parse(json, (_key, value: unknown) =>

@@ -1,11 +1,11 @@
-// Jest reporter: says while it runs which file and which test it is at, and how many are left.
+// Jest reporter: prints progress during the run: the current file and test, and how many are left.
 // Plain JavaScript, because jest loads it itself.
 
 const stillRunningMs = 30_000;
 
 const seconds = (ms) => `${Math.round(ms / 1000)} s`;
 
-/** The tier, as its configuration is named. */
+/** The tier, which has the name of its configuration. */
 const nameOf = (context) => context?.config.displayName?.name ?? 'jest';
 
 export default class ProgressReporter {
@@ -50,7 +50,7 @@ export default class ProgressReporter {
     console.error(`[${nameOf(context)}] ${this.#done} files in ${seconds(Date.now() - this.#begun)}`);
   }
 
-  /** A test that takes long is named each time; nothing is said of those that are over at once. */
+  /** A slow test is named each time; fast ones are not printed. */
   #stillRunning() {
     for (const [name, since] of this.#running) {
       if (Date.now() - since >= stillRunningMs) console.error(`        ${name}: running for ${seconds(Date.now() - since)}`);

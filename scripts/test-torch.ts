@@ -55,7 +55,7 @@ async function test(): Promise<number> {
   return conclude(codes, judgeStatistical(reports, { size, threshold: 0 }).nodes);
 }
 
-/** The real endpoint without the authentication: the token of a rank is its name. */
+/** The real endpoint without authentication: the token of a rank is its name. */
 async function serve(scratch: string, signal: AbortSignal): Promise<{ server: ReturnType<typeof fastify>; url: string }> {
   const pair = await generate([{ name: 'commonName', value: 'kcover' }], {
     extensions: [{ name: 'subjectAltName', altNames: [{ type: 7, ip: '127.0.0.1' }] }],
@@ -68,7 +68,7 @@ async function serve(scratch: string, signal: AbortSignal): Promise<{ server: Re
     signal,
     log: { info: (...[line, text]: readonly unknown[]) => console.log(`controller: ${String(text)}: ${JSON.stringify(line)}`) },
   });
-  // Each is known by its token: nothing else of the intake is played here.
+  // Each rank is identified by its token: nothing else of the intake is simulated here.
   const rankOf = ({ headers }: FastifyRequest) => headers.authorization?.replace('Bearer ', '') ?? '';
   openRounds(server, {
     reporterOf: (request) => ({ kind: 'reporter', node: nodeOf(Number(rankOf(request))), podUid: rankOf(request) }),
@@ -81,7 +81,7 @@ async function serve(scratch: string, signal: AbortSignal): Promise<{ server: Re
   return { server, url: await server.listen({ host: '127.0.0.1', port: 0 }) };
 }
 
-/** One rank, to its end. */
+/** Runs one rank to its end. */
 function run(rank: number, scratch: string, url: string, children: ChildProcess[]): Promise<number> {
   const own = join(scratch, nodeOf(rank));
   mkdirSync(join(own, 'data'), { recursive: true });
@@ -98,7 +98,7 @@ function run(rank: number, scratch: string, url: string, children: ChildProcess[
       SIZE: String(size),
       RANK: String(rank),
       NODE_NAME: nodeOf(rank),
-      // Every rank is a host of its own, with ports of its own: a master listens on all addresses.
+      // Every rank is a host of its own, with its own ports: a master listens on all addresses.
       POD_IP: `127.0.0.${rank + 1}`,
       PREFLIGHT_PORT: String(20_000 + (process.pid % 150) * 80 + rank * 20),
       PREFLIGHT_DIR: own,
@@ -108,7 +108,7 @@ function run(rank: number, scratch: string, url: string, children: ChildProcess[
       OMP_NUM_THREADS: '1',
       CUDA_VISIBLE_DEVICES: '',
       PYTHONDONTWRITEBYTECODE: '1',
-      // Far more than four ranks on two cores disturb each other.
+      // The delay far exceeds how much four ranks on two cores disturb each other.
       ...(rank === slowed && { PREFLIGHT_SLOWED_MS: '500' }),
     },
   });

@@ -11,7 +11,7 @@ import { tmpdir } from 'node:os';
 import { join, relative } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
-/** The part of jest's report that is read. */
+/** The fields of jest's report that are used. */
 interface JestReport {
   readonly numPassedTests: number;
   readonly numFailedTests: number;
@@ -26,7 +26,7 @@ interface JestReport {
 interface Result {
   readonly passed: number;
   readonly failed: number;
-  /** What jest says of each file that failed. */
+  /** Jest's message for each failed file. */
   readonly failures: readonly string[];
 }
 
@@ -42,7 +42,7 @@ if (process.argv[2] === '--real-nodes' && process.getuid?.() !== 0) {
 type Tier = 'e2e' | 'cluster' | 'offline' | 'isolated' | 'nodes' | 'kinds';
 const alone: Readonly<Record<string, Tier>> = { '--real-nodes': 'nodes', '--job-kinds': 'kinds' };
 const only = alone[process.argv[2] ?? ''];
-/** Side by side, each from left to right, because tests wait more than they compute. The lanes take about equally long. */
+/** Groups run in parallel, the tiers of a group in order, because tests wait more than they compute. The groups take about equally long. */
 const groups: readonly (readonly Tier[])[] = only ? [[only]] : [['e2e'], ['cluster', 'offline'], ['isolated']];
 
 const running = new Set<ChildProcess>();
@@ -53,7 +53,7 @@ const results = (await Promise.all(groups.map(runInTurn))).flat();
 if (stopped) process.exit(130);
 const passed = results.reduce((sum, result) => sum + result.passed, 0);
 const failed = results.reduce((sum, result) => sum + result.failed, 0);
-// Once more at the end, because what failed in one lane is far above what the others said since.
+// Repeated at the end, because a failure in one group is far above the later output of the others.
 for (const failure of results.flatMap(({ failures }) => failures)) console.error(failure);
 console.log(`${passed} passed, ${failed} failed`);
 process.exitCode = failed === 0 ? 0 : 1;
@@ -80,7 +80,7 @@ async function run(tier: Tier): Promise<Result> {
   ];
   const code = await ended([...node, ...jest]);
   const report = read(file);
-  // A file that could not run, or a run that died, counts as a failure even when no single test did.
+  // A file that could not run, or a run that crashed, counts as a failure even when no single test failed.
   const failed = (report?.numFailedTests ?? 0) + (report?.numRuntimeErrorTestSuites ?? 0);
   const files = report?.testResults.filter(({ status }) => status === 'failed') ?? [];
   const failures = files.map(({ name, message }) => `[${tier}] FAILED: ${relative(root, name)}\n${message}`);
@@ -88,7 +88,7 @@ async function run(tier: Tier): Promise<Result> {
   return { passed: report?.numPassedTests ?? 0, failed: code === 0 ? failed : Math.max(1, failed), failures };
 }
 
-/** Hands a signal on, so that every tier ends its servers before this process ends. */
+/** Forwards a signal, so that every tier ends its servers before this process ends. */
 function stop(signal: NodeJS.Signals): void {
   stopped = true;
   for (const child of running) child.kill(signal);

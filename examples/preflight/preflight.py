@@ -65,7 +65,7 @@ class Config:
         return self.directory / self.namespace / f"{self.workload}-{self.rank}.json"
 
 
-# --- Children: whatever hangs in a driver or a network is killed when its time is up -------------------------------------------------
+# --- Child processes: a test that hangs in a driver or a network is killed after a time-out -------------------------------------------------
 
 
 def run_children(commands, seconds):
@@ -91,7 +91,7 @@ def run_children(commands, seconds):
 
 
 def child_check_gpus():
-    """Multiplies matrices on every GPU. All ones times all ones is exactly n: any other answer is a broken card."""
+    """Multiplies matrices on every GPU. All ones times all ones is exactly n: any other result is a broken GPU."""
     try:
         import torch
     except ImportError as error:
@@ -127,7 +127,7 @@ def child_all_reduce(args):
         init_method=f"tcp://{args.master}",
         rank=args.process,
         world_size=args.world_size,
-        timeout=timedelta(seconds=args.seconds + 10),  # who started us ends us before that
+        timeout=timedelta(seconds=args.seconds + 10),  # the parent kills this process before that
     )
     data = torch.ones(args.elements, dtype=torch.float32, device=device)
     slowed = float(os.environ.get("PREFLIGHT_SLOWED_MS", "0")) / 1000  # for tests of the preflight itself
@@ -140,7 +140,7 @@ def child_all_reduce(args):
         dist.all_reduce(data)
         if on_gpu:
             torch.cuda.synchronize()
-        if step >= 3:  # the first ones make connections
+        if step >= 3:  # the first steps set up connections
             times.append((time.perf_counter() - begin) * 1000)
         data.fill_(1)
     dist.barrier()
@@ -206,7 +206,7 @@ def measure(config, gpus, number, peer, lead):
     per_node = max(1, gpus)
     world_size = 2 * per_node
     commands = [
-        # A port for each round: who is late must not get into the next one.
+        # A port for each round, so that a late rank cannot join the next one.
         ["--child", "all-reduce", "--master", f"{host}:{port + number}", "--process", str(local if lead else per_node + local), "--gpus", str(gpus)]
         + ["--local-rank", str(local), "--world-size", str(world_size), "--elements", str(config.elements), "--seconds", str(config.pair_seconds)]
         for local in range(per_node)
@@ -239,7 +239,7 @@ def idle(config, number, reason=IDLE):
     return {"batch_idx": number, "self_ip": config.ip, "status": "skip", "reason": reason}
 
 
-# --- Who tells us with whom ----------------------------------------------------------------------------------------------------------
+# --- Source of the pairs ----------------------------------------------------------------------------------------------------------
 
 
 class Controller:
@@ -266,7 +266,7 @@ class Controller:
         self.results.append(result)
 
     def next(self):
-        """The next round, or None when it is over. Raises TimeoutError when no answer comes for too long."""
+        """The next round, or None when it is over. Raises TimeoutError when the controller does not answer in time."""
         deadline = time.monotonic() + self.config.wait_seconds
         trouble = "it had us wait"
         while time.monotonic() < deadline:
@@ -342,7 +342,7 @@ def run_rounds(config, gpus, guide):
             batches.append(entry)
             log(json.dumps({**entry, "gbps": bandwidth(entry)}))
     except TimeoutError as error:
-        # Nobody could be asked: that says nothing about this node.
+        # The controller was unreachable: that says nothing about this node.
         log(f"no more rounds: {error}")
     return batches
 
@@ -355,7 +355,7 @@ def measured(report):
 
 
 def write_report(config, report):
-    """All or nothing: the agent may read at any moment. A container that starts again and finds the rounds over keeps what its pod measured."""
+    """Writes atomically, because the agent may read at any time. A container that restarts after the last round keeps the report of its pod."""
     try:
         before = json.loads(config.report.read_text())
         if config.pod_uid and before.get("pod_uid") == config.pod_uid and measured(before) and not measured(report) and not broken(report):
@@ -431,7 +431,7 @@ def arguments():
 
 if __name__ == "__main__":
     given = arguments()
-    # Also with a thread that hangs in storage it has to end.
+    # It must exit even with a thread that hangs in storage.
     if given.child == "gpus":
         code = child_check_gpus()
     elif given.child == "all-reduce":

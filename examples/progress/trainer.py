@@ -1,4 +1,4 @@
-"""A trainer that tells kcover how far it is, and saves when it is told to end. Stands for yours: training is a sleep, a checkpoint is a number in a file.
+"""A trainer that reports its progress to kcover, and saves when it is told to end. A stand-in for yours: training is a sleep, a checkpoint is a number in a file.
 
     python trainer.py progress.json checkpoint.txt
 """
@@ -38,7 +38,7 @@ def save(step):
         file.flush()
         os.fsync(file.fileno())
     os.replace(saved + ".part", saved)
-    # The acknowledgement: only now, for this checkpoint is whole.
+    # The acknowledgement comes only now, because the checkpoint is complete.
     tell(checkpointStep=step, checkpointAt=now())
 
 

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Trains a small model with DistributedDataParallel, and can be stopped and started again at any step.
+"""Trains a small model with DistributedDataParallel, and can be stopped and restarted at any step.
 
     torchrun --nproc_per_node 2 train.py --checkpoints /data/checkpoints
 
@@ -22,7 +22,7 @@ import torch.distributed as dist
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel
 
-# A checkpoint is data, and must not run code. The unpickler of torch 1 that is so careful does not know the numbers of an optimizer.
+# A checkpoint is data, and must not run code. The safe unpickler of torch 1 rejects the numbers of an optimizer.
 only_data = {} if torch.__version__.startswith("1.") else {"weights_only": True}
 
 # 128 + SIGTERM. Not 0: a rank that ends with 0 has succeeded, and where the master has, the whole job counts as succeeded and is never run again.
@@ -74,7 +74,7 @@ def main():
         optimizer.step()
         time.sleep(max(0.0, begun + options.least_step_seconds - time.monotonic()))
         step += 1
-        # All ranks see the same two numbers, so all end after the same step, whichever of them was told.
+        # All ranks see the same two numbers, so all end after the same step, whichever of them got the signal.
         mean_loss, anybody_ends = agreed(loss.detach(), ending.told)
         if rank == 0:
             progress.step_done(step)
@@ -82,9 +82,9 @@ def main():
                 log(f"step {step} loss {mean_loss:.6f} rate {pace.at(step):.2f} steps/s")
             if anybody_ends or step == options.steps or step % options.checkpoint_every == 0:
                 save(mean_loss)
-    dist.barrier()  # Nobody leaves while rank 0 saves: a rank that ends takes the others with it.
+    dist.barrier()  # No rank ends while rank 0 saves, because a rank that ends takes the others with it.
     log(f"told to end: step {step} is saved, ends with {TOLD_TO_END}" if anybody_ends else f"done: {step} steps")
-    # At once: torch 1.13 with gloo was seen to wait forever while it took the group down. Nothing is buffered here.
+    # Exit at once: torch 1.13 with gloo was seen to hang while it destroyed the group. Nothing is buffered here.
     os._exit(TOLD_TO_END if anybody_ends else 0)
 
 
@@ -105,14 +105,14 @@ def read_options():
     parser.add_argument("--batch", type=count, default=64, help="samples of each rank and step")
     parser.add_argument("--learning-rate", type=float, default=1e-3)
     parser.add_argument("--width", type=count, default=64, help="of the hidden layers")
-    parser.add_argument("--least-step-seconds", type=float, default=0.0, help="a step takes at least so long, as that of a larger model would")
+    parser.add_argument("--least-step-seconds", type=float, default=0.0, help="least duration of a step, to imitate a larger model")
     parser.add_argument("--log-every", type=count, default=10, help="steps")
     parser.add_argument("--timeout-seconds", type=float, default=600.0, help="a rank that waits longer for the others ends with an error")
     return parser.parse_args()
 
 
 def join_group(options):
-    """torchrun says in the environment who this process is."""
+    """The identity of this process, from the environment that torchrun sets."""
     if options.backend == "nccl":
         device = torch.device("cuda", int(os.environ["LOCAL_RANK"]))
         torch.cuda.set_device(device)
@@ -127,7 +127,7 @@ def build_model(width):
 
 
 class Data:
-    """Points and a fixed function of them. A batch follows from its step and rank alone, so a resumed run gets the batches that it would have got."""
+    """Points and a fixed function of them. A batch follows from its step and rank alone, so a resumed run gets the same batches."""
 
     def __init__(self, rank, batch, device):
         self.rank, self.batch, self.device = rank, batch, device
@@ -148,7 +148,7 @@ def agreed(loss, ending):
 
 
 class Ending:
-    """Hears SIGTERM. The loop looks after each step: nothing is saved in the middle of one."""
+    """Records SIGTERM. The loop checks it after each step, so that nothing is saved in the middle of one."""
 
     def __init__(self, log):
         self.told = False
@@ -162,7 +162,7 @@ class Ending:
 
 
 class Checkpoints:
-    """Files `step-<step>.<digest>.pt`. A file has that name only when it is whole, and one that was damaged later does not fit its digest."""
+    """Files `step-<step>.<digest>.pt`. A file has that name only when it is complete, and a file that was damaged later does not match its digest."""
 
     name = re.compile(r"step-(\d+)\.([0-9a-f]{12})\.pt")
 
@@ -192,7 +192,7 @@ class Checkpoints:
             if path == self.path(self.step_of(path), digest):
                 return self.step_of(path), digest
             self.log(f"skips {path.name}: it is damaged, its content does not fit the digest in its name")
-            path.rename(path.with_suffix(".damaged"))  # Else it would count among those that are kept.
+            path.rename(path.with_suffix(".damaged"))  # Otherwise it would count as one of the kept checkpoints.
         return 0, 0
 
     def load(self, step, digest):
@@ -226,7 +226,7 @@ def sync(directory):
 
 
 class Progress:
-    """Tells kcover how far training is: docs/progress.md. Without a log, or where JOB_NAME is not set, it tells nothing."""
+    """Reports training progress to kcover: docs/progress.md. Without a log, or without JOB_NAME, it reports nothing."""
 
     def __init__(self, log):
         self.log = log
@@ -266,7 +266,7 @@ class Pace:
         self.step, self.time = None, time.monotonic()
 
     def at(self, step):
-        """Steps in a second since this was last asked."""
+        """Steps per second since the last call."""
         moment = time.monotonic()
         rate = 0.0 if self.step is None else (step - self.step) / (moment - self.time)
         self.step, self.time = step, moment

@@ -4,7 +4,7 @@ import { admissionPolicies, byDefault, type Installation } from '../../kube/admi
 const userOf = (role: string): string =>
   `{{ printf "system:serviceaccount:%s:%s" .Release.Namespace (include "kcover.serviceAccountName" (dict "root" . "role" "${role}")) | toJson }}`;
 
-/** A release: its texts become literals of CEL when the chart is rendered. */
+/** Names of a release: their texts become CEL literals when the chart is rendered. */
 const released: Installation = {
   controller: userOf('controller'),
   worker: userOf('worker'),
@@ -37,10 +37,10 @@ export const chartAdmission = (): string =>
     .join('\n---\n')
     .replace(/\n---\n(\{\{- end)/, '\n$1');
 
-/** The policies as objects that can be applied, for an installation by hand. */
+/** The policies as objects to apply, for an installation without the chart. */
 export const admissionPage = (): string => [head(source), ...admissionPolicies(byDefault).map(textOf)].join('\n---\n') + '\n';
 
-/** Expressions stand as they are: quotes in them are theirs. */
+/** Expressions are written unescaped: quotes in them belong to CEL. */
 function textOf(object: object): string {
   const document = new Document(object);
   visit(document, {

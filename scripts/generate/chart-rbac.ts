@@ -10,14 +10,14 @@ const fullName = '{{ include "kcover.fullname" $ }}';
 
 const accounts = Object.keys(permissions) as readonly (keyof typeof permissions)[];
 
-/** Text of the objects -> what the template has in its place. */
+/** Texts in the objects, with their replacements in the template. */
 const placeholders: Readonly<Record<string, string>> = {
   [ownNamespace]: namespace,
   [leaseName]: fullName,
   ...Object.fromEntries(accounts.flatMap((role) => [`kcover-${role}`, tenantsName(role)].map((name) => [name, name.replace('kcover', fullName)]))),
 };
 
-/** The rights of the roles as a template of the chart: the same objects, with the names of a release. */
+/** The rights of the roles as a template of the chart: the same objects with the names of a release. */
 export const chartRbac = (): string =>
   [
     '# Made from kube/permissions.ts by npm run generate; changes here are lost.',
@@ -30,7 +30,7 @@ export const chartRbac = (): string =>
 const isForTenants = ({ kind, metadata }: RightsObject): boolean =>
   kind === 'ClusterRoleBinding' && accounts.some((role) => metadata?.name === tenantsName(role));
 
-/** In the namespaces that the values name; where they name none, in all. */
+/** In the namespaces that the values list; in all when they list none. */
 const inNamespaces = (object: RightsObject): readonly string[] => [
   '{{- range .Values.rbac.namespaces }}',
   '---',
@@ -46,7 +46,7 @@ function template(object: RightsObject): string {
   const named = {
     ...object,
     metadata: { ...object.metadata, labels: 'LABELS' },
-    // An account may have a name of its own; everything else is named after the release.
+    // An account may have its own name; everything else is named after the release.
     ...(account && {
       subjects: [{ kind: 'ServiceAccount', name: `{{ include "kcover.serviceAccountName" (dict "root" $ "role" "${account}") }}`, namespace: ownNamespace }],
     }),

@@ -9,7 +9,7 @@ interface JsonSchema {
   [keyword: string]: unknown;
 }
 
-/** Settings that follow from the release or from other values: who sets one of them in the values is told so. */
+/** Settings that follow from the release or from other values; helm refuses values that set one of them. */
 const fromTheRelease: Readonly<Record<RoleName, readonly string[]>> = {
   worker: ['temporal', 'records.directory', 'recovery.evidence.directory', 'health'],
   controller: [
@@ -26,10 +26,10 @@ const fromTheRelease: Readonly<Record<RoleName, readonly string[]>> = {
   agent: ['controller', 'spool.directory', 'health'],
 };
 
-/** Text that the program takes as a duration; the schema of its settings checks that by a function. */
+/** Text that the program accepts as a duration; its own schema checks that by a function. */
 const durationPattern = String.raw`^\s*(\d+(\.\d+)?(ms|s|m|h|d))+\s*$`;
 
-/** What the values of the chart may be; helm refuses the rest. */
+/** JSON Schema of the chart's values; helm refuses all others. */
 export function chartSchema(): string {
   const schema = jsonOf(chartValues);
   const settings = schema.properties?.['settings'];
@@ -43,7 +43,7 @@ function settingsOf(role: RoleName): JsonSchema {
   return { ...schema, description: `Settings of kcover ${role} (docs/reference/settings.md), without those that the chart itself decides` };
 }
 
-/** Takes a property away, and a group that has none left. */
+/** Removes a property, and its group when that becomes empty. */
 function remove(schema: JsonSchema, [first, ...rest]: readonly string[]): void {
   const below = first === undefined ? undefined : schema.properties?.[first];
   if (first === undefined || !below) throw new Error(`the settings have no ${first}`);
@@ -64,7 +64,7 @@ const jsonOf = (schema: z.core.$ZodType): JsonSchema =>
     },
   }) as JsonSchema;
 
-/** Of a bad name in `propertyNames`, helm reports a place that has nothing to do with it. */
+/** Patterns instead of `propertyNames`, for which helm reports a wrong place. */
 function nameByPattern(schema: z.core.JSONSchema.BaseSchema): void {
   const { propertyNames, additionalProperties = {} } = schema;
   delete schema.propertyNames;

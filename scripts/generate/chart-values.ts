@@ -1,4 +1,4 @@
-/** The values of the chart, apart from the settings of the roles. charts/kcover/values.yaml has all of them with their defaults. */
+/** Schema of the chart's values, except for the settings of the roles. charts/kcover/values.yaml has all of them with their defaults. */
 
 import { z } from 'zod';
 
@@ -15,7 +15,7 @@ const repository = z.string().min(1).optional();
 const digest = z
   .string()
   .regex(/^(sha256:[0-9a-f]{64})?$/)
-  .describe('In place of the tag')
+  .describe('Digest, instead of the tag')
   .optional();
 
 const image = group({
@@ -32,7 +32,7 @@ const serviceAccount = group({
   annotations: texts.optional(),
 });
 
-/** What can be said of the pods of every role. */
+/** Values that the pods of every role have. */
 const pods = {
   serviceAccount,
   podAnnotations: texts.optional(),

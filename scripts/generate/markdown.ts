@@ -1,4 +1,4 @@
-/** The little Markdown that the pages are made of. */
+/** The Markdown elements of the generated pages. */
 
 export const generated = (from: string): string => `<!-- Made from ${from} by npm run generate; changes here are lost. -->`;
 

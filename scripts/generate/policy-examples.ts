@@ -1,4 +1,4 @@
-/** Examples of everything that decides a recovery, for the reference page. A test reads each of them as kcover would. */
+/** Examples of everything that decides a recovery, for the reference page. A test parses each of them as kcover would. */
 
 import {
   capacityChoices,
@@ -11,22 +11,25 @@ import {
 } from '../../contract/job-overrides.ts';
 import { jobKinds } from '../../contract/jobs.ts';
 
-/** A value as the settings file has it, in YAML on one line, and what it does there. */
+/** A value in the form of the settings file, in YAML on one line, and its effect. */
 export type SettingExample = readonly [value: string, does: string];
 
 /** By the path below `recovery`. */
 export const settingExamples: Readonly<Record<string, SettingExample>> = {
   correlation: ['2s', 'a pod that fails waits 2 s for a line of its node, and both become one incident'],
   silentAgent: ['5m', 'a pod that fails on a node with a silent agent waits up to 5 min for it'],
-  attempts: ['2', 'an incident that would need a third stop is handed over'],
-  mode: ['force', 'pods are deleted without grace; a dying gasp is never awaited'],
-  overdue: ['person', 'pods that are left after `deadlines.stop` are named, and the incident is handed over'],
+  attempts: ['2', 'an incident that would need a third stop is escalated'],
+  mode: ['force', 'pods are deleted without grace; no final checkpoint on termination is awaited'],
+  overdue: ['person', 'pods that are left after `deadlines.stop` are named, and the incident is escalated'],
 
-  'budget.recoveries': ['3', 'the fourth for user code in `window` is refused, until one has slid out or a person asks; the same for those that blame nobody'],
+  'budget.recoveries': [
+    '3',
+    'the fourth for user code in `window` is refused, until the oldest leaves the window or a person asks; the same for recoveries of unknown cause',
+  ],
   'budget.hardware': ['10', 'the eleventh in `window` for broken hardware is refused'],
   'budget.platform': ['10', 'the same for evictions, preemption and nodes that are not ready'],
-  'budget.user': ['2', 'user code has two; what nobody is blamed for keeps `recoveries`'],
-  'budget.unknown': ['2', 'what nobody is blamed for has two; user code keeps `recoveries`'],
+  'budget.user': ['2', 'user code has two; faults of unknown cause keep `recoveries`'],
+  'budget.unknown': ['2', 'faults of unknown cause have two; user code keeps `recoveries`'],
   'budget.crashLoop': ['2', 'when it crashes a third time without a newer checkpoint, that is refused until a person asks for it'],
   'budget.label': ['2', 'the need-recovery label has two; `kcover recover` has no limit'],
   'budget.window': ['24h', 'recoveries are counted over a day'],
@@ -37,29 +40,29 @@ export const settingExamples: Readonly<Record<string, SettingExample>> = {
   'approval.degrading': ['64', 'the same from 64 GPUs on while it still runs on a node that may fail'],
   'approval.slow': ['0', 'a person is asked before any slow job is stopped'],
   'approval.within': ['2h', 'the question stands for two hours'],
-  'approval.otherwise': ['approve', 'silence lets the recovery go on'],
+  'approval.otherwise': ['approve', 'without an answer the recovery goes on'],
 
   'checkpoint.strategy': ['on-termination', 'the job is stopped with grace, and the checkpoint that it saves then is awaited'],
   'checkpoint.most': ['30m', 'a checkpoint that is more than half an hour away is not waited for'],
-  'checkpoint.acknowledged': ['3m', 'the next attempt waits up to 3 min for the word that the last step was saved'],
+  'checkpoint.acknowledged': ['3m', 'the next attempt waits up to 3 min for the report that the last step was saved'],
   'checkpoint.mtbf': ['20m', 'a degrading node is expected to end the job in 20 min, so that waiting is rarely worth it'],
   'checkpoint.slowdown': ['0.5', 'a slow node is expected to cost half of the speed, so that waiting costs more'],
 
-  'capacity.check': ['false', 'nobody looks for room: the pods wait for the scheduler'],
+  'capacity.check': ['false', 'capacity is not looked up: the pods wait for the scheduler'],
   'capacity.short': ['shrink', 'a job that still runs goes on with fewer pods, where it says how few'],
-  'capacity.dead': ['standby', 'a dead job gets stand-by nodes where all its pods find room with them, and waits otherwise'],
-  'capacity.standbyTaint': ['example.com/reserve', 'nodes with this taint stand by'],
+  'capacity.dead': ['standby', 'a dead job gets standby nodes when they give capacity for all its pods, and waits otherwise'],
+  'capacity.standbyTaint': ['example.com/reserve', 'nodes with this taint are standby nodes'],
   'capacity.priorityClass': ['recovered', 'the pods of a job that was suspended and let go on have this class'],
 
   'levels.first': ['pod', 'the broken pods alone are restarted first, where the kind of job allows it'],
   'levels.process': ['90s', 'processes have 90 s to pass the last step by themselves'],
   'levels.pod': ['3m', 'when the broken pods do not run again in 3 min, the whole job is restarted'],
 
-  'hang.response': ['recover', 'training that stands still is a fault like any other'],
+  'hang.response': ['recover', 'stalled training is a fault like any other'],
 
-  'jobMay.mode': ['[grace, off]', 'a job may be left alone, and is never killed at its own wish'],
+  'jobMay.mode': ['[grace, off]', 'a job may be left alone, and its own request never kills it'],
   'jobMay.checkpoint': ['[fresh, on-termination]', 'no job may ask for a stop without a checkpoint'],
-  'jobMay.capacity': ['[hold, shrink]', 'stand-by nodes are for the operator to give'],
+  'jobMay.capacity': ['[hold, shrink]', 'no job may request standby nodes'],
   'jobMay.level': ['[job]', 'the whole job is restarted, whatever it asks for'],
   'jobMay.hang': ['[ignore, notify]', 'no job may ask to be restarted when it hangs'],
   'jobMay.retries': ['5', 'a job that asks for 50 gets 5, and the incident says so'],
@@ -79,26 +82,26 @@ export const settingExamples: Readonly<Record<string, SettingExample>> = {
   'evidence.keep': ['720h', 'evidence is kept for 30 days'],
   'evidence.most': ['17179869184', 'the store has 16 GiB'],
   'evidence.share': ['50', 'one namespace may have half of it'],
-  'evidence.redact': ["['acme-[0-9a-f]{32}']", 'keys of this form are blacked out too'],
+  'evidence.redact': ["['acme-[0-9a-f]{32}']", 'keys of this form are redacted too'],
 
   'verify.first': ['30m', 'loading a large model may take half an hour'],
   'verify.stall': ['20m', 'twenty minutes without a step are a stall'],
   'verify.most': ['4h', 'a job may need four hours to get back to where it was'],
 
-  'deadlines.hold': ['4h', 'what is held or without room is handed over after four hours'],
+  'deadlines.hold': ['4h', 'what is held or without capacity is escalated after four hours'],
   'deadlines.stop': ['20m', 'pods with a grace period of 15 min have their time'],
   'deadlines.restart': ['20m', 'large images may take 20 min to pull'],
-  'deadlines.placement': ['2h', 'without room for two hours the incident is handed over'],
+  'deadlines.placement': ['2h', 'without capacity for two hours the incident is escalated'],
 };
 
-/** What a job can write on itself. */
+/** A label or annotation with which a job overrides a setting. */
 export interface OverrideExample {
-  /** Where it is written, and what may stand there. */
+  /** Accepted values. */
   readonly values: string;
   readonly means: string;
   /** The setting that limits it. */
   readonly limit?: string;
-  /** Labels or annotations, and what kcover makes of them. */
+  /** Labels or annotations of the example, and their effect. */
   readonly example: Readonly<Record<string, string>>;
   readonly does: string;
 }
@@ -120,10 +123,10 @@ export const annotationExamples: Readonly<Record<keyof typeof ours, OverrideExam
   },
   capacity: {
     values: capacityChoices.join(', '),
-    means: 'what is done where there is no room for a whole attempt, whether it still runs or not',
+    means: 'what is done without capacity for a whole attempt, whether it still runs or not',
     limit: 'recovery.jobMay.capacity',
     example: { [ours.capacity]: 'shrink', [ours.minReplicas]: '4' },
-    does: 'without room it goes on with as many pods as find some, but 4',
+    does: 'without capacity for all it goes on with as many pods as fit, at least 4',
   },
   minReplicas: {
     values: 'a whole number from 1',
@@ -135,7 +138,7 @@ export const annotationExamples: Readonly<Record<keyof typeof ours, OverrideExam
     values: 'numbers of pods with commas, at most 50',
     means: 'sizes of the whole job with which it can run',
     example: { [ours.allowedSizes]: '8,4,2' },
-    does: 'with room for 7 it goes on with 4',
+    does: 'with capacity for 7 it goes on with 4',
   },
   level: {
     values: restartLevels.join(', '),
@@ -146,7 +149,7 @@ export const annotationExamples: Readonly<Record<keyof typeof ours, OverrideExam
   },
   hang: {
     values: hangResponses.join(', '),
-    means: 'what it leads to when training stands still',
+    means: 'what is done when training stalls',
     limit: 'recovery.jobMay.hang',
     example: { [ours.hang]: 'recover' },
     does: 'it is restarted when it hangs',
@@ -163,7 +166,7 @@ export const annotationExamples: Readonly<Record<keyof typeof ours, OverrideExam
 export const referenceExamples: Readonly<Record<keyof typeof theirs, OverrideExample>> = {
   mode: {
     values: recoveryModes.join(', '),
-    means: `as \`${ours.mode}\`. \`external-grace\` and \`external-force\` are not supported, and are told as ignored`,
+    means: `as \`${ours.mode}\`. \`external-grace\` and \`external-force\` are not supported, and are reported as ignored`,
     limit: 'recovery.jobMay.mode',
     example: { [theirs.mode]: 'grace' },
     does: 'its pods get their grace period, also where the operator says force',
@@ -173,7 +176,7 @@ export const referenceExamples: Readonly<Record<keyof typeof theirs, OverrideExa
     means: `on: as \`${ours.capacity}: shrink\`; off asks for nothing`,
     limit: 'recovery.jobMay.capacity',
     example: { [theirs.elastic]: 'on', [theirs.minReplicas]: '2' },
-    does: 'without room it goes on with fewer pods, but 2',
+    does: 'without capacity for all it goes on with fewer pods, at least 2',
   },
   retries: {
     values: 'a whole number from 0 to 100',

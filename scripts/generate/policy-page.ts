@@ -5,13 +5,13 @@ import { recoverySettings } from '../../contract/recovery.schema.ts';
 import { generated, markdownTable } from './markdown.ts';
 import { annotationExamples, settingExamples, referenceExamples, type OverrideExample } from './policy-examples.ts';
 
-/** Everything that decides a recovery: the operator's settings, and what a job may write on itself. */
+/** Everything that decides a recovery: the operator's settings, and the overrides of a job. */
 export const policyPage = (): string =>
   [
     generated('contract/recovery.schema.ts, contract/job-overrides.ts and scripts/generate/policy-examples.ts'),
     '# Policy of a recovery',
     "What decides how a job is recovered: `recovery` in the worker's [settings](settings.md), and what the job asks for by its annotations, as far as the operator lets it. What each step does with it: [recovery](../recovery.md). `kcover plan JOB` says what would be done now, and `kcover config check worker FILE` what a file leads to.",
-    'Not here, but part of it: `mode` (observe or act), `faults.responses` and `faults.codes` (which faults lead to anything at all) and `preflight.slow` of the worker, and `progress.hang` of the controller (when training stands still).',
+    'Not here, but part of it: `mode` (observe or act), `faults.responses` and `faults.codes` (which faults lead to anything at all) and `preflight.slow` of the worker, and `progress.hang` of the controller (when training counts as stalled).',
     '## What the operator says',
     'Each example is a whole file: one setting, and the default of all others.',
     ...groups().flatMap(([name, describe, fields]) => [
@@ -30,20 +30,20 @@ export const policyPage = (): string =>
     overrideTable(referenceExamples, referenceOverrides),
     '### What counts',
     [
-      '1. A wish beyond its limit does not count; the setting of the operator holds. A number above the limit counts as the limit.',
-      '2. Where an annotation of kcover and a word of a reference system say different things, the annotation counts.',
-      `3. A value that is not understood does not count. Of sizes (\`${overrideAnnotations.minReplicas}\`, \`${overrideAnnotations.allowedSizes}\`) it means that the job gets no smaller one, unless the word of the reference project beside it is understood.`,
-      `4. \`${overrideAnnotations.capacity}: shrink\` without \`${overrideAnnotations.minReplicas}\` or \`${overrideAnnotations.allowedSizes}\` does not count. Shapes below the least number do not count; where none is left, the job gets no smaller size.`,
-      `5. \`${overrideAnnotations.checkpoint}: on-termination\` beside \`${overrideAnnotations.mode}: force\` does not count: there is no time to save.`,
-      `6. \`${overrideAnnotations.hang}: ignore\` is heard by the controller too, which then judges nobody, whatever \`recovery.jobMay.hang\` says.`,
+      '1. A request beyond its limit is ignored; the setting of the operator holds. A number above the limit counts as the limit.',
+      '2. Where an annotation of kcover and a label of a reference system differ, the annotation counts.',
+      `3. A value that is not understood is ignored. Of sizes (\`${overrideAnnotations.minReplicas}\`, \`${overrideAnnotations.allowedSizes}\`) it means that the job gets no smaller one, unless the label of the reference project beside it is understood.`,
+      `4. \`${overrideAnnotations.capacity}: shrink\` without \`${overrideAnnotations.minReplicas}\` or \`${overrideAnnotations.allowedSizes}\` is ignored. Sizes below the least number are ignored; where none is left, the job gets no smaller size.`,
+      `5. \`${overrideAnnotations.checkpoint}: on-termination\` beside \`${overrideAnnotations.mode}: force\` is ignored: there is no time to save.`,
+      `6. \`${overrideAnnotations.hang}: ignore\` also stops the controller from reporting hangs of the job, whatever \`recovery.jobMay.hang\` says.`,
     ].join('\n'),
-    'Every wish that does not count is told by a sentence in the plan of the incident (`ignored`), for example `kcover.io/mode "gentle" is none of grace, force, off`.',
-    'A person is never limited by any of this: `kcover recover` restarts the whole job now, also in mode off and beyond the budget, and waits for no checkpoint. Without room its pods wait for the scheduler. Only a pause holds it.',
+    'Every ignored request is reported by a sentence in the plan of the incident (`ignored`), for example `kcover.io/mode "gentle" is none of grace, force, off`.',
+    'A person is never limited by any of this: `kcover recover` restarts the whole job now, also in mode off and beyond the budget, and waits for no checkpoint. Without capacity its pods wait for the scheduler. Only a pause holds it.',
   ]
     .join('\n\n')
     .trimEnd() + '\n';
 
-/** Settings that stand alone first, then each group in the order of the schema. */
+/** Top-level settings first, then each group in the order of the schema. */
 function groups(): readonly (readonly [name: string, describe: string | undefined, fields: readonly Field[]])[] {
   const fields = fieldsOf(recoverySettings);
   const shape = shapeOf(recoverySettings) ?? {};

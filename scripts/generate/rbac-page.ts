@@ -1,13 +1,13 @@
 import { stringify } from 'yaml';
 import { clusterRoles, ownNamespace, type Permission, permissions, roles } from '../../kube/permissions.ts';
 
-/** What each right is for, as comments. */
+/** The reason for each right, as comments. */
 export const reasons = (): readonly string[] => [
   ...Object.entries(permissions).flatMap(([role, table]) => [`# ${role}:`, ...table.map((each) => `#   ${describe(each)}`)]),
   '# agent: nothing.',
 ];
 
-/** The rights of every role, as objects that can be applied; the comment says what each is for. */
+/** The rights of every role, as objects to apply; comments give the reason for each. */
 export const rbacPage = (): string => {
   const accounts = Object.keys(permissions).map((role) => ({
     apiVersion: 'v1',

@@ -10,8 +10,8 @@ export const settingsPage = (): string =>
     generated('contract/settings.schema.ts'),
     '# Settings',
     'One YAML file for each role, given by `--config`. Every setting has a default, so an empty file, or none, is a good start. A key that is not listed here is an error, and so is a value of another type: the process does not start. A duration is written `500ms`, `30s`, `10m`, `1h` or `7d`; it is at most ' +
-      `\`${formatDuration(longestWaitMs)}\` where nothing else is said, for what is longer fits into no timer.`,
-    '`kcover config check ROLE FILE` says what is wrong with a file, and prints what would be in force.',
+      `\`${formatDuration(longestWaitMs)}\` unless stated otherwise, because no timer can wait longer.`,
+    '`kcover config check ROLE FILE` says what is wrong with a file, and prints the effective settings.',
     ...roles.flatMap((role) => [`## kcover ${role}`, markdownTable(['setting', 'value', 'default', 'meaning'], fieldsOf(settingsSchemas[role]).map(row))]),
     '',
   ]

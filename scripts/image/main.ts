@@ -1,4 +1,4 @@
-/** `node scripts/image/main.ts TARGET`, in a build of the Dockerfile after `npm run build`: what each image consists of. */
+/** `node scripts/image/main.ts TARGET`, run in a build of the Dockerfile after `npm run build`: writes the contents of each image. */
 
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -8,7 +8,7 @@ import { makeSystem } from './system.ts';
 
 const source = fileURLToPath(new URL('../..', import.meta.url));
 const [target] = process.argv.slice(2);
-if (target === undefined) throw new Error('say where to write: node scripts/image/main.ts TARGET');
+if (target === undefined) throw new Error('TARGET is missing: node scripts/image/main.ts TARGET');
 
 const system = join(target, 'system');
 makeSystem(source, system);

@@ -1,4 +1,4 @@
-/** Which packages of node_modules others need, as the lock file says. */
+/** Dependencies between the packages of node_modules, from the lock file. */
 
 interface LockedPackage {
   readonly version?: string;
@@ -14,7 +14,7 @@ export interface LockFile {
   readonly packages: Readonly<Record<string, LockedPackage>>;
 }
 
-/** Directories of these packages and of everything that they need. */
+/** Directories of these packages and of all their dependencies. */
 export function packagesNeeded(lock: LockFile, names: Iterable<string>): ReadonlySet<string> {
   const needed = new Set<string>();
   const waiting = [...names].map((name) => ({ name, from: '' }));
@@ -32,7 +32,7 @@ function namesNeededBy({ dependencies, optionalDependencies, peerDependencies = 
   return [...Object.keys({ ...dependencies, ...optionalDependencies }), ...peers];
 }
 
-/** As Node looks for it: beside whoever needs it, then one level up. Undefined for what is for other systems. */
+/** Resolved as Node does: next to the dependent package, then one level up. Undefined for packages of other systems. */
 function directoryOf({ packages }: LockFile, name: string, from: string): string | undefined {
   for (let above = from; ; above = above.slice(0, Math.max(0, above.lastIndexOf('/node_modules/')))) {
     const directory = `${above === '' ? '' : `${above}/`}node_modules/${name}`;

@@ -1,4 +1,4 @@
-/** The program of one image: what its commands load, and nothing else. */
+/** The program of one image: the files that its commands load, and nothing else. */
 
 import { chmodSync, cpSync, existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
@@ -20,7 +20,7 @@ const followsDynamic: Readonly<Record<ImageName, (file: string) => boolean>> = {
   kcover: () => true,
 };
 
-/** Written into `target`: bin/, dist/, node_modules/, and a package.json with only the dependencies that are there. */
+/** Written into `target`: bin/, dist/, node_modules/, and a package.json with only the included dependencies. */
 export function copyProgram(source: string, image: ImageName, target: string): void {
   const dist = join(source, 'dist');
   const { files, packages } = reachedFrom({ dist, entry: 'cli/main.js', followsDynamic: followsDynamic[image] });
@@ -44,10 +44,10 @@ function copy(from: string, to: string): void {
   cpSync(from, to);
 }
 
-/** What is compiled, by the names that packages give to systems. */
+/** Names that packages use for the system of a native build. */
 const system = { release: `${process.arch === 'x64' ? 'x86_64' : 'aarch64'}-unknown-linux-gnu`, prebuild: `linux-${process.arch}` } as const;
 
-/** Packages inside others are copied by themselves, if they are needed. Node loads no TypeScript from packages, and no Rust. */
+/** Nested packages are copied separately if they are needed. Node loads no TypeScript from packages, and no Rust. */
 function isUsed(path: string): boolean {
   if (path.slice(path.indexOf('/node_modules/') + 1).endsWith('/node_modules')) return false;
   if (/\.(?:[cm]?ts|map|rs)$/.test(path)) return false;
@@ -56,7 +56,7 @@ function isUsed(path: string): boolean {
   return release === system.release && prebuild === system.prebuild;
 }
 
-/** In the image there is no `env` to look for Node. */
+/** The image has no `env` to find Node with. */
 function writeStarter(from: string, to: string): void {
   mkdirSync(dirname(to), { recursive: true });
   writeFileSync(to, readFileSync(from, 'utf8').replace(/^#!.*/, '#!/usr/local/bin/node'));

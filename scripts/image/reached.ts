@@ -1,4 +1,4 @@
-/** Which files of the built program some of its commands load, and which packages those import. */
+/** Files of the built program that given commands load, and packages that those import. */
 
 import { readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
@@ -10,11 +10,11 @@ export interface ReachedFiles {
   readonly packages: ReadonlySet<string>;
 }
 
-/** What an image starts from. */
+/** An entry point of an image. */
 interface EntryPoint {
   readonly dist: string;
   readonly entry: string;
-  /** Whether what a file imports only when it is needed belongs to the image. */
+  /** Whether the dynamic imports of a file belong to the image. */
   readonly followsDynamic: (file: string) => boolean;
 }
 
@@ -43,7 +43,7 @@ function importsOf(file: string, text: string, withDynamic: boolean): readonly s
   return [...still, ...again, ...(withDynamic ? dynamic : [])];
 }
 
-/** What is computed cannot be followed, and an image without it would fail when it runs. */
+/** A computed specifier cannot be followed, and an image without the module would fail at run time. */
 function literal(file: string, source: string): string {
   const [, specifier] = /^['"]([^'"]+)['"]$/.exec(source) ?? [];
   if (specifier === undefined) throw new Error(`${file} imports ${source}, which is not a plain text`);

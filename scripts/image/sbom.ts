@@ -1,4 +1,4 @@
-/** What is inside an image, in CycloneDX form: npm's own list of the packages, with Node and Debian's libraries added. */
+/** SBOM of an image in CycloneDX form: npm's list of the packages, with Node and Debian's libraries added. */
 
 import { execFileSync } from 'node:child_process';
 import { readdirSync, readFileSync, writeFileSync } from 'node:fs';
@@ -19,14 +19,14 @@ interface Bom {
   readonly components: readonly Component[];
 }
 
-/** Debian says the licence of a package in prose. Another library that Node begins to need is to be read first. */
+/** Debian describes licences in prose, so they are listed here. A further library that Node needs has to be read first. */
 const licencesOfLibraries: Readonly<Record<string, string>> = {
   libc6: 'LGPL-2.1-or-later',
   'libgcc-s1': 'GPL-3.0-or-later WITH GCC-exception-3.1',
   'libstdc++6': 'GPL-3.0-or-later WITH GCC-exception-3.1',
 };
 
-/** Beside the program in `target`; `system` is below both. */
+/** Written next to the program in `target`; `system` is below both. */
 export function writeSbom(image: ImageName, target: string, system: string): void {
   const listed = execFileSync('npm', ['sbom', '--sbom-format', 'cyclonedx', '--omit', 'dev'], { cwd: target, encoding: 'utf8', maxBuffer: 64 * 1024 * 1024 });
   const { serialNumber: _, ...bom } = JSON.parse(listed) as Bom;
@@ -48,7 +48,7 @@ function libraries(system: string): readonly Component[] {
     const text = readFileSync(join(records, name), 'utf8');
     const field = (key: string): string => new RegExp(`^${key}: (.+)$`, 'm').exec(text)?.[1] ?? '';
     const expression = licencesOfLibraries[name];
-    if (expression === undefined) throw new Error(`nobody has read the licence of ${name}: add it to scripts/image/sbom.ts`);
+    if (expression === undefined) throw new Error(`the licence of ${name} is not listed: read it and add it to scripts/image/sbom.ts`);
     const version = field('Version');
     const purl = `pkg:deb/debian/${encodeURIComponent(name)}@${encodeURIComponent(version)}?arch=${field('Architecture')}`;
     return { type: 'library', name, version, purl, licenses: [{ expression }] };

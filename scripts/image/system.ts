@@ -1,4 +1,4 @@
-/** The file system below the program: Node, the libraries that it loads, and what identifies them. No shell, no package manager. */
+/** The base file system of an image: Node, the libraries that it loads, and their package metadata. No shell, no package manager. */
 
 import { execFileSync, spawnSync } from 'node:child_process';
 import { chmodSync, copyFileSync, cpSync, existsSync, mkdirSync, realpathSync, symlinkSync, writeFileSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { rootCertificates } from 'node:tls';
 
 const user = 1000;
 
-/** Nobody can write elsewhere in the image. The roles mount volumes over these; the Dockerfile says whose they are. */
+/** The only writable directories of the image. The roles mount volumes over these; the Dockerfile sets their owners. */
 const writable = ['tmp', 'var/lib/kcover/records', 'var/lib/kcover/evidence'];
 
 /** Written into `target`, from the packages of `source` and the system that this runs on. */
@@ -31,9 +31,9 @@ export function makeSystem(source: string, target: string): void {
 
   writeFileSync(join(target, 'etc/passwd'), `root:x:0:0:root:/:/sbin/nologin\nkcover:x:${user}:${user}:kcover:/tmp:/sbin/nologin\n`);
   writeFileSync(join(target, 'etc/group'), `root:x:0:\nkcover:x:${user}:\n`);
-  // Without it, names in /etc/hosts are asked for in the DNS first.
+  // Without it, names in /etc/hosts are looked up in the DNS first.
   writeFileSync(join(target, 'etc/nsswitch.conf'), 'hosts: files dns\n');
-  // For Temporal's native client. Node has these authorities inside; those of the system that builds may be another's.
+  // For Temporal's native client. These are Node's built-in authorities, because those of the build system may differ.
   writeFileSync(join(target, 'etc/ssl/certs/ca-certificates.crt'), `${rootCertificates.join('\n')}\n`);
 }
 
@@ -42,14 +42,14 @@ const output = (file: string, ...args: readonly string[]): string => execFileSyn
 /** `libc.so.6 => /lib/x86_64-linux-gnu/libc.so.6 (0x...)`, and the loader, which has no arrow. */
 const librariesOf = (program: string): readonly string[] => [...output('ldd', program).matchAll(/(?:=>\s+|^\s*)(\/\S+)\s+\(0x/gm)].map(([, path = '']) => path);
 
-/** Under the name by which it is looked for, below usr/, where Debian has all libraries. */
+/** Under the name by which it is looked up, below usr/, where Debian has all libraries. */
 function copyLibrary(path: string, target: string): void {
   const to = join(target, path.startsWith('/usr/') ? path : `/usr${path}`);
   mkdirSync(dirname(to), { recursive: true });
   cpSync(realpathSync(path), to);
 }
 
-/** Debian's records name libraries with or without the leading /usr; what is not recorded is an error on its stderr. */
+/** Debian's records name libraries with or without the leading /usr; for an unrecorded library dpkg prints an error. */
 function packageOf(library: string): string {
   const path = realpathSync(library).replace(/^\/usr/, '');
   const { stdout } = spawnSync('dpkg-query', ['--search', path, `/usr${path}`], { encoding: 'utf8' });
@@ -58,7 +58,7 @@ function packageOf(library: string): string {
   return name;
 }
 
-/** What scanners of images read where there is no package manager, and the licence. */
+/** The metadata that image scanners read without a package manager, and the licence. */
 function describePackage(name: string, target: string): void {
   const file = join(target, 'var/lib/dpkg/status.d', name);
   mkdirSync(dirname(file), { recursive: true });

@@ -10,7 +10,7 @@ describe('a summary', () => {
   it.each<[string, number[], { p50: number; p99: number; max: number }]>([
     ['takes the middle of an odd number of values', [3, 1, 2], { p50: 2, p99: 3, max: 3 }],
     ['takes the lower middle of an even number, so that every figure was measured', [4, 1, 2, 3], { p50: 2, p99: 4, max: 4 }],
-    ['tells p99 from the largest from 101 values on', Array.from({ length: 101 }, (_, index) => index), { p50: 50, p99: 99, max: 100 }],
+    ['distinguishes p99 from the largest from 101 values on', Array.from({ length: 101 }, (_, index) => index), { p50: 50, p99: 99, max: 100 }],
   ])('%s', (_, values, expected) => {
     expect(summarise(values)).toEqual({ n: values.length, ...expected });
   });

@@ -79,11 +79,11 @@ describe('the report of storms', () => {
 });
 
 describe('the plan of a storm', () => {
-  it('has room for every job after its node broke', () => {
+  it('has capacity for every job after its node broke', () => {
     expect([nodesOf('nodes', 64), nodesOf('jobs', 64)]).toEqual([129, 17]);
   });
 
-  it('expects as many nodes out as the limit of the settings lets', () => {
+  it('expects as many quarantined nodes as the limit of the settings allows', () => {
     const allowed = (hits: 'jobs' | 'nodes', count: number, limit: 'all' | 'default') => planOf({ hits, count, limit, kind: 'Job' }).allowed;
     expect([allowed('nodes', 64, 'all'), allowed('nodes', 64, 'default'), allowed('nodes', 8, 'default'), allowed('jobs', 8, 'default')]).toEqual([
       64, 12, 2, 8,

@@ -9,7 +9,7 @@ import { settings } from '../support/builders.ts';
 const rules = settings().recovery.checkpoint;
 const minute = 60_000;
 
-/** 60 GPUs, a step a second, a checkpoint every 20 minutes that takes none to write, 15 minutes of it done. Costs are minutes then. */
+/** 60 GPUs, a step a second, a checkpoint every 20 minutes that takes no time to write, 15 minutes of it done. Costs are minutes then. */
 const incident = (more: Partial<TimedIncident> = {}): TimedIncident => ({
   severity: 'degrading',
   gpus: 60,
@@ -43,12 +43,12 @@ describe('what a moment costs', () => {
     ['a dead one has nothing to wait for', { severity: 'dead', endsMs: 0 }, [15, 15, 15, 15]],
     ['what was done since the checkpoint that was awaited is lost', { lagMs: 6000 }, [15, 0.1, 0.1, 0.1]],
     ['a checkpoint takes a while to write', { writeMs: 3 * minute, endsMs: 7 * minute }, [15, 22, 22, 15]],
-    ['who tells no pace is stopped now', { reports: { ageMs: 0, phase: false } }, [15, 0, 15, 0]],
+    ['a job that reports no pace is stopped now', { reports: { ageMs: 0, phase: false } }, [15, 0, 15, 0]],
   ])('%s', (_, more, expected) => {
     expect(costs(more)).toEqual(expected);
   });
 
-  it('is never less than for one who knows the future', () => {
+  it('is never less than that of a rule that knows the future', () => {
     const random = randomFrom('bound');
     for (let job = 0; job < 500; job++) {
       const { bound, ...others } = costsOf(drawIncident(random), rules);
@@ -71,7 +71,7 @@ describe('the mix', () => {
     expect(all?.over.mean).toBeLessThanOrEqual(0.02);
   });
 
-  it('is told part by part', () => {
+  it('is reported by part', () => {
     const lines = describeTiming(report).split('\n');
     expect(report.parts.filter(({ name }) => !lines.some((line) => line.startsWith(`${name} `)))).toEqual([]);
   });

@@ -105,8 +105,8 @@ describe('rights in the namespaces of jobs', () => {
 
 describe('the notes', () => {
   it('warn of a Temporal that anybody may use, until it is told who connects', async () => {
-    expect(await notes({})).toMatch(/WARNING: clients connect to Temporal without authentication, and the connection is plain text/);
-    expect(await notes({ temporal: { tls: { enabled: true } } })).toMatch(/WARNING: clients connect to Temporal without authentication\. /);
+    expect(await notes({})).toMatch(/WARNING: Temporal does not authenticate clients, and the connection is plain text/);
+    expect(await notes({ temporal: { tls: { enabled: true } } })).toMatch(/WARNING: Temporal does not authenticate clients\. /);
     expect(await notes({ temporal: { apiKey: { existingSecret: 'key' } } })).not.toContain('WARNING');
     expect(await notes({ temporal: { namespace: 'default', apiKey: { existingSecret: 'key' } } })).toContain('WARNING: the Temporal namespace default');
     const open = await notes({ temporal: { apiKey: { existingSecret: 'key' } }, admission: { enabled: false }, networkPolicy: { enabled: false } });

@@ -49,7 +49,7 @@ describe('a packed image', () => {
     expect(manifest?.Config).toBe(`${sha256(inside(archive, manifest?.Config ?? ''))}.json`);
   });
 
-  it('leaves nothing beside it, and says what is wrong with a layer that is not there', async () => {
+  it('leaves no temporary files, and explains a missing layer', async () => {
     const target = join(directory, 'image.tar');
     const packing = packDockerArchive({ image: 'localhost/none:1', layers: [join(directory, 'none.tar')], config: {}, target });
     await expect(packing).rejects.toThrow('none.tar');

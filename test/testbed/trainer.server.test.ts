@@ -11,7 +11,7 @@ import type { SimulatedNode } from '../../testbed/nodes.ts';
 import { startTrainer, type Trainer } from '../../testbed/trainer.ts';
 import { until } from '../../testbed/until.ts';
 
-/** The one checkpoint that it makes: the next is far away. */
+/** The only checkpoint that it makes: the next is far away. */
 const saved = 1000;
 
 let cluster: AttachedTestCluster;
@@ -44,7 +44,7 @@ async function leader(): Promise<SimulatedNode> {
 const progressOn = async ({ hostRoot }: SimulatedNode): Promise<Progress> =>
   JSON.parse(await readFile(join(hostRoot, progressDirectory, job.namespace, 'llm-0.json'), 'utf8')) as Progress;
 
-/** Waits until this node was told of such progress. */
+/** Waits until the agent of this node was given matching progress. */
 const awaitProgress = (node: SimulatedNode, enough: (progress: Progress) => boolean): Promise<Progress> =>
   until(`progress on ${node.name}`, 60_000, async () => {
     const written = await progressOn(node);
@@ -52,13 +52,13 @@ const awaitProgress = (node: SimulatedNode, enough: (progress: Progress) => bool
   });
 
 describe('the simulated trainer', () => {
-  it('tells its steps and its last checkpoint on the node of rank 0', async () => {
+  it('reports its steps and its last checkpoint on the node of rank 0', async () => {
     const node = await leader();
     trainer = startTrainer(cluster, job, { msPerStep: 200, stepsPerCheckpoint: saved, from: saved - 5 });
     expect(await awaitProgress(node, ({ step }) => step > saved + 3)).toMatchObject({ checkpointStep: saved, phase: 'training' });
   });
 
-  it('begins the next attempt with its last checkpoint, where rank 0 then runs', async () => {
+  it('begins the next attempt from its last checkpoint, on the new node of rank 0', async () => {
     const before = await leader();
     const { step: lost } = await awaitProgress(before, ({ step }) => step > saved + 30);
     cordoned = before;

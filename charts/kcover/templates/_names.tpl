@@ -24,7 +24,7 @@ helm.sh/chart: {{ printf "%s-%s" .Chart.Name .Chart.Version | replace "+" "_" }}
 {{- end }}
 {{- end -}}
 
-{{/* Takes root and role, as all that follow where they are about one role. */}}
+{{/* Takes root and role, like all templates below that concern one role. */}}
 {{- define "kcover.roleSelector" -}}
 {{ include "kcover.selector" .root }}
 app.kubernetes.io/component: {{ .role }}
@@ -60,12 +60,12 @@ app.kubernetes.io/component: {{ .role }}
 {{- default (printf "%s-agents" (.Release.Namespace | trunc 56 | trimSuffix "-")) .Values.agent.namespace -}}
 {{- end -}}
 
-{{/* Of a role: agents are privileged, and live apart. */}}
+{{/* Namespace of a role: agents are privileged, and have one of their own. */}}
 {{- define "kcover.namespace" -}}
 {{- if eq .role "agent" }}{{ include "kcover.agentNamespace" .root }}{{ else }}{{ .root.Release.Namespace }}{{ end -}}
 {{- end -}}
 
-{{/* What agents open a connection to. */}}
+{{/* The address to which agents connect. */}}
 {{- define "kcover.intakeHost" -}}
 {{ include "kcover.fullname" . }}-intake.{{ .Release.Namespace }}.svc
 {{- end -}}

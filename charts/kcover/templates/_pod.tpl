@@ -1,4 +1,4 @@
-{{/* What the pods of all roles have in common. */}}
+{{/* Common parts of the pods of all roles. */}}
 
 {{- define "kcover.podMetadata" -}}
 labels:
@@ -7,7 +7,7 @@ labels:
   {{- toYaml . | nindent 2 }}
   {{- end }}
 annotations:
-  # Settings are read at the start: other settings are other pods.
+  # Settings are read at the start, so changed settings need new pods.
   checksum/settings: {{ include (printf "kcover.settings.%s" .role) .root | sha256sum }}
   {{- with (index .root.Values .role).podAnnotations }}
   {{- toYaml . | nindent 2 }}
@@ -43,7 +43,7 @@ tolerations:
 {{- end }}
 {{- end -}}
 
-{{/* Replicas that sit on one node fall with it. */}}
+{{/* Replicas on one node would fail together with it. */}}
 {{- define "kcover.spread" -}}
 topologySpreadConstraints:
   - maxSkew: 1
@@ -98,7 +98,7 @@ the core of its Temporal client beside both.
     name: {{ include "kcover.fullname" .root }}-{{ .role }}
 {{- end -}}
 
-{{/* How Temporal's own tools are told, too. */}}
+{{/* The variables that Temporal's own tools read, too. */}}
 {{- define "kcover.temporalEnv" -}}
 {{- $temporal := .Values.temporal -}}
 {{- $tls := $temporal.tls -}}

@@ -1,4 +1,4 @@
-{{/* The settings file of each role: what the values say, and what follows from the release. */}}
+{{/* The settings file of each role: the settings of the values, and those that follow from the release. */}}
 
 {{- define "kcover.settings.worker" -}}
 {{- $derived := dict
