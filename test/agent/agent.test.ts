@@ -61,11 +61,7 @@ describe('the agent', () => {
     const unavailable = `${join(root, 'var/lib/kcover')} is not there: mount /var/lib/kcover of the node at ${join(root, 'var/lib/kcover')}`;
     await until(() => agent?.status().preflight.unavailable !== undefined && agent.status().progress.unavailable !== undefined);
     expect(agent?.status()).toMatchObject({ preflight: { unavailable }, progress: { unavailable } });
-    if (agent)
-      expect(remarksOn(agent.status())).toEqual([
-        `preflight reports cannot be read: ${unavailable}`,
-        `progress files cannot be read: ${unavailable}`,
-      ]);
+    if (agent) expect(remarksOn(agent.status())).toEqual([`preflight reports cannot be read: ${unavailable}`, `progress files cannot be read: ${unavailable}`]);
     await mkdir(join(root, 'var/lib/kcover'), { recursive: true });
     await until(() => agent?.status().preflight.unavailable === undefined && agent?.status().progress.unavailable === undefined, 10_000);
     if (agent) expect(remarksOn(agent.status())).toEqual([]);

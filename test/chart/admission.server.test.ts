@@ -1,4 +1,4 @@
-/** The admission policies of the chart, which all other tests run under too: what they let pass and what they refuse. */
+/** The admission policies of the chart, under which all other tests run too: accepted and refused writes. */
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -52,7 +52,7 @@ beforeAll(async () => {
       gpus: 0,
       suspend: false,
       labels: { [labels.needRecovery]: 'true' },
-      // No pod of theirs is ever placed.
+      // Their pods are never scheduled.
       nodeSelector: { nowhere: id },
     });
     jobs.set(kind, await createJob(cluster.api, manifest));
@@ -72,7 +72,7 @@ const jobOf = (kind: string): JobRef => {
   return job;
 };
 
-/** Everything but the write itself. */
+/** A dry-run write. */
 async function tried(kube: Kube, method: 'PATCH' | 'POST' | 'DELETE', path: string, body?: object): Promise<{ status: number; said: string }> {
   const contentType = method === 'PATCH' ? 'application/merge-patch+json' : 'application/json';
   const request = { method, path, query: { dryRun: 'All' }, ...(body && { body: { contentType, text: JSON.stringify(body) } }) };
@@ -83,7 +83,7 @@ async function tried(kube: Kube, method: 'PATCH' | 'POST' | 'DELETE', path: stri
 const refusal = (said: string) => ({ status: 403, said: expect.stringContaining(said) });
 
 describe.each(kinds)('a %s', (kind) => {
-  it('is suspended, annotated and resumed by the worker, and told its progress by the controller', async () => {
+  it('is suspended, annotated and resumed by the worker, and gets its progress from the controller', async () => {
     const job = jobOf(kind);
     const { worker, controller } = accounts;
     await eventually(
@@ -143,25 +143,22 @@ describe('a job of the training operator', () => {
 });
 
 describe('a suspended job', () => {
-  it.each(kinds.filter((kind) => jobKinds[kind].resizing))(
-    'of kind %s is made smaller, and given a priority class where its pods may have one',
-    async (kind) => {
-      const job = jobOf(kind);
-      // Its gang scheduler waits for all pods.
-      if (kind !== 'Job') await patchObject(admin, jobPath(job), { spec: { runPolicy: { schedulingPolicy: { minAvailable: 3 } } } }, 'ask for a gang');
-      const resourceVersion = (await readJobObject(admin, job))?.metadata?.resourceVersion ?? '';
-      await suspendJob(accounts.worker, { job, incident, attempt: 2, resourceVersion });
-      const resized = await resizeJob(accounts.worker, { job, incident, pods: 2, priorityClass: 'system-node-critical' });
-      expect(resized).toMatchObject({ kind: 'resized', before: 3, after: 2 });
-    },
-  );
+  it.each(kinds.filter((kind) => jobKinds[kind].resizing))('of kind %s is resized, and given a priority class where its pods may have one', async (kind) => {
+    const job = jobOf(kind);
+    // Its gang scheduler waits for all pods.
+    if (kind !== 'Job') await patchObject(admin, jobPath(job), { spec: { runPolicy: { schedulingPolicy: { minAvailable: 3 } } } }, 'set minAvailable');
+    const resourceVersion = (await readJobObject(admin, job))?.metadata?.resourceVersion ?? '';
+    await suspendJob(accounts.worker, { job, incident, attempt: 2, resourceVersion });
+    const resized = await resizeJob(accounts.worker, { job, incident, pods: 2, priorityClass: 'system-node-critical' });
+    expect(resized).toMatchObject({ kind: 'resized', before: 3, after: 2 });
+  });
 });
 
 describe('a node', () => {
   const path = `/api/v1/nodes/${node}`;
   const settings = { taint, cordon: true } as const;
 
-  it('is quarantined with a cordon, released, and taken from stand-by', async () => {
+  it('is quarantined with a cordon, released, and taken as a standby node', async () => {
     const uid = (await cluster.api.core.readNode({ name: node })).metadata?.uid ?? '';
     const { worker } = accounts;
     const request = { incident, reason: 'xid-79', because: 'it fell off the bus' };
@@ -214,7 +211,7 @@ describe('a pod of kcover', () => {
     );
   });
 
-  it('of an agent is nothing that the controller has a right to', async () => {
+  it('of an agent cannot be changed by the controller', async () => {
     const { items } = await cluster.api.core.listNamespacedPod({ namespace: agentNamespace });
     const agent = `/api/v1/namespaces/${agentNamespace}/pods/${items[0]?.metadata?.name}`;
     expect(items.length).toBeGreaterThan(0);
@@ -223,7 +220,7 @@ describe('a pod of kcover', () => {
 });
 
 describe('a deletion by the worker', () => {
-  it('takes the pods of a job, and no others', async () => {
+  it('may delete the pods of a job, and no others', async () => {
     const { core } = cluster.api;
     const container = { name: 'c', image: 'c' };
     const create = async (name: string, ownerReferences: object[] = []) => {
@@ -256,7 +253,7 @@ describe("kcover's directory on the nodes", () => {
     });
 
   it.each([`/var/lib/kcover/progress/${namespace}`, `/var/lib/kcover/preflight/${namespace}/`, '/var/lib/other', '/var/lib/kcovers', '/var/log', '/'])(
-    'is no obstacle to a pod that mounts %s',
+    'may be mounted by a pod as %s',
     async (path) => {
       expect(await mount(namespace, path)).toMatchObject({ status: 201 });
     },
@@ -273,15 +270,15 @@ describe("kcover's directory on the nodes", () => {
     `/var/lib/kcover/progress/${namespace}-2`,
     `/var/lib/kcover/progress/${namespace}/link`,
     `/var/lib/kcover/agent/${namespace}`,
-  ])('is closed to a pod that mounts %s', async (path) => {
+  ])('is refused to a pod that mounts %s', async (path) => {
     expect(await mount(namespace, path)).toEqual(refusal("of kcover's directory on the nodes a pod may mount"));
   });
 
-  it('is not reached by going up either', async () => {
+  it('cannot be reached by a path with .. either', async () => {
     expect(await mount(namespace, `/var/lib/kcover/progress/${namespace}/../../agent`)).toMatchObject({ status: 422 });
   });
 
-  it('is open to the agents alone', async () => {
+  it('is open to the agents only', async () => {
     expect(await mount(agentNamespace, '/var/lib/kcover', agentAccount)).toMatchObject({ status: 201 });
     expect(await mount(agentNamespace, '/var/lib/kcover')).toMatchObject({ status: 403 });
     expect(await mount(namespace, '/var/lib/kcover', agentAccount)).toMatchObject({ status: 403 });

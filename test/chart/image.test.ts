@@ -19,7 +19,7 @@ const instructions = textOf('Dockerfile')
 
 const all = (name: string): readonly (readonly string[])[] => instructions.filter(([word]) => word === name).map(([, ...rest]) => rest);
 
-/** What is copied from the repository, not from another stage. */
+/** Paths copied from the repository, not from another stage. */
 const copied = all('COPY')
   .filter((words) => !words[0]?.startsWith('--from'))
   .flatMap((words) => words.slice(0, -1));
@@ -27,18 +27,18 @@ const copied = all('COPY')
 const isThere = (path: string): boolean => files.some((file) => file === path || file.startsWith(`${path}/`));
 
 describe('the Dockerfile', () => {
-  it('copies only what is there', () => {
+  it('copies only existing files', () => {
     expect(copied).toContain('package-lock.json');
     expect(copied.filter((path) => !isThere(path))).toEqual([]);
   });
 
-  it('copies every room of the product', () => {
+  it('copies every source directory of the product', () => {
     const folders = new Set(sources.filter((file) => file.includes('/')).map(folderOf));
     const apart = ['test', 'testbed', 'bench', 'scripts'];
     expect([...folders].filter((folder) => !apart.includes(folder) && !copied.includes(folder))).toEqual([]);
   });
 
-  it('is given what it copies, and nothing else', () => {
+  it('has a build context of exactly what it copies', () => {
     const given = textOf('.dockerignore')
       .split('\n')
       .filter((line) => line !== '' && !line.startsWith('#'));
@@ -46,7 +46,7 @@ describe('the Dockerfile', () => {
     expect(given.slice(1).toSorted()).toEqual([...new Set(copied)].map((path) => `!${path}`).toSorted());
   });
 
-  it('copies from stages that it has', () => {
+  it('copies from existing stages', () => {
     const stages = all('FROM').flatMap(([, as, name]) => (as === 'AS' && name !== undefined ? [name] : []));
     const from = all('COPY').flatMap(([first]) => (first?.startsWith('--from=') ? [first.slice('--from='.length)] : []));
     expect(from.length).toBeGreaterThan(0);
@@ -59,12 +59,12 @@ describe('the Dockerfile', () => {
     expect(all('ARG')).toContainEqual([`BASE=node:${node}-bookworm-slim`]);
   });
 
-  it('installs what the lock file says', () => {
+  it('installs the versions of the lock file', () => {
     const installs = all('RUN').filter((words) => words.includes('npm') && words.some((word) => ['ci', 'install', 'i'].includes(word)));
     expect(installs.map((words) => words.slice(-2))).toEqual([['npm', 'ci']]);
   });
 
-  it('gives the images nothing but what the build made for them', () => {
+  it('puts only build results into the images', () => {
     const after = instructions.slice(instructions.findIndex((words) => words.includes('scratch')));
     expect(after.map(([word]) => word)).not.toContain('RUN');
     const given = after.filter(([word]) => word === 'COPY').map((words) => words.slice(1));
@@ -77,7 +77,7 @@ describe('the Dockerfile', () => {
     ]);
   });
 
-  it('ends as a user that is not root, with kcover as its program', () => {
+  it('runs kcover as a user other than root', () => {
     expect(all('USER').at(-1)).toEqual(['1000:1000']);
     expect(all('ENTRYPOINT')).toEqual([['["kcover"]']]);
   });

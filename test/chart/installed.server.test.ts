@@ -1,4 +1,4 @@
-/** The chart on a real API server: what it is allowed to create, what runs of it, and what the other tests run under. */
+/** The chart on a real API server: its objects, its running pods, and the rights under which the other tests run. */
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { X509Certificate } from 'node:crypto';
@@ -26,7 +26,7 @@ beforeAll(() => {
 });
 afterAll(() => kube.close());
 
-/** Group and version, plural, and whether it lies in a namespace. */
+/** Group and version, plural, and whether it is namespaced. */
 const places: Readonly<Record<string, readonly [string, string, boolean]>> = {
   ServiceAccount: ['api/v1', 'serviceaccounts', true],
   ConfigMap: ['api/v1', 'configmaps', true],
@@ -50,7 +50,7 @@ const places: Readonly<Record<string, readonly [string, string, boolean]>> = {
 
 function pathOf({ kind = '', metadata }: KubernetesObject): string {
   const place = places[kind];
-  if (!place) throw new Error(`nothing is known of ${kind}`);
+  if (!place) throw new Error(`unknown kind ${kind}`);
   const [version, plural, namespaced] = place;
   return `/${version}/${namespaced ? `namespaces/${metadata?.namespace ?? ownNamespace}/` : ''}${plural}/${metadata?.name}`;
 }
@@ -59,13 +59,13 @@ function unlessThere(error: { readonly code?: number }): void {
   if (error.code !== 409) throw error;
 }
 
-/** What makes a right: not its labels, not what the server adds. */
+/** The fields that define a right, without labels and fields that the server adds. */
 function essence(object: KubernetesObject): object {
   const { kind, metadata, rules, roleRef, subjects } = object as KubernetesObject & { rules?: unknown; roleRef?: unknown; subjects?: unknown };
   return { kind, name: metadata?.name, ...(metadata?.namespace && { namespace: metadata.namespace }), rules, roleRef, subjects };
 }
 
-/** What the API server says against these objects; nothing is written. */
+/** Errors of the API server for these objects, in a dry run. */
 async function refusedOf(objects: readonly KubernetesObject[]): Promise<string[]> {
   const refused: string[] = [];
   for (const object of objects) {
@@ -82,9 +82,9 @@ describe('the objects of the chart', () => {
   it.each([
     ['the defaults', []],
     ['a file that sets nearly everything', [fullValues]],
-  ])('are taken by the API server without an unknown field: %s', async (_, files) => {
+  ])('are accepted by the API server without an unknown field: %s', async (_, files) => {
     const { objects } = await render(...files);
-    // Their kinds are the Prometheus operator's and cert-manager's.
+    // Kinds of the Prometheus operator and cert-manager, which are not installed here.
     const known = objects.filter(({ kind }) => kind !== 'ServiceMonitor' && kind !== 'Certificate');
     expect(known.length).toBeGreaterThan(15);
     const needed = new Set(known.flatMap(({ metadata }) => metadata?.namespace ?? []));
@@ -95,11 +95,11 @@ describe('the objects of the chart', () => {
 
 describe('the objects of an installation by hand', () => {
   it.each(['docs/reference/rbac.yaml', 'docs/reference/admission.yaml', 'examples/temporal/dev-server.yaml'])(
-    'are taken by the API server too: %s',
+    'are accepted by the API server too: %s',
     async (page) => {
       const documents = parseAllDocuments(readFileSync(join(chartDirectory, '..', '..', page), 'utf8'));
       const objects = documents.map((document) => document.toJS() as KubernetesObject | null);
-      // Not those of the release: what it has cannot be changed into something else.
+      // Under other names, because some fields of existing objects are immutable.
       const another = ({ metadata, ...object }: KubernetesObject) => ({ ...object, metadata: { ...metadata, name: `${metadata?.name}-by-hand` } });
       const known = objects.flatMap((object) => (object?.kind === undefined ? [] : [another(object)]));
       expect(known.length).toBeGreaterThan(0);
@@ -109,7 +109,7 @@ describe('the objects of an installation by hand', () => {
 });
 
 describe('rights', () => {
-  it('are those of the table, and those that all tests run under', async () => {
+  it('match the permission table, and are those under which all tests run', async () => {
     const { objects } = await render();
     const rendered = objects.filter(({ apiVersion }) => apiVersion?.startsWith('rbac.'));
     const byKind = (all: readonly KubernetesObject[]) => all.map(essence).toSorted((a, b) => JSON.stringify(a).localeCompare(JSON.stringify(b)));
@@ -122,7 +122,7 @@ describe('rights', () => {
     expect(others).toEqual([]);
   });
 
-  it('of the agents are none at all', async () => {
+  it('of the agents are empty', async () => {
     const rulesOf = async (name: string, namespace: string): Promise<unknown> => {
       const theirs = connectKube({ kubeconfig: await cluster.kubernetes.kubeconfigFor({ namespace, name }) });
       const review = { apiVersion: 'authorization.k8s.io/v1', kind: 'SelfSubjectRulesReview', spec: { namespace: ownNamespace } };
@@ -146,7 +146,7 @@ describe('rights', () => {
 });
 
 describe('requests of the controller', () => {
-  it('are apart at the API server: its Lease and watches from reviews of tokens, and both from other accounts', async () => {
+  it('have their own priority levels at the API server: one for its Lease and watches, one for token reviews', async () => {
     const uids = async (plural: string): Promise<ReadonlyMap<string, string>> => {
       const found = await listObjects(kube, `/apis/flowcontrol.apiserver.k8s.io/v1/${plural}`, {}, `list ${plural}`);
       return new Map(found.map(({ metadata }) => [metadata?.uid ?? '', metadata?.name ?? '']));
@@ -174,7 +174,7 @@ describe('a release in a namespace that allows restricted pods only', () => {
   /** Without accelerators. */
   const plain = 'trial-plain';
   const release = 'trial';
-  // The policies of the release that is there hold its directory on the nodes.
+  // The policies of the existing release protect its directory on the nodes.
   const chart = [chartDirectory, '--set', 'agent.stateDirectory=/var/lib/trial'];
   const component = (name: string) => ({ labelSelector: `app.kubernetes.io/instance=${release},app.kubernetes.io/component=${name}` });
   const pods = (name: string) => listObjects<V1Pod>(kube, `/api/v1/namespaces/${name === 'agent' ? agents : namespace}/pods`, component(name), 'list pods');
@@ -200,19 +200,19 @@ describe('a release in a namespace that allows restricted pods only', () => {
   });
   afterAll(async () => {
     await testHelm().run('uninstall', release, '--namespace', namespace, '--ignore-not-found');
-    await patchObject(kube, `/api/v1/nodes/${sick}`, { spec: { taints: null } }, 'give the node back');
+    await patchObject(kube, `/api/v1/nodes/${sick}`, { spec: { taints: null } }, 'release the node');
     await openRequest(kube, { method: 'DELETE', path: `/api/v1/namespaces/${namespace}` });
     await cluster.api.core.deleteNode({ name: plain });
   });
 
-  it('watches every GPU node, one in quarantine too, and keeps its other roles off them', async () => {
+  it('runs an agent on every GPU node, including quarantined ones, and keeps its other roles off them', async () => {
     const agents = await running('agent', cluster.nodes.length);
     expect(agents.map(({ spec }) => spec?.nodeName ?? '').toSorted()).toEqual(cluster.nodes.map(({ name }) => name).toSorted());
     const [controllers, workers] = await Promise.all([running('controller', 2), running('worker', 2)]);
     expect(new Set([...controllers, ...workers].map(({ spec }) => spec?.nodeName))).toEqual(new Set([plain]));
   });
 
-  it('brings reports to the controller that wears the leader label, and to nobody when none does', async () => {
+  it('routes reports to the controller with the leader label, and to none without that label', async () => {
     const controllers = await running('controller', 2);
     const behind = async (): Promise<string[]> => {
       const labelSelector = `kubernetes.io/service-name=${release}-kcover-intake`;
@@ -246,7 +246,7 @@ describe('a release in a namespace that allows restricted pods only', () => {
     await leads([]);
   });
 
-  it('keeps its certificate over an upgrade, and replaces the pods whose settings changed and no others', async () => {
+  it('keeps its certificate across an upgrade, and replaces only the pods whose settings changed', async () => {
     const secret = () => readObject<V1Secret>(kube, `/api/v1/namespaces/${namespace}/secrets/${release}-kcover-intake`, 'read the Secret');
     const generation = async (plural: string, role: string): Promise<unknown> =>
       (await readObject(kube, `/apis/apps/v1/namespaces/${role === 'agent' ? agents : namespace}/${plural}/${release}-kcover-${role}`, 'read'))?.metadata
@@ -262,7 +262,7 @@ describe('a release in a namespace that allows restricted pods only', () => {
     expect(await all()).toEqual([agent, controller, Number(worker) + 1]);
   });
 
-  it('replaces its certificate in the last third of its life, and lets agents trust the old one for the while', async () => {
+  it('replaces its certificate in the last third of its validity, while agents still trust the old one', async () => {
     const secretPath = `/api/v1/namespaces/${namespace}/secrets/${release}-kcover-intake`;
     const read = async () => {
       const { data = {} } = (await readObject<V1Secret>(kube, secretPath, 'read the Secret')) ?? {};
@@ -275,9 +275,9 @@ describe('a release in a namespace that allows restricted pods only', () => {
     };
     const before = await read();
     expect(before.authorities).toHaveLength(1);
-    await patchObject(kube, secretPath, { metadata: { annotations: { 'kcover.io/renew-after': '2026-01-01' } } }, 'bring the day nearer');
+    await patchObject(kube, secretPath, { metadata: { annotations: { 'kcover.io/renew-after': '2026-01-01' } } }, 'expire the certificate');
 
-    // The day was written by somebody else than helm.
+    // helm is not the field manager of the day.
     await helm('upgrade', release, ...chart, '--force-conflicts');
 
     const after = await read();
@@ -288,7 +288,7 @@ describe('a release in a namespace that allows restricted pods only', () => {
     expect(Date.parse(kept?.metadata?.annotations?.['kcover.io/renew-after'] ?? '')).toBeGreaterThan(Date.now());
   });
 
-  it('may touch jobs and pods only in the namespaces that the values name, and the doctor says so', async () => {
+  it('may change jobs and pods only in the namespaces of the values, and the doctor reports that', async () => {
     await helm('upgrade', release, ...chart, '--set', 'rbac.namespaces={default}');
     const installed = { namespace, name: `${release}-kcover`, lease: `${release}-kcover` };
     const findings = await examineRights({ kube, installed, roles: ['controller', 'worker'], named: false });

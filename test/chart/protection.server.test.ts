@@ -1,4 +1,4 @@
-/** What the chart does so that a part that is broken into stays alone: namespaces, network, admission, rights. */
+/** How the chart limits the damage of a compromised part: namespaces, network, admission, rights. */
 
 import { beforeAll, describe, expect, it } from '@jest/globals';
 import { parseSettings, type RoleName, roles } from '../../cli/settings-file.ts';
@@ -58,7 +58,7 @@ describe('network policies', () => {
 
   const selectorOf = (role: RoleName) => byDefault.the('NetworkPolicy', `kcover-${role}`).spec?.podSelector?.matchLabels ?? {};
 
-  it('close what the values leave out, bound where pods may connect to on request, and can be left out', async () => {
+  it('close what the values leave out, restrict egress on request, and can be disabled', async () => {
     const to = [{ ports: [{ port: 7233 }] }];
     const closed = await render(valuesFile({ networkPolicy: { metricsFrom: [], egress: to } }));
     expect(ports(closed, 'kcover-worker') ?? []).toEqual([]);
@@ -70,7 +70,7 @@ describe('network policies', () => {
 });
 
 describe('admission policies', () => {
-  it('hold the accounts, the taints and the directory of the values', () => {
+  it('use the accounts, the taints and the directory of the values', () => {
     const nodes = JSON.stringify(full.the('ValidatingAdmissionPolicy', 'gpu-care-worker-nodes'));
     expect(nodes).toContain('trainy.konduktor.ai/faulty');
     expect(nodes).not.toContain('kcover.io/quarantine\\"');
@@ -78,7 +78,7 @@ describe('admission policies', () => {
     expect(JSON.stringify(full.the('ValidatingAdmissionPolicy', 'gpu-care-host-paths'))).toContain('/data/kcover');
   });
 
-  it('are those that an installation by hand applies', () => {
+  it('are those of an installation without the chart', () => {
     const specs = (objects: readonly KubernetesObject[]) =>
       objects.filter(({ apiVersion }) => apiVersion?.startsWith('admissionregistration.')).map(({ kind, metadata, ...rest }) => [kind, metadata?.name, rest]);
     expect(specs(byDefault.objects).toSorted(byText)).toEqual(specs(admissionPolicies(byHand)).toSorted(byText));
@@ -94,7 +94,7 @@ describe('admission policies', () => {
 });
 
 describe('rights in the namespaces of jobs', () => {
-  it('are bound to those that the values name, and to no others', async () => {
+  it('are bound only in the namespaces of the values', async () => {
     const bound = await render(valuesFile({ rbac: { namespaces: ['train', 'research'] } }));
     const bindings = bound.objects.filter(({ kind, metadata }) => kind?.endsWith('RoleBinding') && metadata?.name?.endsWith('-jobs'));
     expect(bindings.map(({ kind, metadata }) => `${kind}/${metadata?.namespace}/${metadata?.name}`).toSorted()).toEqual(
@@ -104,7 +104,7 @@ describe('rights in the namespaces of jobs', () => {
 });
 
 describe('the notes', () => {
-  it('warn of a Temporal that anybody may use, until it is told who connects', async () => {
+  it('warn of a Temporal without authentication', async () => {
     expect(await notes({})).toMatch(/WARNING: Temporal does not authenticate clients, and the connection is plain text/);
     expect(await notes({ temporal: { tls: { enabled: true } } })).toMatch(/WARNING: Temporal does not authenticate clients\. /);
     expect(await notes({ temporal: { apiKey: { existingSecret: 'key' } } })).not.toContain('WARNING');
@@ -113,7 +113,7 @@ describe('the notes', () => {
     expect(open.match(/WARNING/g)).toHaveLength(2);
   });
 
-  it('say who may read metrics, and what opens the intake to preflight pods of the host network, where network policies are on', async () => {
+  it('say, with network policies, who may read metrics and how to open the intake to preflight pods on the host network', async () => {
     const closed = await notes({});
     expect(closed).toContain('{"namespaceSelector":{"matchLabels":{"kubernetes.io/metadata.name":"monitoring"}}}');
     expect(closed).toMatch(/hostNetwork: true[\s\S]*networkPolicy\.intakeFrom[\s\S]*ipBlock/);

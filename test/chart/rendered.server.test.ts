@@ -1,4 +1,4 @@
-/** What the chart makes of its values. */
+/** The rendered chart for various values. */
 
 import { execFile } from 'node:child_process';
 import { X509Certificate } from 'node:crypto';
@@ -26,11 +26,11 @@ const settingsOf = <R extends RoleName>(role: R, rendered: Rendered, fullName?: 
   parseSettings(role, `${role}.yaml`, rendered.settings(role, fullName)).settings;
 
 describe('settings files', () => {
-  it('observe, unless told otherwise', () => {
+  it('use mode observe by default', () => {
     expect(settingsOf('worker', byDefault).mode).toBe('observe');
   });
 
-  it('carry what the values say, and are taken by the roles as they stand', () => {
+  it('contain the settings of the values, and are valid for the roles', () => {
     expect(settingsOf('worker', full, 'gpu-care')).toMatchObject({
       mode: 'act',
       temporal: { taskQueue: 'gpu-care' },
@@ -54,7 +54,7 @@ describe('settings files', () => {
   it.each([
     ['by default', () => byDefault, 'kcover', 8443],
     ['with other names', () => full, 'gpu-care', 9443],
-  ])('let agents and controller find and accept each other %s', (_, rendered, fullName, port) => {
+  ])('let agents and controller connect and authenticate %s', (_, rendered, fullName, port) => {
     const { controller } = settingsOf('agent', rendered(), fullName);
     const { spec: service } = rendered().the('Service', `${fullName}-intake`);
     expect(controller.url).toBe(`https://${fullName}-intake.kcover-system.svc:${port}`);
@@ -67,7 +67,7 @@ describe('settings files', () => {
     expect(intake.audience).toBe(agentAudience);
   });
 
-  it.each(roles)('name files and ports that the pod of the %s has', (role) => {
+  it.each(roles)('name files and ports that exist in the pod of the %s', (role) => {
     const { container } = byDefault.pod(role);
     const settings = settingsOf(role, byDefault);
     const paths = JSON.stringify(settings).match(/"\/(?:etc|var)\/[^"]+"/g) ?? [];
@@ -78,7 +78,7 @@ describe('settings files', () => {
     expect(container.ports).toContainEqual({ name: 'health', containerPort: health });
   });
 
-  it('start other pods when they change, and leave the pods of other roles alone', async () => {
+  it('replace the pods of their role when they change, and no others', async () => {
     const changed = await render(valuesFile({ settings: { worker: { mode: 'act' } } }));
     const differ = roles.filter((role) => JSON.stringify(changed.template(role)) !== JSON.stringify(byDefault.template(role)));
     expect(differ).toEqual(['worker']);
@@ -86,7 +86,7 @@ describe('settings files', () => {
 });
 
 describe('the pods', () => {
-  it.each(roles)('start the %s with arguments that the program takes', async (role) => {
+  it.each(roles)('start the %s with arguments that the program accepts', async (role) => {
     const ran: { entry: CommandEntry; typed: Typed }[] = [];
     const program = buildProgram({ version: '0', programName: 'kcover', stdout: process.stdout }, (entry, typed) => {
       ran.push({ entry, typed });
@@ -108,7 +108,7 @@ describe('the pods', () => {
     expect(byDefault.the('DaemonSet', 'kcover-agent').spec?.updateStrategy?.type).toBe('RollingUpdate');
   });
 
-  it('of agents write nowhere but into their spool', () => {
+  it('of agents can write only into their spool', () => {
     const { container } = byDefault.pod('agent');
     expect(container.securityContext?.readOnlyRootFilesystem).toBe(true);
     expect(container.volumeMounts?.filter(({ readOnly }) => !readOnly).map(({ mountPath }) => mountPath)).toEqual([
@@ -116,21 +116,21 @@ describe('the pods', () => {
     ]);
   });
 
-  it.each(['controller', 'worker'] as const)('of the %s may do nothing on their node', (role) => {
+  it.each(['controller', 'worker'] as const)('of the %s have no privileges on their node', (role) => {
     const { spec, container } = byDefault.pod(role);
     expect(spec.securityContext).toMatchObject({ runAsNonRoot: true, seccompProfile: { type: 'RuntimeDefault' } });
     expect(container.securityContext).toEqual({ allowPrivilegeEscalation: false, readOnlyRootFilesystem: true, capabilities: { drop: ['ALL'] } });
     expect(spec.volumes?.some(({ hostPath }) => hostPath)).toBe(false);
   });
 
-  it.each(['controller', 'worker'] as const)('of the %s are on no GPU node, unless the values say so', async (role) => {
+  it.each(['controller', 'worker'] as const)('of the %s run on no GPU node, unless the values allow it', async (role) => {
     const affinityOf = (rendered: Rendered) => rendered.pod(role).spec.affinity?.nodeAffinity?.requiredDuringSchedulingIgnoredDuringExecution;
     const [gpu] = Object.keys(byDefault.pod('agent').spec.nodeSelector ?? {});
     expect(affinityOf(byDefault)).toEqual({ nodeSelectorTerms: [{ matchExpressions: [{ key: gpu, operator: 'DoesNotExist' }] }] });
     expect(affinityOf(await render(valuesFile({ [role]: { affinity: { nodeAffinity: null } } })))).toBeUndefined();
   });
 
-  it.each(['controller', 'worker'] as const)('of the %s take most of their memory for the heap, where there is a limit', async (role) => {
+  it.each(['controller', 'worker'] as const)('of the %s use most of their memory limit for the heap', async (role) => {
     const optionsOf = (rendered: Rendered) => rendered.pod(role).container.env?.filter(({ name }) => name === 'NODE_OPTIONS') ?? [];
     const [given, ...more] = optionsOf(byDefault);
     expect(more).toEqual([]);
@@ -143,7 +143,7 @@ describe('the pods', () => {
     expect(optionsOf(await render(valuesFile({ [role]: { env: [own] } })))).toEqual([own]);
   });
 
-  it.each(['controller', 'worker'] as const)('of the %s fill no disk of their node', (role) => {
+  it.each(['controller', 'worker'] as const)('of the %s have size limits for what they write', (role) => {
     const empty = byDefault.pod(role).spec.volumes?.flatMap(({ emptyDir }) => emptyDir ?? []) ?? [];
     expect(empty.length).toBeGreaterThan(0);
     expect(empty.filter(({ sizeLimit }) => sizeLimit === undefined)).toEqual([]);
@@ -166,7 +166,7 @@ describe('the pods', () => {
 });
 
 describe('the intake', () => {
-  it('leads to the controller that leads', () => {
+  it('selects the leading controller', () => {
     const { spec } = byDefault.the('Service', 'kcover-intake');
     const { [leaderLabel.key]: leads, ...selector } = spec?.selector ?? {};
     expect(leads).toBe('kcover');
@@ -175,7 +175,7 @@ describe('the intake', () => {
     expect(labels).not.toHaveProperty([leaderLabel.key]);
   });
 
-  it('leads to the only controller where there is no election', async () => {
+  it('selects the only controller without leader election', async () => {
     const alone = await render(valuesFile({ controller: { replicas: 1 }, settings: { controller: { leaderElection: { enabled: false } } } }));
     expect(alone.the('Service', 'kcover-intake').spec?.selector).not.toHaveProperty([leaderLabel.key]);
     expect(alone.the('Deployment', 'kcover-controller').spec?.strategy?.type).toBe('Recreate');
@@ -193,7 +193,7 @@ describe('the intake', () => {
     expect(JSON.stringify(byDefault.pod('agent').spec)).not.toContain('"secret"');
   });
 
-  it('can have a certificate from cert-manager, whose authority agents must be told', async () => {
+  it('can have a certificate from cert-manager, whose authority agents are given', async () => {
     const tls = { certManager: { issuerRef: { name: 'infra', kind: 'ClusterIssuer' } }, caConfigMap: 'authority' };
     const issued = await render(valuesFile({ intake: { tls } }));
     expect(issued.the('Certificate', 'kcover-intake').spec).toMatchObject({
@@ -205,7 +205,7 @@ describe('the intake', () => {
     expect(JSON.stringify(issued.pod('agent').spec)).toContain('"name":"authority"');
   });
 
-  it('takes a certificate that is there', () => {
+  it('uses an existing certificate', () => {
     const names = full.names();
     expect(names.filter((name) => name.startsWith('Secret/'))).toEqual([]);
     expect(names).not.toContain('ConfigMap/gpu-care-intake-ca');
@@ -219,14 +219,14 @@ describe('the intake', () => {
 });
 
 describe('what is optional', () => {
-  it('is off by default, but for disruption budgets', () => {
+  it('is off by default, except for disruption budgets', () => {
     const kinds = new Set(byDefault.objects.map(({ kind }) => kind));
     expect(kinds).toContain('PodDisruptionBudget');
     expect(kinds).not.toContain('ServiceMonitor');
     expect(kinds).not.toContain('PersistentVolumeClaim');
   });
 
-  it('is there when it is asked for', () => {
+  it('is rendered when it is enabled', () => {
     expect(full.names()).toEqual(expect.arrayContaining(['ServiceMonitor/gpu-care', 'Service/gpu-care-metrics', 'PersistentVolumeClaim/gpu-care-records']));
     expect(full.names()).not.toContain('PodDisruptionBudget/gpu-care-worker');
     expect(full.names()).not.toContain('PersistentVolumeClaim/gpu-care-evidence');

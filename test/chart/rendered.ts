@@ -42,7 +42,7 @@ export function valuesFile(values: object): string {
   return file;
 }
 
-/** Renders, whatever becomes of it. */
+/** Renders without a check of the result. */
 export const tryRender = (...files: readonly string[]): Promise<Finished> =>
   testHelm().run('template', release, chartDirectory, '--namespace', ownNamespace, ...files.flatMap((file) => ['--values', file]));
 
@@ -53,7 +53,7 @@ export async function render(...files: readonly string[]): Promise<Rendered> {
   return new Rendered(documents.filter((object) => object !== null));
 }
 
-/** What helm tells after an installation. */
+/** The notes that helm prints after an installation. */
 export async function notes(values: object): Promise<string> {
   const { code, stdout, tail } = await testHelm().run(
     'install',
@@ -81,7 +81,7 @@ interface Kinds {
   readonly Service: V1Service;
 }
 
-/** What the chart makes of some values. */
+/** The rendered objects for some values. */
 export class Rendered {
   readonly objects: readonly KubernetesObject[];
 

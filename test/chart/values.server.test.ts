@@ -1,4 +1,4 @@
-/** What helm accepts as values, and what it refuses with which words. */
+/** Values that helm accepts, and the errors for values that it refuses. */
 
 import { describe, expect, it } from '@jest/globals';
 import { chartDirectory } from '../../testbed/chart.ts';
@@ -8,7 +8,7 @@ describe('helm lint', () => {
   it.each([
     ['the defaults', []],
     ['a file that sets nearly everything', ['--values', fullValues]],
-  ])('has nothing to say about %s', async (_, args) => {
+  ])('reports nothing about %s', async (_, args) => {
     const { code, stdout, tail } = await testHelm().run('lint', '--strict', chartDirectory, ...args);
     expect({ code, tail }).toMatchObject({ code: 0 });
     expect(stdout).toContain('1 chart(s) linted, 0 chart(s) failed');
@@ -18,15 +18,15 @@ describe('helm lint', () => {
 
 describe('values', () => {
   it.each<readonly [string, object, readonly string[]]>([
-    ['a key that nobody knows', { controler: { replicas: 2 } }, ["additional properties 'controler' not allowed"]],
-    ['a setting that nobody knows', { settings: { worker: { mod: 'act' } } }, ['/settings/worker', "additional properties 'mod' not allowed"]],
-    ['a mode that there is not', { settings: { worker: { mode: 'acting' } } }, ['/settings/worker/mode', "'observe', 'act'"]],
+    ['an unknown key', { controler: { replicas: 2 } }, ["additional properties 'controler' not allowed"]],
+    ['an unknown setting', { settings: { worker: { mod: 'act' } } }, ['/settings/worker', "additional properties 'mod' not allowed"]],
+    ['an unknown mode', { settings: { worker: { mode: 'acting' } } }, ['/settings/worker/mode', "'observe', 'act'"]],
     ['a number where text belongs', { temporal: { namespace: 7 } }, ['/temporal/namespace', 'got number, want string']],
     ['text where a number belongs', { controller: { replicas: 'two' } }, ['/controller/replicas', 'want integer']],
     ['a duration without a unit', { settings: { agent: { heartbeat: '10' } } }, ['/settings/agent/heartbeat', 'does not match pattern']],
     ['a number out of range', { settings: { worker: { recovery: { attempts: 11 } } } }, ['/settings/worker/recovery/attempts', 'maximum: got 11, want 10']],
     [
-      'a fault code that cannot be one',
+      'an invalid fault code',
       { settings: { worker: { faults: { codes: { 'gpu/79': 'warn' } } } } },
       ['/settings/worker/faults/codes', "additional properties 'gpu/79' not allowed"],
     ],
@@ -43,8 +43,8 @@ describe('values', () => {
       ['intake.tls.caConfigMap is needed with intake.tls.existingSecret'],
     ],
     ['an issuer without its authority', { intake: { tls: { certManager: { issuerRef: { name: 'x' } } } } }, ['intake.tls.caConfigMap is needed']],
-    ['a directory that is none', { agent: { stateDirectory: '/var/lib/kcover/' } }, ['/agent/stateDirectory']],
-    ['an account that is neither made nor named', { worker: { serviceAccount: { create: false } } }, ['worker.serviceAccount.name is needed']],
+    ['an invalid directory', { agent: { stateDirectory: '/var/lib/kcover/' } }, ['/agent/stateDirectory']],
+    ['an account that is neither created nor named', { worker: { serviceAccount: { create: false } } }, ['worker.serviceAccount.name is needed']],
     [
       'two controllers without an election',
       { settings: { controller: { leaderElection: { enabled: false } } } },

@@ -81,7 +81,7 @@ describe('kcover doctor', () => {
     expect(fixed.code).toBe(0);
   });
 
-  it('checks the rights of the roles' accounts for an administrator, and names the accounts', () => {
+  it('checks the rights of the role accounts for an administrator, and names the accounts', () => {
     const { of } = first;
     for (const role of ['controller', 'worker']) {
       const because = expect.stringContaining(`system:serviceaccount:${ownNamespace}:kcover-${role} may do all`);

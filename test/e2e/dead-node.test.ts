@@ -25,7 +25,7 @@ afterEach(async () => {
 });
 afterAll(() => live?.close(), 120_000);
 
-/** The node's kubelet dies, and the control plane notices: what takes the real node controller 50 seconds is written here at once. */
+/** Stops the node's kubelet and writes at once what the real node controller writes after 50 seconds. */
 async function lose(node: SimulatedNode): Promise<void> {
   lost.push(node);
   await setKubelet(live.cluster.api, node, 'dead');
@@ -33,7 +33,7 @@ async function lose(node: SimulatedNode): Promise<void> {
 }
 
 describe('a node whose kubelet died', () => {
-  it('has the whole job restarted elsewhere, by force only on itself, and says that the old process is not proven dead', async () => {
+  it('has the whole job restarted elsewhere, with forced deletion only on itself, and a note that the old process is not proven dead', async () => {
     const job = await live.pytorch({ workers: 2, terminationSeconds: 1 });
     const [node, pod] = [job.nodes.at(-1), job.first.at(-1)];
     if (!node) throw new Error('the job has no pod on a node');
@@ -48,7 +48,7 @@ describe('a node whose kubelet died', () => {
     expect((await live.event(job, 'AttemptStopped', /not proven dead/)).type).toBe('Warning');
   });
 
-  it('has nothing done about it when it comes back in time', async () => {
+  it('changes nothing when it comes back in time', async () => {
     const job = await live.pytorch();
     const [node] = job.nodes;
     if (!node) throw new Error('the job has no pod on a node');

@@ -32,13 +32,13 @@ afterAll(() => live?.close(), 120_000);
 
 const podOf = (controller: Server): string => `kcover-controller-${live.kcover.controllers.indexOf(controller)}`;
 
-/** Name of the pod that the election has chosen; empty while nobody leads. */
+/** Name of the elected pod; empty without a leader. */
 async function holder(): Promise<string> {
   const { spec } = await live.cluster.api.coordination.readNamespacedLease({ namespace: ownNamespace, name: 'kcover' });
   return (spec?.holderIdentity ?? '').replace(/_[^_]*$/, '');
 }
 
-/** Waits until the Service leads to the pod that holds the Lease, and to no other. */
+/** Waits until the Service routes to the pod that holds the Lease, and to no other. */
 function leader(other?: string): Promise<Server> {
   return until('the Service leads to the leader', 60_000, async () => {
     const [held, behind] = [await holder(), live.kcover.service?.endpoints() ?? []];
@@ -57,7 +57,7 @@ async function labelled(): Promise<string[]> {
 const lastWords = ({ log }: Server): unknown => (JSON.parse(readFileSync(log, 'utf8').trim().split('\n').at(-1) ?? '{}') as { readonly msg?: unknown }).msg;
 
 describe('several controllers', () => {
-  it('have one leader behind the Service, and a fault that is found while it dies reaches the next one and acts once', async () => {
+  it('have one leader behind the Service, and a fault found during its failure reaches the next leader and is handled once', async () => {
     const job = await live.pytorch();
     const node = job.nodes.at(-1);
     if (!node) throw new Error('no node');
@@ -78,7 +78,7 @@ describe('several controllers', () => {
     await metricsAndLogsOf(live.records(job)[0]?.incident ?? '', second, node.name);
   });
 
-  /** What the roles count and log of one recovery; two workers share it. */
+  /** Checks metrics and logs of the roles for one recovery; two workers share it. */
   async function metricsAndLogsOf(incident: string, leads: Server, node: string): Promise<void> {
     const { workers, controllers, agents, metricsOf } = live.kcover;
     const sum = async (roles: readonly Server[], sample: string) => {
@@ -107,7 +107,7 @@ describe('several controllers', () => {
     expect(steps).toEqual(expect.arrayContaining(['stopAttempt', 'resumeJob', 'awaitAttempt', 'recordIncident']));
   }
 
-  it('take the label from a pod that wears it without leading', async () => {
+  it('remove the label from a pod that has it without leading', async () => {
     const leads = await leader();
     const other = live.kcover.controllers.find((each) => each !== leads);
     if (!other) throw new Error('no other');
@@ -115,16 +115,16 @@ describe('several controllers', () => {
       { namespace: ownNamespace, name: podOf(other), body: { metadata: { labels: { [leaderLabel.key]: leaseName } } } },
       merge,
     );
-    await until('only the leader wears it', 60_000, async () => {
+    await until('only the leader has it', 60_000, async () => {
       const worn = await labelled();
-      return worn.length === 1 && worn[0] === podOf(leads) ? { found: true } : { missing: `worn by ${worn.join(', ')}` };
+      return worn.length === 1 && worn[0] === podOf(leads) ? { found: true } : { missing: `it is on ${worn.join(', ')}` };
     });
     expect(await leader()).toBe(leads);
   }, 300_000);
 });
 
 describe('every role restarted, one after the other, during a recovery', () => {
-  it('ends in one stop, and the job runs again', async () => {
+  it('leads to one stop, and the job runs again', async () => {
     const job = await live.pytorch({ workers: 2 });
     const node = job.nodes.at(-1);
     const agent = live.kcover.agents.get(node?.name ?? '');
@@ -159,7 +159,7 @@ describe('a restart of an agent', () => {
     return { job, node, agent };
   }
 
-  it('judges nothing again, neither under quarantine nor after it', async () => {
+  it('leads to no second judgement, neither during the quarantine nor after it', async () => {
     const { job, node, agent } = await recovered();
     const before = quarantinesOf(node.name);
     const since = new Date();
@@ -178,7 +178,7 @@ describe('a restart of an agent', () => {
     expect(violations(await live.facts(job))).toEqual([]);
   });
 
-  it('that reads old lines once more has none of them quarantine a node that was released', async () => {
+  it('that reads old lines again does not quarantine a released node', async () => {
     const { job, node, agent } = await recovered();
     await live.release(node);
     const before = quarantinesOf(node.name);
@@ -187,7 +187,7 @@ describe('a restart of an agent', () => {
     const bootId = readFileSync(join(node.hostRoot, bootIdFile), 'utf8').trim();
     writeFileSync(join(live.cluster.directory, 'kcover', 'agents', node.name, 'spool', 'kernel-log.json'), JSON.stringify({ bootId, next: 0 }));
     await agent.start();
-    await until('the old line judged once more', 60_000, async () => {
+    await until('the old line judged again', 60_000, async () => {
       const { phase, because } = await live.temporal.workflow.getHandle(nodeWorkflowId(node.name)).query<NodeStatus>(statusQuery);
       return phase === 'watching' ? { found: because } : { missing: `node workflow ${phase}: ${because}` };
     });

@@ -13,7 +13,7 @@ import { suspendsOf, violations } from '../support/invariants.ts';
 import { type LiveJob, LiveKcover, optIn, quick, xid79 } from '../support/live-kcover.ts';
 import { testServers } from '../support/rig.ts';
 
-/** A window that a busy test machine keeps: a report may take longer than 500 ms there. */
+/** A correlation window that a busy test machine keeps: a report may take longer than 500 ms there. */
 const workerSettings = { ...quick, recovery: { ...quick.recovery, correlation: '1500ms' } };
 
 let live: LiveKcover;
@@ -32,9 +32,9 @@ function lastOf(job: LiveJob) {
   return { node, pod };
 }
 
-/** As under a kubelet with restart policy OnFailure: the container starts again in the same pod, and the pod keeps telling of the death. */
+/** As under a kubelet with restart policy OnFailure: the container is restarted in the same pod, whose status keeps reporting the failure. */
 const die = (pod: V1Pod): Promise<void> => failContainer(live.cluster.api, pod, { exitCode: 1, restart: true });
-/** The kernel line alone may have been enough. */
+/** The kernel line alone may already have led to the stop. */
 const dieUnlessStopped = (pod: V1Pod): Promise<void> => die(pod).catch(() => undefined);
 
 const uidsNow = (job: LiveJob): string[] =>
@@ -45,7 +45,7 @@ const uidsNow = (job: LiveJob): string[] =>
     .toSorted();
 const uidsAtFirst = (job: LiveJob): string[] => job.first.map(({ metadata }) => metadata?.uid ?? '').toSorted();
 
-/** One incident with one stop of the whole first attempt, and everything that must hold after it. */
+/** One incident with one stop of the whole first attempt, and all invariants. */
 async function expectOneRecovery(job: LiveJob) {
   const records = await live.settled(job);
   const facts = await live.facts(job);
@@ -58,7 +58,7 @@ async function expectOneRecovery(job: LiveJob) {
   return { record, facts };
 }
 
-/** Nothing is done about the job: looked at for a while, because nothing cannot be waited for. */
+/** The job is left alone: observed for a while, because the absence of an action cannot be awaited. */
 async function expectNothing(job: LiveJob, forMs = 1500) {
   await sleep(forMs);
   expect(uidsNow(job)).toEqual(uidsAtFirst(job));
@@ -67,7 +67,7 @@ async function expectNothing(job: LiveJob, forMs = 1500) {
 }
 
 describe('a GPU that falls off the bus', () => {
-  it('makes one incident of the kernel line and the pod failure that follows it', async () => {
+  it('opens one incident for the kernel line and the pod failure that follows it', async () => {
     const job = await live.pytorch();
     const { node, pod } = lastOf(job);
     await breakGpu(node, xid79);
@@ -77,7 +77,7 @@ describe('a GPU that falls off the bus', () => {
     expect(record.faults.map(({ code }) => code)).toContain('xid/79');
   });
 
-  it('makes one incident of a pod failure and the kernel line that comes a moment later', async () => {
+  it('opens one incident for a pod failure and the kernel line that comes a moment later', async () => {
     const job = await live.pytorch();
     const { node, pod } = lastOf(job);
     await die(pod);
@@ -88,7 +88,7 @@ describe('a GPU that falls off the bus', () => {
     expect(record.faults.map(({ code }) => code).toSorted()).toEqual(['pod/exit', 'xid/79']);
   });
 
-  it('is enough by itself, while all pods still look well', async () => {
+  it('is enough by itself, while all pods still look healthy', async () => {
     const job = await live.pytorch();
     const { node } = lastOf(job);
     await breakGpu(node, xid79);
@@ -97,7 +97,7 @@ describe('a GPU that falls off the bus', () => {
     expect(live.recorder.isQuarantined(node.name)).toBe(true);
   });
 
-  it('is one incident when two nodes of a job break at once, and nothing lands on either', async () => {
+  it('is one incident when two nodes of a job break at once, and no new pod runs on either', async () => {
     const job = await live.pytorch({ workers: 2 });
     const [first, second] = job.nodes;
     if (!first || !second) throw new Error('the job has no two nodes');
@@ -105,7 +105,7 @@ describe('a GPU that falls off the bus', () => {
     await Promise.all([live.quarantined(first), live.quarantined(second)]);
     const records = await live.settled(job);
     expect(records.map(({ outcome }) => outcome)).toEqual(['restarted']);
-    // The second line may come after the first stop: then the new attempt is stopped only if it stands on the second node.
+    // The second line may come after the first stop: then the new attempt is stopped only if it runs on the second node.
     expect(records[0]?.stops.length).toBeLessThanOrEqual(2);
     expect(violations(await live.facts(job))).toEqual([]);
     expect(live.recorder.podsOf(job).filter(({ gone, node }) => gone === undefined && [first.name, second.name].includes(node ?? ''))).toEqual([]);
@@ -124,7 +124,7 @@ describe('a GPU that falls off the bus', () => {
 });
 
 describe('a pod failure', () => {
-  it('restarts the whole job and keeps no node out', async () => {
+  it('restarts the whole job and quarantines no node', async () => {
     const job = await live.pytorch({ workers: 2 });
     const since = new Date();
     await die(lastOf(job).pod);
@@ -133,7 +133,7 @@ describe('a pod failure', () => {
     expect((await live.writes(since)).filter(({ resource }) => resource === 'nodes')).toEqual([]);
   });
 
-  it('is history when it ended before the job opted in', async () => {
+  it('is ignored when it occurred before the job opted in', async () => {
     const job = await live.pytorch({ labels: {} });
     const { pod } = lastOf(job);
     await die(pod);
@@ -147,7 +147,7 @@ describe('a pod failure', () => {
 });
 
 describe('other kernel lines', () => {
-  it('records an application error and keeps no node out', async () => {
+  it('records an application error and quarantines no node', async () => {
     const job = await live.pytorch();
     const { node } = lastOf(job);
     await breakGpu(node, 'NVRM: Xid (PCI:0000:5d:00): 13, pid=4242, name=python, Graphics SM Warp Exception on (GPC 0, TPC 0, SM 0): Out Of Range Address');
@@ -156,7 +156,7 @@ describe('other kernel lines', () => {
     expect(live.recorder.isQuarantined(node.name)).toBe(false);
   });
 
-  it('only warns of a code that nobody knows', async () => {
+  it('only warns of an unknown code', async () => {
     const job = await live.pytorch();
     const { node } = lastOf(job);
     await breakGpu(node, 'NVRM: Xid (PCI:0000:5d:00): 999, pid=4242, name=python, something new');
@@ -213,7 +213,7 @@ describe('a person', () => {
     expect((await readJob(job)).metadata.labels).toEqual(optIn);
   });
 
-  it('gives a node back with everything of ours taken off', async () => {
+  it('releases a node and removes everything that kcover put on it', async () => {
     const job = await live.pytorch();
     const { node } = lastOf(job);
     await breakGpu(node, xid79);
@@ -227,7 +227,7 @@ describe('a person', () => {
 });
 
 describe('kinds of jobs and ways to stop them', () => {
-  it('recovers a batch Job by suspending it, and does not spend its backoffLimit', async () => {
+  it('recovers a batch Job by suspending it, without using its backoffLimit', async () => {
     const job = await live.run((namespace) => batchJob({ name: 'indexed', namespace, pods: 2, labels: optIn }));
     await breakGpu(lastOf(job).node, xid79);
     const { facts } = await expectOneRecovery(job);
@@ -236,7 +236,7 @@ describe('kinds of jobs and ways to stop them', () => {
     expect(status?.failed ?? 0).toBe(0);
   });
 
-  it('stops once a job whose pods take their time and end with an error', async () => {
+  it('stops a job once when its pods end slowly and with an error', async () => {
     const job = await live.pytorch({ workers: 2, terminationSeconds: 2, exitOnTerm: 143 });
     const { node, pod } = lastOf(job);
     await breakGpu(node, xid79);
@@ -247,7 +247,7 @@ describe('kinds of jobs and ways to stop them', () => {
     expect(live.records(job)).toHaveLength(1);
   });
 
-  it('stops by one delete-collection where the settings want it', async () => {
+  it('stops by one delete-collection when the settings choose it', async () => {
     await live.kcover.reconfigure({ recovery: { ...workerSettings.recovery, stop: { PyTorchJob: 'delete-collection' } } });
     try {
       const job = await live.pytorch({ workers: 2, terminationSeconds: 1, exitOnTerm: 143 });
@@ -265,7 +265,7 @@ describe('kinds of jobs and ways to stop them', () => {
 });
 
 describe('mode observe', () => {
-  it('tells what it would do and writes nothing but Events', async () => {
+  it('reports what it would do and writes nothing but Events', async () => {
     await live.kcover.reconfigure({ mode: 'observe' });
     try {
       const job = await live.pytorch();

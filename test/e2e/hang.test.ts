@@ -23,8 +23,8 @@ afterAll(() => live?.close(), 120_000);
 
 const trains = { msPerStep: 500, stepsPerCheckpoint: 10, from: 100 };
 
-describe('training that stands still', () => {
-  it('is told to people, and nothing is done about it unless somebody wants that', async () => {
+describe('training that stalls', () => {
+  it('is reported to people, and nothing is done about it by default', async () => {
     const job = await live.pytorch();
     const before = (await podsOf(live.cluster.api, job)).map(({ metadata }) => metadata?.uid);
     const trainer = startTrainer(live.cluster, job, trains);
@@ -35,7 +35,7 @@ describe('training that stands still', () => {
     expect((await podsOf(live.cluster.api, job)).map(({ metadata }) => metadata?.uid)).toEqual(before);
   });
 
-  it('is restarted where the job asks for that, and proved to go on', async () => {
+  it('is restarted when the job requests it, and verified to make progress', async () => {
     const job = await live.pytorch({ annotations: { [overrideAnnotations.hang]: 'recover' }, ...endsSlowly });
     const first = startTrainer(live.cluster, job, trains);
     const { step } = await awaitProgress(live.cluster.api, job, (progress) => progress.pace !== undefined && progress.step > 103 && progress);

@@ -14,10 +14,10 @@ import { suspendsOf } from '../support/invariants.ts';
 import { type LiveJob, LiveKcover, optIn, quick, xid79 } from '../support/live-kcover.ts';
 import { testServers } from '../support/rig.ts';
 
-const request: OperatorRequest = { by: 'ada', reason: 'the story needs time' };
+const request: OperatorRequest = { by: 'ada', reason: 'the test needs time' };
 
 let live: LiveKcover;
-/** Their quarantine comes, however the story of the job ends. */
+/** Nodes that get quarantined, however the scenario of the job ends. */
 const broken: SimulatedNode[] = [];
 
 beforeAll(async () => {
@@ -55,7 +55,7 @@ async function heldJob(): Promise<LiveJob> {
   return job;
 }
 
-/** A job in the middle of a stop, its pods taking their time. */
+/** A job in the middle of a stop, with slowly terminating pods. */
 async function stoppingJob(workers = 1): Promise<LiveJob> {
   const job = await live.pytorch({ workers, terminationSeconds: 4 });
   const [node] = job.nodes;
@@ -63,7 +63,7 @@ async function stoppingJob(workers = 1): Promise<LiveJob> {
   await breakGpu(node, xid79);
   broken.push(node);
   await inPhase(job, 'stopping');
-  // The phase begins before the stop is sent; what is called off before that has stopped nothing.
+  // The phase begins before the stop is sent; a recovery that is cancelled before that has stopped nothing.
   await until(`${job.name} suspended`, 60_000, async () => (live.recorder.isSuspended(job) ? { found: true } : { missing: 'not yet' }));
   return job;
 }
@@ -82,7 +82,7 @@ const uidsNow = async (job: RunningJob) => (await podsOf(live.cluster.api, job))
 const uidsAtFirst = (job: LiveJob) => job.first.map(({ metadata }) => metadata?.uid ?? '').toSorted();
 
 describe('a job that changes while its recovery holds', () => {
-  it('has nothing done to it once its owner suspended it, and stays suspended', async () => {
+  it('is left alone once its owner suspended it, and stays suspended', async () => {
     const job = await heldJob();
     await change(job, { spec: { runPolicy: { suspend: true } } });
     await pause(false);
@@ -91,7 +91,7 @@ describe('a job that changes while its recovery holds', () => {
     expect(spec.runPolicy?.suspend).toBe(true);
   });
 
-  it('has nothing done to it once it succeeded', async () => {
+  it('is left alone once it succeeded', async () => {
     const job = await heldJob();
     for (const pod of job.first) await succeed(live.cluster.api, pod);
     await until('job succeeded', 60_000, async () => {
@@ -104,7 +104,7 @@ describe('a job that changes while its recovery holds', () => {
     expect(await recordOf(job)).toMatchObject({ outcome: 'cancelled', because: expect.stringContaining('succeeded'), stops: [] });
   });
 
-  it('has nothing done to it once its label was removed', async () => {
+  it('is left alone once its label was removed', async () => {
     const job = await heldJob();
     await change(job, { metadata: { labels: { [labels.cascadingRecovery]: null } } });
     await pause(false);
@@ -112,7 +112,7 @@ describe('a job that changes while its recovery holds', () => {
     expect(await uidsNow(job)).toEqual(uidsAtFirst(job));
   });
 
-  it('is another job when it was created anew under its old name, and that one is left alone', async () => {
+  it('is another job when it was recreated under its old name, and the new one is left alone', async () => {
     const job = await heldJob();
     await remove(job);
     await until('old pods gone', 60_000, async () => ((await uidsNow(job)).length === 0 ? { found: true } : { missing: 'pods left' }));
@@ -135,7 +135,7 @@ describe('a job that changes in the middle of a stop', () => {
     expect([...deletesOfPods(writes).values()].filter((times) => times > 1)).toEqual([]);
   });
 
-  it('is let go on when it opts out, because the stop was ours', async () => {
+  it('is resumed when it opts out, because kcover had stopped it', async () => {
     const job = await stoppingJob();
     await change(job, { metadata: { labels: { [labels.cascadingRecovery]: null } } });
     expect(await recordOf(job)).toMatchObject({ outcome: 'cancelled', because: expect.stringContaining('opted out') });
@@ -143,7 +143,7 @@ describe('a job that changes in the middle of a stop', () => {
     expect(live.recorder.isSuspended(job)).toBe(false);
   });
 
-  it('comes back with as many pods as its owner wants by then', async () => {
+  it('comes back with as many pods as its owner has set by then', async () => {
     const job = await stoppingJob(2);
     await change(job, { spec: { pytorchReplicaSpecs: { Worker: { replicas: 1 } } } });
     const [record] = await live.settled({ ...job, pods: 2 });
@@ -155,7 +155,7 @@ describe('a job that changes in the middle of a stop', () => {
 });
 
 describe('a quarantine taint that somebody removes by hand', () => {
-  it('is a release by them: recorded, and not fought', async () => {
+  it('counts as a release by that person: recorded, and not reverted', async () => {
     const job = await live.pytorch();
     const [node] = job.nodes;
     if (!node) throw new Error('the job has no pod on a node');

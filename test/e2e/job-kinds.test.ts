@@ -37,7 +37,7 @@ function lastNode(job: LiveJob): SimulatedNode {
 const uidsNow = async (job: LiveJob) => (await podsOf(live.cluster.api, job)).map(({ metadata }) => metadata?.uid ?? '').toSorted();
 const uidsAtFirst = (job: LiveJob) => job.first.map(({ metadata }) => metadata?.uid ?? '').toSorted();
 
-/** One incident, one stop of the whole attempt by this way, a whole new attempt, and everything that must hold after it. */
+/** One incident, one stop of the whole attempt by this method, a complete new attempt, and all invariants. */
 async function expectRecovered(job: LiveJob, by: StopMethod = 'suspend'): Promise<IncidentRecord> {
   const [record, ...more] = await live.settled(job);
   const facts = await live.facts(job);
@@ -65,7 +65,7 @@ describe('a kernel line under a job', () => {
 });
 
 describe('an MPIJob', () => {
-  it('is restarted with its launcher, which may fail for want of the workers that were stopped: that is no second incident', async () => {
+  it('is restarted with its launcher, whose failure after the stop of its workers is no second incident', async () => {
     const job = await run('MPIJob', { terminationSeconds: 3, exitOnTerm: 143 });
     const launcher = job.first.find(({ metadata }) => metadata?.name === `${job.name}-launcher`);
     if (!launcher) throw new Error('the job has no launcher');
@@ -76,7 +76,7 @@ describe('an MPIJob', () => {
   });
 });
 
-/** On a slow machine it may have gone before it could fail. */
+/** On a slow machine the pod may be gone before it could fail. */
 function unlessGone(error: { readonly code?: number }): void {
   if (error.code !== 404 && error.code !== 409) throw error;
 }
@@ -89,7 +89,7 @@ describe('a preference for delete-collection', () => {
   it.each<[NonNullable<KubeflowJobOptions['restartPolicy']>, number]>([
     ['Never', 143],
     ['ExitCode', 1],
-  ])('gives way to suspend with restart policy %s', async (restartPolicy, exitOnTerm) => {
+  ])('is replaced by suspend with restart policy %s', async (restartPolicy, exitOnTerm) => {
     const job = await run('PyTorchJob', { terminationSeconds: 1, restartPolicy, exitOnTerm });
     await breakGpu(lastNode(job), xid79);
     await expectRecovered(job, 'suspend');
@@ -97,9 +97,9 @@ describe('a preference for delete-collection', () => {
 });
 
 describe('two jobs of different kinds with one name in one namespace', () => {
-  it('are told apart: only the one on the bad node is restarted', async () => {
+  it('are distinguished: only the one on the bad node is restarted', async () => {
     const pytorch = await run('PyTorchJob', { roles: { Master: 1, Worker: 1 } });
-    // Roles that give its pods other names: the operator would fight over them.
+    // Roles that give its pods other names: otherwise both jobs would claim the same pods.
     const twin = await run('TFJob', { roles: { Chief: 1, PS: 1 } }, pytorch);
     expect(twin.name).toBe(pytorch.name);
     await breakGpu(lastNode(twin), xid79);
@@ -110,7 +110,7 @@ describe('two jobs of different kinds with one name in one namespace', () => {
   });
 });
 
-describe('a pod that wears the labels of a job and belongs to something else', () => {
+describe('a pod with the labels of a job and another owner', () => {
   it('is left alone when the pods of the job are deleted', async () => {
     const job = await run('PyTorchJob', { labels: { ...optIn, ...queue }, roles: { Master: 1, Worker: 1 } });
     const stray = await strayOf(job);

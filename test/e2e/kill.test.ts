@@ -12,20 +12,20 @@ import { takeTurns } from '../kill/turns.ts';
 import { LiveKcover } from '../support/live-kcover.ts';
 import { testServers } from '../support/rig.ts';
 
-/** What stories wait for they give up themselves, and say what it was. */
+/** Scenarios have their own deadlines, whose errors say what was missing. */
 const runMs = 900_000;
 
-/** Two pods and a bad node for each, with one node to go to: as many as the test cluster has room for. */
+/** Each needs two pods, a bad node and a free node: as many as fit into the test cluster. */
 const atOnce = 4;
 const nodesEach = 3;
 
-/** One that is lost costs a moment here, because the controller is started again; one that was left by a dead controller, as long as it lasts. */
+/** A lost Lease costs a moment here, because the controller is restarted; the Lease of a dead controller blocks until it expires. */
 const shortestLease = { leaderElection: { lease: '4s', renew: '3s', retry: '500ms' } };
 
 let cluster: TestCluster;
 let stage: KillStage;
 
-// Servers of its own, because the others need theirs alive.
+// Servers of its own, because the other tests need theirs running.
 beforeAll(async () => {
   cluster = await startTestCluster({ nodes: atOnce * nodesEach, patientWithNodes: true });
   const { api, nodes, servers } = cluster;
@@ -44,7 +44,7 @@ afterAll(async () => {
   await cluster?.stop();
 });
 
-/** Told together: where one waits for an activity to time out, the next begins. */
+/** Runs them concurrently: while one waits for an activity to time out, the next begins. */
 function runAll(plans: readonly KillPlan[]): readonly Promise<KillResult>[] {
   const turn = takeTurns();
   const all = plans.map((plan) => ({ plan, result: Promise.withResolvers<KillResult>() }));
@@ -87,12 +87,12 @@ describe('when processes are killed at or after the steps of the slow path', () 
     results = runAll(plans);
   });
 
-  it('every step of the slow path has a death', () => {
+  it('every step of the slow path has a kill', () => {
     expect(deaths.map(({ step }) => step).toSorted()).toEqual([...slowPathSteps].toSorted());
   });
 
   it.each(deaths)(
-    'the $target at or after "$step", what was waited for is done, and once, and training is verified',
+    'the $target at or after "$step", the awaited step is done once, and training is verified',
     async ({ target, step }) => {
       const run = await results[plans.findIndex(({ kills }) => kills.some((kill) => kill.target === target && kill.step === step))];
       judged(run);

@@ -14,7 +14,7 @@ import { testServers } from '../support/rig.ts';
 let live: LiveKcover;
 const trainers: ScriptedTrainer[] = [];
 
-/** Proof that does not come is given up after seconds. */
+/** Verification that does not succeed is given up after seconds. */
 const workerSettings = {
   ...quick,
   recovery: { ...quick.recovery, levels: { process: '30s', pod: '30s' }, verify: { first: '10s', stall: '10s', most: '2m' } },
@@ -30,7 +30,7 @@ afterEach(async () => {
 }, 120_000);
 afterAll(() => live?.close(), 120_000);
 
-/** Trains until the test is over; resolves when the job says how far it is. */
+/** Trains until the test is over; resolves when the job reports progress. */
 async function trains(job: LiveJob, { savesAtEnd = false } = {}): Promise<ScriptedTrainer> {
   const trainer = startScriptedTrainer(live, job, { savesAtEnd });
   trainers.push(trainer);
@@ -38,7 +38,7 @@ async function trains(job: LiveJob, { savesAtEnd = false } = {}): Promise<Script
   return trainer;
 }
 
-/** The container of its last pod dies, and its kubelet starts it again. */
+/** The container of its last pod fails, and its kubelet restarts it. */
 async function crash(job: LiveJob): Promise<void> {
   const pod = (await podsOf(live.cluster.api, job)).at(-1);
   if (!pod) throw new Error(`${job.name} has no pod`);
@@ -47,7 +47,7 @@ async function crash(job: LiveJob): Promise<void> {
 
 const uids = async (job: LiveJob): Promise<string[]> => (await podsOf(live.cluster.api, job)).map(({ metadata }) => metadata?.uid ?? '');
 
-describe('a job whose processes can go on by themselves', () => {
+describe('a job whose processes can recover by themselves', () => {
   it('is recovered without a stop when they do', async () => {
     const job = await live.pytorch({ annotations: { [overrideAnnotations.level]: 'process' } });
     await trains(job);
@@ -64,7 +64,7 @@ describe('a job that has its broken pod restarted alone', () => {
   it('is restarted as a whole when that does not bring training back in time', async () => {
     const job = await live.pytorch({ annotations: { [overrideAnnotations.level]: 'pod' } });
     const trainer = await trains(job);
-    // Nothing trains from here on, whatever is restarted, until the whole job is.
+    // Training stops from here on until the whole job is restarted.
     trainer.stop();
     await crash(job);
     await live.recorder.seen(`suspend of ${job.name}`, 120_000, () => live.recorder.isSuspended(job));
@@ -94,7 +94,7 @@ describe('a job that saves when it is told to end', () => {
 });
 
 describe('a job whose own code fails again', () => {
-  it('is refused when it has used up what it may, and untouched until a person asks', async () => {
+  it('is refused when its budget is used up, and left alone until a person asks', async () => {
     const job = await live.pytorch({ annotations: { [overrideAnnotations.retries]: '1' } });
     await crash(job);
     expect(await live.settled(job)).toMatchObject([{ outcome: 'restarted' }]);

@@ -1,4 +1,4 @@
-/** Containers beside the trainer that fail and are started again: to the training operator that is nothing. */
+/** Containers beside the trainer that fail and are restarted, which the training operator ignores. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
@@ -22,7 +22,7 @@ afterAll(() => live?.close(), 120_000);
 const podsNow = (job: LiveJob): Promise<V1Pod[]> => podsOf(live.cluster.api, job);
 const uids = (pods: readonly V1Pod[]): string[] => pods.map(({ metadata }) => metadata?.uid ?? '').toSorted();
 
-/** Init containers that ended with an error before, by name: all of the job. */
+/** Init containers of the job that failed before, by name. */
 const failedBefore = (pods: readonly V1Pod[]): string[] =>
   pods
     .flatMap(({ status }): V1ContainerStatus[] => status?.initContainerStatuses ?? [])

@@ -1,4 +1,4 @@
-/** What others do to the same nodes and jobs: an autoscaler that takes a node away, a system with a taint and a cordon of its own, a controller above the batch Job. */
+/** Other systems that act on the same nodes and jobs: an autoscaler that removes a node, a system with a taint and a cordon of its own, a controller above the batch Job. */
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
@@ -21,7 +21,7 @@ beforeAll(async () => {
   const { workflowBundle } = testServers();
   live = await LiveKcover.start(attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? ''), {
     workflowBundle,
-    // Its controllers are played here: no rank dies of another.
+    // Its controllers are simulated here: a failed rank does not fail the others.
     workerSettings: { ...quick, recovery: { ...quick.recovery, unsafeSuspend: { TrainJob: 'stop' } } },
   });
 });
@@ -34,7 +34,7 @@ afterEach(async () => {
 });
 afterAll(() => live?.close(), 120_000);
 
-/** No pods and no accelerators: only what stands on the object counts. */
+/** Without pods and accelerators: only the fields of the object count. */
 async function extraNode(spec: object = {}): Promise<string> {
   const name = `neighbour-${randomUUID().slice(0, 8)}`;
   await live.cluster.api.core.createNode({ body: { metadata: { name, labels: { 'testbed.kcover.io/kubelet': 'dead' } }, spec } });
@@ -54,14 +54,14 @@ async function quarantine(name: string): Promise<void> {
 }
 
 describe('a quarantined node', () => {
-  it('that an autoscaler takes away ends its quarantine', async () => {
+  it('ends its quarantine when an autoscaler removes it', async () => {
     const name = await extraNode();
     await quarantine(name);
     await live.cluster.api.core.deleteNode({ name });
     expect(await live.temporal.workflow.getHandle(nodeWorkflowId(name)).result()).toMatchObject({ outcome: 'gone' });
   });
 
-  it('keeps the taint and the cordon of somebody else when it is released', async () => {
+  it('keeps the taint and the cordon of another system when it is released', async () => {
     const theirs = { key: 'example.com/maintenance', value: 'x', effect: 'NoSchedule' };
     const name = await extraNode({ taints: [theirs], unschedulable: true });
     await quarantine(name);
@@ -75,7 +75,7 @@ describe('a quarantined node', () => {
 });
 
 describe.each(['JobSet', 'TrainJob'] as const)('a %s whose node breaks', (kind) => {
-  it('is stopped and let go on as one, and not its batch Jobs', async () => {
+  it('is suspended and resumed as a whole, and not by its batch Jobs', async () => {
     const namespace = `train-${randomUUID().slice(0, 8)}`;
     await live.cluster.api.core.createNamespace({ body: { metadata: { name: namespace } } });
     namespaces.push(namespace);

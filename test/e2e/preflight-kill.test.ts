@@ -9,7 +9,7 @@ import { LivePreflight } from '../support/live-preflight.ts';
 import { testServers } from '../support/rig.ts';
 
 const reports = 16;
-/** A controller that was killed leaves its Lease behind, and the next one waits for its end. */
+/** A killed controller leaves its Lease behind, and the next one waits for its expiry. */
 const shortestLease = { leaderElection: { lease: '4s', renew: '3s', retry: '500ms' } };
 
 let cluster: TestCluster;
@@ -32,8 +32,8 @@ afterAll(async () => {
 const targetProcesses = ['controller', 'worker'] as const;
 const processOf = (target: (typeof targetProcesses)[number]): Server | undefined => (target === 'controller' ? live.kcover.controller : live.kcover.workers[0]);
 
-describe.each(targetProcesses)('when the %s is killed in the middle of 16 reports of the same moment', (target) => {
-  it('loses none of them, gives one verdict, and takes the slow node out once', async () => {
+describe.each(targetProcesses)('when the %s is killed in the middle of 16 simultaneous reports', (target) => {
+  it('loses none of them, gives one verdict, and quarantines the slow node once', async () => {
     const job = await preflight.job({ pods: reports });
     const slow = job.testers[9]?.node ?? '';
     const before = preflight.quarantines(slow);

@@ -44,7 +44,7 @@ async function noteOn(job: TestedJob): Promise<PreflightNote> {
 }
 
 describe('a slow node under a job that opted in', () => {
-  it('is found from reports of passed and failed tests, taken out once, and the job starts again without it', async () => {
+  it('is found from reports of passed and failed tests and quarantined once, and the job restarts without it', async () => {
     const job = await preflight.job({ pods: 8, labels: optIn });
     const { node: slow } = at(job, 5);
     const before = preflight.quarantines(slow);
@@ -86,7 +86,7 @@ describe('a slow node under a job that opted in', () => {
 });
 
 describe('several slow nodes under a job that opted in', () => {
-  it('are taken out by one verdict, and the job goes on without any of them', async () => {
+  it('are quarantined by one verdict, and the job goes on without any of them', async () => {
     const job = await preflight.job({ pods: 8, labels: optIn });
     const slow = [at(job, 2).node, at(job, 6).node];
     await preflight.end(job, { slow });
@@ -99,7 +99,7 @@ describe('several slow nodes under a job that opted in', () => {
     await preflight.verdict(job, 2);
     const records = await live.settled(job);
     expect(records.map(({ outcome }) => outcome)).toEqual(['restarted']);
-    // On a machine that is busy enough the word of the second may come after the first stop.
+    // On a busy machine the report of the second node may arrive after the first stop.
     const suspends = suspendsOf(await live.facts(job)).length;
     expect([1, 2]).toContain(suspends);
     expect(records[0]?.stops).toHaveLength(suspends);
@@ -107,7 +107,7 @@ describe('several slow nodes under a job that opted in', () => {
 });
 
 describe('a job that did not opt in', () => {
-  it('is told of its slow node and left alone, also when an agent brings its report late', async () => {
+  it('gets an Event about its slow node and is left alone, also when an agent uploads its report late', async () => {
     const job = await preflight.job({ pods: 6 });
     const { node: slow } = at(job, 2);
     const { node: late } = at(job, 4);
@@ -124,7 +124,7 @@ describe('a job that did not opt in', () => {
     expect(live.records(job)).toEqual([]);
   });
 
-  it('has its broken node taken out before the others have reported', async () => {
+  it('has its broken node quarantined before the others have reported', async () => {
     const job = await preflight.job({ pods: 6 });
     const { node: broken } = at(job, 3);
     const before = preflight.quarantines(broken);
@@ -139,7 +139,7 @@ describe('a job that did not opt in', () => {
     expect(preflight.quarantines(broken)).toBe(before + 1);
   });
 
-  it('has what cannot be its report refused and told, and its collection goes on', async () => {
+  it('has invalid reports refused with an Event, and its collection goes on', async () => {
     const job = await preflight.job({ pods: 6 });
     const [zero, one, two, three] = measured(job, job.testers) as [RawReport, RawReport, RawReport, RawReport];
     const forged = [
@@ -169,7 +169,7 @@ describe('a job that did not opt in', () => {
 });
 
 describe('a collection that stays incomplete', () => {
-  it('ends with a warning that names the missing ranks, and with the verdict that the rest allows', async () => {
+  it('ends with a warning that names the missing ranks, and with the verdict of the received reports', async () => {
     await live.kcover.reconfigure({ preflight: { collection: '30s' } });
     const job = await preflight.job({ pods: 8 });
     const { node: slow } = at(job, 1);

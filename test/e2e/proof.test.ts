@@ -25,7 +25,7 @@ beforeAll(async () => {
 afterEach(() => live?.clear(), 120_000);
 afterAll(() => live?.close(), 120_000);
 
-/** As a trainer of rank 0 on this node writes it. */
+/** Writes the file as a trainer of rank 0 on this node does. */
 function writeProgressFile(job: LiveJob, node: SimulatedNode, progress: Omit<Progress, 'at'>): void {
   const directory = join(node.hostRoot, progressDirectory, job.namespace);
   mkdirSync(directory, { recursive: true });
@@ -55,7 +55,7 @@ async function rankZero(job: LiveJob): Promise<SimulatedNode> {
   return node;
 }
 
-/** Told again and again, as a trainer does, until the job says so. */
+/** Repeats the report, as a trainer does, until the job has it. */
 const trained = (job: LiveJob, node: SimulatedNode, progress: Omit<Progress, 'at'>) =>
   until(`step ${progress.step} on the job`, 60_000, async () => {
     writeProgressFile(job, node, progress);
@@ -63,8 +63,8 @@ const trained = (job: LiveJob, node: SimulatedNode, progress: Omit<Progress, 'at
     return (await stepOf(job)) === String(progress.step) ? { found: true } : { missing: `step ${await stepOf(job)}` };
   });
 
-describe('a job that tells how far its training is', () => {
-  it('is recovered when training passes the last step before the fault, and what its ranks said is kept', async () => {
+describe('a job that reports its training progress', () => {
+  it('is recovered when training passes the last step before the fault, and the logs of its ranks are kept', async () => {
     const job = await live.pytorch();
     const first = await rankZero(job);
     const last = job.nodes.find(({ name }) => name !== first.name);
@@ -72,7 +72,7 @@ describe('a job that tells how far its training is', () => {
     await trained(job, first, { step: 1200, checkpointStep: 1100, phase: 'training' });
     await breakGpu(last, xid79);
 
-    await until(`${job.name} waits for proof`, 120_000, async () => {
+    await until(`${job.name} waits for verification`, 120_000, async () => {
       const phase = await phaseOf(job).catch(() => undefined);
       return phase === 'verifying' ? { found: phase } : { missing: `phase ${phase}` };
     });

@@ -40,7 +40,7 @@ const nodeOf = (job: LiveJob, index: number): SimulatedNode => {
   if (!node) throw new Error(`${job.name} has no pod ${index}`);
   return node;
 };
-/** Names that lead from the tenant's namespace to the job, that end the path or the query before their end, or that are its own. */
+/** Names with a path from the tenant's namespace to the job, names that end the path or the query early, and the job's own name. */
 const forgedNames = ({ namespace, name }: LiveJob): readonly string[] => [
   `../../${namespace}/jobs/${name}`,
   `./../../${namespace}/jobs/${name}`,
@@ -56,12 +56,12 @@ const batchLabels = (uid: string, rank: number) => ({
   'batch.kubernetes.io/job-completion-index': String(rank),
 });
 
-/** One whose owner is seen not to be there may go before its test has ended. */
+/** A pod without an existing owner may be deleted before its test has ended. */
 function ignoreRemoved(error: { readonly code?: number }): void {
   if (error.code !== 404) throw error;
 }
 
-/** Ids of all workflows that Temporal lists, once that one is among them: the list is behind. */
+/** Ids of all workflows that Temporal lists, once this one is listed: visibility lags behind. */
 const workflowIds = (known: string): Promise<readonly string[]> =>
   until(`${known} is listed`, 60_000, async () => {
     const ids: string[] = [];
@@ -69,7 +69,7 @@ const workflowIds = (known: string): Promise<readonly string[]> =>
     return ids.includes(known) ? { found: ids } : { missing: `${ids.length} others are` };
   });
 
-/** Its workflow watches, as at first, and nothing was written to it or to its namespace. */
+/** Its workflow still watches, and nothing was written to the job or its namespace. */
 async function expectUntouched(job: LiveJob, before: readonly string[]): Promise<void> {
   expect(await live.status(job)).toMatchObject({ phase: 'watching' });
   expect(await live.recoveries(job)).toEqual([]);
@@ -80,7 +80,7 @@ async function expectUntouched(job: LiveJob, before: readonly string[]): Promise
 }
 
 describe('a tenant who knows the UID of a job in another namespace', () => {
-  it('has it neither stopped nor left alone by pods that claim it, when a node breaks under them', async () => {
+  it('can neither stop it nor prevent its recovery by pods that claim it, when a node breaks under them', async () => {
     const [before, running] = [await uids(targetJob), pids()];
     const honest = await live.pytorch();
     const node = nodeOf(honest, 1);
@@ -101,7 +101,7 @@ describe('a tenant who knows the UID of a job in another namespace', () => {
     expect(pids()).toEqual(running);
   });
 
-  it('has no node taken out and no verdict written by reports of pods that claim it', async () => {
+  it('cannot cause a quarantine or a verdict by reports of pods that claim it', async () => {
     const [before, running] = [await uids(targetJob), pids()];
     const honest = await preflight.job({ pods: 2 });
     const [kept, broken] = [nodeOf(honest, 0), nodeOf(honest, 1)];
@@ -128,7 +128,7 @@ describe('a tenant who knows the UID of a job in another namespace', () => {
 });
 
 describe('a tenant whose pods ask for no GPU', () => {
-  it('convicts no node and restarts nobody by reports of a workload that kcover does not know', async () => {
+  it('causes no quarantine and no restart by reports of a workload that kcover does not know', async () => {
     const [before, running] = [await uids(targetJob), pids()];
     const labels = (rank: number) => ({
       'training.kubeflow.org/job-name': 'mine',

@@ -33,13 +33,13 @@ const stopping = (job: LiveJob): Promise<string> =>
   });
 
 describe('workflows that somebody terminates in the middle of a stop', () => {
-  it('leave no job behind: it is resumed and looked after again, by the controller that led before', async () => {
+  it('leave no job suspended: the same controller resumes it and watches it again', async () => {
     const job = await live.pytorch({ terminationSeconds: 4 });
     const [node] = job.nodes;
     if (!node) throw new Error('the job has no pod on a node');
     await breakGpu(node, xid79);
     const [recovery, led] = await Promise.all([stopping(job), leader()]);
-    // The job first: it would find out what became of its recovery.
+    // The job's workflow first: it would find out that its recovery ended.
     const ids = [jobWorkflowId(job), recovery];
     const runs = await Promise.all(ids.map((id) => live.revisionOf(id)));
     for (const id of ids) await live.temporal.workflow.getHandle(id).terminate('somebody was too quick');

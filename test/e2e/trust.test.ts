@@ -14,7 +14,7 @@ import { testServers } from '../support/rig.ts';
 
 let live: LiveKcover;
 
-/** From three nodes of eight GPUs on a person is asked. */
+/** From three nodes of eight GPUs on, a person is asked. */
 const askingSettings = { ...quick, recovery: { ...quick.recovery, approval: { dead: 24, within: '3m' } } };
 
 beforeAll(async () => {
@@ -48,7 +48,7 @@ const crash = async (job: LiveJob): Promise<void> => {
 };
 
 describe('a large job', () => {
-  it('is not stopped before somebody approves, by name and with a reason', async () => {
+  it('is not stopped before a person approves, with name and reason', async () => {
     const job = await live.pytorch({ workers: 2 });
     const before = await uids(job);
     await breakGpu(lastNode(job), xid79);
@@ -63,7 +63,7 @@ describe('a large job', () => {
     expect((await live.say('deny', incident, '--reason', 'too late')).code).not.toBe(0);
   });
 
-  it('goes on as it is when somebody denies', async () => {
+  it('is left alone when a person denies', async () => {
     const job = await live.pytorch({ workers: 2 });
     const before = await uids(job);
     await crash(job);
@@ -75,7 +75,7 @@ describe('a large job', () => {
   });
 });
 
-describe('a job that says how it wants to be recovered', () => {
+describe('a job with overrides of its recovery', () => {
   it('has its broken pod restarted alone', async () => {
     const job = await live.pytorch({ annotations: { [overrideAnnotations.level]: 'pod' } });
     const before = await uids(job);
@@ -98,8 +98,8 @@ describe('a job that says how it wants to be recovered', () => {
     expect(records[1]).toMatchObject({ outcome: 'restarted', stops: [{ by: 'suspend' }] });
   });
 
-  it('goes on smaller when there is no room for all of it', async () => {
-    // So many GPUs that two pods share no node, and so few that nobody is asked.
+  it('goes on with fewer pods when there is no capacity for all', async () => {
+    // Enough GPUs that two pods share no node, and few enough that no approval is needed.
     const job = await live.pytorch({ workers: 2, gpus: 7, annotations: { [overrideAnnotations.capacity]: 'shrink', [overrideAnnotations.minReplicas]: '2' } });
     const own = new Set(job.nodes.map(({ name }) => name));
     const others = live.cluster.nodes.filter(({ name }) => !own.has(name));
@@ -135,7 +135,7 @@ describe('a job that a person has paused', () => {
     expect(await live.settled(job)).toMatchObject([{ outcome: 'restarted' }]);
   });
 
-  it('has its recovery planned without anything being done', async () => {
+  it('has its recovery planned while nothing is changed', async () => {
     const job = await live.pytorch();
     const planned = await live.say(
       'plan',

@@ -1,4 +1,4 @@
-/** Leaving a cluster: nodes are given back by their workflows, and what is still on them goes without workers and without Temporal. */
+/** Uninstalling kcover: nodes are released by their workflows, and remaining marks are cleared without workers and without Temporal. */
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { annotations, quarantineTaintKey } from '../../contract/ids.ts';
@@ -55,20 +55,20 @@ async function quarantineBoth(): Promise<void> {
 }
 
 describe('kcover node release --all', () => {
-  it('says what it would release, and changes nothing', async () => {
+  it('lists what it would release, and changes nothing', async () => {
     await quarantineBoth();
     expect(await rowsOf('--dry-run')).toEqual([broken, chosen].map(({ name }) => ({ node: name, outcome: 'would be released' })));
     await Promise.all([broken, chosen].map(isOut));
   });
 
-  it('gives back by their workflows all nodes that are out, and remembers what was judged', async () => {
+  it('releases all quarantined nodes through their workflows, and keeps the judged marks', async () => {
     expect(await rowsOf()).toEqual([broken, chosen].map(({ name }) => ({ node: name, outcome: 'released' })));
     expect(await Promise.all([broken, chosen].map(taintsOn))).toEqual([[], []]);
     expect(await annotationsOn(broken)).toEqual([annotations.judged]);
     expect(await rowsOf()).toEqual([]);
   });
 
-  it('leaves nothing of kcover on any node after an uninstall, without workers and without Temporal, and keeps what others put there', async () => {
+  it('clears all marks of kcover from every node after an uninstall, without workers and Temporal, and keeps those of others', async () => {
     expect(await live.say('node', 'quarantine', chosen.name, '--reason', 'fan is loud')).toMatchObject({ code: 0 });
     await isOut(chosen);
     const { spec } = await nodeNow(chosen.name);

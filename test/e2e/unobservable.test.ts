@@ -16,7 +16,7 @@ import { suspendsOf, violations } from '../support/invariants.ts';
 import { type LiveJob, LiveKcover, quick, xid79 } from '../support/live-kcover.ts';
 import { testServers } from '../support/rig.ts';
 
-const request: OperatorRequest = { by: 'ada', reason: 'the story needs time' };
+const request: OperatorRequest = { by: 'ada', reason: 'the test needs time' };
 
 let live: LiveKcover;
 let proxy: ApiProxy;
@@ -39,7 +39,7 @@ afterAll(async () => {
 
 const pause = (paused: boolean) => live.temporal.workflow.getHandle('cluster').executeUpdate(paused ? updates.pause : updates.resume, { args: [request] });
 
-/** Waits until the open recovery of the job holds, for a reason like this. */
+/** Waits until the open recovery of the job holds, for a matching reason. */
 const isOnHold = (job: LiveJob, why: RegExp) =>
   until(`${job.name} held`, 60_000, async () => {
     const { incident } = await live.status(job);
@@ -58,7 +58,7 @@ const uidsNow = async (job: LiveJob) => (await podsOf(live.cluster.api, job)).ma
 const uidsAtFirst = (job: LiveJob) => job.first.map(({ metadata }) => metadata?.uid ?? '').toSorted();
 
 describe('without the API server', () => {
-  it('an incident holds and says so, nothing is done, and it goes on when the server is seen again', async () => {
+  it('an incident holds with that reason, nothing is done, and it continues when the server answers again', async () => {
     const job = await live.pytorch();
     await pause(true);
     await breakGpu(lastOf(job).node, xid79);
@@ -79,18 +79,18 @@ describe('without the API server', () => {
 });
 
 describe('an API server that answers badly', () => {
-  it('is no fault of anybody: a healthy job is left alone through hundreds of errors, hangs and cut watches', async () => {
+  it('counts as no fault: a healthy job is left alone through hundreds of errors, hangs and cut watches', async () => {
     const job = await live.pytorch();
     expect(await injectApiFaults(live, proxy, job, 300)).toEqual([]);
   }, 300_000);
 });
 
 describe('an agent that is silent while its node is ready', () => {
-  it('makes a pod failure wait, and what it says on its return is heard before anything is stopped', async () => {
+  it('delays the judgement of a pod failure, and its reports on return are read before anything is stopped', async () => {
     const job = await live.pytorch();
     const { node, pod } = lastOf(job);
     const agent = live.kcover.agents.get(node.name);
-    // After the storm another controller may have to lead first, and its silence counts from then on.
+    // After the API faults another controller may have to become leader first, and it counts the silence of agents from then on.
     await until('the controller leads', 60_000, async () => {
       const metrics = await live.kcover.metricsOf(live.kcover.controller).catch(String);
       return /^kcover_leading\S* 1$/m.test(metrics) ? { found: true } : { missing: 'not yet' };

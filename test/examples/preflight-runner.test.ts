@@ -12,7 +12,7 @@ afterAll(() => rmSync(scratch, { recursive: true, force: true }));
 
 const file = join(scratch, 'train', 'llm-3.json');
 
-/** What needs no torch: without it a broken mount is found all the same. */
+/** Runs the checks that need no torch. */
 const run = (more: Record<string, string> = {}) =>
   spawnSync('python3', [runner], {
     encoding: 'utf8',
@@ -33,7 +33,7 @@ const run = (more: Record<string, string> = {}) =>
   });
 
 describe('the example of a preflight runner', () => {
-  it('writes a report of a broken mount that can be read, and ends with 1', () => {
+  it('writes a valid report of a broken mount, and exits with 1', () => {
     const { status, stderr } = run({ PREFLIGHT_STORAGE: `${scratch}:${join(scratch, 'not-mounted')}`, BUSBW_THRESHOLD_GBPS: '5' });
     expect({ status, stderr }).toEqual({ status: 1, stderr: expect.stringContaining('not-mounted') });
     expect(readReport(readFileSync(file, 'utf8'), reportProfiles.live)).toEqual({
@@ -42,7 +42,7 @@ describe('the example of a preflight runner', () => {
     });
   });
 
-  it('puts a report of a broken node in the place of one that was good, and leaves nothing beside it', () => {
+  it('replaces a good report by that of a broken node, without leaving a temporary file', () => {
     mkdirSync(join(scratch, 'train'), { recursive: true });
     writeFileSync(file, JSON.stringify({ pod_uid: 'pod', batches: [{ batch_idx: 0, status: 'ok' }] }));
     run({ PREFLIGHT_STORAGE: join(scratch, 'not-mounted') });

@@ -10,7 +10,7 @@ import { textOf } from '../architecture/sources.ts';
 const page = textOf('docs/progress.md');
 const block = (language: string): string => new RegExp(`\`\`\`${language}\n(.*?)\`\`\``, 's').exec(page)?.[1] ?? '';
 const snippet = block('python');
-/** What the page says to do with it. */
+/** The calls that the page shows. */
 const training = `
 report(step=41, at=now())
 report("checkpointing")
@@ -24,7 +24,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(directory, { recursive: true, force: true }));
 
-/** As in a pod with these variables, and no others of ours. */
+/** As in a pod with these variables, and no others of kcover. */
 function train(env: Record<string, string>): string[] {
   const { status, stderr } = spawnSync('python3', ['-c', snippet + training], {
     encoding: 'utf8',
@@ -38,7 +38,7 @@ function train(env: Record<string, string>): string[] {
 const torchrun = (local: number) => ({ RANK: String(16 + local), LOCAL_RANK: String(local), GROUP_RANK: '2', WORLD_SIZE: '32' });
 
 describe('the lines for a trainer on the page about progress', () => {
-  it('write a file that can be read, under the name that a pod of this rank has', () => {
+  it('write a valid file, under the name for a pod of this rank', () => {
     expect(train({ REPLICA_INDEX: '0' })).toEqual(['llm-0.json']);
     expect(readProgress(readFileSync(join(directory, 'llm-0.json'), 'utf8'))).toMatchObject({
       kind: 'progress',
@@ -50,11 +50,11 @@ describe('the lines for a trainer on the page about progress', () => {
     expect(train({ REPLICA_INDEX: '1', RANK_OFFSET: '1', ...torchrun(0) })).toEqual(['llm-2.json']);
   });
 
-  it('leave the file to one process of the pod', () => {
+  it('write the file from one process of the pod only', () => {
     expect(train({ REPLICA_INDEX: '1', RANK_OFFSET: '1', ...torchrun(5) })).toEqual([]);
   });
 
-  it('need no variable that the pod beside them does not set', () => {
+  it('need only variables that the pod example sets', () => {
     const { containers, volumes } = parse(block('yaml')) as {
       readonly containers: readonly { readonly env: readonly { readonly name: string }[] }[];
       readonly volumes: readonly { readonly hostPath: { readonly path: string } }[];

@@ -1,4 +1,4 @@
-/** What examples/temporal says, run: the dev server with the real program, the values with the real helm. */
+/** Runs examples/temporal: the dev server with the real program, the values with the real helm. */
 
 import { readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
@@ -34,7 +34,7 @@ describe('the dev server', () => {
     const [port, ui] = [await ports.take(), await ports.take()];
     address = `127.0.0.1:${port}`;
     const program = await temporalProgram(readEnvironment(), () => undefined);
-    // On this machine: another address, other ports, another place for its file.
+    // Adapted to this machine: another address, other ports, another place for its file.
     const args = (container?.args ?? []).map((arg) => arg.replace('/data', directory).replace('0.0.0.0', '127.0.0.1'));
     temporal = server(directory, {
       name: 'temporal-dev',
@@ -50,7 +50,7 @@ describe('the dev server', () => {
     if (directory) rmSync(directory, { recursive: true, force: true });
   });
 
-  it('has all that kcover needs of Temporal, in the namespace that the chart takes', async () => {
+  it('has all that kcover needs of Temporal, in the default namespace of the chart', async () => {
     const { stdout } = await kcover(['doctor', '--output', 'json'], '', {
       KUBECONFIG: '/nonexistent',
       TEMPORAL_ADDRESS: address,
@@ -73,7 +73,7 @@ describe('values for Temporal Cloud', () => {
   it.each([
     ['cloud-api-key.yaml', { TEMPORAL_ADDRESS: 'us-east-1.aws.api.temporal.io:7233', TEMPORAL_TLS: 'true', TEMPORAL_API_KEY: undefined }],
     ['cloud-mtls.yaml', { TEMPORAL_TLS: 'true', TEMPORAL_TLS_CLIENT_CERT_PATH: '/etc/kcover/temporal/client/tls.crt' }],
-  ])('are taken by the chart: %s', async (file, expected) => {
+  ])('are accepted by the chart: %s', async (file, expected) => {
     const { container } = (await render(join(examples, file))).pod('worker');
     const variables = Object.fromEntries((container.env ?? []).map(({ name, value }) => [name, value]));
     expect(Object.keys(variables)).toEqual(expect.arrayContaining(Object.keys(expected)));

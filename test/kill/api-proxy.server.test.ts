@@ -48,7 +48,7 @@ const problemOf = (call: Promise<unknown>): Promise<string> =>
   );
 
 describe('the proxy in front of the API server', () => {
-  it('hands everything on without faults of the API', async () => {
+  it('forwards everything when no faults are configured', async () => {
     const name = `proxied-${++count}`;
     await create(name);
     expect(await isThere(name)).toBe(true);
@@ -60,7 +60,7 @@ describe('the proxy in front of the API server', () => {
     ['hang', true],
     ['server error', false],
     ['too many requests', false],
-  ] as const)('fails a change by "%s", and it was done: %s', async (fault, done) => {
+  ] as const)('fails a change by "%s", with the change applied: %s', async (fault, done) => {
     const name = `proxied-${++count}`;
     proxy.setFaultProfile({ [fault]: 1 });
     expect(await problemOf(create(name))).not.toBe('none');
@@ -68,7 +68,7 @@ describe('the proxy in front of the API server', () => {
     expect(proxy.injected[fault]).toBeGreaterThan(0);
   });
 
-  it('answers a conflict to a change of what exists, and leaves it', async () => {
+  it('answers a change of an existing object with a conflict, and does not apply it', async () => {
     const name = `proxied-${++count}`;
     await create(name);
     proxy.setFaultProfile({ conflict: 1 });
@@ -76,7 +76,7 @@ describe('the proxy in front of the API server', () => {
     expect(await isThere(name)).toBe(true);
   });
 
-  it('cuts watches, and a watch that survives sees what happened meanwhile', async () => {
+  it('cuts watches, and a resumed watch sees what happened meanwhile', async () => {
     const stop = new AbortController();
     proxy.setFaultProfile({ 'cut watch': 1 });
     const states: string[] = [];

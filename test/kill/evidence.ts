@@ -1,10 +1,10 @@
-/** What a person needs to find the cause of a violation, when the test cluster in which it happened is gone. */
+/** Data with which a person can find the cause of a violation after the test cluster is gone. */
 
 import { annotations } from '../../contract/ids.ts';
 import type { Write } from '../../testbed/audit.ts';
 import type { RunFacts } from '../support/invariants.ts';
 
-/** Many, and what they led to is in the timeline. */
+/** Omitted, because they are many and their effects are in the timeline. */
 const isProgress = ({ body }: Write): boolean => JSON.stringify(body ?? '').includes(annotations.progressAt);
 
 /** Writes of kcover, lives of pods and the timelines of the incidents, a line each. */

@@ -1,4 +1,4 @@
-/** Steps of a recovery in their order, as an onlooker sees them. */
+/** Steps of a recovery in order, as an observer sees them. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { jobWorkflowId, nodeWorkflowId } from '../../contract/ids.ts';
@@ -21,13 +21,13 @@ export type FastPathStep = (typeof steps)[number];
 const withinMs = 120_000;
 
 export interface StepWatch {
-  /** Resolves in the moment in which a step is seen. */
+  /** Resolves at the moment at which a step is seen. */
   reached(step: FastPathStep): Promise<void>;
-  /** Whether a later step has been seen, as far as the servers that are alive can tell. */
+  /** Whether a later step has been seen, as far as the running servers can tell. */
   isPast(step: FastPathStep): Promise<boolean>;
 }
 
-/** To be asked before anything breaks. */
+/** Call it before anything breaks. */
 export async function watchFastPathSteps(live: LiveKcover, job: LiveJob, node: SimulatedNode): Promise<StepWatch> {
   const { recorder } = live;
   const first = new Set(job.first.map(({ metadata }) => metadata?.uid ?? ''));
@@ -35,9 +35,9 @@ export async function watchFastPathSteps(live: LiveKcover, job: LiveJob, node: S
   const pods = () => recorder.podsOf(job);
   const stopped = () => pods().some(({ uid, gone }) => first.has(uid) && gone !== undefined);
 
-  // With two deaths the watch may have been away while it was suspended.
+  // With two kills the watch may have been interrupted while the job was suspended.
   const wasSuspended = () => recorder.isSuspended(job) || stopped();
-  /** Seen in the moment in which the watch brings them. */
+  /** Seen at the moment at which the watch reports them. */
   const watched = {
     'taint seen': () => recorder.isQuarantined(node.name),
     'suspend seen': wasSuspended,
@@ -49,7 +49,7 @@ export async function watchFastPathSteps(live: LiveKcover, job: LiveJob, node: S
   const asked = {
     'line written': () => true,
     'report accepted': async () => (await live.revisionOf(nodeWorkflowId(node.name))) !== before.node,
-    // One that lasts for seconds may be over before a Temporal that was killed answers again.
+    // A recovery of seconds may be over before a killed Temporal answers again.
     'recovery exists': async () => isRecorded() || hasChild(live, jobWorkflowId(job)),
     'record written': isRecorded,
   } as const;

@@ -13,7 +13,7 @@ import { type Acted, type KillContext } from './run-plan.ts';
 export const orders = ['Xid before the pod failure', 'Xid after the pod failure'] as const;
 export type Order = (typeof orders)[number];
 
-/** Another story may break a node of this one just before: one breaks and kills at a time. */
+/** Another scenario may break a node of this job just before: one scenario breaks and kills at a time. */
 export async function runFastPath({ stage, plan, turn, onCreated, died }: KillContext, order: Order): Promise<Acted> {
   const { live, common } = stage;
   const created = await newJob(live, common ? { nodeSelector: common } : {});
@@ -50,7 +50,7 @@ async function breakAndKill({ stage, plan, died }: Pick<KillContext, 'stage' | '
 async function breakDown({ cluster }: LiveKcover, job: LiveJob, node: SimulatedNode, order: Order): Promise<void> {
   const pod = job.first.at(-1);
   if (!pod) throw new Error(`${job.name} has no pod`);
-  // As under a kubelet with restart policy OnFailure: the container starts again in the same pod, and the pod keeps telling of the death.
+  // As under a kubelet with restart policy OnFailure: the container is restarted in the same pod, whose status keeps reporting the failure.
   const fail = () => failContainer(cluster.api, pod, { exitCode: 1, restart: true });
   if (order === 'Xid after the pod failure') {
     await fail();
@@ -59,7 +59,7 @@ async function breakDown({ cluster }: LiveKcover, job: LiveJob, node: SimulatedN
     return;
   }
   await breakGpu(node, xid79);
-  // Where the line alone was enough, the pod is gone before it could fail.
+  // When the line alone was enough, the pod is gone before it could fail.
   await fail().catch(() => undefined);
 }
 

@@ -41,7 +41,7 @@ const good: RunFacts = {
   deletedByKubelet: new Set(),
 };
 
-describe('what must hold after an incident', () => {
+describe('the invariants after an incident', () => {
   it('holds after one stop of one attempt', () => {
     expect(violations(good)).toEqual([]);
   });
@@ -85,7 +85,7 @@ describe('what must hold after an incident', () => {
     expect(violations({ ...good, records: [{ ...record, outcome: 'recovered', progress }] })).toEqual([]);
   });
 
-  it('takes the word of an attempt that trained before a worker saw that the stop by deletion was over', () => {
+  it('accepts the progress of an attempt that trained before a worker saw that the stop by deletion was over', () => {
     const deleted = writeOfJob({ ...deletion('old'), at: new Date('2026-11-21T07:00:10.000Z') });
     const stops = record.stops.map((stop) => ({ ...stop, by: 'pods' as const }));
     const provedAt = (at: string): Partial<RunFacts> => ({
@@ -96,12 +96,12 @@ describe('what must hold after an incident', () => {
     expect(violations({ ...good, ...provedAt('2026-11-21T07:00:09.000Z') })).not.toEqual([]);
   });
 
-  it('allows a pod that came to a quarantined node to be deleted alone', () => {
+  it('allows a single deletion of a pod that was bound to a quarantined node', () => {
     const strayed = pod('strayed', { created: 25, gone: 28, node: 'gpu-0', ready: false });
     expect(violations({ ...good, pods: [...good.pods, strayed], writes: [suspend, deletion('strayed')] })).toEqual([]);
   });
 
-  it('knows from its delete where a pod was that came and went while the watch was cut', () => {
+  it('learns from its delete the node of a pod that came and went while the watch was cut', () => {
     const { node: _, ...unplaced } = pod('strayed', { created: 25, gone: Infinity, ready: false });
     const run = (node: string, more: Partial<RunFacts> = {}): RunFacts => {
       const deleted = writeOfJob({ ...deletion('strayed'), deletedPods: [{ uid: 'strayed', place: 28, node, failed: false }] });

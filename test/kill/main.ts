@@ -25,18 +25,18 @@ import { takeTurns } from './turns.ts';
 type ProxiedStage = KillStage & { readonly proxy: ApiProxy };
 
 const atOnce = 3;
-/** Of all nodes the last few are a pool: one careful story at a time. */
+/** The last few of all nodes are a pool: one slow-path scenario at a time. */
 const pooled = 3;
 
 const typed = new Command('test:kill')
   .description(
-    'Kills two processes (of kcover, Temporal, the API server, etcd) at random steps of a recovery while the API answers badly, many times, and judges each story from the audit log',
+    'Kills two processes (of kcover, Temporal, the API server, etcd) at random steps of a recovery while the API answers badly, many times, and checks each scenario from the audit log',
   )
   .option('--times <number>', 'stories', '20')
-  .option('--seed <number>', 'the same seed plans the same stories', String(Date.now() % 1_000_000))
+  .option('--seed <number>', 'the same seed plans the same scenarios', String(Date.now() % 1_000_000))
   .option('--matrix', 'every process once at every step instead of random pairs')
-  .option('--healthy <number>', 'no stories, but so many faults of the API around a healthy job')
-  .option('--json', 'one JSON document per story, and one for the summary')
+  .option('--healthy <number>', 'no scenarios, but this many faults of the API around a healthy job')
+  .option('--json', 'one JSON document per scenario, and one for the summary')
   .option('--logs <directory>', 'where logs, records and the data of Temporal are kept')
   .parse()
   .opts<{ times: string; seed: string; matrix?: true; healthy?: string; json?: true; logs?: string }>();
@@ -85,7 +85,7 @@ async function setStage({ directory, kubernetes, servers, api, nodes }: TestClus
   return { live, servers, startedAlong: [servers.kwok], proxy, pools, common, absences: [] };
 }
 
-/** How much was done to a job that needed nothing. */
+/** Injects faults around a job that needs no recovery; returns how much was done to it. */
 async function leaveAlone({ live, proxy }: ProxiedStage, times: number): Promise<number> {
   const job = await live.pytorch();
   let shown = 0;
@@ -102,7 +102,7 @@ async function leaveAlone({ live, proxy }: ProxiedStage, times: number): Promise
   return wrong.length;
 }
 
-/** Several stories at a time, each killing in its turn, so that a kill also hits those that are under way. */
+/** Several scenarios at a time, each killing in its turn, so that a kill also hits the others. */
 async function runAll(stage: KillStage, plans: readonly KillPlan[]): Promise<KillResult[]> {
   const turn = takeTurns();
   const left = [...plans.entries()];
@@ -135,7 +135,7 @@ function summarise({ proxy }: ProxiedStage, all: readonly KillResult[]): number 
   const took = Date.now() - began;
   print(
     [
-      `\n${all.length} stories in ${formatDuration(took)}, seed ${seed}: ${wrong} with violations, ${twice} with more than one stop`,
+      `\n${all.length} scenarios in ${formatDuration(took)}, seed ${seed}: ${wrong} with violations, ${twice} with more than one stop`,
       `killed:   ${listed(killed)}`,
       `injected: ${listed(proxy.injected)}`,
     ].join('\n'),
@@ -150,7 +150,7 @@ function listed(counts: object): string {
     .join(', ');
 }
 
-/** The directory of a test cluster is nobody's once its process has ended, and the next test cluster sweeps it away. */
+/** The next test cluster removes the directory of one whose process has ended, so it is copied. */
 function keep(from: string, to: string): void {
   mkdirSync(to, { recursive: true });
   const names = [...readdirSync(from).filter((name) => name.startsWith('temporal.sqlite')), 'logs', 'kcover'];

@@ -3,10 +3,10 @@ import type { PytorchJobOptions } from '../../testbed/job-manifests.ts';
 import type { LiveJob, LiveKcover } from '../support/live-kcover.ts';
 import { surely } from './processes.ts';
 
-/** Runs when this resolves, whatever is killed meanwhile. */
+/** Resolves when it runs, whatever is killed meanwhile. */
 export const newJob = (live: LiveKcover, options: Partial<PytorchJobOptions>): Promise<LiveJob> => surely('a new job', () => tryJob(live, options));
 
-/** Where an answer was lost the job may be there all the same, and would stand in the way of others. */
+/** After a lost answer the job may exist all the same, and would take the nodes of others. */
 async function tryJob(live: LiveKcover, options: Partial<PytorchJobOptions>): Promise<LiveJob> {
   const { custom } = live.cluster.api;
   const name = `llm-${randomUUID().slice(0, 8)}`;

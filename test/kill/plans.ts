@@ -1,4 +1,4 @@
-/** Which stories are told: random ones, the same for the same seed, or all of them. */
+/** Plans of scenarios: random ones, the same for the same seed, or all of them. */
 
 import { type ApiFault, apiFaults, type ApiFaultProfile } from '../../testbed/api-proxy.ts';
 import { type SlowPath, slowPathNames, slowPathOf, isSlowPath } from './slow-paths.ts';
@@ -7,7 +7,7 @@ import { steps } from './fast-path-steps.ts';
 import type { KillPlan } from './run-plan.ts';
 import { orders } from './fast-path.ts';
 
-/** The worst of each: what lasts (a call that hangs is given up after 10 s) must be rarer than what is over at once. */
+/** The highest probability of each: slow faults (a hanging call is given up after 10 s) must be rarer than quick ones. */
 const worst = {
   'cut before': 0.1,
   'cut after': 0.15,
@@ -18,12 +18,12 @@ const worst = {
   'cut watch': 0.5,
 } as const satisfies Record<ApiFault, number>;
 
-/** So many of the random stories go through steps that wait. */
+/** Share of the random scenarios that use the slow path. */
 const slowPathShare = 1 / 3;
 
 export function planRuns(count: number, draw: () => number): KillPlan[] {
   const one = <T>(among: readonly T[]): T => among[Math.floor(draw() * among.length)] as T;
-  // Some have good weather: their violations are easier to read.
+  // Some have no API faults: their violations are easier to read.
   const faultProfile = (): ApiFaultProfile => {
     if (draw() < 0.25) return {};
     const chosen = apiFaults.filter(() => draw() < 0.4);
@@ -44,13 +44,13 @@ export function planRuns(count: number, draw: () => number): KillPlan[] {
   });
 }
 
-/** Each of them once at each step of a sudden end, alone, without faults of the API. */
+/** Kills each process once at each step of the fast path, alone, without faults of the API. */
 export const planMatrix = (among: readonly TargetProcess[]): KillPlan[] =>
   among.flatMap((target) =>
     steps.map((step, index) => ({ kills: [{ target, step, pauseMs: (index * 370) % 1000 }], scenario: orders[index % 2] ?? orders[0] })),
   );
 
-/** Every step of a sudden end once, each time with another process. */
+/** Every step of the fast path once, each time with another process. */
 export const planSmoke = (): KillPlan[] => {
   const alone = planMatrix(targetProcesses);
   return steps.flatMap(
@@ -58,10 +58,10 @@ export const planSmoke = (): KillPlan[] => {
   );
 };
 
-/** Every careful step once. The process that dies at the dying gasp is one that the trainer's words do not pass. */
+/** Every step of the slow path once. The process that is killed during the final checkpoint on termination is one that does not relay its report. */
 export const planSlowPathSmoke = (among: readonly TargetProcess[]): KillPlan[] => slowPathNames.map((scenario, index) => slowPathPlan(scenario, among, index));
 
-/** Each of them once at each careful step, without faults of the API: several in one story, for these take long, and never two at the same step of one. */
+/** Kills each process once at each step of the slow path, without faults of the API: several in one scenario, because these take long, and never two at the same step. */
 export const planSlowPathMatrix = (among: readonly TargetProcess[]): KillPlan[] =>
   slowPathNames.flatMap((scenario) => among.map((_, shift) => slowPathPlan(scenario, among, shift)));
 

@@ -1,4 +1,4 @@
-/** Nodes that a story has for itself: only there can room be short without another story's doing. */
+/** Nodes reserved for one scenario: only there can capacity be short independently of the other scenarios. */
 
 import { type Api, merge } from '../../testbed/api.ts';
 import type { SimulatedNode } from '../../testbed/nodes.ts';
@@ -13,7 +13,7 @@ export interface Pools {
 
 const key = 'testbed.kcover.io/pool';
 
-/** Labels the nodes; nobody else's pods may need them. */
+/** Labels the nodes, which no other pods may need. */
 export async function openPools(api: Api, groups: readonly (readonly SimulatedNode[])[]): Promise<Pools> {
   const free = await Promise.all(groups.map((nodes, index) => poolOf(api, `pool-${index}`, nodes)));
   const waiting: ((selector: Selector) => void)[] = [];
@@ -35,7 +35,7 @@ export async function openPools(api: Api, groups: readonly (readonly SimulatedNo
   };
 }
 
-/** Labels these nodes, and answers how pods ask for them. */
+/** Labels these nodes, and returns the node selector for pods. */
 export async function poolOf(api: Api, name: string, nodes: readonly SimulatedNode[]): Promise<Selector> {
   const body = { metadata: { labels: { [key]: name } } };
   await Promise.all(nodes.map((node) => api.core.patchNode({ name: node.name, body }, merge)));

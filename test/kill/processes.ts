@@ -1,4 +1,4 @@
-/** What can be killed, and how it comes back. */
+/** Processes that can be killed, and how they are restarted. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiProxy } from '../../testbed/api-proxy.ts';
@@ -14,10 +14,10 @@ import { takeTurns, type Turn } from './turns.ts';
 /** The agent is that of the node that breaks. */
 export const targetProcesses = ['worker', 'controller', 'agent', 'API server', 'etcd', 'Temporal'] as const;
 export type TargetProcess = (typeof targetProcesses)[number];
-/** Those that die in careful stories of every test run. The other two take half of Kubernetes along: there `npm run test:kill -- --matrix` has them too. */
+/** Processes that are killed in the slow-path scenarios of every test run. The other two take half of Kubernetes down; `npm run test:kill -- --matrix` includes them. */
 export const quickToReturn: readonly TargetProcess[] = ['worker', 'controller', 'agent', 'Temporal'];
 
-/** All of kcover, and the servers that it stands on. */
+/** All of kcover, and the servers that it needs. */
 export interface KillStage {
   readonly live: LiveKcover;
   readonly servers: TestCluster['servers'];
@@ -26,16 +26,16 @@ export interface KillStage {
    * which a real kubelet does not. An operator finds its way back by itself, but its watches may take a minute, in which it goes by what it remembers.
    */
   readonly startedAlong?: readonly Server[];
-  /** What kcover's roles reach the API through, where its answers are to be bad. */
+  /** The proxy through which kcover's roles reach the API, for scenarios with API faults. */
   readonly proxy?: ApiProxy;
-  /** Where careful stories are told, and, if these are not all nodes, where the others are. */
+  /** Nodes for slow-path scenarios, and, if these are not all nodes, those for the others. */
   readonly pools: Pools;
   readonly common?: Selector;
-  /** Of all stories: what one kills, the others must bear. */
+  /** Of all scenarios, because a kill affects all of them. */
   readonly absences: Absence[];
 }
 
-/** How long a process was not there, times in ms. */
+/** How long a process was down, times in ms. */
 export interface Absence {
   readonly process: string;
   readonly from: number;
@@ -57,10 +57,10 @@ export function processOf({ live, servers }: KillStage, target: TargetProcess, n
   return found;
 }
 
-/** Nobody dies twice at once. */
+/** A process is killed by one scenario at a time. */
 const turns = new WeakMap<Server, Turn>();
 
-/** Gone without a word, and back on the same ports and data. `onDeath` is called when the process has ended. */
+/** Kills the process with SIGKILL and restarts it on the same ports and data. `onDeath` is called when it has ended. */
 export function killAndStart(stage: KillStage, process: Server, pauseMs: number, onDeath: () => Promise<void> = async () => {}): Promise<void> {
   const turn = turns.get(process) ?? takeTurns();
   turns.set(process, turn);
@@ -73,7 +73,7 @@ async function dieAndReturn(
   pauseMs: number,
   onDeath: () => Promise<void>,
 ): Promise<void> {
-  // One that another story has just killed must be there before it can die here.
+  // A process that another scenario has just killed must run again before it can be killed here.
   if (process.pid === undefined) await surely(`${process.name} runs`, () => process.start());
   const absence: Absence = { process: process.name, from: Date.now() };
   absences.push(absence);
@@ -92,12 +92,12 @@ async function dieAndReturn(
   );
 }
 
-/** Waits until everything is ready: a scheduler, for one, ends with its API server, and its supervisor needs a moment. */
+/** Waits until everything is ready: a scheduler, for example, ends with its API server, and its supervisor needs a moment. */
 export async function allReady({ live, servers }: KillStage): Promise<void> {
   await Promise.all([...Object.values(servers), ...live.kcover.workers, live.kcover.controller].map((each) => each.start()));
 }
 
-/** Does it again until it succeeds, because another story may just have killed what it needs. */
+/** Retries until it succeeds, because another scenario may just have killed a dependency. */
 export function surely<T>(what: string, task: () => Promise<T>): Promise<T> {
   return until(what, 120_000, async () => ({ found: await task() }));
 }

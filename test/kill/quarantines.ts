@@ -1,4 +1,4 @@
 import type { LiveKcover } from '../support/live-kcover.ts';
 
-/** How often the node was taken out so far. */
+/** Number of quarantines of the node so far. */
 export const quarantinesOf = ({ recorder }: LiveKcover, name: string): number => recorder.quarantines().filter(({ node }) => node === name).length;

@@ -1,4 +1,4 @@
-/** One story: a GPU breaks, and processes are killed at steps of what follows. */
+/** One scenario: a GPU breaks, and processes are killed at steps of the recovery. */
 
 import type { ApiFaultProfile } from '../../testbed/api-proxy.ts';
 import { until } from '../../testbed/until.ts';
@@ -21,42 +21,42 @@ export interface Kill {
   readonly pauseMs: number;
 }
 
-/** A process that was killed when its step had been seen. */
+/** A process that was killed when its step was seen. */
 export interface Death extends Omit<Kill, 'pauseMs'> {
   /** `after`: a later step had been seen too when the process had ended. */
   readonly seen: 'at' | 'after';
 }
 
 export interface KillPlan {
-  /** At steps of the tale; those of one step are of different processes. */
+  /** Kills at steps of the scenario; those of one step are of different processes. */
   readonly kills: readonly Kill[];
   readonly scenario: Order | SlowPath;
-  /** How the API answers kcover from the beginning of this story until the next one begins. */
+  /** The API faults for kcover from the beginning of this scenario until the next one begins. */
   readonly faultProfile?: ApiFaultProfile;
 }
 
 export interface KillResult {
   readonly plan: KillPlan;
   readonly job: string;
-  /** Incidents, and stops in them. */
+  /** Number of incidents, and of stops in them. */
   readonly incidents: number;
   readonly stops: number;
   readonly tookMs: number;
-  /** One for each kill of the plan, unless the story failed before. */
+  /** One for each kill of the plan, unless the scenario failed before. */
   readonly deaths: readonly Death[];
   /** Sentences; empty when all is well. */
   readonly violations: readonly string[];
 }
 
-/** What is to come of what was done. */
+/** Expected result of a scenario. */
 export interface Acted {
-  /** With the pods that it has in the end. */
+  /** With its final pods. */
   readonly job: LiveJob;
   readonly node: string;
-  /** How many there must be in the end. */
+  /** Expected number of incidents. */
   readonly incidents: number;
   readonly quarantines: number;
-  /** What is wrong with how it ended, once it has; beside what must hold after any incident. */
+  /** Violations of the expected end, once it has ended; in addition to the general invariants. */
   readonly wrongEnd: () => readonly string[];
   readonly over?: () => void;
 }
@@ -64,17 +64,17 @@ export interface Acted {
 export interface KillContext {
   readonly stage: KillStage;
   readonly plan: KillPlan;
-  /** Of stories that break nodes of each other. */
+  /** Shared by scenarios that break nodes of each other. */
   readonly turn: Turn;
-  /** To be called as soon as there is something to put back. */
+  /** Call it as soon as there is something to clean up. */
   readonly onCreated: (job: LiveJob) => void;
-  /** To be called when a process has been killed. */
+  /** Call it when a process has been killed. */
   readonly died: (death: Death) => void;
 }
 
 const settledWithinMs = 240_000;
 
-/** Tells the story of a new job, judges it, and puts everything back. Never rejects. */
+/** Runs the scenario with a new job, checks it, and cleans up. Never rejects. */
 export function runPlan(stage: KillStage, plan: KillPlan, turn: Turn): Promise<KillResult> {
   const { scenario } = plan;
   if (!isSlowPath(scenario)) return run(stage, plan, (callbacks) => runFastPath({ stage, plan, turn, ...callbacks }, scenario));
@@ -101,23 +101,23 @@ async function run({ live }: KillStage, plan: KillPlan, act: (callbacks: Pick<Ki
   if (job === undefined) return end;
   const left = await putBack(live, job).then(
     () => [],
-    (error: unknown) => [`what came after: ${said(error)}`],
+    (error: unknown) => [`after the last step: ${said(error)}`],
   );
   return { ...end, violations: [...end.violations, ...left] };
 }
 
 async function judgeEnd(live: LiveKcover, { job, node, incidents, quarantines, wrongEnd }: Acted): Promise<string[]> {
-  // Counted, because another story whose job stood there before may have given the node back already.
+  // Counted, because another scenario whose job used the node before may have released it already.
   await live.recorder.seen(`quarantine of ${node}`, settledWithinMs, () => quarantinesOf(live, node) >= quarantines);
   await live.settled(job, { incidents, withinMs: settledWithinMs });
-  // Each kind of object has a watch of its own, and after a cut that of the jobs may come last.
+  // Each kind of object has a watch of its own, and after an interruption that of the jobs may come last.
   await live.recorder.seen(`${job.name} not suspended`, settledWithinMs, () => !live.recorder.isSuspended(job));
   const facts = await factsAtRest(live, job, incidents);
   const wrong = [...violations(facts), ...wrongEnd()];
-  return wrong.length > 0 ? [...wrong, `what was done:\n  ${evidence(facts)}`] : [];
+  return wrong.length > 0 ? [...wrong, `evidence:\n  ${evidence(facts)}`] : [];
 }
 
-/** Another story may break a node under the job at any time: facts count when nothing has begun while they were read. */
+/** Another scenario may break a node under the job at any time: facts count when nothing has begun while they were read. */
 function factsAtRest(live: LiveKcover, job: LiveJob, incidents: number): Promise<RunFacts> {
   return until(`facts of ${job.name} at rest`, settledWithinMs, async () => {
     const facts = await live.facts(job);
@@ -132,5 +132,5 @@ const said = (error: unknown): string => (error instanceof Error ? error.message
 
 async function putBack(live: LiveKcover, job: LiveJob): Promise<void> {
   await surely(`${job.name} ended`, () => live.end(job));
-  for (const node of job.nodes) await surely(`${node.name} given back`, () => live.release(node));
+  for (const node of job.nodes) await surely(`${node.name} released`, () => live.release(node));
 }

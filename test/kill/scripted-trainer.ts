@@ -1,17 +1,17 @@
-/** Plays the trainer of a job whose checkpoints come when the story wants them. */
+/** Simulates the trainer of a job whose checkpoints the scenario controls. */
 
 import type { SimulatedNode } from '../../testbed/nodes.ts';
 import { writeProgressFile } from '../../testbed/trainer.ts';
 import type { LiveJob, LiveKcover } from '../support/live-kcover.ts';
 
 export interface ScriptedTrainer {
-  /** Where rank 0 runs, or last ran. */
+  /** The node of rank 0, or its last one. */
   readonly node: SimulatedNode | undefined;
-  /** No step any more until its pods are others. */
+  /** Makes no step until its pods are replaced. */
   standStill(): void;
-  /** No checkpoint any more until `save`, or the end. */
+  /** Writes no checkpoint until `save`, or the end. */
   withholdCheckpoints(): void;
-  /** A checkpoint of the present step, and then as usual again. */
+  /** Writes a checkpoint of the present step, and later ones as usual. */
   save(): void;
   stop(): void;
 }
@@ -20,7 +20,7 @@ const everyMs = 250;
 const stepsEach = 5;
 const stepsPerCheckpoint = 60;
 
-/** Goes on while all pods run, and begins every attempt with the last checkpoint. A job of one pod is none of its. */
+/** Trains while all pods run, and begins every attempt from the last checkpoint. */
 export function startScriptedTrainer(live: LiveKcover, job: LiveJob, { savesAtEnd }: { readonly savesAtEnd: boolean }): ScriptedTrainer {
   let [step, saved] = [0, 0];
   let [held, wanted] = [false, false];
@@ -47,7 +47,7 @@ export function startScriptedTrainer(live: LiveKcover, job: LiveJob, { savesAtEn
     write();
   }
 
-  /** Its last checkpoint, and its last words. */
+  /** Writes its final checkpoint and reports it. */
   function saveFinalCheckpoint(): void {
     saved = step;
     write();

@@ -1,4 +1,4 @@
-/** Numbers from 0 up to 1, the same for the same seed: a counter whose bits are mixed (the finaliser of MurmurHash3). */
+/** Random numbers from 0 up to 1, the same for the same seed: a counter with mixed bits (the finaliser of MurmurHash3). */
 export function seeded(seed: number): () => number {
   let counter = seed >>> 0;
   return () => {

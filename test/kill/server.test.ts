@@ -27,14 +27,14 @@ function living({ script = 'setInterval(() => undefined, 1000)', ready = () => t
 const endsByItself = ({ pid = 0 }: Server): boolean => process.kill(pid, 'SIGKILL');
 
 describe('a server that is kept', () => {
-  it('is started again when it ends by itself', async () => {
+  it('is restarted when it ends by itself', async () => {
     await kept.start();
     const first = kept.pid;
     endsByItself(kept);
     await until('another process', 20_000, async () => (kept.pid !== undefined && kept.pid !== first ? { found: true } : { missing: 'a new pid' }));
   });
 
-  it('stays away after it was killed by its owner, until it is started', async () => {
+  it('stays down after it was killed by its owner, until it is started', async () => {
     await kept.start();
     await kept.kill('SIGKILL');
     await sleep(700);

@@ -1,13 +1,13 @@
-/** What the slow path must have done, beside what must hold after any incident. */
+/** Expected results of the slow path, in addition to the general invariants. */
 
 import type { LiveJob } from '../support/live-kcover.ts';
 import { type SlowPathStep, type SlowPath, slowPathOf } from './slow-paths.ts';
 import type { Absence, KillStage } from './processes.ts';
 
-/** A controller leads again so long after it is ready, at the latest: the Lease of the one that was killed has to run out. */
+/** Longest time from a ready controller until it leads again: the Lease of the killed one has to expire. */
 const leadsAfterMs = 10_000;
 
-/** The final checkpoint reaches its job through all processes but these. */
+/** Processes that relay the report of the final checkpoint to its job: all except these. */
 const isRelay = ({ process }: Absence): boolean => !/^(worker|temporal)/.test(process);
 
 /**
@@ -17,7 +17,7 @@ const isRelay = ({ process }: Absence): boolean => !/^(worker|temporal)/.test(pr
 const wasCutOff = (absences: readonly Absence[], goneAt: number, terminationMs: number): boolean =>
   absences.some((each) => isRelay(each) && each.from < goneAt + terminationMs && (each.until ?? Infinity) + leadsAfterMs > goneAt - terminationMs);
 
-/** A sentence each; empty when all is well. */
+/** One sentence each; empty when all is well. */
 export function slowPathViolations({ live, absences }: KillStage, job: LiveJob, slowPath: SlowPath): string[] {
   const { steps, podsAfter, options } = slowPathOf(slowPath);
   const records = live.records(job);
@@ -31,7 +31,7 @@ export function slowPathViolations({ live, absences }: KillStage, job: LiveJob, 
   const isCutOff = has('final checkpoint') && wasCutOff(absences, Date.parse(stops[0]?.at ?? ''), (options.terminationSeconds ?? 0) * 1000);
   const wrong = (isSo: boolean, sentence: string): string[] => (isSo ? [sentence] : []);
   return [
-    // One that met a new fault leaves the proof to the next.
+    // A recovery that met a new fault leaves the verification to the next one.
     ...records.flatMap(({ incident, outcome, because }, index) =>
       outcome === 'recovered' || (outcome === 'restarted' && index < records.length - 1) ? [] : [`${incident} ended ${outcome}: ${because}`],
     ),
@@ -46,9 +46,9 @@ export function slowPathViolations({ live, absences }: KillStage, job: LiveJob, 
       checkpoints.some(({ kind }) => kind !== 'saved' && !(isCutOff && kind === 'missed')),
       `checkpoints: ${JSON.stringify(checkpoints)}; away: ${JSON.stringify(absences)}`,
     ),
-    ...wrong(capacity.length === 0, 'nobody looked for room'),
-    ...wrong(has('held for capacity') && !kinds.includes('hold'), `was not held for room: ${kinds.join(', ')}`),
-    ...wrong(has('taking standby nodes') && !kinds.includes('standby'), `took no stand-by nodes: ${kinds.join(', ')}`),
+    ...wrong(capacity.length === 0, 'no capacity was looked up'),
+    ...wrong(has('held for capacity') && !kinds.includes('hold'), `was not held for capacity: ${kinds.join(', ')}`),
+    ...wrong(has('taking standby nodes') && !kinds.includes('standby'), `took no standby nodes: ${kinds.join(', ')}`),
     ...wrong(has('giving priority') && !timeline.some(({ what }) => what === 'resized'), 'its pods were given no priority'),
     ...wrong(has('shrinking') !== (pods !== undefined), `resized: ${JSON.stringify(pods)}`),
     ...wrong(pods !== undefined && pods.after !== podsAfter, `${pods?.after} pods after, not ${podsAfter}`),

@@ -1,4 +1,4 @@
-/** Steps of the slow path as an onlooker sees them: in what Temporal says of the incident without its worker, and in the cluster. */
+/** Steps of the slow path as an observer sees them: in Temporal's description of the incident, which needs no worker, and in the cluster. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { annotations, eventReasons, jobWorkflowId, recoveryWithoutUid, searchAttributes } from '../../contract/ids.ts';
@@ -10,23 +10,23 @@ import { type SlowPathStep, type SlowPath, slowPathOf } from './slow-paths.ts';
 import { urgent } from './priority.ts';
 
 export interface StepObserver {
-  /** Resolves when the step is seen; or a later one, where it was over too soon to be seen. */
+  /** Resolves when the step is seen; or a later one, when it was too short to be seen. */
   reached(step: SlowPathStep): Promise<void>;
   /** Whether a later step has been seen, or the incident is over. */
   isPast(step: SlowPathStep): boolean;
-  /** Of the incident, once there is one. */
+  /** Id of the incident, once there is one. */
   readonly incident: string | undefined;
   stop(): void;
 }
 
-/** The worker may die again and again by other stories, and each that comes after looks for a minute before anything is late. */
+/** Other scenarios may kill the worker repeatedly, and each new one polls for a minute before anything is late. */
 const withinMs = 600_000;
 const lookEveryMs = 15;
 
 interface StepContext {
   readonly slowPath: SlowPath;
   readonly broken: SimulatedNode;
-  /** Node that is to stand by. */
+  /** The node that becomes a standby node. */
   readonly kept: string | undefined;
 }
 
@@ -42,7 +42,7 @@ export function watchSlowPathSteps(live: LiveKcover, job: LiveJob, { slowPath, b
 
   const inPhase = (one: RecoveryPhase) => () => phases.has(one);
   const isSo = {
-    // Of its course nothing else is looked at that is verified.
+    // The other steps of this scenario have phases of their own.
     'asking the processes': inPhase('verifying'),
     'held for capacity': () => withoutCapacity,
     'taking standby nodes': () => taken,
@@ -61,7 +61,7 @@ export function watchSlowPathSteps(live: LiveKcover, job: LiveJob, { slowPath, b
     incident ??= await childOf(live, job);
     const now = incident === undefined ? undefined : await phaseOf(live, incident);
     if (now !== undefined) phases.add(now);
-    // The change from one to the other is soon over, and under faults of the API the Event may be lost.
+    // The transition is short, and under API faults the Event may be lost.
     if (now === 'held' && !withoutCapacity && steps.includes('held for capacity'))
       withoutCapacity = before === 'checking capacity' || (await lacksCapacity(live, job));
     before = now;
@@ -96,7 +96,7 @@ export function watchSlowPathSteps(live: LiveKcover, job: LiveJob, { slowPath, b
   };
 }
 
-/** By the Event, because it is held for other reasons as well. */
+/** By the Event, because a recovery is held for other reasons as well. */
 const lacksCapacity = async (live: LiveKcover, job: LiveJob): Promise<boolean> =>
   (await live.events(job)).some(({ reason, message = '' }) => reason === eventReasons.recoveryHeld && message.includes('room for'));
 
@@ -106,7 +106,7 @@ const isResized = async ({ cluster }: LiveKcover, job: LiveJob): Promise<boolean
 const isUrged = async ({ cluster }: LiveKcover, job: LiveJob): Promise<boolean> =>
   JSON.stringify((await readJob(cluster.api, job)).spec).includes(`"${urgent}"`);
 
-/** By this incident: another may have taken it before. */
+/** Checks the incident, because another one may have taken the node before. */
 async function isStandbyInUse({ cluster }: LiveKcover, incident: string | undefined, kept: string | undefined): Promise<boolean> {
   if (incident === undefined || kept === undefined) return false;
   return (await cluster.api.core.readNode({ name: kept })).metadata?.annotations?.[annotations.standbyNodeTaken] === recoveryWithoutUid(incident);

@@ -1,4 +1,4 @@
-/** A GPU degrades under a job that tells of its progress: a person is asked, a checkpoint awaited, room looked for, and training proved. */
+/** A GPU degrades under a job that reports progress: a person is asked, a checkpoint awaited, capacity looked up, and training verified. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { updates } from '../../contract/messages.ts';
@@ -16,7 +16,7 @@ import { quarantinesOf } from './quarantines.ts';
 import { clearPool, makeStandby } from './standby.ts';
 import { type Acted, type Kill, type KillContext } from './run-plan.ts';
 
-/** Its nodes are its own, so it needs no turn; what it kills the others must bear. */
+/** It has its own nodes, so it needs no turn; its kills affect the other scenarios. */
 export async function runSlowPath({ stage, plan, onCreated, died }: KillContext, slowPath: SlowPath, nodeSelector: Selector): Promise<Acted> {
   const { live } = stage;
   const { steps, workers, options, podsAfter } = slowPathOf(slowPath);
@@ -25,7 +25,7 @@ export async function runSlowPath({ stage, plan, onCreated, died }: KillContext,
   onCreated(created);
   const trainer = startScriptedTrainer(live, created, { savesAtEnd: steps.includes('final checkpoint') });
   try {
-    // The choice of the checkpoint needs to know how far apart the last ones were.
+    // The choice of the checkpoint needs the interval between the last ones.
     await surely(`pace of ${created.name}`, () => awaitProgress(live.cluster.api, created, ({ pace }) => pace?.stepsPerCheckpoint !== undefined));
     await surely('all servers', () => allReady(stage));
     const job = await live.standing(created);
@@ -44,7 +44,7 @@ interface Degrading {
   readonly stage: KillStage;
   readonly job: LiveJob;
   readonly trainer: ScriptedTrainer;
-  /** A node that takes no pods before it stands by. */
+  /** A node that takes no pods before it becomes a standby node. */
   readonly kept: string | undefined;
   readonly kills: readonly Kill[];
   readonly died: KillContext['died'];
@@ -67,7 +67,7 @@ async function degradeAndKill(
   const passes = async (step: SlowPathStep): Promise<void> => {
     await observer.reached(step);
     const here = kills.filter((kill) => kill.step === step);
-    // Who tells of the checkpoint, and of the proof, is the agent of rank 0.
+    // The agent of rank 0 reports the checkpoint, and the progress for the verification.
     const reportsProgress = step === 'asking the processes' || step === 'waiting for a checkpoint' || step === 'final checkpoint' || step === 'verifying';
     const dying = here.map(({ target, pauseMs }) =>
       killAndStart(stage, processOf(stage, target, (reportsProgress && trainer.node) || node), pauseMs, async () =>
@@ -89,7 +89,7 @@ async function degradeAndKill(
   return { node: node.name, incidents: before.incidents + 1, quarantines: before.quarantines + (blamesNoNode ? 0 : 1) };
 }
 
-/** The container of the last pod dies and is started again, and training stands still: none of its processes hears what it is asked. */
+/** The container of the last pod fails and is restarted, and training stalls: none of its processes answers the request. */
 async function crash({ cluster }: LiveKcover, { name, first }: LiveJob, trainer: ScriptedTrainer): Promise<void> {
   const pod = first.at(-1);
   if (!pod) throw new Error(`${name} has no pod`);
@@ -97,14 +97,14 @@ async function crash({ cluster }: LiveKcover, { name, first }: LiveJob, trainer:
   await surely(`a container of ${name} dies`, () => failContainer(cluster.api, pod, { exitCode: 1, restart: true }));
 }
 
-/** As `kcover approve` does; silence would do it too, so nobody waits for an answer that never comes. */
+/** As `kcover approve` does; the default after the deadline is to approve, so a lost answer does not block. */
 async function approve({ temporal }: LiveKcover, observer: StepObserver): Promise<void> {
   for (let tries = 0; tries < 20 && observer.incident !== undefined; tries++) {
     const handle = temporal.workflow.getHandle(observer.incident);
     const asked = temporal.withDeadline(Date.now() + 5000, () => handle.executeUpdate(updates.approve, { args: [{ by: 'ada', reason: 'let it go on' }] }));
     const done = await asked.then(
       () => true,
-      // Answered before, or no longer asked.
+      // Answered before, or the question is closed.
       (error: unknown) => error instanceof Error && error.name === 'WorkflowUpdateFailedError',
     );
     if (done) return;

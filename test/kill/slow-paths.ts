@@ -1,11 +1,11 @@
-/** Recoveries that take their time: what each of them is to be like, and its steps in their order. */
+/** Scenarios of the slow path: parameters of each, and its steps in order. */
 
 import { overrideAnnotations } from '../../contract/job-overrides.ts';
 import type { PytorchJobOptions } from '../../testbed/job-manifests.ts';
 import { quick } from '../support/live-kcover.ts';
 import { urgent } from './priority.ts';
 
-/** In the order in which a matrix comes to them. */
+/** In the order of a matrix. */
 export const slowPathSteps = [
   'asking the processes',
   'held for capacity',
@@ -24,18 +24,18 @@ export type SlowPathStep = (typeof slowPathSteps)[number];
 
 interface SlowPathSpec {
   readonly steps: readonly SlowPathStep[];
-  /** Steps that no other course has to be killed at, in a matrix of all steps. */
+  /** Steps at which only this scenario is killed, in a matrix of all steps. */
   readonly own: readonly SlowPathStep[];
-  /** Of the job, in a pool of three nodes. */
+  /** Workers of the job, in a pool of three nodes. */
   readonly workers: number;
   readonly options: Partial<PytorchJobOptions>;
-  /** Pods that run in the end. */
+  /** Number of pods that run in the end. */
   readonly podsAfter: number;
-  /** Who lets it go on. */
+  /** Who answers the question. */
   readonly answer: 'person' | 'nobody';
 }
 
-/** A worker alone is the broken one in each. Where processes are asked its container died and no node is to blame, in the others its GPU degrades. */
+/** Only a worker is broken in each. Where processes are asked, its container failed and no node is to blame; in the others its GPU degrades. */
 export const slowPaths = {
   'after its processes did not answer': {
     steps: ['asking the processes', 'capturing evidence', 'checking capacity', 'broken pod going'],
@@ -45,7 +45,7 @@ export const slowPaths = {
     podsAfter: 2,
     answer: 'nobody',
   },
-  'on a stand-by node': {
+  'on a standby node': {
     steps: ['waiting for approval', 'capturing evidence', 'checking capacity', 'held for capacity', 'taking standby nodes', 'giving priority', 'verifying'],
     own: ['held for capacity', 'taking standby nodes', 'giving priority'],
     workers: 1,
@@ -67,7 +67,7 @@ export const slowPaths = {
     workers: 2,
     options: {
       annotations: { [overrideAnnotations.checkpoint]: 'on-termination', [overrideAnnotations.capacity]: 'shrink', [overrideAnnotations.minReplicas]: '2' },
-      // Long enough to save, and for the most part also for a controller that is killed meanwhile to come back.
+      // Long enough to save, and usually also for a killed controller to come back.
       terminationSeconds: 8,
     },
     podsAfter: 2,
@@ -88,7 +88,7 @@ export const slowPathNames = Object.keys(slowPaths) as SlowPath[];
 export const isSlowPath = (scenario: string): scenario is SlowPath => Object.hasOwn(slowPaths, scenario);
 export const slowPathOf = (slowPath: SlowPath): SlowPathSpec => slowPaths[slowPath];
 
-/** A line after which training goes on for a while: the severity that is asked about, whatever the size of the job. */
+/** A line after which training continues for a while: the severity that needs approval at any size of the job. */
 export const degrading = 'NVRM: Xid (PCI:0000:5d:00): 64, pid=4242, name=python, a row could not be remapped.';
 export const askingWorker = {
   ...quick,

@@ -1,4 +1,4 @@
-/** The one node of a pool on which there is no room for a story before it stands by. */
+/** The node of a pool that has no capacity for a scenario before it becomes a standby node. */
 
 import type { V1Taint } from '@kubernetes/client-node';
 import { type Api, merge } from '../../testbed/api.ts';
@@ -7,7 +7,7 @@ import type { Selector } from './pools.ts';
 const busy: V1Taint = { key: 'testbed.kcover.io/busy', effect: 'NoSchedule' };
 const standbyTaint: V1Taint = { key: 'kcover.io/spare', effect: 'NoSchedule' };
 
-/** Takes off what earlier stories left, keeps the pods of the next off one node where that is wanted, and answers its name. Safe to repeat. */
+/** Removes the marks of earlier scenarios, reserves one node when requested, and returns its name. Safe to repeat. */
 export async function clearPool(api: Api, selector: Selector, { keepsOne }: { readonly keepsOne: boolean }): Promise<string | undefined> {
   const labelSelector = Object.entries(selector)
     .map((pair) => pair.join('='))
@@ -24,7 +24,7 @@ export async function clearPool(api: Api, selector: Selector, { keepsOne }: { re
   return kept;
 }
 
-/** From now on a recovery may take it. Asked again after that it changes nothing. */
+/** Makes the node available to a recovery. Has no further effect when repeated. */
 export const makeStandby = (api: Api, name: string): Promise<void> =>
   editTaints(api, name, (taints) => taints.map((taint) => (taint.key === busy.key ? standbyTaint : taint)));
 

@@ -1,11 +1,11 @@
-/** So many faults of the API around a job that nothing is wrong with: kcover must do nothing at all. */
+/** Injects many API faults around a healthy job: kcover must do nothing. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ApiProxy, ApiFaultProfile } from '../../testbed/api-proxy.ts';
 import { podsOf } from '../../testbed/jobs.ts';
 import type { LiveJob, LiveKcover } from '../support/live-kcover.ts';
 
-/** Worse than any server that still answers now and then. */
+/** Worse than any server that still answers occasionally. */
 const storm: ApiFaultProfile = {
   'cut before': 0.2,
   'cut after': 0.1,
@@ -16,10 +16,10 @@ const storm: ApiFaultProfile = {
   'cut watch': 1,
 };
 
-/** Renewals that come often, so that the API is asked often. */
+/** Frequent Lease renewals, so that the API is called often. */
 export const busyControllers = { leaderElection: { lease: '20s', renew: '15s', retry: '100ms' } } as const;
 
-/** What became of the job, a sentence for each thing that should not have been; empty when it was left alone. */
+/** Unexpected changes of the job, one sentence each; empty when it was left alone. */
 export async function injectApiFaults(
   live: LiveKcover,
   proxy: ApiProxy,

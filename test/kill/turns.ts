@@ -1,4 +1,4 @@
-/** Lets one caller after the other do something. */
+/** Runs the tasks of its callers one after the other. */
 export type Turn = <T>(task: () => Promise<T>) => Promise<T>;
 
 export function takeTurns(): Turn {

@@ -1,4 +1,4 @@
-/** What the registry says of LeaderWorkerSet, JobSet and the MPIJob of the mpi-operator, held against their own controllers. */
+/** Checks what the registry says of LeaderWorkerSet, JobSet and the MPIJob of the mpi-operator against their own controllers. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
@@ -20,17 +20,17 @@ const kinds: readonly Kind[] = ['LeaderWorkerSet', 'JobSet', 'MPIJobV2beta1'];
 
 const started = (kind: Kind, name?: string) => rig.started((options) => manifestOf(kind, options), name);
 
-/** Time for a controller to do what it should not. */
+/** Time in which a controller could do something wrong. */
 const aWhile = (): Promise<void> => sleep(2000);
 
-/** A rank dies, as the restart policy of its pod has it. */
+/** A rank fails, with the effect that the restart policy of its pod has. */
 async function killRank(ref: JobRef, pods: readonly V1Pod[]): Promise<void> {
   const pod = podOf(pods, ref, worker[ref.kind as Kind]);
   await failContainer(rig.api, pod, { exitCode: 137, restart: pod.spec?.restartPolicy !== 'Never' });
 }
 
 describe.each(kinds)('%s', (kind) => {
-  it('has the pods that its selector finds, and each of them leads to it', async () => {
+  it('has the pods that its selector finds, and each of them resolves to it', async () => {
     const { ref, first } = await started(kind);
     expect(first).toHaveLength(3);
     expect(uidsOf(await listMatchingPods(rig.kube, ref))).toEqual(uidsOf(first));
@@ -41,7 +41,7 @@ describe.each(kinds)('%s', (kind) => {
     expect(found.map((each) => each.kind)).toEqual(found.map(() => kind));
   });
 
-  it('is stopped whole when a rank has died, stays without pods, and comes back whole and once, again and again', async () => {
+  it('is stopped completely when a rank has failed, stays without pods, and comes back completely and once, repeatedly', async () => {
     const { job, ref, first } = await started(kind);
     const known = new Set(uidsOf(first));
     let running = first;
@@ -63,7 +63,7 @@ describe.each(kinds)('%s', (kind) => {
     }
   });
 
-  it('is left alone by what was meant for the one before it of its name', async () => {
+  it('is left alone by requests for an earlier job of its name', async () => {
     const before = await started(kind);
     await rig.remove(before.ref);
     await rig.gone(before.ref);

@@ -1,4 +1,4 @@
-/** The JobSet of docs/job-kinds.md, held against its controller. */
+/** Checks the facts about JobSet in docs/job-kinds.md against its controller. */
 
 import { describe, expect, it } from '@jest/globals';
 import type { V1Job } from '@kubernetes/client-node';
@@ -25,12 +25,12 @@ async function restartsOf(job: Parameters<typeof readJob>[1]): Promise<number> {
   return status?.restarts ?? 0;
 }
 
-it('tells its UID to its pods', async () => {
+it('writes its UID on its pods', async () => {
   const { ref, first } = await started();
   expect(first.map(({ metadata }) => metadata?.labels?.['jobset.sigs.k8s.io/jobset-uid'])).toEqual(first.map(() => ref.uid));
 });
 
-it.each(['OnFailure', 'Never'] as const)('counts no failure and no restart when it is stopped and let go on, with %s', async (restartPolicy) => {
+it.each(['OnFailure', 'Never'] as const)('counts no failure and no restart when it is suspended and resumed, with %s', async (restartPolicy) => {
   const { job, ref, first } = await started({ restartPolicy, backoffLimit: restartPolicy === 'Never' ? 2 : 4 });
   const jobs = await jobUids(ref);
   await rig.suspend(ref);
@@ -43,7 +43,7 @@ it.each(['OnFailure', 'Never'] as const)('counts no failure and no restart when 
 });
 
 describe('a batch Job of a JobSet', () => {
-  it('is let go on when somebody else suspends it: only the JobSet can be stopped', async () => {
+  it('is resumed by its JobSet when another client suspends it: only the JobSet can be stopped', async () => {
     const { job, ref, first } = await started();
     const name = (await jobsOf(ref)).find(({ metadata }) => metadata?.name?.includes('workers'))?.metadata?.name ?? '';
     const patched = await rig.api.batch.readNamespacedJob({ name, namespace: ref.namespace });
@@ -60,7 +60,7 @@ describe('a batch Job of a JobSet', () => {
     await rig.ended(ref, 'failed');
   });
 
-  it('costs the set one of maxRestarts when it fails, all its Jobs are made anew, and the next one fails it', async () => {
+  it('uses one of maxRestarts of the set when it fails, all its Jobs are recreated, and the next failure fails the set', async () => {
     const spec = { failurePolicy: { maxRestarts: 1 } };
     const { job, ref, first } = await started({ restartPolicy: 'Never', backoffLimit: 0, spec });
     const jobs = await jobUids(ref);
@@ -78,7 +78,7 @@ describe('a batch Job of a JobSet', () => {
     await rig.ended(ref, 'failed');
   });
 
-  it('is not run again when it has succeeded: the others are what is stopped and let go on, until they succeed too', async () => {
+  it('is not run again when it has succeeded: only the others are suspended and resumed, until they succeed too', async () => {
     const { job, ref, first } = await started();
     await succeed(rig.api, podOf(first, ref, 'leader'));
     await eventually(
@@ -96,7 +96,7 @@ describe('a batch Job of a JobSet', () => {
   });
 });
 
-it('takes no other size and no other priority, not even while it is suspended', async () => {
+it('refuses another size and another priority, even while it is suspended', async () => {
   const { job, ref } = await started();
   await rig.suspend(ref);
   const { replicatedJobs } = (await readJob(rig.api, job)).spec as { readonly replicatedJobs: readonly { readonly template: V1Job }[] };

@@ -1,4 +1,4 @@
-/** What the controllers of LeaderWorkerSet and of the mpi-operator do by themselves, before kcover can stop a job. */
+/** Own reactions of the controllers of LeaderWorkerSet and of the mpi-operator, before kcover can stop a job. */
 
 import { describe, expect, it } from '@jest/globals';
 import { deletePod } from '../../kube/pods.ts';
@@ -16,19 +16,19 @@ const deleteThe = (role: string, { ref, first }: StartedJob) => {
 const allNew = ({ job, first }: StartedJob) => awaitRunning(rig.api, job, { withinMs: 120_000, except: new Set(uidsOf(first)) });
 
 describe('a LeaderWorkerSet', () => {
-  it.each(['leader', 'worker'])('has its whole group created anew when its %s is deleted', async (role) => {
+  it.each(['leader', 'worker'])('has its whole group recreated when its %s is deleted', async (role) => {
     const set = await rig.started(leaderWorkerSet);
     await deleteThe(role, set);
     expect(await allNew(set)).toHaveLength(3);
   });
 
-  it('has its whole group created anew when a container was started again', async () => {
+  it('has its whole group recreated when a container was restarted', async () => {
     const set = await rig.started(leaderWorkerSet);
     await failContainer(rig.api, podOf(set.first, set.ref, 'worker'), { exitCode: 1, restart: true });
     expect(await allNew(set)).toHaveLength(3);
   });
 
-  it('has only the one pod created anew with restart policy None', async () => {
+  it('has only that pod recreated with restart policy None', async () => {
     const set = await rig.started((options) => {
       const manifest = leaderWorkerSet(options);
       const template = { ...(manifest.spec['leaderWorkerTemplate'] as object), restartPolicy: 'None' };
@@ -48,7 +48,7 @@ describe('an MPIJob', () => {
     await rig.ended(ref, 'succeeded');
   });
 
-  it('has a worker that was deleted created anew, and nothing else', async () => {
+  it('has a deleted worker recreated, and nothing else', async () => {
     const set = await rig.started(mpiJobV2beta1);
     const worker = podOf(set.first, set.ref, 'worker');
     await deleteThe('worker', set);

@@ -1,4 +1,4 @@
-/** A process that starts a test cluster with a real node, says where, and waits to be killed. */
+/** A process that starts a test cluster with a real node, prints its directory, and waits to be killed. */
 
 import { startTestCluster } from '../../testbed/test-cluster.ts';
 

@@ -1,4 +1,4 @@
-/** The chart and the images on real kubelets, from the first install to what is left after an uninstall. */
+/** The chart and the images on real kubelets, from the first install to what remains after an uninstall. */
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { CoreV1Event, V1Node } from '@kubernetes/client-node';
@@ -38,7 +38,7 @@ beforeAll(async () => {
   chart = new InstalledChart(cluster, helm, {
     image: { registry: 'localhost', pullPolicy: 'Never' },
     temporal: { address: cluster.temporal.address, namespace: cluster.temporal.namespace },
-    // What a test writes to the kernel log comes from user space.
+    // Kernel log lines that a test writes come from user space.
     settings: { worker: { mode: 'act' }, agent: { kernelLog: { userSpace: true } } },
   });
   before = await until('the objects of an empty namespace', 30_000, async () => {
@@ -81,7 +81,7 @@ const incidentOn = (): Promise<string> =>
       : { missing: JSON.stringify(node.metadata?.annotations) };
   });
 
-/** The workflow of the node knows of the quarantine too. */
+/** The quarantine is known to the workflow of the node too. */
 const listedAs = (incident: string): Promise<string> =>
   until(`${incident} in the list of nodes`, 60_000, async () => {
     const rows = JSON.parse(await ask('node', 'list', '--output', 'json')) as readonly Record<string, string>[];
@@ -111,7 +111,7 @@ describe('the chart on real kubelets', () => {
     const said = await chart.kcoverIn(role, 'doctor', '--role', role, '--config', '/etc/kcover/settings/settings.yaml', ...host, '--output', 'json');
     const findings = JSON.parse(said) as readonly { readonly check: string; readonly result: string }[];
     expect(findings.length).toBeGreaterThan(3);
-    // Plain text and the namespace `default`; and what a role has no right to read.
+    // Plain text and the namespace `default`; and reads that the role has no right to.
     const expected = ['temporal access', 'temporal namespace', 'leader', `objects of the ${role}`];
     expect(findings.filter(({ check, result }) => result === 'failed' || (result === 'warn' && !expected.includes(check)))).toEqual([]);
   });

@@ -1,4 +1,4 @@
-/** The images as the Dockerfile makes them, run as the chart runs them. */
+/** The images built by the Dockerfile, run as the chart runs them. */
 
 import { once } from 'node:events';
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -122,7 +122,7 @@ interface RoleContainer {
 const kernel = { '/host/dev/kmsg': '/dev/kmsg', '/host/proc/sys/kernel/random/boot_id': '/proc/sys/kernel/random/boot_id' };
 const nowhere = { TEMPORAL_ADDRESS: '127.0.0.1:1', KUBECONFIG: '/etc/kcover/settings/kubeconfig' };
 
-/** What the chart mounts and sets for each; there is no cluster, so controller and worker live and wait for it. */
+/** Mounts and settings of the chart for each role; without a cluster, controller and worker start and wait for it. */
 const roles = {
   agent: {
     image: 'agent',
@@ -185,7 +185,7 @@ describe.each(Object.entries(roles))('the role %s', (name, { image, settings, pa
   });
 });
 
-/** The text of the first answer that is OK; what it said last where the program ended before. */
+/** The text of the first answer that is OK; the last error when the program ended before. */
 async function awaitAnswer(url: string, ended: () => boolean): Promise<string> {
   for (let last = 'no answer'; ; await sleep(20)) {
     if (ended()) return last;

@@ -1,4 +1,4 @@
-/** The chart as helm installs it on real nodes: what runs of it, and what there is of it in the cluster. */
+/** The chart as helm installs it on real nodes: its pods, and its objects in the cluster. */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -12,7 +12,7 @@ import { execInContainer } from './real-pod.ts';
 
 export type ChartRole = 'agent' | 'controller' | 'worker';
 
-/** Long enough for pods that are replaced one after the other on a busy computer. */
+/** Long enough for pods that are replaced one after the other on a busy machine. */
 const patience = ['--wait', '--timeout', '4m'];
 
 export class InstalledChart {
@@ -43,14 +43,14 @@ export class InstalledChart {
     return this.#helm('uninstall', release);
   }
 
-  /** Those that are not on their way out. */
+  /** Pods that are not terminating. */
   async pods(role: ChartRole): Promise<readonly V1Pod[]> {
     const labelSelector = `app.kubernetes.io/instance=${release},app.kubernetes.io/component=${role}`;
     const { items } = await this.#cluster.api.core.listNamespacedPod({ namespace: namespaceOf(role), labelSelector });
     return items.filter(({ metadata }) => metadata?.deletionTimestamp === undefined);
   }
 
-  /** Runs the program of the image, in a pod of the role. */
+  /** Runs the program of the image in a pod of the role. */
   async kcoverIn(role: ChartRole, ...args: readonly string[]): Promise<string> {
     const [pod] = await this.pods(role);
     return execInContainer(this.#cluster, { namespace: namespaceOf(role), name: pod?.metadata?.name ?? '', container: role }, ['kcover', ...args]);

@@ -1,4 +1,4 @@
-/** Real kubelets and real containers: what the other tests of this tier build on. */
+/** Real kubelets and real containers, on which the other tests of this tier build. */
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFileSync } from 'node:fs';
@@ -40,7 +40,7 @@ const readiness = (node: RealNode, ready: boolean): Promise<V1Node> =>
     return isReady(seen) === ready ? { found: seen } : { missing: JSON.stringify(seen.status?.conditions?.find(({ type }) => type === 'Ready')) };
   });
 
-/** As clients do that run in a pod. */
+/** As clients in a pod do. */
 const whoAmI = `cd /var/run/secrets/kubernetes.io/serviceaccount && curl -sS --cacert ca.crt -H "Authorization: Bearer $(cat token)" \\
   -H 'Content-Type: application/json' -d '{"apiVersion":"authentication.k8s.io/v1","kind":"SelfSubjectReview"}' \\
   https://$KUBERNETES_SERVICE_HOST/apis/authentication.k8s.io/v1/selfsubjectreviews`;

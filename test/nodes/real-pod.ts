@@ -22,7 +22,7 @@ export interface RealPodOptions {
 export async function runPod({ api }: TestCluster, { name, node, image, script, labels = {}, container, spec }: RealPodOptions): Promise<V1Pod> {
   const containers = [{ name: 'main', image, imagePullPolicy: 'Never', command: ['/bin/sh', '-c', script], ...container }];
   const body = { metadata: { name, labels }, spec: { nodeName: node, restartPolicy: 'Never', terminationGracePeriodSeconds: 20, ...spec, containers } };
-  // A namespace has no account for its pods until the controller manager has made it.
+  // A namespace has no account for its pods until the controller manager has created it.
   await until(`pod ${name} created`, 30_000, async () => ({ found: await api.core.createNamespacedPod({ namespace, body }) }));
   return podAs({ api }, name, 'Running');
 }
@@ -35,14 +35,14 @@ export const podAs = ({ api }: Pick<TestCluster, 'api'>, name: string, phase: st
     return pod.status?.phase === phase ? { found: pod } : { missing: `it is ${pod.status?.phase}, ${reason ?? 'no reason'}: ${message ?? ''}` };
   });
 
-/** What the container has printed, as soon as that is in it. */
+/** The output of the container, as soon as it contains the text. */
 export const logWith = ({ api }: TestCluster, name: string, text: string): Promise<string> =>
   until(`"${text}" in the log of ${name}`, 60_000, async () => {
     const log = await api.core.readNamespacedPodLog({ name, namespace });
     return log.includes(text) ? { found: log } : { missing: `the log is: ${log}` };
   });
 
-/** Runs a command in the container and returns what it printed. */
+/** Runs a command in the container and returns its output. */
 export const execIn = (cluster: Pick<TestCluster, 'kubernetes'>, name: string, ...command: readonly string[]): Promise<string> =>
   execInContainer(cluster, { namespace, name, container: 'main' }, command);
 

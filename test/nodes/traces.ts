@@ -1,12 +1,12 @@
-/** What a test cluster with real nodes has outside of its directory, and what may not be there after its end. */
+/** Traces of a test cluster with real nodes outside of its directory, which must not remain after its end. */
 
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { tagOf } from '../../testbed/real-nodes/network.ts';
 
 export interface Traces {
-  /** Whose command line names the test cluster. */
+  /** Processes whose command line contains the directory of the test cluster. */
   readonly processes: readonly string[];
-  /** A cgroup with a process in it cannot be removed, so none means that no container is left. */
+  /** A cgroup with a process in it cannot be removed, so no cgroup means no container. */
   readonly groups: readonly string[];
   readonly links: readonly string[];
   readonly mounts: readonly string[];
@@ -29,7 +29,7 @@ export function tracesOf(directory: string): Traces {
   };
 }
 
-/** Empty when it is gone. */
+/** Empty when the file does not exist. */
 function contentOf(file: string): string {
   try {
     return readFileSync(file, 'utf8');

@@ -1,4 +1,4 @@
-/** A real trainer in real containers, looked after by kcover: what `npm run demo -- --real` tells is so. */
+/** A real trainer in real containers, protected by kcover: the claims of `npm run demo -- --real`. */
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { readFile } from 'node:fs/promises';

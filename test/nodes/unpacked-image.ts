@@ -1,4 +1,4 @@
-/** An image as a container has it: its files, and its program run as the user of a pod, with a root file system that is read-only. */
+/** An unpacked image as a container sees it: its files, and its program run as the user of a pod, with a read-only root file system. */
 
 import { type ChildProcess, spawn } from 'node:child_process';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
@@ -14,7 +14,7 @@ export interface Container {
   readonly args: readonly string[];
   readonly user: { readonly runAsUser: number; readonly runAsGroup: number };
   readonly env?: Readonly<Record<string, string>>;
-  /** Paths of this machine, by where they are in the container. */
+  /** Paths of this machine, keyed by their path in the container. */
   readonly mounts?: Readonly<Record<string, string>>;
 }
 
@@ -34,7 +34,7 @@ mount -o remount,bind,ro "$root"
 export class UnpackedImage {
   readonly root: string;
   readonly config: ImageConfig['config'];
-  /** Bytes of all layers, as a node keeps them. */
+  /** Bytes of all layers, as a node stores them. */
   readonly size: number;
   readonly #directory: string;
 
@@ -113,7 +113,7 @@ export class UnpackedImage {
     ];
   }
 
-  /** A runtime makes these before the root turns read-only. */
+  /** A container runtime creates these before the root becomes read-only. */
   #mountPoint(at: string, from: string | undefined): void {
     const path = join(this.root, at);
     if (existsSync(path)) return;

@@ -1,4 +1,4 @@
-/** Facts for tests: everything usual, but for what the test names. */
+/** Default facts for tests, with the fields that a test overrides. */
 
 import type { ReserveLimit } from '../../contract/cluster.ts';
 import { type WorkerSettings, workerSettings } from '../../contract/settings.schema.ts';

@@ -1,4 +1,4 @@
-/** What happened to nodes, pods and jobs, as an onlooker with a watch saw it. Every change has its place in the one order of etcd. */
+/** Records the changes of nodes, pods and jobs that a watch sees, in the single order of etcd. */
 
 import type { KubernetesObject, V1Node, V1Pod } from '@kubernetes/client-node';
 import { quarantineTaintKey } from '../../contract/ids.ts';
@@ -8,7 +8,7 @@ import { type WatchEvent, watchResource } from '../../kube/watch.ts';
 import type { DeletedPod, Write } from '../../testbed/audit.ts';
 import type { RunningJob } from '../../testbed/jobs.ts';
 
-/** One pod from its creation on. Places in the order of changes are resource versions. */
+/** One pod since its creation. Positions in the order of changes are resource versions. */
 export interface PodLife {
   readonly uid: string;
   readonly namespace: string;
@@ -18,13 +18,13 @@ export interface PodLife {
   readonly created: number;
   readonly node?: string;
   readonly ready: boolean;
-  /** It ended by itself with an error before anybody told it to go: its own controller may replace it. */
+  /** It failed by itself before any delete: its own controller may replace it. */
   readonly failed: boolean;
-  /** Infinity when it went while the watch was cut, so that nobody saw when. */
+  /** Infinity when it went while the watch was interrupted, so that the time is unknown. */
   readonly gone?: number;
 }
 
-/** A node carried the quarantine taint from one change to another. */
+/** A node had the quarantine taint from one change to another. */
 export interface QuarantineSpan {
   readonly node: string;
   readonly from: number;
@@ -37,7 +37,7 @@ export interface ClusterRecorder {
   quarantines(): readonly QuarantineSpan[];
   isQuarantined(node: string): boolean;
   isSuspended(job: Pick<RunningJob, 'uid'>): boolean;
-  /** Resolves in the moment in which it is so. */
+  /** Resolves at the moment at which the condition holds. */
   seen(what: string, withinMs: number, isSo: () => boolean): Promise<void>;
   close(): Promise<void>;
 }
@@ -48,9 +48,9 @@ const isReady = ({ metadata, status }: V1Pod): boolean =>
   status?.phase === 'Running' &&
   (status.conditions?.some(({ type, status: is }) => type === 'Ready' && is === 'True') ?? false);
 
-/** Adds what deletes tell of pods whose scheduling or end the watch missed while it was cut; told to go is gone then. */
+/** Fills in from the deletes those pods whose scheduling or end the watch missed while it was interrupted; a delete request counts as the end. */
 export function completed(pods: readonly PodLife[], writes: readonly Write[]): PodLife[] {
-  // The first: later ones see what became of the pod after it was told to go.
+  // The first delete: later ones see what happened to the pod after it.
   const byUid = new Map<string, DeletedPod>();
   for (const pod of writes.flatMap(({ deletedPods }) => deletedPods)) if (!byUid.has(pod.uid)) byUid.set(pod.uid, pod);
   return pods.map((life) => {
@@ -71,7 +71,7 @@ export async function startClusterRecorder(kubeconfig: string): Promise<ClusterR
   const waiting = new Set<() => void>();
   const openSpan = (node: string): number => spans.findLastIndex((span) => span.node === node && span.to === undefined);
 
-  /** A watch that was cut finds out what is gone by what a new list lacks, and then has the object only as it was before. */
+  /** An interrupted watch detects a deletion by comparing with a new list, and then knows only the earlier object. */
   const goneAt = (object: KubernetesObject): number => (placeOf(object) > (placed.get(object.metadata?.uid ?? '') ?? 0) ? placeOf(object) : Infinity);
 
   const onPod = ({ type, object }: WatchEvent<V1Pod>): void => {

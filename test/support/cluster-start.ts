@@ -26,7 +26,7 @@ export default async function start(): Promise<void> {
   (globalThis as { cluster?: TestCluster }).cluster = cluster;
 }
 
-/** Everything here runs under the chart's rights and policies: with old ones much would be refused, and nothing would say why. */
+/** All tests run under the chart's rights and policies: outdated ones would refuse much without a clear reason. */
 function requireCurrentRights(): void {
   const template = (name: string): string => readFileSync(join(chartDirectory, 'templates', name), 'utf8');
   if (template('rbac.yaml') === chartRbac() && template('admission.yaml') === chartAdmission()) return;

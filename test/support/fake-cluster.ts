@@ -1,4 +1,4 @@
-/** Activities over a cluster in memory: real decisions, imagined effects. For workflow tests only. */
+/** Activities over a cluster in memory: real decisions, simulated effects. For workflow tests only. */
 
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
@@ -24,7 +24,7 @@ import { decideOptIn } from '../../policy/recoverable.ts';
 import { decideRecovery } from '../../policy/recovery.ts';
 import { jobView, nodeView, settings } from './builders.ts';
 
-/** A job of four pods on gpu-0..gpu-3, spare nodes gpu-4..gpu-7. Fields may be changed by the test while it runs. */
+/** A job of four pods on gpu-0..gpu-3, free nodes gpu-4..gpu-7. A test may change the fields while it runs. */
 export class FakeCluster {
   readonly job: JobRef = { kind: 'PyTorchJob', namespace: 'train', name: 'llm', uid: randomUUID() };
   view: JobView | null = jobView({ ref: this.job });
@@ -32,57 +32,57 @@ export class FakeCluster {
   pods: AttemptPod[] = [];
   private placedAt = '2026-11-21T06:00:00Z';
   readonly announced: Announcement[] = [];
-  /** Faults that needed nothing. */
+  /** Faults that needed no action. */
   readonly dismissals: IncidentDecision['dismissed'][number][] = [];
-  /** At the attempt. */
+  /** Number of observations of the attempt. */
   looks = 0;
   readonly records: IncidentRecord[] = [];
   readonly nodeRecords: NodeRecord[] = [];
   readonly stopped: { attempt: number; uids: string[] }[] = [];
   settings = settings({ mode: 'act' });
   paused: { by: string; reason: string } | undefined;
-  /** What outlives the workflow of the cluster: a pause, and the nodes that carry our annotation; `countable` holds the look at them. */
+  /** State that outlives the workflow of the cluster: a pause, and the nodes with our annotation; `countable` delays reading them. */
   pauseKept: PauseWord | undefined;
   unkeepable: string | undefined;
   outBefore: readonly Reservation[] = [];
   countable: Promise<void> = Promise.resolve();
   mayReserve: true | string = true;
-  /** What was asked of the cluster's workflow. */
+  /** Requests to the cluster's workflow. */
   readonly reserving: { readonly nodeUid: string; readonly preflight?: PreflightScope }[] = [];
-  /** Why nothing can be written on a node, while that is so. */
+  /** Why nodes cannot be written, while set. */
   unwritable: string | undefined;
-  /** Why no node can be given back, though it is tried again and again, while that is so. */
+  /** Why no node can be released despite retries, while set. */
   forbidden: string | undefined;
-  /** A write that fails has written all the same. */
+  /** A failing write has taken effect all the same. */
   writesTaintThough = false;
-  /** Holds the record store until the test lets it go on. */
+  /** Delays the record store until the test resolves it. */
   recordGate: Promise<void> = Promise.resolve();
-  /** Why nothing can be seen, while that is so. */
+  /** Why nothing can be observed, while set. */
   unobservable: string | undefined;
-  /** Nodes whose pods go by force only. */
+  /** Nodes whose pods can only be deleted by force. */
   readonly dead = new Set<string>();
   /** Events are written only after this. */
   deaf: Promise<void> = Promise.resolve();
-  /** So many tries to write Events fail. */
+  /** This many attempts to write Events fail. */
   eventsLost = 0;
-  /** So many looks at a node fail. */
+  /** This many reads of a node fail. */
   unreachable = 0;
   resumes = 0;
-  /** Called before every look at the attempt. */
+  /** Called before every observation of the attempt. */
   beforeLook: (() => Promise<void>) | undefined;
-  /** What Temporal would say of a recovery that closed without a report. */
+  /** Temporal's answer for a recovery that closed without a report. */
   closed: RecoveryOutcome | undefined;
-  /** Why its workflow task fails again and again. */
+  /** Why its workflow task fails repeatedly. */
   stuck: string | undefined;
   /** Why Temporal cannot search. */
   invisible: string | undefined;
   found: { usage: readonly BudgetEntry[]; open?: string } = { usage: [] };
-  /** Holds the restart until the test lets it go on. */
+  /** Delays the restart until the test resolves it. */
   gate: Promise<void> = Promise.resolve();
   onNotified: ((workflowIds: readonly string[]) => void) | undefined;
-  /** What nodes were told by a preflight, and the notes that it left on the job. */
+  /** Faults that a preflight reported to nodes, and the notes that it left on the job. */
   readonly notified: Fault[] = [];
-  /** Nodes that Temporal does not take the word for. */
+  /** Nodes for which the report fails. */
   readonly unnotifiable = new Set<string>();
   readonly notes: PreflightNote[] = [];
   /** Attempts of which evidence was kept. */
@@ -93,7 +93,7 @@ export class FakeCluster {
     progress: { step: beyond + 1, at: new Date().toISOString() },
     because: `step ${beyond + 1} is done`,
   });
-  /** What awaits a checkpoint, and room for the next attempt; `fit` of nodes may be changed by a test while it runs. */
+  /** Activities that await a checkpoint, and capacity for the next attempt; a test may change `fit` while it runs. */
   checkpoint: (request: CheckpointRequest) => CheckpointResult | Promise<CheckpointResult> = ({ atLeast }) => ({
     kind: 'saved',
     checkpointStep: atLeast,
@@ -103,20 +103,20 @@ export class FakeCluster {
   capacity: Partial<CapacityFacts> | 'unseen' = {};
   resized: ResizeRequest[] = [];
   readonly standbyTaken: string[] = [];
-  /** Called by every look for room, before it answers. */
+  /** Called by every capacity lookup, before it returns. */
   beforeCapacityAnswer: () => Promise<void> = async () => undefined;
   /** How often the need-recovery label was removed. */
   labelsRemoved = 0;
   asked = 0;
-  /** Called by every stop that is sent, before it answers. */
+  /** Called by every stop that is sent, before it returns. */
   stopping: () => Promise<void> = async () => undefined;
-  /** Why no stop can be sent, while that is so. */
+  /** Why no stop can be sent, while set. */
   unsendable: string | undefined;
   /** The job cannot be read before this. */
   readable: Promise<void> = Promise.resolve();
   /** No job can be resumed before this. */
   resumable: Promise<void> = Promise.resolve();
-  /** Stops that leave pods when their time is over. */
+  /** Stops leave pods when their time is over. */
   lingers = false;
   workload: WorkloadSeen = { kind: 'there', optedIn: true };
   /** Set by the test: the rig's client and queue, for signals between workflows. */
@@ -328,7 +328,7 @@ export class FakeCluster {
 
   reasons = (): string[] => this.announced.map((one) => one.reason);
 
-  /** A node fault as the node's workflow tells it after the quarantine. */
+  /** A node fault as the node's workflow reports it after the quarantine. */
   quarantined(fault: Fault): Fault {
     this.change(fault.node ?? '', { taint: { value: 'xid-79', ours: true } });
     return { ...fault, quarantine: { state: 'quarantined', because: fault.message } };

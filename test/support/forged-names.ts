@@ -1,4 +1,4 @@
-/** Texts that an owner reference may hold, for the API server looks only that they are not empty, and that are no names. */
+/** Texts that an owner reference may contain, because the API server requires only that they are not empty, and that are no valid names. */
 export const forgedNames: readonly (readonly [what: string, text: string])[] = [
   ['a way up', '../../victim/jobs/llm'],
   ['a way up after the own place', './../../victim/jobs/llm'],

@@ -1,4 +1,4 @@
-/** One seeded story of a job: what it wishes, what goes wrong, and during which step of its recovery. */
+/** One seeded scenario of a job: its overrides, its faults, and the step of its recovery at which they occur. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
@@ -12,7 +12,7 @@ import { kernelFault, podFault } from './builders.ts';
 import { SeededCluster } from './seeded-cluster.ts';
 import { dress, type Dice } from './seeded-overrides.ts';
 
-/** When something happens: while one of these activities is under way, or while a person or a change is waited for. */
+/** Points at which something happens: during one of these activities, or while the recovery waits for a person or a change. */
 const injectionPoints = [
   'decideIncident',
   'observeAttempt',
@@ -33,7 +33,7 @@ const injectionPoints = [
 ] as const;
 type InjectionPoint = (typeof injectionPoints)[number];
 
-/** Every recovery that stops anything comes here. */
+/** Every recovery with a stop reaches these. */
 const late = ['stopAttempt', 'resumeJob', 'awaitAttempt', 'verifyProgress'] as const satisfies readonly InjectionPoint[];
 
 interface Happening {
@@ -44,7 +44,7 @@ interface Happening {
   readonly act: (during: string) => Promise<void> | void;
 }
 
-/** The recovery does nothing else meanwhile, so that what it hears comes before its next step. */
+/** The recovery waits for these, so that it processes messages before its next step. */
 const blocking: readonly string[] = [
   'observeAttempt',
   'askProcesses',
@@ -54,9 +54,9 @@ const blocking: readonly string[] = [
   'resizeJob',
 ] satisfies readonly InjectionPoint[];
 
-const ada = { by: 'ada', reason: 'a seeded wish' };
+const ada = { by: 'ada', reason: 'a seeded request' };
 
-/** How long a story may take until it is at rest, ms; a slow machine needs a small part of it. */
+/** Longest time until a scenario is at rest, ms; a slow machine needs a small part of it. */
 const mostMs = 150_000;
 
 export class Interleaving implements Dice {
@@ -65,13 +65,13 @@ export class Interleaving implements Dice {
   readonly faults: Fault[] = [];
   readonly log: string[] = [];
   private readonly random: () => number;
-  /** To draw from: what is more often in it is met more often. */
+  /** Points to draw from, weighted by repetition. */
   private readonly injectionPoints: readonly InjectionPoint[];
   private happenings: Happening[] = [];
   private busy = 0;
   private readonly requests: Promise<unknown>[] = [];
   private client: Client | undefined;
-  /** The last one that was seen at work. */
+  /** The last recovery that was seen running. */
   private recovery: WorkflowHandle | undefined;
   private isPaused = false;
   private wasPaused = false;
@@ -84,7 +84,7 @@ export class Interleaving implements Dice {
     this.log.push(said);
     this.injectionPoints = [...injectionPoints, ...late, ...late, ...(rare ? [rare, rare, rare] : [])];
     const { podFails, nodeIsBad, nodeLeaves, hang } = this.kinds;
-    // Processes are asked only where no node is to blame.
+    // Processes are asked only when no node is to blame.
     this.pick(rare === 'askProcesses' ? [podFails, hang] : [podFails, nodeIsBad, nodeLeaves, hang])();
     const others = Math.floor(this.random() * 6);
     for (let index = 0; index < others; index++) this.pick([podFails, nodeIsBad, ...Object.values(this.kinds)])();
@@ -106,7 +106,7 @@ export class Interleaving implements Dice {
     nodeIsBad: () => this.plan('a node is quarantined', () => this.withNode((node) => this.signalFault(this.quarantine(this.kernel(node))))),
     nodeIsHeld: () => this.later(),
     nodeLeaves: () => this.leaves(),
-    again: () => this.plan('a fault is told again', () => (this.faults.length > 0 ? this.signalFault(this.pick(this.faults), true) : this.podFails())),
+    again: () => this.plan('a fault is reported again', () => (this.faults.length > 0 ? this.signalFault(this.pick(this.faults), true) : this.podFails())),
     hang: () => this.plan('training stands still', () => this.hangs()),
     request: () => this.plan('ada asks for a recovery', () => this.signal('recover', ada)),
     pause: () => this.pauses(),
@@ -134,7 +134,7 @@ export class Interleaving implements Dice {
     return this.cluster.quarantined(fault);
   }
 
-  /** Refused first: the node still takes pods. */
+  /** The quarantine is refused first: the node still takes pods. */
   private later(): void {
     let held: Fault | undefined;
     this.plan('a node may not be quarantined', () =>
@@ -184,7 +184,7 @@ export class Interleaving implements Dice {
     this.update('resume');
   }
 
-  /** Answers when the recovery has it in its history: it may begin no stop from here on. */
+  /** Resolves when the recovery has the pause in its history: it may begin no stop from then on. */
   private async pauseIsReceived(): Promise<void> {
     const incident = inRecovery();
     if (incident === undefined || !this.client) return;
@@ -201,7 +201,7 @@ export class Interleaving implements Dice {
 
   private somePod = (): AttemptPod | undefined => (this.cluster.pods.length === 0 ? undefined : this.pick(this.cluster.pods));
 
-  /** One under a pod, or one that was just left. */
+  /** A node with a pod, or a node that a pod has just left. */
   private withNode(act: (node: string) => Promise<void>): Promise<void> | undefined {
     const { left, pods, nodes } = this.cluster;
     const node = left.length > 0 && (pods.length === 0 || this.chance(0.3)) ? this.pick(left) : this.somePod()?.node;
@@ -218,13 +218,13 @@ export class Interleaving implements Dice {
     await this.client?.workflow.getHandle(this.workflowId).signal(name, payload);
   }
 
-  /** Not awaited: the workflow that is to answer may wait for what is under way here. */
+  /** Not awaited: the workflow that answers may itself wait for the current activity. */
   private update(name: 'pause' | 'resume'): void {
     const answer = this.client?.workflow.getHandle(this.workflowId).executeUpdate(name, { args: [ada] });
     this.requests.push(answer?.catch((error: unknown) => this.cluster.wrong.push(`${name} failed: ${String(error)}`)) ?? Promise.resolve());
   }
 
-  /** Every activity passes here: what is to happen during it does, and it takes its time. */
+  /** Wraps every activity: runs what is planned during it, and adds a delay. */
   private async meet(name: keyof Activities, request: unknown, work: () => Promise<unknown>): Promise<unknown> {
     const { info } = Context.current();
     const { workflowId = '' } = info.workflowExecution ?? {};
@@ -249,7 +249,7 @@ export class Interleaving implements Dice {
     const [now] = this.happenings.filter((one) => one.during === during && one.after === after);
     if (!now) return false;
     await this.apply(now);
-    // Long enough, most of the time, for a recovery to hear of it before the activity goes on.
+    // Usually long enough for a recovery to process it before the activity continues.
     if (!during.startsWith('decide')) await sleep(this.pick([0, 40, 150]));
     return true;
   }
@@ -260,7 +260,7 @@ export class Interleaving implements Dice {
     await one.act(one.during);
   }
 
-  /** Until everything has happened and the job is watched in peace. Answers ids of the recoveries. */
+  /** Runs until everything has happened and the job is watched again. Returns the ids of the recoveries. */
   async play(client: Client, taskQueue: string): Promise<void> {
     this.client = client;
     this.cluster.client = client;
@@ -288,15 +288,15 @@ export class Interleaving implements Dice {
     await this.end(handle);
   }
 
-  /** Read from what Temporal itself shows: a query could fall into a decision that is under way, and every one makes a workflow task. */
+  /** Read from Temporal's own description: a query could interfere with a running decision, and each one creates a workflow task. */
   private async place(handle: WorkflowHandle): Promise<string> {
     const { phase, hasActivities } = await lookAt(handle);
-    // One may wait to be begun, of which nobody here knows yet.
+    // A recovery may wait to be started that is not known here yet.
     if (phase === 'watching') return this.busy === 0 && !hasActivities ? 'at rest' : 'busy';
     return phase === 'recovering' && this.recovery ? (await lookAt(this.recovery)).phase : phase;
   }
 
-  /** Whatever it waits for comes: the pause is over, nodes are quarantined, there is room, a person answers. */
+  /** Provides what the recovery waits for: the pause ends, nodes are quarantined, capacity appears, a person answers. */
   private async letGo(place: string): Promise<void> {
     if (place === 'waiting for approval') {
       const answer = this.chance(0.75) ? 'approve' : 'deny';
@@ -322,7 +322,7 @@ export class Interleaving implements Dice {
     await handle.result();
   }
 
-  /** Pods that were there in the end. */
+  /** Pods that exist at the end. */
   left: readonly AttemptPod[] = [];
 }
 
@@ -333,7 +333,7 @@ async function lookAt(handle: WorkflowHandle): Promise<{ readonly phase: string;
   return { phase: raw.pendingWorkflowTask ? 'busy' : String(searchAttributes['KcoverPhase']?.[0] ?? 'busy'), hasActivities };
 }
 
-/** Id of the recovery whose activity this is. */
+/** Id of the recovery that runs this activity. */
 function inRecovery(): string | undefined {
   try {
     const { workflowId } = Context.current().info.workflowExecution ?? {};

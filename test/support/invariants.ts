@@ -1,4 +1,4 @@
-/** What must hold after any incident, whatever was killed meanwhile: judged by UID from the audit log, a watch and the records. Pure. */
+/** Invariants after any incident, whatever was killed meanwhile: checked by UID from the audit log, a watch and the records. Pure. */
 
 import { annotations } from '../../contract/ids.ts';
 import type { IncidentRecord } from '../../contract/recovery.ts';
@@ -11,31 +11,31 @@ export interface RunFacts {
   /** Every pod that the job ever had. */
   readonly pods: readonly PodLife[];
   readonly quarantines: readonly QuarantineSpan[];
-  /** What kcover's own accounts wrote since the story began. */
+  /** Writes of kcover's own accounts since the scenario began. */
   readonly writes: readonly Write[];
   readonly records: readonly IncidentRecord[];
   /** Ids of the recoveries that the workflow of the job started. */
   readonly recoveries: readonly string[];
   readonly suspended: boolean;
-  /** Pods that nobody told to go: the simulated kubelet deletes by name, now and then twice, and then takes the next pod of that name. */
+  /** Pods that nothing but the kubelet deleted: the simulated kubelet deletes by name, sometimes twice, and then hits the next pod of that name. */
   readonly deletedByKubelet: ReadonlySet<string>;
 }
 
-/** What did not hold, a sentence each; empty when all is well. */
+/** Broken invariants, one sentence each; empty when all hold. */
 export function violations(facts: RunFacts): string[] {
   return [...stopsOncePerAttempt(facts), ...deletesOnlyWhatItStopped(facts), ...runsAgain(facts), ...oneRecordEach(facts), ...provedWhatItSays(facts)];
 }
 
 export const ourWrites = (writes: readonly Write[]): Write[] => writes.filter(({ user }) => user.startsWith('system:serviceaccount:kcover-system:kcover-'));
 
-/** UIDs that the simulated kubelet deleted and nobody else. */
+/** UIDs that only the simulated kubelet deleted. */
 export function deletedByKubelet(writes: readonly Write[]): Set<string> {
   const deletedBy = (isKubelet: boolean) => [...deletesOfPods(writes.filter(({ user }) => (user === 'kwok') === isKubelet)).keys()];
   const byOthers = new Set(deletedBy(false));
   return new Set(deletedBy(true).filter((uid) => !byOthers.has(uid)));
 }
 
-/** Suspends of the job that took effect, each with its mark. */
+/** Effective suspends of the job, each with its annotation. */
 export const suspendsOf = ({ job, writes }: Pick<RunFacts, 'job' | 'writes'>): string[] =>
   suspends(writes)
     .filter(({ namespace, name, suspend, code }) => namespace === job.namespace && name === job.name && suspend && code < 300)
@@ -69,7 +69,7 @@ function deletesOnlyWhatItStopped({ pods, writes, records, quarantines, deletedB
   const counts = deletesOfPods(writes.filter(({ code }) => code < 300));
   const singly = new Set(podDeletes(writes).flatMap(({ deleted }) => deleted));
   const stopped = new Set(records.flatMap(({ stops }) => stops.flatMap((stop) => stop.pods.map(({ uid }) => uid))));
-  // One that nobody ends after it was asked to go is asked once more, by force, and the record says so.
+  // A pod that did not end after its delete is deleted once more, by force, and the record says so.
   const forced = new Set(records.flatMap(({ forced: all = [], stops }) => [...all, ...stops.flatMap((stop) => stop.forced ?? [])].map(({ uid }) => uid)));
   const moved = (pod: PodLife): boolean =>
     singly.has(pod.uid) && quarantines.some((span) => span.node === pod.node && span.from < (pod.gone ?? Infinity) && (span.to ?? Infinity) > pod.created);
@@ -82,7 +82,7 @@ function deletesOnlyWhatItStopped({ pods, writes, records, quarantines, deletedB
   ]);
 }
 
-/** As many as it was created with, or as the last recovery that made it smaller left it. */
+/** Its original number, or the one after the last recovery that resized it. */
 const podsIn = ({ job, records }: RunFacts): number => records.findLast(({ pods }) => pods !== undefined)?.pods?.after ?? job.pods;
 
 function runsAgain(facts: RunFacts): string[] {
@@ -113,7 +113,7 @@ function oneRecordEach({ records, recoveries }: RunFacts): string[] {
   ];
 }
 
-/** `recovered` is said of training that was seen beyond the last step before the fault, by what was told after the last stop. */
+/** `recovered` requires training beyond the last step before the fault, in reports after the last stop. */
 function provedWhatItSays({ records, writes }: RunFacts): string[] {
   return records.flatMap(({ incident, outcome, progress, stops }) => {
     if (outcome !== 'recovered') return [];

@@ -1,4 +1,4 @@
-/** What every test of a job's workflow needs: a fake cluster of its own, a rig for the whole file, and the words of the story. */
+/** Set-up for tests of a job's workflow: a fake cluster for each test, a rig for the whole file, and helpers. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach } from '@jest/globals';
@@ -13,11 +13,11 @@ export interface JobRig {
   readonly rig: Rig;
   start(): Promise<WorkflowHandle>;
   status(handle: WorkflowHandle): Promise<JobStatus>;
-  /** The job object goes, and with it its workflow. */
+  /** Deletes the job object, which ends its workflow. */
   ended(handle: WorkflowHandle): Promise<unknown>;
 }
 
-/** A job hears of an outcome before the recovery has written its record and its Events; one that never ends, or that no workflow stands for, is not waited for. */
+/** A job gets an outcome before the recovery has written its record and its Events; a recovery that never ends, or has no workflow, is not awaited. */
 const closed = (rig: Rig, incident: string): Promise<unknown> =>
   Promise.race([
     rig.client.workflow
@@ -27,7 +27,7 @@ const closed = (rig: Rig, incident: string): Promise<unknown> =>
     sleep(2000),
   ]);
 
-/** To be called in a describe block. Every history that was made is replayed at the end. */
+/** Call it in a describe block. Every history is replayed at the end. */
 export function useJobRig(): JobRig {
   let cluster = new FakeCluster();
   let rig: Rig;

@@ -1,4 +1,4 @@
-/** Jobs of kinds whose controllers run, and what kcover sees of them and does to them. */
+/** Jobs of kinds with running controllers, and kcover's reads and writes of them. */
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll } from '@jest/globals';
@@ -25,7 +25,7 @@ export interface StartedJob {
   readonly first: V1Pod[];
 }
 
-/** What a job is made with unless its test says otherwise. */
+/** Default options of a job. */
 export type UsualOptions = Required<Pick<JobOptions, 'name' | 'gpus' | 'terminationSeconds' | 'exitOnTerm' | 'labels'>>;
 
 export interface KindsRig {
@@ -34,9 +34,9 @@ export interface KindsRig {
   /** Resolves when all its pods run. */
   started(manifest: (usual: UsualOptions) => JobManifest | GroupManifest, name?: string): Promise<StartedJob>;
   seen(ref: JobRef): Promise<JobView>;
-  /** Under the mark of the incident, however often its controller writes meanwhile. */
+  /** Suspends with the annotation of the incident, however often its controller writes meanwhile. */
   suspend(ref: JobRef): Promise<void>;
-  /** Resolves when no pod of it is left. */
+  /** Resolves when it has no pod left. */
   gone(ref: JobRef): Promise<unknown>;
   ended(ref: JobRef, as: 'succeeded' | 'failed'): Promise<unknown>;
   remove(ref: JobRef): Promise<unknown>;
@@ -51,7 +51,7 @@ export function podOf(pods: readonly V1Pod[], { kind }: JobRef, role: string): V
   return found;
 }
 
-/** To be called at the top of a file. */
+/** Call it at the top of a file. */
 export function useKindsRig(): KindsRig {
   let kube: Kube;
   let api: Api;

@@ -4,7 +4,7 @@ import { obtainJobControllers, startJobControllers } from '../../testbed/job-con
 import { endOwnTestClusters } from '../../testbed/run-directory.ts';
 import { startTestCluster, stopOnSignals, type TestCluster } from '../../testbed/test-cluster.ts';
 
-/** A test cluster with the real controllers of further kinds of jobs, which take minutes to build at first. */
+/** A test cluster with the real controllers of further kinds of jobs, whose first build takes minutes. */
 export default async function start(): Promise<void> {
   const onProgress = (line: string): void => console.error(line);
   const controllers = await obtainJobControllers(onProgress);

@@ -1,4 +1,4 @@
-/** All of kcover on real servers, seen from outside: jobs to break, records to wait for, facts to judge. */
+/** All of kcover on real servers, observed from outside: jobs to break, records to wait for, facts to check. */
 
 import { spawn } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
@@ -26,14 +26,14 @@ import { until } from '../../testbed/until.ts';
 import { type ClusterRecorder, completed, startClusterRecorder } from './cluster-recorder.ts';
 import { ourWrites, type RunFacts, deletedByKubelet } from './invariants.ts';
 
-/** A line after which a GPU is good for nothing. */
+/** A line that makes a GPU unusable. */
 export const xid79 = 'NVRM: Xid (PCI:0000:5d:00): 79, pid=4242, name=python, GPU has fallen off the bus.';
 export const optIn = { [labels.cascadingRecovery]: 'true' } as const;
 
-/** A job that runs, and what was there when it began to. */
+/** A running job, with its first pods. */
 export interface LiveJob extends RunningJob {
   readonly first: readonly V1Pod[];
-  /** Nodes of its first pods, in their order. */
+  /** Nodes of its first pods, in order. */
   readonly nodes: readonly SimulatedNode[];
   readonly since: Date;
 }
@@ -46,13 +46,13 @@ export interface Ran {
 
 const program = fileURLToPath(new URL('../../bin/kcover.js', import.meta.url));
 
-/** Quick second recoveries, and a limit that no test reaches. */
+/** Short pauses between recoveries, and limits that no test reaches. */
 export const quick = {
   quarantine: { limit: { atLeast: 12 } },
   preflight: { limit: { percent: 100, perNamespace: 12 } },
   recovery: { budget: { recoveries: 50, backoff: { first: '100ms', most: '1s' } } },
 } as const;
-/** A controller that was killed leaves its Lease behind, and the next one waits for its end. Much shorter, and a busy test machine loses it. */
+/** A killed controller leaves its Lease behind, and the next one waits for its expiry. With a much shorter Lease a busy test machine loses it. */
 export const shortLease = { leaderElection: { lease: '6s', renew: '5s', retry: '1s' } } as const;
 
 export class LiveKcover {
@@ -69,7 +69,7 @@ export class LiveKcover {
     this.recorder = recorder;
   }
 
-  /** Agents are in the process of the test unless it wants to kill one. */
+  /** Agents run in the process of the test unless it wants to kill one. */
   static async start(cluster: AttachedTestCluster, options: KcoverOptions = {}): Promise<LiveKcover> {
     const connection = await Connection.connect({ address: cluster.temporal.address });
     const temporal = new Client({ connection, namespace: cluster.temporal.namespace });
@@ -78,7 +78,7 @@ export class LiveKcover {
     return new LiveKcover(cluster, kcover, temporal, await startClusterRecorder(cluster.kubernetes.kubeconfig));
   }
 
-  /** A PyTorchJob of one master and so many workers in a namespace of its own, opted in unless told; runs when this resolves. */
+  /** A PyTorchJob of one master and this many workers in a namespace of its own, opted in by default; resolves when it runs. */
   pytorch(options: Partial<PytorchJobOptions> = {}): Promise<LiveJob> {
     return this.run((namespace) => pytorchJob({ name: `llm-${randomUUID().slice(0, 8)}`, workers: 1, labels: optIn, ...options, namespace }));
   }
@@ -96,9 +96,9 @@ export class LiveKcover {
     return live;
   }
 
-  /** The job as it stands now, once nothing is open about it and nobody judges a node under it: another story may have broken one just before. */
+  /** The job once it has no open incident and no node of it is being judged: another test may have broken one just before. */
   async standing(job: LiveJob): Promise<LiveJob> {
-    return until(`${job.namespace}/${job.name} on sound nodes`, 180_000, async () => {
+    return until(`${job.namespace}/${job.name} on healthy nodes`, 180_000, async () => {
       await this.settled(job, { incidents: 0 });
       const first = await podsOf(this.cluster.api, job);
       const nodes = this.#nodesUnder(first);
@@ -107,7 +107,7 @@ export class LiveKcover {
     });
   }
 
-  /** What its workflow says of a node that it has not finished with; a node that is only watched is sound. */
+  /** The status of a node's workflow that is not finished; a node that is only watched is healthy. */
   async #judgedNow({ name }: SimulatedNode): Promise<string | undefined> {
     if (!(await this.isOpen(nodeWorkflowId(name)))) return undefined;
     const { phase, because } = await this.temporal.withDeadline(Date.now() + 3000, () =>
@@ -116,7 +116,7 @@ export class LiveKcover {
     return phase === 'watching' ? undefined : `${name} is ${phase}: ${because}`;
   }
 
-  /** Moves on with everything that reaches a workflow; empty while it has never run. */
+  /** Changes with everything that reaches a workflow; empty while it has never run. */
   async revisionOf(workflowId: string): Promise<string> {
     try {
       const { runId, historyLength } = await this.temporal.workflow.getHandle(workflowId).describe();
@@ -130,7 +130,7 @@ export class LiveKcover {
     return pods.flatMap((pod) => this.cluster.nodes.find(({ name }) => name === pod.spec?.nodeName) ?? []);
   }
 
-  /** Whether a workflow runs; asks nobody but Temporal. */
+  /** Whether a workflow runs; asks only Temporal. */
   async isOpen(workflowId: string): Promise<boolean> {
     try {
       return (await this.temporal.workflow.getHandle(workflowId).describe()).status.name === 'RUNNING';
@@ -158,7 +158,7 @@ export class LiveKcover {
     });
   }
 
-  /** Why a story does not move on, in the words of the workflows and of the cluster. */
+  /** The states of the workflows and of the cluster, for the error when a test does not progress. */
   async #describeProgress(job: LiveJob): Promise<string> {
     const said = async (workflowId: string): Promise<string> => {
       try {
@@ -199,7 +199,7 @@ export class LiveKcover {
       .toSorted((a, b) => a.startedAt.localeCompare(b.startedAt));
   }
 
-  /** What kcover changed since. Reviews of tokens change nothing, the leader label nothing but its own pods; Events and Leases are not logged. */
+  /** Changes by kcover since then, without token reviews and the leader label of its own pods; Events and Leases are not logged. */
   async writes(since: Date): Promise<Write[]> {
     const writes = ourWrites(await readWrites(this.cluster.kubernetes.auditLog, since));
     return writes.filter(({ resource, namespace }) => resource !== 'tokenreviews' && !(resource === 'pods' && namespace === ownNamespace));
@@ -254,11 +254,11 @@ export class LiveKcover {
     return this.recorder.seen(`quarantine of ${node.name}`, 60_000, () => this.recorder.isQuarantined(node.name));
   }
 
-  /** Gives a node back, if it is out. */
+  /** Releases a node, if it is quarantined. */
   async release(node: Pick<SimulatedNode, 'name'>): Promise<void> {
     if (!this.recorder.isQuarantined(node.name)) return;
     const handle = this.temporal.workflow.getHandle(nodeWorkflowId(node.name));
-    await handle.executeUpdate(updates.release, { args: [{ by: 'test', reason: 'the story is over' }] });
+    await handle.executeUpdate(updates.release, { args: [{ by: 'test', reason: 'the test is over' }] });
     await handle.result();
     await this.recorder.seen(`${node.name} is back`, 60_000, () => !this.recorder.isQuarantined(node.name));
   }
@@ -273,13 +273,13 @@ export class LiveKcover {
     });
   }
 
-  /** Ends every job and gives every node back. */
+  /** Ends every job and releases every node. */
   async clear(): Promise<void> {
     await Promise.all(this.#jobs.splice(0).map((job) => this.end(job)));
     for (const node of this.cluster.nodes) {
       await this.release(node);
-      // One that only watches would do so for an hour.
-      if (await this.isOpen(nodeWorkflowId(node.name))) await this.temporal.workflow.getHandle(nodeWorkflowId(node.name)).terminate('the story is over');
+      // A workflow that only watches would run for another hour.
+      if (await this.isOpen(nodeWorkflowId(node.name))) await this.temporal.workflow.getHandle(nodeWorkflowId(node.name)).terminate('the test is over');
     }
   }
 
@@ -290,11 +290,11 @@ export class LiveKcover {
   }
 }
 
-/** Other test files share nodes and Temporal, and some leave a workflow that no worker takes: a node's would never answer. */
+/** Other test files share nodes and Temporal, and some leave a workflow without a worker: a node's would never answer. */
 async function endLeftovers(temporal: Client, cluster: AttachedTestCluster): Promise<void> {
   const listed: string[] = [];
   for await (const { workflowId } of temporal.workflow.list({ query: "ExecutionStatus = 'Running'" })) listed.push(workflowId);
-  // By name too: a list may not yet show what was started just now.
+  // By name too: a list may not show yet what was just started.
   for (const workflowId of new Set([...listed, ...cluster.nodes.map(({ name }) => nodeWorkflowId(name))])) {
     await temporal.workflow
       .getHandle(workflowId)

@@ -1,4 +1,4 @@
-/** Jobs whose pods test their nodes first, on real servers: what their containers do, and what is said of them. */
+/** Jobs with preflight on real servers: the simulated containers, and the collected status. */
 
 import { randomUUID } from 'node:crypto';
 import type { V1Pod } from '@kubernetes/client-node';
@@ -20,10 +20,10 @@ export interface TestedJob extends LiveJob {
   readonly testers: readonly Tester[];
 }
 
-/** Whatever is tested: a job, or a workload that kcover does not know. */
+/** The subject of a collection: a job, or a workload that kcover does not know. */
 type CollectedJob = Pick<LiveJob, 'namespace' | 'name' | 'uid'>;
 
-/** Agents that look often, because a test waits for them. */
+/** Agents with short intervals, because a test waits for them. */
 const eager = { preflight: { every: '200ms' }, heartbeat: '1s' } as const;
 
 export class LivePreflight {
@@ -31,13 +31,13 @@ export class LivePreflight {
   readonly agents: InProcessAgents;
   readonly #jobs: TestedJob[] = [];
 
-  /** For a kcover without agents of its own: all of them are in this process. */
+  /** For a kcover without agents of its own: all of them run in this process. */
   constructor(live: LiveKcover) {
     this.live = live;
     this.agents = new InProcessAgents(live.cluster, live.kcover, eager);
   }
 
-  /** A PyTorchJob of so many pods in a namespace of its own; their preflight containers run when this resolves. */
+  /** A PyTorchJob of this many pods in a namespace of its own; resolves when their preflight containers run. */
   async job({ pods, ...options }: Pick<PytorchJobOptions, 'labels'> & { readonly pods: number }): Promise<TestedJob> {
     const { api, nodes } = this.live.cluster;
     const since = new Date();
@@ -57,20 +57,20 @@ export class LivePreflight {
     return found;
   }
 
-  /** The next pods of the job test their nodes. */
+  /** Waits for the next pods of the job, which test their nodes. */
   async nextPods(job: TestedJob): Promise<TestedJob> {
     const testers = await awaitTesters(this.live.cluster.api, this.live.cluster.nodes, job, uidsOf(job.first));
     return { ...job, testers, first: testers.map(({ pod }) => pod), nodes: testers.map((tester) => this.nodeOf(tester)) };
   }
 
-  /** All containers leave what they measured, but those of the ranks that are `without`, and end. */
+  /** All containers write their measurements and end, except for the ranks in `without`. */
   async end(job: TestedJob, truth: MeasureTruth, without: readonly number[] = []): Promise<readonly RawReport[]> {
     const reports = measured(job, job.testers, truth).filter(({ rank }) => !without.includes(rank));
     await leave(this.live.cluster.api, job, job.testers, reports);
     return reports;
   }
 
-  /** Long enough for a worker that was just started: it must replay first. */
+  /** With a deadline long enough for a worker that was just started and must replay first. */
   status(job: CollectedJob): Promise<PreflightStatus> {
     const { temporal } = this.live;
     const handle = temporal.workflow.getHandle(preflightWorkflowId(job));
@@ -82,7 +82,7 @@ export class LivePreflight {
       });
   }
 
-  /** Waits until the collection is as wanted; `wanted` says what is missing, or nothing. */
+  /** Waits until the collection is as wanted; `wanted` returns what is missing, or undefined. */
   async is(job: CollectedJob, wanted: (status: PreflightStatus) => string | undefined): Promise<PreflightStatus> {
     return until(`preflight of ${job.name}`, 120_000, async () => {
       const status = await this.status(job);
@@ -98,18 +98,18 @@ export class LivePreflight {
     return last;
   }
 
-  /** How many signals with reports its workflow has had. */
+  /** Number of signals with reports that its workflow has received. */
   async signalled(job: TestedJob): Promise<number> {
     const { events } = await this.live.temporal.workflow.getHandle(preflightWorkflowId(job)).fetchHistory();
     return (events ?? []).filter(({ workflowExecutionSignaledEventAttributes: signal }) => signal?.signalName === signals.reportsArrived).length;
   }
 
-  /** How often a node was taken out. */
+  /** How often a node was quarantined. */
   quarantines(node: string): number {
     return this.live.recorder.quarantines().filter((span) => span.node === node).length;
   }
 
-  /** Ends every job and gives every node back. */
+  /** Ends every job and releases every node. */
   async clear(): Promise<void> {
     await Promise.all(this.#jobs.splice(0).map((job) => this.live.end(job)));
     await this.live.clear();

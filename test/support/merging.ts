@@ -1,18 +1,18 @@
-/** What must hold at the end of a story of many faults, whatever met whatever. Pure. */
+/** Invariants at the end of a scenario of many faults, in whatever combination. Pure. */
 
 import type { Fault } from '../../contract/faults.ts';
 import { trainingHangs } from '../../contract/faults.ts';
 import type { IncidentRecord } from '../../contract/recovery.ts';
 import type { Interleaving } from './interleaving.ts';
 
-/** What did not hold, a sentence each; empty when all is well. */
+/** Broken invariants, one sentence each; empty when all hold. */
 export function violations(run: Interleaving): string[] {
   return [...run.cluster.wrong, ...noFaultLost(run), ...noPodStoppedTwice(run), ...noPodLeft(run), ...asRecorded(run), ...noNeedlessStop(run)];
 }
 
 const has = ({ faults }: IncidentRecord, { id }: Fault): boolean => faults.some((fault) => fault.id === id);
 
-/** A person was told, or has said no: it was not lost. */
+/** A person was notified, or has denied: the fault was not lost. */
 const isWithPerson = ({ outcome }: IncidentRecord): boolean => outcome === 'refused' || outcome === 'escalated';
 
 function noFaultLost({ faults, cluster, left }: Interleaving): string[] {
@@ -22,7 +22,7 @@ function noFaultLost({ faults, cluster, left }: Interleaving): string[] {
     if (own.length === 0 && !dismissed.includes(fault.id)) return [`${fault.id} is in no record, and was not dismissed`];
     const isThere = fault.pod !== undefined && left.some(({ uid }) => uid === fault.pod?.uid);
     const inPlace = own.some(({ because }) => because.includes('by themselves'));
-    return isThere && !inPlace && !own.some(isWithPerson) ? [`${fault.id}: that pod is still there, and nobody was told`] : [];
+    return isThere && !inPlace && !own.some(isWithPerson) ? [`${fault.id}: that pod is still there, and no person was notified`] : [];
   });
 }
 
@@ -56,7 +56,7 @@ function asRecorded({ cluster }: Interleaving): string[] {
   ];
 }
 
-/** Each stop has a fault of its own attempt, the wish of a person, or a gentler level before it that did not help. */
+/** Each stop needs a fault of its own attempt, the request of a person, or an earlier level that did not help. */
 function noNeedlessStop({ cluster }: Interleaving): string[] {
   return cluster.records.flatMap(({ incident, stops, faults, timeline }) => {
     const others =

@@ -1,4 +1,4 @@
-/** What every test of a node's workflow needs: a fake cluster and a node of its own, a rig for the whole file, and the words of the story. */
+/** Set-up for tests of a node's workflow: a fake cluster and a node for each test, a rig for the whole file, and helpers. */
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach } from '@jest/globals';
@@ -25,7 +25,7 @@ interface NodeRig {
   readonly started: string[];
 }
 
-/** To be called at the top of a file; `begin` hears of what each test has of its own. */
+/** Call it at the top of a file; `begin` receives the cluster and node of each test. */
 export function useNodeRig(begin: (current: Current) => void): NodeRig {
   let cluster = new FakeCluster();
   let rig: Rig;

@@ -1,4 +1,4 @@
-/** Reports of preflight containers for tests: a set of ranks, some of whose nodes are slow. */
+/** Reports of preflight containers for tests: a set of ranks, some of them on slow nodes. */
 
 import type { CollectedReport, PairTest, TestingPod, Workload } from '../../contract/preflight.ts';
 import { job } from './builders.ts';
@@ -14,7 +14,7 @@ export interface ReportTruth {
   readonly slow?: readonly number[];
   /** Ranks whose GPU check failed; they test nothing. */
   readonly broken?: readonly number[];
-  /** Tells pods of different attempts apart. */
+  /** Distinguishes pods of different attempts. */
   readonly attempt?: number;
 }
 
@@ -45,7 +45,7 @@ export function reportOf({ size, slow = [], broken = [], attempt = 1 }: ReportTr
   };
 }
 
-/** The last stands still, the others turn around it; `size` is even. */
+/** The last rank stays, the others rotate around it; `size` is even. */
 function partner(size: number, round: number, rank: number): number {
   const turning = size - 1;
   if (rank === turning) return round % turning;

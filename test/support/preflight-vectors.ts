@@ -1,4 +1,4 @@
-/** The vectors of the reference project's collecting and judging, and what each version makes of them. */
+/** The reference project's vectors for collecting and judging, with the expected outcome in each version. */
 
 import { readFileSync } from 'node:fs';
 import type { CollectingProfile } from '../../policy/preflight-collecting.ts';
@@ -12,13 +12,13 @@ export interface ExpectedVector {
   readonly reports: readonly { readonly report?: unknown }[];
   /** Outcome of the last step. */
   readonly expected: OfProfile<unknown>;
-  /** Of every step, where an earlier one is more than waiting. */
+  /** For every step, where an earlier step does more than wait. */
   readonly expectedSteps?: OfProfile<readonly unknown[]>;
 }
 
 export const vectors = JSON.parse(readFileSync(vectorsFile, 'utf8')) as readonly ExpectedVector[];
 
-/** What differs from what is expected, for a message that names the vector. */
+/** Differences from the expected outcome, for a message that names the vector. */
 export const expectedOf = ({ name, expected, expectedSteps }: ExpectedVector, profile: CollectingProfile) => ({
   name,
   last: expected[profile],

@@ -1,4 +1,4 @@
-/** A worker on a task queue of its own, with activities given by the test; every history it made is replayed at the end. */
+/** A worker on a task queue of its own, with the activities of the test; every history is replayed at the end. */
 
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
@@ -13,7 +13,7 @@ export interface TestServers {
   readonly workflowBundle: string;
 }
 
-/** What the global set-up started; a missing server fails the test that needs it. */
+/** The servers that the global set-up started; a missing server fails the test that needs it. */
 export function testServers<T extends TestServers = TestServers>(): T {
   const file = process.env['KCOVER_TEST_CLUSTER'];
   if (file === undefined) throw new Error('no test servers\n  because: KCOVER_TEST_CLUSTER is not set\n  try:     npm test, which starts them');
@@ -23,23 +23,23 @@ export function testServers<T extends TestServers = TestServers>(): T {
 export interface Rig {
   readonly client: Client;
   readonly taskQueue: string;
-  /** Replays the history of one execution with the code of today; throws when it would take another path. */
+  /** Replays the history of one execution with the current code; throws when it diverges. */
   replay(workflowId: string): Promise<void>;
   close(): Promise<void>;
 }
 
 let installed = false;
 
-/** Once in a process. */
+/** Once for each process. */
 export function quietRuntime(): void {
   if (!installed) Runtime.install({ logger: new DefaultLogger('ERROR') });
   installed = true;
 }
 
 export interface RigOptions {
-  /** The servers of the whole run unless given. */
+  /** By default the servers of the whole run. */
   readonly ownTemporal?: string;
-  /** How many activities that wait for the cluster run at once. */
+  /** Number of concurrent activities that wait for the cluster. */
   readonly waits?: number;
 }
 
@@ -76,7 +76,7 @@ export async function startRig(given: Activities, { ownTemporal, waits = 100 }: 
   };
 }
 
-/** Looks until it is so; the error says what was seen last. */
+/** Polls until the condition holds; the error says what was seen last. */
 export async function eventually<T>(look: () => Promise<T> | T, ok: (seen: T) => boolean, withinMs = 60_000): Promise<T> {
   return until('what the test waits for', withinMs, async () => {
     const seen = await look();

@@ -1,4 +1,4 @@
-/** The fake cluster of one seeded story: its controller makes pods anew, its stops look before they repeat, and everything that was deleted is counted. */
+/** The fake cluster of one seeded scenario: its controller recreates pods, its stops check before they repeat, and every deletion is counted. */
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -24,18 +24,18 @@ export class SeededCluster extends FakeCluster {
   readonly graceful: string[] = [];
   readonly forced: string[] = [];
   suspends = 0;
-  /** Under the pods of the last stop: what happens there may still be told. */
+  /** Nodes of the pods of the last stop: faults there may still be reported. */
   left: readonly string[] = [];
-  /** What the workflow of the job set aside. */
+  /** Faults that the workflow of the job dismissed. */
   readonly dismissed: string[] = [];
-  /** The recovery has heard that the job is paused. */
+  /** The recovery knows that the job is paused. */
   pauseReceived = false;
   readonly wrong: string[] = [];
   readonly createdAt = new Map<string, string>();
-  /** Answers of the next proofs and stops; what is not here is as good as it gets. */
+  /** Results of the next proofs and stops; by default they succeed. */
   unproven = 0;
   late = 0;
-  /** What may be done once in an incident, or once in an attempt. */
+  /** Actions that are allowed once in an incident, or once in an attempt. */
   readonly deeds = new Set<string>();
   private terminating: AttemptPod[] = [];
   private look = 0;
@@ -53,7 +53,7 @@ export class SeededCluster extends FakeCluster {
   }
 
   override place(): void {
-    // The constructor of the base class knows no seed yet.
+    // The constructor of the base class runs before the seed is set.
     if (!this.random || this.view?.suspension || this.pods.length > 0) return;
     for (let index = 0; index < (this.view?.podsExpected ?? 0); index++) this.pods.push(this.born(`llm-${index}`));
   }
@@ -93,7 +93,7 @@ export class SeededCluster extends FakeCluster {
         return usual.askProcesses(request);
       },
       takeStandbyNodes: (request) => {
-        this.once('stand-by nodes were taken', request.incident);
+        this.once('standby nodes were taken', request.incident);
         return usual.takeStandbyNodes(request);
       },
       resizeJob: async (request) => {
@@ -128,14 +128,14 @@ export class SeededCluster extends FakeCluster {
     ) as unknown as Activities;
   }
 
-  /** No activity of these stories is tried again, so neither is what it does. */
+  /** Activities of these scenarios are never retried, so their effects must not repeat. */
   private once(what: string, where: string): void {
     const deed = `${what} in ${where}`;
     if (this.deeds.has(deed)) this.wrong.push(`${deed} twice`);
     this.deeds.add(deed);
   }
 
-  /** A controller creates pods a little later. */
+  /** The controller creates pods with a delay. */
   private makeAnew(): void {
     setTimeout(() => this.place(), this.random() * 60);
   }
@@ -184,7 +184,7 @@ export class SeededCluster extends FakeCluster {
     }
   }
 
-  /** Those that are still going. */
+  /** Deletes the pods; returns those that are still terminating. */
   private delete(pods: readonly AttemptPod[]): AttemptPod[] {
     const going = pods.filter(({ uid }) => this.terminating.some((pod) => pod.uid === uid) && !this.forced.includes(uid));
     this.forced.push(...going.map(({ uid }) => uid));
@@ -192,14 +192,14 @@ export class SeededCluster extends FakeCluster {
     return going;
   }
 
-  /** Ready are the pods on nodes that are ready; one that was bound to a quarantined node all the same is made anew elsewhere. */
+  /** Pods are ready on ready nodes; a pod on a quarantined node is recreated elsewhere. */
   private async attemptRuns({ old }: AwaitRequest): Promise<AwaitResult> {
     const mine = ++this.look;
     const { cancellationSignal: signal } = Context.current();
     for (;;) {
       await sleep(10 + this.random() * 40);
-      // A later look, or a stop, has taken its place: what it would still do is not wanted.
-      if (signal.aborted || mine !== this.look || this.view === null) return { kind: 'overdue', because: 'nobody waits for it' };
+      // A later call, or a stop, has replaced this one, so its remaining effects are unwanted.
+      if (signal.aborted || mine !== this.look || this.view === null) return { kind: 'overdue', because: 'it was superseded' };
       if (this.pods.length === 0) continue;
       this.pods = this.pods.map((pod) => (this.nodes.get(pod.node ?? '')?.taint && !old.includes(pod.uid) ? this.born(pod.name) : pod));
       if (this.pods.some(({ node = '' }) => this.nodes.get(node)?.ready === false)) continue;

@@ -1,25 +1,25 @@
-/** What a job of a seeded story asks for, and what its operator allows. */
+/** The overrides of a job in a seeded scenario, and what its operator allows. */
 
 import { settings } from './builders.ts';
 import type { SeededCluster } from './seeded-cluster.ts';
 
 export interface Dice {
-  /** True for so large a part of the seeds, 0 to 1. */
+  /** True with this probability, 0 to 1. */
   chance(part: number): boolean;
   pick<T>(list: readonly T[]): T;
 }
 
-/** Steps that chance alone would bring few stories to: every other story is made so that it comes to one of them. */
+/** Steps that few scenarios would reach by chance: every other scenario is built to reach one of them. */
 const rareSteps = ['askProcesses', 'takeStandbyNodes', 'resizeJob'] as const;
 
 export interface Dressed {
-  /** Settings, wishes and room, for the log. */
+  /** Settings, overrides and capacity, for the log. */
   readonly said: string;
-  /** The step that it is likely to come to. */
+  /** The step that it is likely to reach. */
   readonly rare: (typeof rareSteps)[number] | undefined;
 }
 
-/** Sets up settings, wishes and the state of the training by chance. */
+/** Draws settings, overrides and the state of the training. */
 export function dress(cluster: SeededCluster, { chance, pick }: Dice): Dressed {
   const rare = chance(0.5) ? pick(rareSteps) : undefined;
   const progress = { step: 1290, checkpointStep: 1200, at: new Date().toISOString(), pace: { msPerStep: 6000, stepsPerCheckpoint: 100 } };

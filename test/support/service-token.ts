@@ -1,4 +1,4 @@
-/** A token as the API server makes them for a pod, but for the signature. */
+/** A token as the API server issues it for a pod, without a valid signature. */
 
 export interface TokenClaims {
   readonly audience?: string;

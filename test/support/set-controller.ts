@@ -1,4 +1,4 @@
-/** Plays the controllers of JobSet and TrainJob as far as a recovery meets them: makes their jobs, and hands `suspend` down. The batch Jobs and pods are real. */
+/** Simulates the controllers of JobSet and TrainJob as far as a recovery needs them: creates their jobs, and passes `suspend` down. The batch Jobs and pods are real. */
 
 import type { V1Pod } from '@kubernetes/client-node';
 import type { JobRef } from '../../contract/jobs.ts';
@@ -13,7 +13,7 @@ export interface PlayedSet {
   /** The JobSet. */
   readonly set: JobRef;
   readonly jobs: readonly JobRef[];
-  /** Waits until every pod runs, none of them in `except` by UID. */
+  /** Waits until every pod runs, without those in `except` by UID. */
   running(except?: ReadonlySet<string>): Promise<V1Pod[]>;
   close(): Promise<void>;
 }

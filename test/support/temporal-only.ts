@@ -1,4 +1,4 @@
-/** A Temporal server and the bundled workflows, for what needs no cluster. */
+/** A Temporal server and the bundled workflows, for tests that need no cluster. */
 
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
@@ -11,7 +11,7 @@ import { Ports } from '../../testbed/servers/ports.ts';
 import { temporal } from '../../testbed/servers/temporal.ts';
 import type { TestServers } from './rig.ts';
 
-/** Starts both and points KCOVER_TEST_CLUSTER at them; resolves with how to end them. */
+/** Starts both and points KCOVER_TEST_CLUSTER at them; resolves with a function that ends them. */
 export async function startTemporalOnly(onProgress: OnProgress): Promise<() => Promise<void>> {
   const programs = await obtainPrograms(onProgress);
   await sweep();

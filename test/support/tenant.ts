@@ -1,4 +1,4 @@
-/** Somebody who may create pods in one namespace, and writes into them what they like. */
+/** A tenant who may create pods in one namespace, with arbitrary content. */
 
 import { randomUUID } from 'node:crypto';
 import type { V1OwnerReference, V1Pod } from '@kubernetes/client-node';
@@ -13,7 +13,7 @@ import { until } from '../../testbed/until.ts';
 export interface ForgedPod {
   readonly owner: Pick<V1OwnerReference, 'apiVersion' | 'kind' | 'name' | 'uid'>;
   readonly node: SimulatedNode;
-  /** Beside what makes it a pod that tests its node. */
+  /** In addition to those of a pod that tests its node. */
   readonly labels: Readonly<Record<string, string>>;
 }
 
@@ -57,7 +57,7 @@ export class Tenant {
     });
   }
 
-  /** Each of the pods says that the GPUs of its node are broken, as the rank at its place in the list, and ends its test. */
+  /** Each of the pods reports that the GPUs of its node are broken, as the rank at its place in the list, and ends its test. */
   async slander(workload: string, pods: readonly V1Pod[], nodes: readonly SimulatedNode[]): Promise<void> {
     const on = pods.map(({ spec, status }) => ({ node: spec?.nodeName ?? '', address: status?.podIP ?? '' }));
     const reports = measure(workload, on, { failed: Object.fromEntries(on.map(({ node }) => [node, 'gpu'])) });

@@ -1,4 +1,4 @@
-/** Recoveries of a job that trains: what it asks for, and how its incidents are followed. */
+/** Recoveries of a job that trains: its overrides, and helpers to follow its incidents. */
 
 import type { WorkflowHandle } from '@temporalio/client';
 import type { Fault } from '../../contract/faults.ts';
@@ -11,7 +11,7 @@ import { eventually } from './rig.ts';
 export const quick = { correlation: '0s', budget: { backoff: { first: '1ms', most: '1ms' } } };
 export const ada = { by: 'ada', reason: 'looked at it' };
 
-/** Its memory is about to be remapped: training goes on for a while. */
+/** A GPU whose memory is about to be remapped: training continues for a while. */
 export const degrading = (more: Partial<Fault> = {}): Fault =>
   kernelFault({ code: 'xid/63', message: 'row remapping is pending', action: 'reset-gpu', ...more });
 
@@ -42,7 +42,7 @@ export const ends = async (jobRig: JobRig, handle: WorkflowHandle, outcome: stri
   return last?.because ?? '';
 };
 
-/** A container of one of its pods dies now. */
+/** A container of one of its pods fails now. */
 export function crash({ cluster }: JobRig, index = 2): Fault {
   const { name, uid, node } = cluster.pods[index] ?? { name: '', uid: '', node: '' };
   const at = new Date().toISOString();
