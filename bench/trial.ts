@@ -35,7 +35,7 @@ export interface Trial {
 
 /**
  * The training operator's client may send 30 requests at once and 20 a second after that, and creating the job used them up.
- * A job that has trained for a while is met by an operator that has them again.
+ * With a job that has trained for a while the operator has its full quota again.
  */
 export const restMs = 2000;
 

@@ -1,6 +1,6 @@
 /**
- * `npm run record`: plays every story of test/replay/recordings.ts on a real Temporal server and keeps the histories of this version.
- * What was recorded before stays, because running workflows carry it; `-- --again` replaces it while the version is not released.
+ * `npm run record`: runs every scenario of test/replay/recordings.ts on a real Temporal server and keeps the histories of this version.
+ * Earlier recordings stay, because running workflows have such histories; `-- --again` replaces them while the version is not released.
  */
 
 import { existsSync } from 'node:fs';

@@ -1,7 +1,5 @@
 /**
- * `npm run test:torch`: the example preflight runner, four times over loopback on CPU, against the controller's own rounds; one rank is slowed,
- * and the reports must show exactly that one. Then the tier `torch`: the example trainer. Needs a Python with torch (PYTHON names one; else python3
- * and the one of Debian are asked); without it there is nothing to test.
+ * `npm run test:torch`: the example preflight runner, four times over loopback on CPU, with rounds planned by the controller; one rank is slowed, and the reports must show exactly that rank. Then the tier `torch`: the example trainer. Needs a Python with torch (PYTHON names one; otherwise python3 and that of Debian are tried); without it nothing is tested.
  */
 
 import fastify, { type FastifyRequest } from 'fastify';

@@ -11,10 +11,10 @@ import type { ApiAddress } from './kubeconfig.ts';
 export const apiFaults = ['cut before', 'cut after', 'hang', 'conflict', 'too many requests', 'server error', 'cut watch'] as const;
 /**
  * - `cut before`: the connection dies before the server has the request
- * - `cut after`: the server has done what it was asked, and the answer is lost
- * - `hang`: no answer, and the connection stays; half of the requests were done all the same
- * - `conflict`, `too many requests` (Retry-After), `server error`: 409 to changes of what exists, 429 and 500 to anything; nothing was done
- * - `cut watch`: a watch that began ends, within two seconds, in the middle of whatever it says
+ * - `cut after`: the server has executed the request, and the response is lost
+ * - `hang`: no response, and the connection stays open; half of the requests were executed all the same
+ * - `conflict`, `too many requests` (Retry-After), `server error`: 409 for changes of existing objects, 429 and 500 for any request; nothing was executed
+ * - `cut watch`: an open watch is cut within two seconds, possibly in the middle of an event
  */
 export type ApiFault = (typeof apiFaults)[number];
 /** Probability of each fault for one request, from 0 to 1; 0 for a fault that is not named. */

@@ -30,8 +30,8 @@ export function helmFor(
 }
 
 /**
- * Installs the chart as people do, so that accounts, rights and the agents' DaemonSet are the chart's own. Controllers and workers
- * run as processes beside the cluster, so there are no pods of them.
+ * Installs the chart with helm, so that accounts, rights and the agents' DaemonSet are the chart's own. Controllers and workers
+ * run as processes beside the cluster, so they have no pods.
  */
 export async function installChart(program: string, cluster: Pick<TestCluster, 'directory' | 'kubernetes'>): Promise<void> {
   const args = ['install', release, chartDirectory, '--namespace', ownNamespace, '--create-namespace', '--set', 'controller.replicas=0,worker.replicas=0'];

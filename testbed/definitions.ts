@@ -22,8 +22,8 @@ export async function installDefinitions(api: Api, { server, token, definitions 
     files.map(async (file) => {
       const body = await readFile(join(definitions, file));
       await post(server, token, '/apis/apiextensions.k8s.io/v1/customresourcedefinitions', body);
-      // The server accepts a definition some time before it serves the kind (and keeps the first create of one, if it comes
-      // within two seconds, waiting for those two seconds).
+      // The server accepts a definition some time before it serves the kind (and delays a create that comes
+      // within the first two seconds).
       await served(api, JSON.parse(body.toString()) as Definition);
     }),
   );

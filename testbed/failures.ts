@@ -9,8 +9,8 @@ import { kubeletLabel } from './servers/kwok.ts';
 import { until } from './until.ts';
 
 /**
- * Lets the node's kernel say a line. A bare text becomes a /dev/kmsg record (`priority,sequence,microseconds,flags;text`),
- * a text that is a record already is written as it is, and form `bare` writes just the text.
+ * Writes a line to the node's kernel log. A bare text becomes a /dev/kmsg record (`priority,sequence,microseconds,flags;text`),
+ * a text that is a record already is written as it is, and form `bare` writes only the text.
  */
 export async function breakGpu(node: SimulatedNode, text: string, form: 'record' | 'bare' = 'record'): Promise<void> {
   const file = join(node.hostRoot, kernelLog);

@@ -13,8 +13,7 @@ export const portsDirectory = join(runsDirectory, 'ports');
 export const pidsOf = (directory: string): string => join(directory, 'pids');
 
 /**
- * Creates the directory of a new test cluster. Its name says who owns it (pid, start time), so that it is never,
- * not even for a moment, a directory without an owner.
+ * Creates the directory of a new test cluster. Its name contains its owner (pid, start time), so that it has an owner from the start.
  */
 export function createRunDirectory(): string {
   const { pid, startedAt } = self();
@@ -57,7 +56,7 @@ export function endOwnTestClusters(): void {
 }
 
 /**
- * Kills the recorded processes of a test cluster that are really its own (a pid may have been given to somebody else), forgets
+ * Kills the recorded processes of a test cluster that are really its own (a pid may have been reused), forgets
  * them, so that nothing can be started in this test cluster any more, and returns them.
  */
 export function killChildren(directory: string): number[] {

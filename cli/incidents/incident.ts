@@ -93,7 +93,7 @@ export const quarantineOf = (
 });
 
 /**
- * Quarantines of one node with the end of each: the same incident told twice is one, and a node has one at a time, so all but
+ * Quarantines of one node with the end of each: duplicates of one incident are merged, and a node has one quarantine at a time, so all but
  * the newest have ended. `stands`: the node's workflow still runs.
  */
 export function settleQuarantines(incidents: readonly IncidentSummary[], stands: boolean): readonly IncidentSummary[] {

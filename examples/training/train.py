@@ -64,8 +64,8 @@ def main():
 
     ending = Ending(log)
     pace = Pace()
-    anybody_ends = False
-    while step < options.steps and not anybody_ends:
+    any_rank_ends = False
+    while step < options.steps and not any_rank_ends:
         begun = time.monotonic()
         inputs, targets = data.batch_of(step)
         optimizer.zero_grad()
@@ -75,17 +75,17 @@ def main():
         time.sleep(max(0.0, begun + options.least_step_seconds - time.monotonic()))
         step += 1
         # All ranks see the same two numbers, so all end after the same step, whichever of them got the signal.
-        mean_loss, anybody_ends = agreed(loss.detach(), ending.told)
+        mean_loss, any_rank_ends = agreed(loss.detach(), ending.told)
         if rank == 0:
             progress.step_done(step)
-            if step % options.log_every == 0 or anybody_ends:
+            if step % options.log_every == 0 or any_rank_ends:
                 log(f"step {step} loss {mean_loss:.6f} rate {pace.at(step):.2f} steps/s")
-            if anybody_ends or step == options.steps or step % options.checkpoint_every == 0:
+            if any_rank_ends or step == options.steps or step % options.checkpoint_every == 0:
                 save(mean_loss)
     dist.barrier()  # No rank ends while rank 0 saves, because a rank that ends takes the others with it.
-    log(f"told to end: step {step} is saved, ends with {TOLD_TO_END}" if anybody_ends else f"done: {step} steps")
+    log(f"told to end: step {step} is saved, ends with {TOLD_TO_END}" if any_rank_ends else f"done: {step} steps")
     # Exit at once: torch 1.13 with gloo was seen to hang while it destroyed the group. Nothing is buffered here.
-    os._exit(TOLD_TO_END if anybody_ends else 0)
+    os._exit(TOLD_TO_END if any_rank_ends else 0)
 
 
 def count(text):

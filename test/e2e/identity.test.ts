@@ -154,7 +154,7 @@ describe('a job that changes in the middle of a stop', () => {
   });
 });
 
-describe('a quarantine taint that somebody removes by hand', () => {
+describe('a quarantine taint that a person removes by hand', () => {
   it('counts as a release by that person: recorded, and not reverted', async () => {
     const job = await live.pytorch();
     const [node] = job.nodes;

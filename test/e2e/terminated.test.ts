@@ -32,7 +32,7 @@ const stopping = (job: LiveJob): Promise<string> =>
     return phase === 'stopping' && live.recorder.isSuspended(job) ? { found: incident } : { missing: phase };
   });
 
-describe('workflows that somebody terminates in the middle of a stop', () => {
+describe('workflows that a person terminates in the middle of a stop', () => {
   it('leave no job suspended: the same controller resumes it and watches it again', async () => {
     const job = await live.pytorch({ terminationSeconds: 4 });
     const [node] = job.nodes;
@@ -42,7 +42,7 @@ describe('workflows that somebody terminates in the middle of a stop', () => {
     // The job's workflow first: it would find out that its recovery ended.
     const ids = [jobWorkflowId(job), recovery];
     const runs = await Promise.all(ids.map((id) => live.revisionOf(id)));
-    for (const id of ids) await live.temporal.workflow.getHandle(id).terminate('somebody was too quick');
+    for (const id of ids) await live.temporal.workflow.getHandle(id).terminate('terminated by hand');
     await live.recorder.seen(`${job.name} is no longer suspended`, 120_000, () => !live.recorder.isSuspended(job));
     await live.settled(job, { incidents: 0 });
     expect(await live.revisionOf(jobWorkflowId(job))).not.toBe(runs[0]);

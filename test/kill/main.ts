@@ -1,6 +1,6 @@
 /**
- * `npm run test:kill -- --times N --seed S`: kills pairs of processes at random steps of random stories, in a test cluster of its own and under faults of the API.
- * `npm run test:kill -- --healthy N`: kills nothing, and lets the API fail N times around a job that nothing is wrong with.
+ * `npm run test:kill -- --times N --seed S`: kills pairs of processes at random steps of random scenarios, in a test cluster of its own and under faults of the API.
+ * `npm run test:kill -- --healthy N`: kills nothing, and injects N faults of the API around a healthy job.
  */
 
 import { cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
@@ -32,7 +32,7 @@ const typed = new Command('test:kill')
   .description(
     'Kills two processes (of kcover, Temporal, the API server, etcd) at random steps of a recovery while the API answers badly, many times, and checks each scenario from the audit log',
   )
-  .option('--times <number>', 'stories', '20')
+  .option('--times <number>', 'scenarios', '20')
   .option('--seed <number>', 'the same seed plans the same scenarios', String(Date.now() % 1_000_000))
   .option('--matrix', 'every process once at every step instead of random pairs')
   .option('--healthy <number>', 'no scenarios, but this many faults of the API around a healthy job')
@@ -44,7 +44,7 @@ const [times, seed] = [whole('times', typed.times), whole('seed', typed.seed)];
 const print = (text: string, document: object): void => console.log(typed.json ? JSON.stringify(document) : text);
 
 const faults = typed.healthy === undefined ? undefined : whole('healthy', typed.healthy);
-if (faults === undefined) print(`seed ${seed}, ${times} stories`, { seed, times });
+if (faults === undefined) print(`seed ${seed}, ${times} scenarios`, { seed, times });
 else print(`seed ${seed}, ${faults} faults of the API`, { seed, faults });
 const began = Date.now();
 const cluster = await startTestCluster({

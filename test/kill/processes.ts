@@ -22,8 +22,7 @@ export interface KillStage {
   readonly live: LiveKcover;
   readonly servers: TestCluster['servers'];
   /**
-   * Ended and started with the API server. The simulated kubelets must be: they may stop renewing their leases for so long that nodes count as dead,
-   * which a real kubelet does not. An operator finds its way back by itself, but its watches may take a minute, in which it goes by what it remembers.
+   * Ended and started with the API server. The simulated kubelets must be: they may stop renewing their leases for so long that nodes count as dead, unlike real kubelets. An operator reconnects by itself, but its watches may take a minute, during which it acts on cached state.
    */
   readonly startedAlong?: readonly Server[];
   /** The proxy through which kcover's roles reach the API, for scenarios with API faults. */

@@ -75,7 +75,7 @@ async function degradeAndKill(
       ),
     );
     if (step === 'waiting for a checkpoint') trainer.save();
-    if (step === 'held for capacity' && kept !== undefined) await surely(`${kept} stands by`, () => makeStandby(live.cluster.api, kept));
+    if (step === 'held for capacity' && kept !== undefined) await surely(`${kept} is a standby node`, () => makeStandby(live.cluster.api, kept));
     await Promise.all(dying);
     if (step === 'waiting for approval' && answer === 'person') await approve(live, observer);
   };

@@ -176,7 +176,7 @@ describe.each(Object.entries(roles))('the role %s', (name, { image, settings, pa
       const answer = await awaitAnswer(`http://127.0.0.1:${port}${path}`, () => role.exitCode !== null);
       console.error(`${name}: ${path} after ${Math.round(performance.now() - began)} ms, image of ${Math.round(images[image].size / 1e6)} MB`);
       expect({ answer, said }).toEqual({ answer: expect.stringMatching(/^ok\n/), said: expect.stringContaining(`"role":"${name}"`) });
-      if (name === 'agent') expect(answer).not.toContain('kernel-log cannot be looked at');
+      if (name === 'agent') expect(answer).not.toContain('kernel-log cannot be read');
     } finally {
       const ended = once(role, 'close');
       role.kill('SIGKILL');

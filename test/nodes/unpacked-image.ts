@@ -85,8 +85,8 @@ export class UnpackedImage {
     for (const at of ['/proc', '/dev', ...Object.keys(mounts)]) this.#mountPoint(at, mounts[at]);
     const variables = [...this.config.Env, ...Object.entries(env).map(([name, value]) => `${name}=${value}`)];
     return [
-      // Nothing outlives the test that started it, however that ends: the shell is the first process of the namespace and stays root, for
-      // who changes its user is no longer told of the death of its parent.
+      // No process outlives its test, however that ends: the shell is the first process of the namespace and stays root, because a process that
+      // changes its user gets no signal for the death of its parent.
       '--pdeathsig',
       'KILL',
       'unshare',

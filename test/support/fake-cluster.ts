@@ -245,7 +245,7 @@ export class FakeCluster {
           fit: needed,
           fitWithStandby: this.capacity.fit ?? needed,
           standbyNodes: [],
-          because: 'room everywhere',
+          because: 'capacity everywhere',
           sizes: { now: needed, least: 1 },
           ...this.capacity,
         };

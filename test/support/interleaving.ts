@@ -209,7 +209,7 @@ export class Interleaving implements Dice {
   }
 
   private async signalFault(fault: Fault, again = false): Promise<void> {
-    this.log.push(`  told: ${fault.id} ${fault.quarantine?.state ?? ''}`);
+    this.log.push(`  reported: ${fault.id} ${fault.quarantine?.state ?? ''}`);
     if (!again) this.faults.push(fault);
     await this.signal('faultsObserved', { faults: [fault] });
   }

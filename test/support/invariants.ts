@@ -124,8 +124,7 @@ function provedWhatItSays({ records, writes }: RunFacts): string[] {
 }
 
 /**
- * From when on the old attempt was no longer whole, ms. A stop is over when a worker saw that it was, and only a suspend holds the next attempt back
- * until then: after deletions that attempt may have trained for as long as the worker was away, so it is their own time that counts.
+ * When the old attempt ceased to be complete, ms. A stop ends when a worker observes it, and only a suspend holds the next attempt back until then: after deletions that attempt may have trained while the worker was down, so the time of the deletions counts.
  */
 function stoppedAt(stop: IncidentRecord['stops'][number] | undefined, writes: readonly Write[]): number {
   if (!stop) return 0;

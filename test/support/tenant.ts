@@ -34,8 +34,7 @@ export class Tenant {
   }
 
   /**
-   * A pod without any GPU on the node that it names itself, past the scheduler; its preflight container runs when this resolves. One whose owner
-   * is seen not to be there may be taken away before: undefined then.
+   * A pod without any GPU on the node in its own spec, past the scheduler; resolves when its preflight container runs. A pod whose owner does not exist may be deleted before: undefined then.
    */
   async pod({ owner, node, labels: worn }: ForgedPod): Promise<V1Pod | undefined> {
     const name = `p-${randomUUID().slice(0, 8)}`;

@@ -7,7 +7,7 @@ export type OnProgress = (line: string) => void;
 
 /**
  * Returns the directory `target`, built by `build` into a temporary directory if it is not there yet.
- * It appears by one rename, so nobody ever sees half a build; a lock keeps a second builder waiting.
+ * It appears by one rename, so an incomplete build is never visible; a lock makes a second builder wait.
  */
 export async function cached(target: string, build: (directory: string) => Promise<void>, onProgress: OnProgress): Promise<string> {
   if (await exists(target)) return target;

@@ -1,10 +1,10 @@
 #!/bin/sh
 # The first process of a node, in namespaces of its own: gives the node its own disk, then reaps orphans.
-# boot.sh DIRECTORY HOSTNAME PROGRAM: the node's directory, its name, and what runs as process 1 from then on.
+# boot.sh DIRECTORY HOSTNAME PROGRAM: the node's directory, its name, and the program that then runs as process 1.
 set -eu
 node=$1 name=$2 program=$3
 
-# Nothing reaches the machine from here; inside, mounts of the kubelet reach containerd.
+# Mounts do not propagate to the host; inside, mounts of the kubelet propagate to containerd.
 mount --make-rprivate /
 mount --make-rshared /
 
@@ -15,7 +15,7 @@ mount -o loop "$node/state.ext4" /var/lib/kcover
 [ ! -e /etc/machine-id ] || mount --bind "$node/lib/dbus/machine-id" /etc/machine-id
 mount --bind "$node/boot-id" /proc/sys/kernel/random/boot_id
 
-# The kubelet writes these; they are the whole machine's, so it gets files in their place.
+# The kubelet writes these settings; they belong to the host, so it gets files instead.
 for setting in vm/overcommit_memory vm/panic_on_oom kernel/panic kernel/panic_on_oops kernel/keys/root_maxkeys kernel/keys/root_maxbytes; do
   file="$node/sysctl/$(echo "$setting" | tr / .)"
   [ -e "$file" ] || cat "/proc/sys/$setting" >"$file"

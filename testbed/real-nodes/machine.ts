@@ -9,7 +9,7 @@ import { until } from '../until.ts';
 
 /**
  * What a node runs on: namespaces (mounts, network, processes, host name) that last as long as the first process in them, and a directory that
- * is its disk. Whoever ends the first process ends all others, as a power cut does.
+ * is its disk. Ending the first process ends all others, like a power cut.
  */
 export interface NodeMachine {
   readonly name: string;
