@@ -25,8 +25,8 @@ export const recoveryCommand = (): Command =>
       'One fault after the other: how long until the node takes no pods, until the first pod is stopped, until all run again; compared with the same requests sent directly',
     )
     .option('--trials <number>', 'incidents of each kind', count(1), 30)
-    .option('--pods <number>', 'pods of the job; up to 16 have a node each, beyond 64 only batch Jobs unless told', count(2), 8)
-    .addOption(new Option('--method <method>', 'only this way of stopping a job; both, in the same trials, unless told').choices(stopMethods))
+    .option('--pods <number>', 'pods of the job; up to 16 have a node each, beyond 64 only batch Jobs by default', count(2), 8)
+    .addOption(new Option('--method <method>', 'only this stop method; by default both, in the same trials').choices(stopMethods))
     .addOption(new Option('--variant <name...>', 'only these; a floor is one of them').choices(variantNames()))
     .addOption(new Option('--output <form>').choices(['table', 'json']).default('table'))
     .action((options: Options) => measure(options));

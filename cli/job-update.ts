@@ -12,8 +12,8 @@ export const commandFor = (command: string, job: JobRef): string => `kcover ${co
 /** A job without a running workflow of its own, said in the words of who asked; any other error as it is. */
 export function notWatched(error: unknown, job: JobRef): unknown {
   if (!(error instanceof KcoverError) || error.code !== 'not-found') return error;
-  return new KcoverError('not-found', `no workflow looks after ${jobTitle(job)} in ${job.namespace}`, {
-    what: 'kcover does not look after this job',
+  return new KcoverError('not-found', `${jobTitle(job)} in ${job.namespace} has no running workflow`, {
+    what: 'kcover does not watch this job',
     remedy: commandFor('start', job),
   });
 }

@@ -6,11 +6,11 @@ import { type CommandEntry, sharedOptions } from '../command.ts';
 import { table } from '../output.ts';
 
 export const list: CommandEntry = {
-  summary: 'List the jobs that kcover looks after.',
+  summary: 'List the jobs that kcover watches.',
   arguments: [],
   options: [
     { flags: '-n, --namespace <name>', describe: 'Only jobs of this namespace; all of them otherwise' },
-    { flags: '-a, --all', describe: 'Also jobs that are no longer looked after, as far as Temporal keeps them' },
+    { flags: '-a, --all', describe: 'Also jobs that are no longer watched, as far as Temporal keeps them' },
     sharedOptions.output,
   ],
   examples: ['kcover list', 'kcover list -n train --output json'],
@@ -49,7 +49,7 @@ export const list: CommandEntry = {
       data: rows,
       text:
         rows.length === 0
-          ? 'no jobs; kcover start KIND/NAME begins to look after one'
+          ? 'no jobs; kcover start KIND/NAME begins to watch one'
           : table(['namespace', 'job', 'phase', 'last outcome', 'since', 'incident'], lines),
     };
   },

@@ -21,7 +21,7 @@ interface Row {
 }
 
 export const nodeList: CommandEntry = {
-  summary: 'List the nodes that kcover keeps out of service or looks after.',
+  summary: 'List the nodes that are quarantined or watched.',
   arguments: [],
   options: [sharedOptions.workerConfig, sharedOptions.kubeconfig, sharedOptions.output],
   examples: ['kcover node list', 'kcover node list --config worker.yaml --output json'],

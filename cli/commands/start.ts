@@ -5,7 +5,7 @@ import { whyNeverRecoverable } from '../../policy/recoverable.ts';
 import { type CommandOutput, type CommandEntry, sharedOptions } from '../command.ts';
 
 export const start: CommandEntry = {
-  summary: 'Look after a job: sets its opt-in label and starts its workflow.',
+  summary: 'Watch a job: sets its opt-in label and starts its workflow.',
   arguments: [{ name: '<job>', describe: 'kind/name, such as pytorchjob/llm' }],
   options: [sharedOptions.namespace, sharedOptions.kubeconfig, sharedOptions.taskQueue, sharedOptions.output],
   examples: ['kcover start pytorchjob/llm', 'kcover start job/preprocess -n data'],

@@ -3,7 +3,7 @@ import { jobTitle } from '../../contract/jobs.ts';
 import { type CommandEntry, sharedOptions } from '../command.ts';
 
 export const stop: CommandEntry = {
-  summary: 'Stop looking after a job: writes false into its opt-in label; the job itself goes on.',
+  summary: 'Stop watching a job: writes false into its opt-in label; the job itself goes on.',
   arguments: [{ name: '<job>', describe: 'kind/name, such as pytorchjob/llm' }],
   options: [sharedOptions.namespace, sharedOptions.kubeconfig, sharedOptions.output],
   examples: ['kcover stop pytorchjob/llm', 'kcover stop job/preprocess -n data'],

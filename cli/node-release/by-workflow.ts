@@ -46,7 +46,7 @@ function explained(error: unknown, node: string): unknown {
   if (!(error instanceof KcoverError)) return error;
   if (error.code === 'refused') return new KcoverError('refused', error.because, { what: `node ${node} is not released`, remedy: 'kcover node list' });
   if (error.code === 'not-found')
-    return new KcoverError('not-found', `kcover looks after no node ${node}`, { what: 'there is nothing to release', remedy: 'kcover node list' });
+    return new KcoverError('not-found', `node ${node} has no running workflow`, { what: 'there is nothing to release', remedy: 'kcover node list' });
   return error;
 }
 

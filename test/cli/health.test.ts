@@ -14,7 +14,7 @@ async function ready(notReady: string | undefined, remarks: readonly string[]): 
 }
 
 describe('a role that is asked whether it is ready', () => {
-  it('says so', async () => {
+  it('answers ready', async () => {
     expect(await ready(undefined, [])).toEqual({ status: 200, text: 'ok\n' });
   });
 

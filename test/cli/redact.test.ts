@@ -61,7 +61,7 @@ describe('kcover redact', () => {
     expect(code).not.toBe(0);
   });
 
-  it('says so when nothing was hidden, and prints an empty log as such', async () => {
+  it('reports when nothing was hidden, and prints an empty log as such', async () => {
     expect(await kcover(['redact'], '')).toEqual({ code: 0, stdout: '', stderr: 'nothing was hidden in 0 lines\n' });
   });
 });

@@ -50,7 +50,7 @@ const mpiHealthPort = 8080;
 export async function mpiOperator({ program, directory, kubeconfig }: Omit<KubeControllerOptions, 'port'>): Promise<Server> {
   if (!(await isFree(mpiHealthPort))) {
     throw new Error(
-      `cannot start the mpi-operator\n  because: something listens on port ${mpiHealthPort}, and it cannot be told another port for its health\n  try:     stop that (\`ss -ltnp sport = :${mpiHealthPort}\` names it), then start again`,
+      `cannot start the mpi-operator\n  because: something listens on port ${mpiHealthPort}, and its health port cannot be configured\n  try:     stop that (\`ss -ltnp sport = :${mpiHealthPort}\` names it), then start again`,
     );
   }
   return server(directory, {
