@@ -12,7 +12,8 @@ import type { TestCluster } from '../testbed/test-cluster.ts';
 import { atOnce, type FleetNode } from './collection-fleet.ts';
 
 /**
- * An Indexed job without a controller (`managedBy`), with a pod bound to each node: the real job controller and the scheduler would dominate the time, and no simulated kubelet handles thousands of pods here. All objects are real.
+ * An Indexed job without a controller (`managedBy`), with a pod bound to each node: the real job controller and the scheduler would dominate the
+ * time, and no simulated kubelet handles thousands of pods here. All objects are real.
  */
 export async function testedWorkload({ api }: TestCluster, name: string, nodes: readonly FleetNode[], slow: readonly string[]): Promise<RunningJob> {
   const manifest = batchJob({ name, namespace: 'default', pods: nodes.length });

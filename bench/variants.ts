@@ -44,7 +44,8 @@ export const nodesFor = (pods: number): number => Math.ceil((pods * gpusOf(pods)
 export const variantNames = (): readonly string[] => all.map(({ name }) => name);
 
 /**
- * A job of this many pods. For delete-collection it has a queue's label: then `suspend` belongs to the queue, and kcover, whose settings are the same for all variants, uses the other method. No queue system runs here.
+ * A job of this many pods. For delete-collection it has a queue's label: then `suspend` belongs to the queue, and kcover, whose settings are the same
+ * for all variants, uses the other method. No queue system runs here.
  */
 export function manifestOf(variant: Variant, name: string, pods: number): JobManifest {
   const labels = {

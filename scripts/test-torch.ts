@@ -1,5 +1,7 @@
 /**
- * `npm run test:torch`: the example preflight runner, four times over loopback on CPU, with rounds planned by the controller; one rank is slowed, and the reports must show exactly that rank. Then the tier `torch`: the example trainer. Needs a Python with torch (PYTHON names one; otherwise python3 and that of Debian are tried); without it nothing is tested.
+ * `npm run test:torch`: the example preflight runner, four times over loopback on CPU, with rounds planned by the controller; one rank is slowed, and
+ * the reports must show exactly that rank. Then the tier `torch`: the example trainer. Needs a Python with torch (PYTHON names one; otherwise python3
+ * and that of Debian are tried); without it nothing is tested.
  */
 
 import fastify, { type FastifyRequest } from 'fastify';

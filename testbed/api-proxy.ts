@@ -13,7 +13,8 @@ export const apiFaults = ['cut before', 'cut after', 'hang', 'conflict', 'too ma
  * - `cut before`: the connection dies before the server has the request
  * - `cut after`: the server has executed the request, and the response is lost
  * - `hang`: no response, and the connection stays open; half of the requests were executed all the same
- * - `conflict`, `too many requests` (Retry-After), `server error`: 409 for changes of existing objects, 429 and 500 for any request; nothing was executed
+ * - `conflict`, `too many requests` (Retry-After), `server error`: 409 for changes of existing objects, 429 and 500 for any request; nothing was
+ * executed
  * - `cut watch`: an open watch is cut within two seconds, possibly in the middle of an event
  */
 export type ApiFault = (typeof apiFaults)[number];

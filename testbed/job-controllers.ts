@@ -36,9 +36,9 @@ export async function obtainJobControllers(onProgress: OnProgress): Promise<JobC
 }
 
 /**
- * Starts the controllers of LeaderWorkerSet, of JobSet and of the MPIJob of the mpi-operator in a test cluster, each with its own definitions and webhooks.
- * The training operator is ended: its definition of MPIJob has the same name. Returns a function that releases their ports; the test cluster ends their
- * processes.
+ * Starts the controllers of LeaderWorkerSet, of JobSet and of the MPIJob of the mpi-operator in a test cluster, each with its own definitions and
+ * webhooks. The training operator is ended: its definition of MPIJob has the same name. Returns a function that releases their ports; the test
+ * cluster ends their processes.
  */
 export async function startJobControllers(cluster: TestCluster, programs: JobControllers): Promise<() => void> {
   const { api, directory, kubernetes, servers } = cluster;

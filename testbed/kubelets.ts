@@ -9,7 +9,8 @@ const everyMs = 5000;
 const times = 12;
 
 /**
- * For a minute, touches pods that have not reached their state: a kubelet retries a failed write, a simulated one does so only when the pod changes. Never rejects.
+ * For a minute, touches pods that have not reached their state: a kubelet retries a failed write, a simulated one does so only when the pod changes.
+ * Never rejects.
  */
 export async function syncPods(api: Api): Promise<void> {
   for (let time = 0; time < times; time++) {

@@ -35,7 +35,8 @@ export interface TestClusterOptions {
   /** An image with `nslookup` that the real nodes have: the training operator adds it to worker pods, which wait in it for their master. */
   readonly initContainerImage?: string;
   /**
-   * Nodes stay ready however long their simulated kubelets are silent: repeated kills of the API server can silence them, unlike real kubelets, and pods that were marked not ready meanwhile stay so.
+   * Nodes stay ready however long their simulated kubelets are silent: repeated kills of the API server can silence them, unlike real kubelets, and
+   * pods that were marked not ready meanwhile stay so.
    */
   readonly patientWithNodes?: boolean;
   /** Controller manager and scheduler have no request limits: for measuring kcover beside them. */

@@ -1,6 +1,6 @@
 /**
- * `npm run test:kill -- --times N --seed S`: kills pairs of processes at random steps of random scenarios, in a test cluster of its own and under faults of the API.
- * `npm run test:kill -- --healthy N`: kills nothing, and injects N faults of the API around a healthy job.
+ * `npm run test:kill -- --times N --seed S`: kills pairs of processes at random steps of random scenarios, in a test cluster of its own and under
+ * faults of the API. `npm run test:kill -- --healthy N`: kills nothing, and injects N faults of the API around a healthy job.
  */
 
 import { cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs';

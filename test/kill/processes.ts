@@ -22,7 +22,8 @@ export interface KillStage {
   readonly live: LiveKcover;
   readonly servers: TestCluster['servers'];
   /**
-   * Ended and started with the API server. The simulated kubelets must be: they may stop renewing their leases for so long that nodes count as dead, unlike real kubelets. An operator reconnects by itself, but its watches may take a minute, during which it acts on cached state.
+   * Ended and started with the API server. The simulated kubelets must be: they may stop renewing their leases for so long that nodes count as dead,
+   * unlike real kubelets. An operator reconnects by itself, but its watches may take a minute, during which it acts on cached state.
    */
   readonly startedAlong?: readonly Server[];
   /** The proxy through which kcover's roles reach the API, for scenarios with API faults. */

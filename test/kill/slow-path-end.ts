@@ -11,7 +11,8 @@ const leadsAfterMs = 10_000;
 const isRelay = ({ process }: Absence): boolean => !/^(worker|temporal)/.test(process);
 
 /**
- * Whether a process that relays the report of a final checkpoint was down while the pods were ending: a controller that leads only after they have gone cannot attribute the report. `goneAt`: when the last of them had gone, ms.
+ * Whether a process that relays the report of a final checkpoint was down while the pods were ending: a controller that leads only after they have
+ * gone cannot attribute the report. `goneAt`: when the last of them had gone, ms.
  */
 const wasCutOff = (absences: readonly Absence[], goneAt: number, terminationMs: number): boolean =>
   absences.some((each) => isRelay(each) && each.from < goneAt + terminationMs && (each.until ?? Infinity) + leadsAfterMs > goneAt - terminationMs);

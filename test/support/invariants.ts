@@ -124,7 +124,8 @@ function provedWhatItSays({ records, writes }: RunFacts): string[] {
 }
 
 /**
- * When the old attempt ceased to be complete, ms. A stop ends when a worker observes it, and only a suspend holds the next attempt back until then: after deletions that attempt may have trained while the worker was down, so the time of the deletions counts.
+ * When the old attempt ceased to be complete, ms. A stop ends when a worker observes it, and only a suspend holds the next attempt back until then:
+ * after deletions that attempt may have trained while the worker was down, so the time of the deletions counts.
  */
 function stoppedAt(stop: IncidentRecord['stops'][number] | undefined, writes: readonly Write[]): number {
   if (!stop) return 0;

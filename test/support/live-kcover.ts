@@ -140,7 +140,8 @@ export class LiveKcover {
   }
 
   /**
-   * Waits until all pods of the job run and nothing is open about it any more. A pod on a quarantined node counts as open, because its node may have broken after the pod was bound; unless the job `stays`.
+   * Waits until all pods of the job run and nothing is open about it any more. A pod on a quarantined node counts as open, because its node may have
+   * broken after the pod was bound; unless the job `stays`.
    */
   async settled(job: LiveJob, { incidents = 1, withinMs = 120_000, stays = false } = {}): Promise<readonly IncidentRecord[]> {
     return until(`${job.namespace}/${job.name} settled`, withinMs, async () => {

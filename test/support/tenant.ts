@@ -34,7 +34,8 @@ export class Tenant {
   }
 
   /**
-   * A pod without any GPU on the node in its own spec, past the scheduler; resolves when its preflight container runs. A pod whose owner does not exist may be deleted before: undefined then.
+   * A pod without any GPU on the node in its own spec, past the scheduler; resolves when its preflight container runs. A pod whose owner does not
+   * exist may be deleted before: undefined then.
    */
   async pod({ owner, node, labels: worn }: ForgedPod): Promise<V1Pod | undefined> {
     const name = `p-${randomUUID().slice(0, 8)}`;

@@ -5,7 +5,8 @@ import { removeNetwork } from './network.ts';
 import { waitAtExit } from './wait-at-exit.ts';
 
 /**
- * Removes what real nodes leave behind, except files, after their first processes were killed: cgroups, once the last container is gone, and the network. Mounts and namespaces end with the processes.
+ * Removes what real nodes leave behind, except files, after their first processes were killed: cgroups, once the last container is gone, and the
+ * network. Mounts and namespaces end with the processes.
  */
 export function removeRemains(runDirectory: string): void {
   if (!existsSync(authorityOf(runDirectory))) return;
