@@ -10,13 +10,13 @@ import type { Server } from '../../testbed/servers/server.ts';
 import { until } from '../../testbed/until.ts';
 import { suspendsOf, violations } from '../support/invariants.ts';
 import { type LiveJob, xid79 } from '../support/live-kcover.ts';
-import type { FaultyWorld } from './faulty-world.ts';
+import type { FaultyCluster } from './faulty-cluster.ts';
 import { xid64 } from './moved-ranks.ts';
 
 /** Another GPU, so that no line is a repetition of another. */
 const xid48 = (device: number): string => `NVRM: Xid (PCI:0000:${device.toString(16).padStart(2, '0')}:00): 48, DBE (double bit error)`;
 
-export function agentFaults(worldOf: () => FaultyWorld): void {
+export function agentFaults(worldOf: () => FaultyCluster): void {
   afterEach(() => worldOf().live.clear(), 120_000);
 
   const agentOf = ({ name }: RealNode): Server => {

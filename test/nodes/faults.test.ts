@@ -1,16 +1,16 @@
 /** Real faults of ranks, nodes and agents under jobs in real containers, and what kcover makes of them. */
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type FaultyWorld, startFaultyWorld } from './faulty-world.ts';
+import { type FaultyCluster, startFaultyCluster } from './faulty-cluster.ts';
 import { agentFaults } from './agent-faults.ts';
 import { nodeFaults } from './node-faults.ts';
 import { shortOfDisk } from './short-of-disk.ts';
 import { noTraces, tracesOf } from './traces.ts';
 
-let faulty: FaultyWorld;
+let faulty: FaultyCluster;
 
 beforeAll(async () => {
-  faulty = await startFaultyWorld();
+  faulty = await startFaultyCluster();
 }, 1_800_000);
 afterAll(() => faulty?.stop(), 120_000);
 

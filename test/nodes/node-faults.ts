@@ -7,7 +7,7 @@ import { until } from '../../testbed/until.ts';
 import { violations } from '../support/invariants.ts';
 import type { LiveJob } from '../support/live-kcover.ts';
 import { dyingRanks } from './dying-ranks.ts';
-import type { FaultyWorld } from './faulty-world.ts';
+import type { FaultyCluster } from './faulty-cluster.ts';
 import { movedRanks } from './moved-ranks.ts';
 import { RankStory } from './rank-story.ts';
 
@@ -16,7 +16,7 @@ const patience = 300_000;
 /** Whether the trainer of this job still is a process of the node. */
 const trainsOn = async (node: RealNode, { name }: LiveJob): Promise<boolean> => (await node.run('ps', 'ax', '-o', 'args')).includes(name);
 
-export function nodeFaults(worldOf: () => FaultyWorld): void {
+export function nodeFaults(worldOf: () => FaultyCluster): void {
   /** The whole job runs elsewhere, by force only on that node, and nobody says that its old process is dead. */
   async function leftNode(job: LiveJob, node: RealNode, pod: number): Promise<void> {
     const { live } = worldOf();

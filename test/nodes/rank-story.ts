@@ -5,17 +5,17 @@ import type { IncidentRecord } from '../../contract/recovery.ts';
 import type { RealNode } from '../../testbed/real-nodes/real-node.ts';
 import { suspendsOf, violations } from '../support/invariants.ts';
 import type { LiveJob } from '../support/live-kcover.ts';
-import type { FaultyWorld, Trained } from './faulty-world.ts';
+import type { FaultyCluster, Trained } from './faulty-cluster.ts';
 
 export const uidOf = (job: LiveJob, pod: number): string | undefined => job.first[pod]?.metadata?.uid;
 
 /** The jobs of one case, on nodes that no other case breaks meanwhile. */
 export class RankStory {
-  readonly faulty: FaultyWorld;
+  readonly faulty: FaultyCluster;
   readonly nodes: readonly RealNode[];
   readonly #jobs: LiveJob[] = [];
 
-  constructor(faulty: FaultyWorld, nodes: readonly RealNode[]) {
+  constructor(faulty: FaultyCluster, nodes: readonly RealNode[]) {
     this.faulty = faulty;
     this.nodes = nodes;
   }

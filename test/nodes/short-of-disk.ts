@@ -4,13 +4,13 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RealNode } from '../../testbed/real-nodes/real-node.ts';
 import type { LiveJob } from '../support/live-kcover.ts';
-import type { FaultyWorld } from './faulty-world.ts';
+import type { FaultyCluster } from './faulty-cluster.ts';
 import { RankStory } from './rank-story.ts';
 
 const gib = 2 ** 30;
 
 /** A kubelet that wants so much free disk: what it does below that, it does for real, and the disk of the computer is never full. */
-export function shortOfDisk(worldOf: () => FaultyWorld): void {
+export function shortOfDisk(worldOf: () => FaultyCluster): void {
   let story: RankStory;
   let job: LiveJob;
   let node: RealNode;

@@ -19,7 +19,7 @@ import { obtainShellImage, type ShellTrainerOptions, shellTrainer } from './shel
 
 export type Trained = Omit<ShellTrainerOptions, 'name' | 'namespace' | 'image' | 'checkpoints'> & { readonly image?: string };
 
-export interface FaultyWorld {
+export interface FaultyCluster {
   readonly cluster: TestCluster;
   readonly live: LiveKcover;
   readonly nodes: readonly RealNode[];
@@ -43,7 +43,7 @@ export interface FaultyWorld {
 
 export const say = (line: string): void => void process.stderr.write(`${line}\n`);
 
-export async function startFaultyWorld(): Promise<FaultyWorld> {
+export async function startFaultyCluster(): Promise<FaultyCluster> {
   const image = await obtainShellImage(say);
   const cluster = await startTestCluster({ nodes: 0, realNodes: 3, realKernelLog: true, initContainerImage: image.name, onProgress: say });
   try {
@@ -55,7 +55,7 @@ export async function startFaultyWorld(): Promise<FaultyWorld> {
   }
 }
 
-async function equip(cluster: TestCluster, image: { readonly name: string; readonly archive: string }): Promise<FaultyWorld> {
+async function equip(cluster: TestCluster, image: { readonly name: string; readonly archive: string }): Promise<FaultyCluster> {
   const agentSettings = { ...shortReports.agentSettings, kernelLog: { userSpace: true } };
   const kcover = await startKcover(cluster, { ...shortReports, workerSettings: quick, agentSettings, agentsOn: cluster.realNodes });
   const connection = await Connection.connect({ address: cluster.temporal.address });
