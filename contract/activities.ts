@@ -1,7 +1,7 @@
 /**
- * Everything a workflow can ask of the world, one interface for both sides.
- * `decide*` are pure policy, run as local activities so that history shows the decision; all others read or change the cluster.
- * Every effect is safe to repeat. Errors follow `errors.ts`.
+ * All activities that workflows call, one interface for both sides.
+ * `decide*` are pure policy, run as local activities so that the history shows the decision; all others read or change the cluster.
+ * Every effect is idempotent. Errors follow `errors.ts`.
  */
 
 import type { ClusterSeen, PauseWord, PreflightScope, ReserveAnswer, Reservation } from './cluster.ts';
@@ -54,14 +54,14 @@ export type NodeDecision = Decided & {
   readonly kind: 'quarantine' | 'observe' | 'restart' | 'warn' | 'record';
   /** Value of the taint, at most 63 characters of a label value; set for `quarantine` and `observe`. */
   readonly reason?: string;
-  /** The faults that count; what is old or repeated is left out. */
+  /** The faults that count, without old and repeated ones. */
   readonly faults: readonly Fault[];
-  /** Set for a quarantine for which nothing but a preflight asks. */
+  /** Set for a quarantine whose only reason is a preflight. */
   readonly preflight?: PreflightScope;
   readonly remedy?: string;
-  /** How long the workflow stays after faults that did not quarantine, ms. */
+  /** How long the workflow keeps running after faults that did not quarantine, ms. */
   readonly quietMs: number;
-  /** How long a refused quarantine waits before it asks again by itself, ms. */
+  /** How long a refused quarantine waits before it asks again, ms. */
   readonly askAgainMs: number;
 };
 
@@ -85,13 +85,13 @@ export interface ReleaseRequest {
 }
 
 export interface ReleaseResult {
-  /** `not-ours`: there was nothing of ours to take off. */
+  /** `not-ours`: no taint of ours was there to remove. */
   readonly kind: 'released' | 'not-ours' | 'gone';
-  /** A taint of our key that stays on the node, because nothing says that it is ours or of this incident. */
+  /** A taint with our key that stays on the node, because no annotation says that this incident set it. */
   readonly remainingTaint?: string;
 }
 
-/** A Kubernetes Event. Written once for the same incident, reason and object, however often it is asked for. */
+/** A Kubernetes Event. Written once per incident, reason and object, however often it is requested. */
 export interface Announcement {
   readonly about:
     | { readonly kind: 'node'; readonly name: string; readonly uid?: string }
@@ -110,9 +110,9 @@ export interface CapacityRequest {
   readonly facts: CapacityFacts;
   readonly plan: CapacityPlan;
   readonly severity: Severity;
-  /** Only a job that we suspend can be given another size. */
+  /** Only a job that kcover suspends can be resized. */
   readonly by: StopMethod | 'pods';
-  /** Stand-by nodes were taken, or a person has agreed: neither is asked for again. */
+  /** Standby nodes were taken, or an operator approved: neither is requested again. */
   readonly standbyTaken?: true;
   readonly approved?: true;
 }
@@ -127,7 +127,7 @@ export interface Activities {
   /** Whether a job that opted in could be recovered at all; says what to change when not. */
   decideOptIn(job: JobView): Promise<OptInDecision>;
 
-  /** Whether there is room for the next attempt, and what to do when there is not. */
+  /** Whether there is capacity for the next attempt, and what to do when there is not. */
   decideCapacity(request: CapacityRequest): Promise<CapacityDecision>;
 
   /** How long a run of reports may be collected. */
@@ -137,26 +137,26 @@ export interface Activities {
 
   /** The Node object; null when it is gone. */
   observeNode(request: { readonly node: string }): Promise<NodeView | null>;
-  /** The nodes that are out already, and the pause that was kept: for a `cluster` that starts with nothing. */
+  /** Quarantined nodes and the stored pause, for a `cluster` workflow that starts without state. */
   observeCluster(request: { readonly clusterUid: string }): Promise<ClusterSeen>;
-  /** Keeps what was said about a pause, unless something newer is kept. */
+  /** Stores a pause or its end, unless something newer is stored. */
   keepPause(word: PauseWord): Promise<void>;
-  /** Asks `cluster`, which is started where it does not run, for the right to keep a node out; several requests of one worker travel together. */
+  /** Requests a reservation from `cluster`, which is started where it does not run; concurrent requests of one worker are sent in one update. */
   reserveQuarantine(request: Omit<Reservation, 'since'> & { readonly byOperator?: boolean }): Promise<ReserveAnswer>;
-  /** Puts our taint on the node and reads it back, or finds it there. Throws `NodeGone` for another UID. */
+  /** Taints the node and reads the taint back. Throws `node.gone` for another UID. */
   quarantineNode(request: QuarantineRequest): Promise<Quarantined>;
-  /** Takes off what is ours, and nothing else. */
+  /** Removes only what kcover set. */
   releaseNode(request: ReleaseRequest): Promise<ReleaseResult>;
-  /** Finds the opted-in jobs with pods on the node and signals each; returns whom it told. */
+  /** Signals every opted-in job with pods on the node, and returns them. */
   notifyJobs(request: { readonly node: string; readonly faults: readonly Fault[] }): Promise<readonly JobRef[]>;
 
   /** The job object; null when it, or this UID of it, is gone. */
   observeJob(request: { readonly job: JobRef }): Promise<JobView | null>;
-  /** Job, pods and the blamed nodes in one look; `pods` are the UIDs of those that faults name. */
+  /** Job, pods and the blamed nodes in one observation; `pods`: UIDs of the pods that faults name. */
   observeAttempt(request: { readonly job: JobRef; readonly nodes: readonly string[]; readonly pods?: readonly string[] }): Promise<AttemptFacts>;
   /**
-   * Every pod of an attempt that a look has left out most of, with the digest of that look when those present are the same. `blind`: why nothing
-   * could be seen; the rest is empty then.
+   * Every pod of an attempt of which an observation kept only a part; `digest` is equal while the pods are the same. `unobservable`: why the
+   * cluster could not be observed; the rest is empty then.
    */
   listPods(request: { readonly job: JobRef }): Promise<{
     readonly pods: readonly AttemptPod[];
@@ -166,44 +166,44 @@ export interface Activities {
   }>;
   /** Stops the attempt and waits until its pods are observed gone. After a retry it looks before it repeats. */
   stopAttempt(request: StopRequest): Promise<StopResult>;
-  /** Takes off our own suspend, if the job still carries it. */
+  /** Removes our own suspend, if it is still set. */
   resumeJob(request: { readonly job: JobRef; readonly incident: string }): Promise<{ readonly resumed: boolean }>;
-  /** Waits until a whole new attempt is ready, none of it on a quarantined node. */
+  /** Waits until a complete new attempt is ready, with no pod on a quarantined node. */
   awaitAttempt(request: AwaitRequest): Promise<AwaitResult>;
   /** Waits until training passes a step. */
   verifyProgress(request: VerifyRequest): Promise<VerifyResult>;
   /** Waits until training has saved a step. */
   awaitCheckpoint(request: CheckpointRequest): Promise<CheckpointResult>;
-  /** Looks for room: `pods` (UIDs) are those that are to be stopped, or all of the job. */
+  /** Checks capacity. `pods`: UIDs of those to be stopped; without it, all of the job. */
   observeCapacity(request: { readonly job: JobRef; readonly pods?: readonly string[] }): Promise<CapacityFacts>;
-  /** Makes stand-by nodes take pods; who is no longer a stand-by node is left out. */
+  /** Makes standby nodes schedulable; a node that is no longer one is left out. */
   takeStandbyNodes(request: { readonly incident: string; readonly nodes: readonly string[] }): Promise<{ readonly taken: readonly string[] }>;
   /** Changes the size or the priority of a job that this incident has suspended. */
   resizeJob(request: ResizeRequest): Promise<ResizeResult>;
-  /** Asks the processes of a job, by an annotation, to start training anew by themselves. */
+  /** Asks the processes of a job, by an annotation, to restart training in place. */
   askProcesses(request: { readonly incident: string; readonly job: JobRef; readonly attempt: number }): Promise<void>;
-  /** Keeps what can be had of an attempt before it is stopped. */
+  /** Captures evidence of an attempt before it is stopped. */
   captureEvidence(request: EvidenceRequest): Promise<Evidence>;
   /** Removes the need-recovery label. */
   removeRecoveryLabel(request: { readonly job: JobRef }): Promise<void>;
 
-  /** Tells each fault to the workflow of its node, which is started where none runs; returns the ids of those that Temporal did not take, and why the first was not. */
+  /** Signals each fault to the workflow of its node, starting it where needed. Returns the ids that Temporal did not accept, and why the first was not. */
   notifyNodes(request: { readonly faults: readonly Fault[] }): Promise<{ readonly unnotified: readonly string[]; readonly because?: string }>;
-  /** Whether the workload is still there to be tested, and is restarted when its nodes are quarantined. */
+  /** Whether the workload still exists, and whether it is restarted when its nodes are quarantined. */
   observeWorkload(request: { readonly workload: Workload }): Promise<WorkloadSeen>;
-  /** Leaves the verdict on the job; nothing to do when the job is gone. */
+  /** Writes the verdict to the job's annotation; does nothing when the job is gone. */
   noteVerdict(request: { readonly job: JobRef; readonly note: PreflightNote }): Promise<void>;
 
   announce(request: { readonly events: readonly Announcement[] }): Promise<void>;
-  /** Stores the document; the same incident again overwrites it. Returns its address. */
+  /** Stores the record; a second one of the same incident overwrites it. Returns its address. */
   recordIncident(record: IncidentRecord | NodeRecord): Promise<{ readonly address: string }>;
 
-  /** Recoveries of this job in the last hour, and one that is still open: for a job workflow that starts anew. */
+  /** Recoveries of this job in the last hour, and one that is still open: for a job workflow that starts without state. */
   findRecoveries(request: { readonly job: JobRef }): Promise<{ readonly usage: readonly BudgetEntry[]; readonly open?: string }>;
-  /** Whether a recovery still runs; with its outcome when it closed. `stuck`: why it does not get on, when its workflow task fails again and again. */
+  /** Whether a recovery still runs, and its result when it closed. `stuck`: why it makes no progress, when its workflow task keeps failing. */
   lookAtRecovery(request: {
     readonly incident: string;
   }): Promise<{ readonly kind: 'running'; readonly stuck?: string } | { readonly kind: 'closed'; readonly report: RecoveryOutcome }>;
-  /** Tells those who wait that a refusal may no longer hold; who is gone is skipped. */
+  /** Signals waiting workflows that a refusal may no longer apply; workflows that no longer run are skipped. */
   notifyWaiting(request: { readonly workflowIds: readonly string[] }): Promise<void>;
 }

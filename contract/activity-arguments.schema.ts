@@ -1,6 +1,6 @@
 /**
- * What activities are given, as far as it becomes part of a path, a selector, a query or a file name. Who may write to Temporal may do
- * what kcover does, and nothing else: no argument leads to another object than the one it names.
+ * Validation of activity arguments that become part of a path, a selector, a query or a file name. Anyone who may write to Temporal can make
+ * kcover do what it does anyway, but no argument may lead to another object than the one it names.
  */
 
 import { z } from 'zod';
@@ -10,7 +10,7 @@ import { isObjectName, isObjectUid } from './object-names.ts';
 
 const name = z.string().refine(isObjectName, { error: 'cannot be the name of an object' });
 const uid = z.string().refine(isObjectUid, { error: 'cannot be a UID' });
-/** Of incidents and workflows. Files are named by them, and a part of dots alone would be another directory. */
+/** Id of an incident or workflow. File names are made from it, and a part of dots alone would be another directory. */
 const id = z.string().refine(isId, { error: 'cannot be an id' });
 const attempt = z.int().min(0).max(1_000_000);
 const kind = z.string().refine((text) => Object.hasOwn(jobKindNames, text), { error: 'is no kind of job' });
@@ -28,7 +28,7 @@ const faults = z.array(z.looseObject({ node: name.optional() }));
 const ofJob = z.looseObject({ job: jobRef });
 const ofIncident = z.looseObject({ incident: id });
 const incidentOfJob = z.looseObject({ incident: id, job: jobRef });
-/** Decisions are pure, and a pause is kept as data under a fixed name: nothing of it is part of a path. */
+/** For pure decisions, and for a pause, which is stored under a fixed name: no part of it enters a path. */
 const anything = z.unknown();
 
 export const activityArguments = {
@@ -47,7 +47,7 @@ export const activityArguments = {
   releaseNode: z.looseObject({ node: name, uid, incident: id }),
   notifyJobs: z.looseObject({ node: name, faults }),
   observeJob: ofJob,
-  /** UIDs of pods are compared with those that are listed, and with nothing else. */
+  /** UIDs of pods are only compared with those that are listed. */
   observeAttempt: z.looseObject({ job: jobRef, nodes: z.array(name), pods: z.array(z.string()).optional() }),
   listPods: ofJob,
   stopAttempt: z.looseObject({
@@ -89,7 +89,7 @@ function isId(text: string): boolean {
   return /^[\w./:-]{1,500}$/.test(text) && text.split('/').every((part) => !/^\.*$/.test(part));
 }
 
-/** Why an activity of this name may not be given this, or undefined. */
+/** Why an activity of this name may not run with this argument, or undefined. */
 export function whyNotGiven(activity: string, given: unknown): string | undefined {
   const schema = Object.entries(activityArguments).find(([each]) => each === activity)?.[1];
   const issue = schema?.safeParse(given).error?.issues[0];

@@ -1,4 +1,4 @@
-/** The workflow that holds what a whole cluster shares: reservations and the pause switch. */
+/** The workflow that holds the state shared by the whole cluster: reservations and the pause switch. */
 
 /** Input of `cluster`. */
 export interface ClusterInput {
@@ -7,17 +7,17 @@ export interface ClusterInput {
   readonly continued?: ContinuedCluster;
 }
 
-/** A node that may be kept out of service. Times are milliseconds since the epoch. */
+/** The right to keep a node out of service. Times are milliseconds since the epoch. */
 export interface Reservation {
   readonly nodeUid: string;
   readonly node: string;
   readonly incident: string;
   readonly since: number;
-  /** Set when nothing but a preflight speaks against the node: whose it was. */
+  /** Set when a preflight is the only reason. */
   readonly preflight?: PreflightScope;
 }
 
-/** The namespace of the pods that tested. */
+/** The namespace of the pods that ran the preflight. */
 export interface PreflightScope {
   readonly namespace: string;
 }
@@ -28,7 +28,7 @@ export interface ContinuedCluster {
   readonly paused?: Paused;
   /** A pause, or its end, that is not yet stored outside of Temporal. */
   readonly unkept?: PauseWord;
-  /** Workflow ids that were refused and want to hear of a change. */
+  /** Ids of workflows that were refused and wait for a change. */
   readonly waiting: readonly string[];
 }
 
@@ -38,7 +38,7 @@ export interface Paused {
   readonly since: number;
 }
 
-/** What a person said last about a pause of the whole cluster. Kept in a ConfigMap, so that it outlives the workflow. */
+/** The last pause or resume of the whole cluster. Stored in a ConfigMap, so that it outlives the workflow. */
 export interface PauseWord {
   readonly state: 'paused' | 'open';
   readonly by: string;
@@ -47,31 +47,31 @@ export interface PauseWord {
   readonly at: number;
 }
 
-/** What a run that was not carried must know before it grants anything. */
+/** What a run that starts without state must read before it grants anything. */
 export interface ClusterSeen {
-  /** Nodes that carry our taint and annotation. */
+  /** Nodes with our taint and annotation. */
   readonly out: readonly Reservation[];
   readonly pause?: PauseWord;
 }
 
-/** How many nodes may be out at once, and why that many. */
+/** How many nodes may be out at once, and why. */
 export interface ReserveLimit {
   readonly nodes: number;
   readonly because: string;
-  /** Of those, for what only a preflight says. */
+  /** How many of those may have a preflight as their only reason. */
   readonly preflight: { readonly nodes: number; readonly perNamespace: number; readonly because: string };
 }
 
-/** Update `reserve`: asked in lists, keyed by node UID, so that asking again returns the same reservation. */
+/** Update `reserve`, a list keyed by node UID: asking again returns the same reservation. */
 export interface ReserveRequest {
   readonly limit: ReserveLimit;
-  readonly wanted: readonly (Omit<Reservation, 'since'> & { /** Asked by a person: beyond limit and pause. */ readonly byOperator?: boolean })[];
+  readonly wanted: readonly (Omit<Reservation, 'since'> & { /** Requested by a person: limit and pause do not apply. */ readonly byOperator?: boolean })[];
 }
 export type ReserveAnswer =
   | { readonly granted: true; readonly nodeUid: string; readonly incident: string }
   | { readonly granted: false; readonly nodeUid: string; readonly because: string };
 
-/** Signal `waiting`: tell this workflow when a refusal may no longer hold. */
+/** Signal `waiting`: notify this workflow when a refusal may no longer apply. */
 export interface WaitingWorkflow {
   readonly workflowId: string;
 }
@@ -86,9 +86,9 @@ export interface ClusterStatus {
   readonly clusterUid: string;
   readonly reservations: readonly Reservation[];
   readonly paused?: Paused;
-  /** Why what was last said about a pause is not yet stored outside of Temporal. */
+  /** Why the last pause or resume is not yet stored outside of Temporal. */
   readonly unkept?: string;
-  /** False until the nodes that are out already are counted and a kept pause is read. */
+  /** False until the quarantined nodes are counted and a stored pause is read. */
   readonly counted: boolean;
   readonly waiting: readonly string[];
 }

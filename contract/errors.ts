@@ -1,7 +1,6 @@
 /**
- * Every error that kcover can meet, in one table: what kind it is decides whether Temporal tries again.
- * transient: try again. permanent: the step fails and its branch runs. A refusal is a decision and a passed deadline is a value:
- * neither is thrown. A defect is thrown as it is, and the workflow task waits for a fix.
+ * All errors of kcover. The kind decides whether Temporal retries: transient: retry; permanent: the step fails and the workflow handles it.
+ * A refusal is a decision and a missed deadline is a value: neither is thrown. A defect is thrown as it is, and the workflow task waits for a fix.
  */
 export const errorCatalogue = {
   'kube.unreachable': {
@@ -9,23 +8,23 @@ export const errorCatalogue = {
     what: 'the Kubernetes API did not answer',
     remedy: 'kcover waits and tries again; look at the API server and the network',
   },
-  'kube.throttled': { kind: 'transient', what: 'the Kubernetes API asked to slow down', remedy: 'kcover waits as long as it was told' },
+  'kube.throttled': { kind: 'transient', what: 'the Kubernetes API asked to slow down', remedy: 'kcover waits as long as the server asked' },
   'kube.conflict': { kind: 'transient', what: 'the object changed while it was being written', remedy: 'kcover reads it again' },
-  'kube.forbidden': { kind: 'transient', what: 'kcover may not do this', remedy: 'kcover doctor names the rights that are missing' },
+  'kube.forbidden': { kind: 'transient', what: 'kcover may not do this', remedy: 'kcover doctor lists the missing permissions' },
   'kube.invalid': {
     kind: 'permanent',
     what: 'the Kubernetes API rejected the request',
-    remedy: 'this is a defect or a version that kcover does not know; report it',
+    remedy: 'this is a defect of kcover or an unsupported version; report it',
   },
   'name.invalid': {
     kind: 'permanent',
     what: 'this cannot be part of the name of a Kubernetes object',
-    remedy: 'kcover asks nobody for it; correct it, or look at who wrote the object that it comes from',
+    remedy: 'kcover sends no request for it; correct it, or check the object that it comes from',
   },
   'node.gone': { kind: 'permanent', what: 'the node is gone or was replaced', remedy: 'nothing: the quarantine ends' },
   'job.gone': { kind: 'permanent', what: 'the job is gone or was replaced', remedy: 'nothing: the recovery ends' },
   'temporal.unreachable': { kind: 'transient', what: 'Temporal did not answer', remedy: 'check TEMPORAL_ADDRESS and the server' },
-  'temporal.refused': { kind: 'transient', what: 'Temporal refuses this', remedy: 'check TEMPORAL_NAMESPACE and the credentials; kcover doctor tells more' },
+  'temporal.refused': { kind: 'transient', what: 'Temporal refuses this', remedy: 'check TEMPORAL_NAMESPACE and the credentials; kcover doctor shows details' },
   'cluster.other': {
     kind: 'permanent',
     what: 'this Temporal namespace serves another Kubernetes cluster',
@@ -37,15 +36,15 @@ export const errorCatalogue = {
     remedy: 'kcover doctor --fix, or the command that the message names',
   },
   'settings.invalid': { kind: 'permanent', what: 'the settings cannot be used', remedy: 'correct the line that the message shows' },
-  'address.taken': { kind: 'permanent', what: 'kcover cannot listen on this address', remedy: 'end what listens there, or set another host:port' },
+  'address.taken': { kind: 'permanent', what: 'kcover cannot listen on this address', remedy: 'stop the process that listens there, or set another host:port' },
   'file.unreadable': {
     kind: 'permanent',
     what: 'a file that is needed cannot be read',
     remedy: 'mount it, or give the user of the process the right to read it',
   },
-  'records.unwritable': { kind: 'transient', what: 'the record store cannot be written', remedy: 'free space or permissions of the directory' },
+  'records.unwritable': { kind: 'transient', what: 'the record store cannot be written', remedy: 'check free space and permissions of the directory' },
   usage: { kind: 'permanent', what: 'the command line cannot be used', remedy: 'kcover help' },
-  refused: { kind: 'permanent', what: 'policy refuses this', remedy: 'read why; some refusals name a command' },
+  refused: { kind: 'permanent', what: 'policy refuses this', remedy: 'read the reason; some refusals name a command' },
   'not-found': { kind: 'permanent', what: 'there is no such thing', remedy: 'kcover list' },
 } as const satisfies Record<string, { kind: 'transient' | 'permanent'; what: string; remedy: string }>;
 
@@ -57,7 +56,7 @@ export class KcoverError extends Error {
   readonly code: ErrorCode;
   readonly because: string;
   readonly advice: string;
-  /** Asked to wait this long before the next try, ms. */
+  /** The server asked to wait this long before the next attempt, ms. */
   readonly retryAfterMs: number | undefined;
 
   constructor(code: ErrorCode, because: string, more: { what?: string; remedy?: string; retryAfterMs?: number; cause?: unknown } = {}) {

@@ -1,4 +1,4 @@
-/** What is kept of an attempt before it is stopped: logs, reasons and conditions of every rank, bounded and without secrets as far as that can be told. */
+/** What is captured of an attempt before it is stopped: logs, reasons and conditions of every rank, bounded, with recognised secrets redacted. */
 
 import type { AttemptPod, JobRef } from './jobs.ts';
 
@@ -9,18 +9,18 @@ export const evidenceLimits = {
   logBytes: 64 * 1024,
   /** Events of one object. */
   events: 20,
-  /** Bytes of one attempt altogether: ranks that come later keep less. */
+  /** Bytes of one attempt in total: ranks that come later keep less. */
   bytes: 64 * 1024 * 1024,
 } as const;
 
-/** Request to keep what can be had of an attempt. Partial is normal: whatever is not there at the deadline is left out. */
+/** Request to capture evidence of an attempt. It may be partial: what is not available by the deadline is left out. */
 export interface EvidenceRequest {
   readonly incident: string;
   readonly attempt: number;
   readonly job: JobRef;
-  /** Each UID once, failing ranks first: those that run, those that somebody asked to go, and those that a fault names, which may have ended or be gone. */
+  /** Each UID once, failing ranks first: running pods, terminating pods, and pods that a fault names, which may have ended or be gone. */
   readonly pods: readonly AttemptPod[];
-  /** Of a large attempt only these are named: the others are looked up, and come after them. */
+  /** For a large attempt, `pods` is only a part: the others are looked up, and come after them. */
   readonly others?: true;
   /** Nodes that the faults blame. */
   readonly nodes: readonly string[];
@@ -29,21 +29,21 @@ export interface EvidenceRequest {
   readonly deadlineMs: number;
 }
 
-/** What stands in history: never the evidence itself. */
+/** The reference that history holds: never the evidence itself. */
 export interface Evidence {
-  /** Where it lies in the store. */
+  /** Its location in the store. */
   readonly address: string;
   readonly attempt: number;
-  /** Pods of which anything was kept, of all that were asked for. */
+  /** Pods of which anything was captured, and all that were requested. */
   readonly ranks: number;
   readonly of: number;
   readonly files: number;
   readonly bytes: number;
   /** SHA-256 over the names and contents of all files, hex. */
   readonly digest: string;
-  /** When it was kept, ms by the clock of the worker. */
+  /** When it was captured, ms, the worker's clock. */
   readonly at?: number;
-  /** Why it is not whole, when it is not. */
+  /** Why it is incomplete, when it is. */
   readonly because?: string;
 }
 
@@ -54,8 +54,8 @@ export interface EvidenceFile {
   readonly container?: string;
   readonly what: 'log' | 'previous-log' | 'pod' | 'node' | 'kernel' | 'events' | 'job';
   readonly bytes: number;
-  /** Set when it was cut. */
+  /** Set when it was truncated. */
   readonly cut?: true;
-  /** Lines in which something was blacked out. */
+  /** Lines in which something was redacted. */
   readonly redacted?: number;
 }

@@ -1,43 +1,42 @@
 /**
- * Every name that crosses a wire: workflow ids, labels, annotations, taints, search attributes, Event reasons.
- * A name is written here once; nothing else spells it out.
+ * Every name that crosses a process boundary: workflow ids, labels, annotations, taints, search attributes, Event reasons.
+ * Each is defined only here.
  */
 
 import { objectName, objectUid } from './object-names.ts';
 
-/** The Temporal task queue of workflows and their effects when settings name no other. */
+/** The default Temporal task queue of workflows and their activities. */
 export const defaultTaskQueue = 'kcover';
 
 /**
- * The queue of activities that wait for the cluster, for up to a day, beside the queue of everything else: however many of them wait,
- * a job is resumed and a node is quarantined at once.
+ * The task queue of activities that wait for the cluster, for up to a day. It is separate so that these cannot delay a resume or a quarantine.
  */
 export const waitsTaskQueue = (taskQueue: string): string => `${taskQueue}-waits`;
 
 /** Kubernetes labels that people set. */
 export const labels = {
-  /** Opts a job in; strictly `true`. On the job object it decides; on the pod template it counts when the job has none. */
+  /** Opts a job in; exactly `true`. The job's label decides; that of the pod template counts when the job has none. */
   cascadingRecovery: 'kcover.io/cascading-recovery',
-  /** On pods: they test their node in an init container before they train; strictly `true`. */
+  /** On pods: they test their node in an init container before training; exactly `true`. */
   preflight: 'kcover.io/preflight',
   /** Asks for a recovery now; kcover removes it before it acts. */
   needRecovery: 'kcover.io/need-recovery',
 } as const;
 
-/** On the pod of the controller that leads, with the name of its Lease: the Service of the intake selects it. */
+/** On the pod of the leading controller, with the name of its Lease as value: the Service of the intake selects it. */
 export const leaderLabel = { key: 'kcover.io/leader' } as const;
 
 /** Annotations that kcover writes. */
 export const annotations = {
-  /** On a node: the incident that quarantined it. Its presence says that the taint is ours. */
+  /** On a node: the incident that quarantined it. Its presence marks the taint as ours. */
   quarantineIncident: 'kcover.io/quarantine-incident',
   /** On a node: why, in one sentence. */
   quarantineReason: 'kcover.io/quarantine-reason',
-  /** On a node: the namespace whose preflight alone quarantined it. */
+  /** On a node: the namespace whose preflight was the only reason for its quarantine. */
   quarantinePreflight: 'kcover.io/quarantine-preflight',
-  /** On a node: `true` when it was kcover that set `spec.unschedulable`. */
+  /** On a node: `true` when kcover set `spec.unschedulable`. */
   quarantineCordoned: 'kcover.io/quarantine-cordoned',
-  /** On a node: `<boot id>/<kernel sequence>` of the last line judged before a release; nothing at or below it counts again. */
+  /** On a node: `<boot id>/<kernel sequence>` of the last line taken into account before a release; lines up to it do not count again. */
   judged: 'kcover.io/judged',
   /** On a job that kcover suspended: `<incident id>#<attempt>`. */
   suspendedBy: 'kcover.io/suspended-by',
@@ -45,13 +44,13 @@ export const annotations = {
   step: 'kcover.io/step',
   checkpointStep: 'kcover.io/checkpoint-step',
   progressAt: 'kcover.io/progress-at',
-  /** On a job: what kcover knows of its training beside that, `TrainingNote` as JSON. */
+  /** On a job: what else kcover knows of its training, `TrainingNote` as JSON. */
   training: 'kcover.io/training',
-  /** On a job whose processes are asked to start training anew by themselves: `<incident id>#<attempt>`. */
+  /** On a job whose processes are asked to restart training in place: `<incident id>#<attempt>`. */
   restartInProcess: 'kcover.io/restart-in-process',
-  /** On a job that kcover made smaller: how many pods it had. */
+  /** On a job that kcover shrank: how many pods it had before. */
   podsBefore: 'kcover.io/pods-before',
-  /** On a stand-by node that a recovery took: `<namespace>/<name>/<time of its first fault>`. */
+  /** On a standby node that a recovery took: `<namespace>/<name>/<time of its first fault>`. */
   standbyNodeTaken: 'kcover.io/spare-taken',
   /** On a job: the last verdict of its preflight, `PreflightNote` as JSON. */
   preflight: 'kcover.io/preflight',
@@ -71,7 +70,7 @@ export const searchAttributes = {
 } as const;
 export type SearchAttribute = keyof typeof searchAttributes;
 
-/** Workflow types. Never renamed: running workflows carry them. */
+/** Workflow types. Never renamed: running workflows refer to them. */
 export const workflowTypes = {
   trainingJob: 'trainingJob',
   recovery: 'recovery',
@@ -121,7 +120,7 @@ interface Named {
   readonly uid: string;
 }
 
-/** Ids are made of parts with `/` between them: a part that holds one would make the id of another object. Throws `name.invalid`. */
+/** Ids are parts joined by `/`: a part that contains one would form the id of another object. Throws `name.invalid`. */
 const named = ({ namespace, name, uid }: Named): string => `${objectName(namespace)}/${objectName(name)}/${objectUid(uid)}`;
 
 /** `job/<namespace>/<name>/<uid>`: the workflow that looks after one training job. */
@@ -133,7 +132,7 @@ export const recoveryIdPrefix = (job: Named): string => `recovery/${named(job)}/
 /** `recovery/<namespace>/<name>/<uid>/<UTC time of the first fault, ms>`: one incident of one job. */
 export const recoveryId = (job: Named, firstFaultAt: number): string => `${recoveryIdPrefix(job)}${new Date(firstFaultAt).toISOString()}`;
 
-/** `<namespace>/<name>/<UTC time of the first fault, ms>`: the recovery without the UID of its job, which is no business of all who may read nodes. */
+/** `<namespace>/<name>/<UTC time of the first fault, ms>`: without the UID of the job, which readers of nodes need not see. */
 export const recoveryWithoutUid = (id: string): string => id.replace(/^recovery\/([^/]+\/[^/]+)\/[^/]+/, '$1');
 
 /** `node/<name>`: the workflow that quarantines and looks after one node. */
@@ -145,5 +144,5 @@ export const quarantineId = (node: string, at: number): string => `${nodeWorkflo
 /** `preflight/<namespace>/<workload>/<uid>`: the workflow that collects the reports of one workload. */
 export const preflightWorkflowId = (workload: Named): string => `preflight/${named(workload)}`;
 
-/** The one workflow that holds reservations and the pause switch of a cluster. */
+/** The workflow that holds reservations and the pause switch of the cluster. */
 export const clusterWorkflowId = 'cluster';

@@ -3,7 +3,7 @@
 import type { JobOverrides } from './job-overrides.ts';
 import type { JobProgress } from './progress.ts';
 
-/** Kinds of job that kcover can stop and see restarted, each with the word people type (`pytorchjob/llm`); `kube/job-kinds/` says the rest of each. */
+/** Kinds of job that kcover can stop and restart, each with the word people type (`pytorchjob/llm`); `kube/job-kinds/` holds the rest of each. */
 export const jobKindNames = {
   PyTorchJob: 'pytorchjob',
   TFJob: 'tfjob',
@@ -22,7 +22,7 @@ export const jobKindNames = {
 export type JobKind = keyof typeof jobKindNames;
 export const jobKinds: readonly JobKind[] = Object.keys(jobKindNames).filter((name): name is JobKind => name in jobKindNames);
 
-/** One job object. The UID makes a job that is created again under its old name another job. */
+/** One job object. The UID tells it from a job that is created again under the same name. */
 export interface JobRef {
   readonly kind: JobKind;
   readonly namespace: string;
@@ -33,7 +33,7 @@ export interface JobRef {
 /** `pytorchjob/llm`, as people type it. */
 export const jobTitle = (job: Pick<JobRef, 'kind' | 'name'>): string => `${jobKindNames[job.kind]}/${job.name}`;
 
-/** Ways of stopping all pods of a job without its own controller taking that for a failure. */
+/** Ways of stopping all pods of a job that its own controller does not take for a failure. */
 export const stopMethods = ['suspend', 'delete-collection'] as const;
 export type StopMethod = (typeof stopMethods)[number];
 
@@ -48,11 +48,11 @@ export interface Reason {
   readonly remedy: string;
 }
 
-/** The job object, read once. Pods are read apart (`AttemptPod`). */
+/** The job object, read once. Pods are read separately (`AttemptPod`). */
 export interface JobView {
   readonly ref: JobRef;
   readonly optedIn: boolean;
-  /** RFC 3339: when the opt-in label was last set, as far as the object tells; never later than now. */
+  /** RFC 3339: when the opt-in label was last set, as far as the object shows; never later than now. */
   readonly optedInAt: string;
   readonly finished?: { readonly as: 'succeeded' | 'failed'; readonly because: string };
   readonly suspension?: Suspension;
@@ -60,25 +60,24 @@ export interface JobView {
   readonly queue?: string;
   /** The strictest restart policy of its roles. */
   readonly restartPolicy: RestartPolicy;
-  /** Pods that a whole attempt has. */
+  /** Pods of a complete attempt. */
   readonly podsExpected: number;
   /** True when a role's pods tolerate the quarantine taint, so that quarantine would not keep them off a bad node. */
   readonly toleratesQuarantine: boolean;
-  /** Which ways of stopping are open for it. */
+  /** Ways of stopping that work for it. */
   readonly canStopBy: readonly StopMethod[];
-  /** Why its controller fails it when its pods are deleted, where that is for another reason than the restart policy. */
+  /** Why its controller fails it when its pods are deleted, for another reason than the restart policy. */
   readonly failsWhenDeleted?: Reason;
   /** Why its own controller may fail it while it is stopped by suspend. */
   readonly unsafeSuspend?: Reason;
   /** Why a restart would not bring back all of its ranks. */
   readonly incomplete?: Reason;
-  /** Whose success is the success of the job; without a number, any one of the role. Missing where all have to succeed. */
+  /** The pod whose success completes the job; without an index, any pod of the role. Missing where all have to succeed. */
   readonly succeedsWith?: PodRole;
   /** Accelerators that all its pods ask for; missing where they ask for none. */
   readonly gpus?: number;
-  /** What it asks for its own recovery. */
   readonly overrides?: JobOverrides;
-  /** How far training is, where anybody tells. */
+  /** How far training is, where it is reported. */
   readonly progress?: JobProgress;
   readonly resourceVersion: string;
 }
@@ -91,7 +90,7 @@ export interface AttemptPod {
   readonly node?: string;
 }
 
-/** Which of a job's pods: its role in lower case, and its number within the role, where it has one. */
+/** One of a job's pods: its role in lower case, and its index within the role, where it has one. */
 export interface PodRole {
   readonly role: string;
   readonly index?: number;

@@ -1,7 +1,7 @@
 /**
- * Signals, updates and queries of every workflow: names here, payloads beside what they are about.
- * Signals are facts in the past tense, validated where they are sent and guarded again where they arrive.
- * Updates are an operator's wishes and are answered at once.
+ * Signals, updates and queries of every workflow: names here, payloads in the module of their subject.
+ * Signals are facts in the past tense, validated by the sender and checked again by the receiver.
+ * Updates are an operator's requests and are answered at once.
  */
 
 import type { Fault } from './faults.ts';
@@ -18,7 +18,7 @@ export const signals = {
   recover: 'recover',
   /** From a recovery to its job: `RecoveryOutcome`. */
   recoveryEnded: 'recoveryEnded',
-  /** From the cluster to whoever waits: no payload; ask again. */
+  /** From the cluster to a waiting workflow: no payload; ask again. */
   recheck: 'recheck',
   /** From a job to its recovery: `JobPause`. */
   jobPaused: 'jobPaused',
@@ -26,13 +26,13 @@ export const signals = {
   reportsArrived: 'reportsArrived',
   /** To a preflight: `PodsTesting`. */
   podsTesting: 'podsTesting',
-  /** To a preflight, when no pod is left: no payload; look whether the workload is still there. */
+  /** To a preflight, when no pod is left: no payload; check whether the workload still exists. */
   podsGone: 'podsGone',
-  /** To the cluster: `Waiting`. */
+  /** To the cluster: `WaitingWorkflow`. */
   waiting: 'waiting',
   /** To the cluster: `Returned`. */
   returned: 'returned',
-  /** To a node: `Quarantine`. An operator's wish that must also start the workflow. */
+  /** To a node: `OperatorRequest`. A signal, not an update, because it must also start the workflow. */
   quarantine: 'quarantine',
 } as const;
 
@@ -47,11 +47,11 @@ export const updates = {
   deny: 'deny',
 } as const;
 
-/** How a job's workflow refuses a wish before it has read its job: worth asking again. */
-export const notReady = 'the job is still being read: try again in a moment';
+/** How a job's workflow refuses an update before it has read its job; the caller may retry. */
+export const notReady = 'kcover is still reading the job: try again in a moment';
 
-/** How the cluster's workflow refuses before it knows what is out and paused: worth asking again. */
-export const notCounted = 'the nodes that are out already are still being counted: try again in a moment';
+/** How the cluster's workflow refuses before it knows which nodes are out and whether it is paused; the caller may retry. */
+export const notCounted = 'kcover is still counting the quarantined nodes: try again in a moment';
 
 /** The one query of every workflow. */
 export const statusQuery = 'status';
@@ -60,7 +60,7 @@ export interface FaultsObserved {
   readonly faults: readonly Fault[];
 }
 
-/** Something about the job changed; the workflow reads the object itself before it believes it. */
+/** Something about the job changed; the workflow reads the object before it relies on it. */
 export interface JobObserved {
   readonly change: 'opted-in' | 'opted-out' | 'finished' | 'gone' | 'not-recoverable';
   readonly because?: string;
@@ -70,7 +70,7 @@ export interface JobObserved {
 export interface NodeObserved {
   /** Absent when the object is gone. */
   readonly uid?: string;
-  /** Whether it still carries a taint of ours. */
+  /** Whether it still has our taint. */
   readonly quarantinedByUs: boolean;
 }
 
@@ -81,7 +81,7 @@ export interface Recover {
   readonly label?: true;
 }
 
-/** Signal `jobPaused`: without `paused` it goes on. */
+/** Signal `jobPaused`: without `paused` the job is resumed. */
 export interface JobPause {
   readonly paused?: OperatorRequest;
 }
@@ -94,6 +94,6 @@ export interface OperatorRequest {
 
 /** Update `approve`, `deny`. */
 export interface ApprovalRequest extends OperatorRequest {
-  /** Id of the question that is answered; refused where another is asked by then. Without it, whatever is asked is answered. */
+  /** Id of the question to answer; refused when another one is open. Without it, the open question is answered. */
   readonly question?: string;
 }

@@ -8,22 +8,22 @@ import type { OperatorRequest } from './messages.ts';
 export interface NodeView {
   readonly name: string;
   readonly uid: string;
-  /** The machine itself, whatever its Node object is called; empty when the kubelet does not say. */
+  /** Identifies the machine, whatever its Node object is called; empty when the kubelet does not report it. */
   readonly systemUuid: string;
   readonly ready: boolean;
   /** `spec.unschedulable`, whoever set it. */
   readonly cordoned: boolean;
-  /** The taint of our key, if the node carries it, and whether it is ours. */
+  /** The taint with our key, if present, and whether kcover set it. */
   readonly taint?: { readonly value: string; readonly ours: boolean; readonly incident?: string };
-  /** Last kernel line judged before a release. */
+  /** Last kernel line taken into account before a release. */
   readonly judged?: KernelPosition;
 }
 
-/** What was found after a quarantine was written. */
+/** What was read back after a quarantine was written. */
 export interface Quarantined {
   /** RFC 3339: when the taint was read back. */
   readonly at: string;
-  /** `other`: the same taint was there already and belongs to somebody else. */
+  /** `other`: the same taint was already there, set by somebody else. */
   readonly taint: 'ours' | 'other';
   readonly cordonedByUs: boolean;
 }
@@ -55,7 +55,7 @@ export interface ContinuedNode {
   readonly releaseAt?: number;
 }
 
-/** A quarantine that was decided and may not be written yet. */
+/** A quarantine that was decided and has no reservation yet. */
 export interface HeldQuarantine {
   readonly because: string;
   readonly since: number;
@@ -63,9 +63,9 @@ export interface HeldQuarantine {
   readonly reason: string;
   readonly by: string;
   readonly preflight?: PreflightScope;
-  /** The cluster has granted it, and it may have been written. */
+  /** The reservation is granted, and the taint may have been written. */
   readonly reserved?: boolean;
-  /** The refusal that jobs and people were told of. */
+  /** The refusal that was last reported to jobs and in Events. */
   readonly reported?: string;
 }
 
@@ -79,7 +79,7 @@ export interface NodeQuarantine {
   readonly by: string;
 }
 
-/** The document of one quarantine: which lines, on which node, what was done, by whom it ended. */
+/** The record of one quarantine: faults, node, taint and end. */
 export interface NodeRecord {
   readonly schema: 1;
   readonly incident: string;
@@ -98,11 +98,11 @@ export interface NodeRecord {
 /** Result of `nodeQuarantine`, shown in the Temporal UI. */
 export interface NodeOutcome {
   readonly node: string;
-  /** `not-ours`: it was to be released, and a taint of our key stays that is not ours to take off. */
+  /** `not-ours`: a release was requested, and a taint with our key stays that kcover did not set. */
   readonly outcome: 'released' | 'not-ours' | 'gone' | 'quiet';
   readonly because: string;
   readonly systemUuid?: string;
-  /** What kept it quarantined when it went: the same machine is quarantined again with it when it returns. */
+  /** The faults behind the quarantine when the Node object was deleted: if the same machine returns, it is quarantined again for them. */
   readonly quarantinedFor?: readonly Fault[];
 }
 

@@ -1,6 +1,6 @@
 /**
- * What can be the name and the UID of a Kubernetes object. The API server checks neither in an owner reference, so whatever comes from one,
- * or from a label, is checked before it becomes part of a path, a query or a workflow id.
+ * Valid names and UIDs of Kubernetes objects. The API server checks neither in an owner reference, so a value from one, or from a label,
+ * is checked before it becomes part of a path, a query or a workflow id.
  */
 
 import { KcoverError } from './errors.ts';
@@ -26,5 +26,5 @@ export function objectUid(text: string): string {
   throw new KcoverError('name.invalid', `${quote(text)} is no UID`);
 }
 
-/** The text as a person may read it, whoever wrote it. */
+/** Untrusted text, quoted for a message. */
 const quote = (text: string): string => JSON.stringify(text.slice(0, 80));

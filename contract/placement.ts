@@ -1,4 +1,4 @@
-/** What decides where pods find room: nodes and pods, without all that does not matter for that. */
+/** Nodes and pods, reduced to what decides where pods fit. */
 
 /** Of each resource: `cpu` in thousandths, all others in whole units (`memory` in bytes, `pods` too). */
 export type Amounts = Readonly<Record<string, number>>;
@@ -33,38 +33,38 @@ export interface NodeCapacity {
   readonly taints: readonly PlacementTaint[];
   readonly labels: Labels;
   readonly allocatable: Amounts;
-  /** What pods that stay there ask for. */
+  /** Requests of the pods that stay there. */
   readonly used: Amounts;
-  /** Labels of those of them that pods to be placed could want to keep away from. */
+  /** Labels of those pods that anti-affinity of the pods to be placed could match. */
   readonly podLabels?: readonly Labels[];
 }
 
-/** Pods that are alike. */
+/** A group of identical pods. */
 export interface PodShape {
   readonly count: number;
   readonly requests: Amounts;
   readonly labels: Labels;
-  /** Any of these, and all requirements of it; empty: every node. */
+  /** Node selector terms: any term matches when all its requirements do; empty: every node. */
   readonly nodes: readonly (readonly Requirement[])[];
   readonly tolerations: readonly PlacementToleration[];
-  /** On no node with a pod that matches any of these. */
+  /** Anti-affinity: on no node with a pod that matches any of these. */
   readonly apart: readonly (readonly Requirement[])[];
-  /** A job of another size has them all the same. */
+  /** These pods do not scale with the job's size. */
   readonly fixed: boolean;
 }
 
-/** Pods of the whole job: as it is, and as few as its kind could be given. */
+/** Pods of the whole job: its present number, and the least that its kind allows. */
 export interface JobSizes {
   readonly now: number;
   readonly least: number;
 }
 
-/** Facts about the room for one attempt. */
+/** Facts about the capacity for one attempt. */
 export interface PlacementFacts {
-  /** With all that stays on them. */
+  /** With the pods that stay on them. */
   readonly nodes: readonly NodeCapacity[];
-  /** Pods that need room. */
+  /** Pods to be placed. */
   readonly shapes: readonly PodShape[];
-  /** Missing where the job cannot be given another size. */
+  /** Missing where the job cannot be resized. */
   readonly sizes?: JobSizes;
 }

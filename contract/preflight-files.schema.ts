@@ -1,4 +1,4 @@
-/** Validation of the preflight files that agents send. Their text was a tenant's: bounded in every direction. */
+/** Validation of the preflight files that agents send. Tenants write their text, so everything is bounded. */
 
 import { z } from 'zod';
 import { plainLine, time } from './plain-line.schema.ts';

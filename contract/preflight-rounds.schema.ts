@@ -1,4 +1,4 @@
-/** Validation of what preflight containers send. Bounded in every direction: a tenant writes it. */
+/** Validation of what preflight containers send. A tenant writes it, so everything is bounded. */
 
 import { z } from 'zod';
 import { preflightLimits } from './preflight.ts';

@@ -1,17 +1,17 @@
 /**
- * Rounds: a preflight container asks the controller whom to test next, `POST /v1/preflight/rounds`, with a projected token of its own pod.
- * Every request carries all results of its rank so far, so that the controller keeps nothing that a new leader would miss.
+ * Rounds: a preflight container asks the controller which rank to test next, `POST /v1/preflight/rounds`, with a projected token of its pod.
+ * Every request holds all results of its rank so far, so that a new leader needs no state of the old one.
  */
 
-/** Audience of the token that a preflight pod shows; that of agents is another. */
+/** Audience of a preflight pod's token; agents have another. */
 export const roundsAudience = 'kcover-preflight';
 
 export const roundsPath = '/v1/preflight/rounds';
 
-/** Longest time that one request is held open, ms. */
+/** Longest time that one request is held open (long poll), ms. */
 export const roundsPollMs = 25_000;
 
-/** What one rank measured in a round that it was given. */
+/** What one rank measured in a round. */
 export interface RoundResult {
   readonly round: number;
   /** Rank of the partner; absent in a round that it sat out. */
@@ -32,7 +32,7 @@ export interface RoundRequest {
   readonly results: readonly RoundResult[];
 }
 
-/** `wait`: ask again at once. `lead`: this rank of the pair is the master. */
+/** `wait`: ask again at once. `lead`: this rank is the master of the pair. */
 export type RoundAnswer =
   | { readonly kind: 'wait'; readonly because: string }
   | {
@@ -44,21 +44,21 @@ export type RoundAnswer =
   | { readonly kind: 'idle'; readonly round: number }
   | { readonly kind: 'done'; readonly because: string };
 
-/** What one rank has told the planner. */
+/** What one rank has reported to the planner. */
 export interface PlannedRank {
   readonly rank: number;
   readonly node: string;
   readonly results: readonly RoundResult[];
 }
 
-/** What `planRound` decides from. Same facts, same plan: whoever leads. */
+/** What `planRound` decides from. The same facts give the same plan on every leader. */
 export interface RoundFacts {
   readonly size: number;
   /** Ranks that take part. */
   readonly ranks: readonly PlannedRank[];
   /** The round to plan, from 0. */
   readonly round: number;
-  /** Of this run, so that another run meets other partners. */
+  /** Differs between runs, so that ranks get other partners in another run. */
   readonly seed: string;
 }
 

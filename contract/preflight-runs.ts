@@ -1,4 +1,4 @@
-/** What the workflow of a preflight takes, carries on and answers: its runs, one after the other. */
+/** Input, state and answers of the workflow of a preflight, which handles one run after the other. */
 
 import type { CollectedReport, PreflightDecision, TestingPod, Workload } from './preflight.ts';
 import type { RefusedReport } from './preflight-files.ts';
@@ -10,8 +10,8 @@ export interface ReportsArrived {
 }
 
 /**
- * Signal `podsTesting`, to the same, which it starts: a set of pods tests, and reports should follow. It names the oldest pod of the set, and
- * comes before every report of it: what was created before that pod belongs to an earlier set.
+ * Signal-with-start `podsTesting`, to the same workflow: a set of pods is testing, and reports should follow. It names the oldest pod of the
+ * set and precedes every report of the set: pods created before belong to an earlier set.
  */
 export interface PodsTesting {
   readonly pod: TestingPod;
@@ -27,9 +27,9 @@ export interface PreflightInput {
 export interface ContinuedPreflight {
   readonly run: number;
   readonly last?: PreflightRun;
-  /** What counted in the last run: what its pods still send, and what is older, belongs to no other. */
+  /** Reports that counted in the last run: further and older reports of these pods belong to no later run. */
   readonly counted: readonly { readonly rank: number; readonly uid: string; readonly createdAt: string; readonly writtenAt: string }[];
-  /** The pod that was last said to test. */
+  /** The pod of the last `podsTesting`. */
   readonly testing?: TestingPod;
   readonly refused: readonly RefusedReport[];
   readonly dropped: number;
@@ -46,7 +46,7 @@ export interface PreflightRun {
   readonly expected: number;
   readonly because: string;
   readonly verdict?: Pick<PreflightDecision, 'rule' | 'failed' | 'slow' | 'undetermined' | 'counts' | 'confidence' | 'missing'>;
-  /** Nodes that are abnormal and whose workflows could not be told: nothing follows for them. At most 50; `because` says why. */
+  /** Slow or failed nodes whose workflows could not be notified: there is no response for them. At most 50; `because` says why. */
   readonly unnotified?: readonly string[];
 }
 

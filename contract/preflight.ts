@@ -1,30 +1,30 @@
 /**
- * Preflight: the nodes of a workload are tested in pairs before it trains. Every rank writes a report; the reports of one set of pods are
- * a run, and each run ends with one verdict on every node.
+ * Preflight: the nodes of a workload are tested in pairs before it trains. Every rank writes a report. The reports of one set of pods form
+ * a run, and each run ends with a verdict on every node.
  */
 
 import type { Fault } from './faults.ts';
 import type { JobRef } from './jobs.ts';
 import type { Decided } from './recovery.ts';
 
-/** Bounds of one report and of one run: a tenant writes the file. */
+/** Bounds of one report and of one run: the file is untrusted, a tenant writes it. */
 export const preflightLimits = {
   /** Bytes of a report file; a longer one is refused before it is parsed. */
   fileBytes: 1024 * 1024,
   /** Ranks of a workload. */
   size: 10_000,
-  /** Rounds that are kept of a report. */
+  /** Most rounds of a report. */
   rounds: 16,
   /** Characters of an address, and of a reason. */
   address: 64,
   because: 100,
-  /** Reports that travel in one signal. */
+  /** Reports in one signal. */
   perSignal: 100,
 } as const;
 
-/** What an address may consist of: IPs with or without a zone, host names. */
+/** Characters of an address: IPs with or without a zone, host names. */
 export const addressPattern = /^[\w.:%[\]-]*$/;
-/** What the name of a node may consist of. */
+/** Characters of a node name. */
 export const nodePattern = /^[\w.-]+$/;
 
 /** Name of the init container that tests. */
@@ -45,23 +45,23 @@ export interface Workload {
   readonly job?: JobRef;
 }
 
-/** What one rank says of one round. */
+/** Result of one rank in one round. */
 export interface PairTest {
   /** From 0. */
   readonly round: number;
-  /** The reporter's own address in this pair, where it is another than the report's. */
+  /** The reporter's own address in this pair, where it differs from the report's. */
   readonly self?: string;
   /** The partner's address; absent in a round without one. */
   readonly peer?: string;
-  /** `skip`: not tested, whoever is to blame. `ok` without a bandwidth: passed by its own word. */
+  /** `skip`: not tested, for whatever reason. `ok` without a bandwidth: the test says that it passed. */
   readonly status: 'ok' | 'fail' | 'skip';
   /** Bus bandwidth of the all-reduce, GiB/s. */
   readonly gbps?: number;
-  /** Reason and exit code in the words of the test. */
+  /** Reason and exit code, as the test wrote them. */
   readonly because?: string;
 }
 
-/** A report of one rank, decoded and cut to what is used. */
+/** A report of one rank, decoded and reduced to what is used. */
 export interface PreflightReport {
   /** Ranks of the workload, one report each. */
   readonly size: number;
@@ -69,9 +69,9 @@ export interface PreflightReport {
   readonly node: string;
   /** Empty when the report has none. */
   readonly address: string;
-  /** Checks that found the node itself broken. */
+  /** Failed checks of the node itself. */
   readonly failed?: readonly PreflightCheck[];
-  /** Bandwidth below which a pair counts as failed, GiB/s; 0 switches that off. Absent: what settings say. */
+  /** Bandwidth below which a pair counts as failed, GiB/s; 0 switches that off. Absent: the value of the settings. */
   readonly threshold?: number;
   readonly tests: readonly PairTest[];
 }
@@ -103,7 +103,7 @@ export interface ReportProblem {
   readonly because: string;
 }
 
-/** A pod that tests. Which of two is newer is told by the API server's clock, never by those of their nodes. */
+/** A pod that tests. The API server's clock decides which of two is newer, never those of their nodes. */
 export interface TestingPod {
   readonly name: string;
   readonly uid: string;
@@ -111,7 +111,7 @@ export interface TestingPod {
   readonly createdAt: string;
 }
 
-/** How much of a node the pods of one workload hold that tested there at the same time: a pod that holds no part of it can say anything of it. */
+/** The share of a node's accelerators that the testing pods of one workload hold. A pod that holds none could report anything about the node. */
 export interface NodeShare {
   /** Accelerators that they ask for, of those that the node has. */
   readonly asked: number;
@@ -131,7 +131,7 @@ export const preflightRules = ['statistical', 'strict'] as const;
 export type PreflightRule = (typeof preflightRules)[number];
 
 /**
- * What the tests say of one node. `failed`: a check of its own found it broken. `undetermined`: too little to tell; it never quarantines.
+ * Verdict on one node. `failed`: a check of the node itself failed. `undetermined`: too little evidence; it never quarantines.
  * `confidence`: probability that the verdict is right, for `undetermined` that the node is slow.
  */
 export interface NodeJudgement {
@@ -140,7 +140,7 @@ export interface NodeJudgement {
   readonly verdict: 'failed' | 'slow' | 'healthy' | 'undetermined';
   readonly confidence: number;
   readonly because: string;
-  /** The pairs that speak for it, in words; at most 5. */
+  /** The pairs that support it, in words; at most 5. */
   readonly pairs: readonly string[];
 }
 
@@ -149,7 +149,7 @@ export interface PreflightJudgement {
   readonly rule: PreflightRule;
   readonly nodes: readonly NodeJudgement[];
   readonly because: string;
-  /** The smallest confidence of all verdicts but the undetermined. */
+  /** The smallest confidence of all verdicts except the undetermined. */
   readonly confidence: number;
 }
 
@@ -159,16 +159,16 @@ export interface JudgementRequest {
   readonly run: number;
   readonly size: number;
   readonly reports: readonly CollectedReport[];
-  /** `part`: some of the reports, because one of them cannot wait; only `failed` nodes are told. `expired`: all that came in time. */
+  /** `part`: some of the reports, because one of them is urgent; only `failed` nodes are reported. `expired`: all that came in time. */
   readonly evidence: 'complete' | 'part' | 'expired';
-  /** Nodes that were told before in this run. */
+  /** Nodes that were already reported in this run. */
   readonly notified: readonly string[];
 }
 
-/** Verdict of one run, bounded: the healthy are only counted. */
+/** Verdict of one run, bounded: healthy nodes are only counted. */
 export type PreflightDecision = Decided & {
   readonly rule: PreflightRule;
-  /** At most 50 of each; of a part only those that were not told. */
+  /** At most 50 of each; for a part, only nodes that were not reported yet. */
   readonly failed: readonly NodeJudgement[];
   readonly slow: readonly NodeJudgement[];
   readonly undetermined: readonly NodeJudgement[];
@@ -176,11 +176,11 @@ export type PreflightDecision = Decided & {
   readonly confidence: number;
   /** Ranks without a report, at most 50 of them. */
   readonly missing: readonly number[];
-  /** For the workflows of nodes that are not healthy and were not told yet; at most 100. */
+  /** For the workflows of nodes that are not healthy and were not reported yet; at most 100. */
   readonly faults: readonly Fault[];
-  /** How many more of them there are: ask again when these are told. */
+  /** How many more of them there are: decide again when these are reported. */
   readonly left: number;
-  /** Whether anything follows for nodes and job; `because` says why not. */
+  /** Whether nodes and job respond to it; `because` says why not. */
   readonly acts: boolean;
 };
 

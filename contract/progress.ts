@@ -1,20 +1,20 @@
-/** Progress of training: a trainer writes a small file on its node, and the controller keeps annotations on the job, which anybody else may patch too. */
+/** Progress of training: a trainer writes a small file on its node, and the controller writes annotations on the job, which other programs may patch too. */
 
 /** Directory of the progress files below the host root: `<namespace>/<job>-<rank>.json`. */
 export const progressDirectory = '/var/lib/kcover/progress';
 
-/** Bytes that a progress file may have. */
+/** Most bytes of a progress file. */
 export const progressFileBytes = 4096;
 
-/** What the trainer does just now. In another phase than `training` no step is expected. */
+/** What the trainer does now. Steps are expected only in `training`. */
 export const progressPhases = ['training', 'checkpointing', 'evaluating', 'compiling'] as const;
 export type ProgressPhase = (typeof progressPhases)[number];
 
 /** One progress file. */
 export interface Progress {
-  /** Steps that are done; an integer from 0. */
+  /** Completed steps; an integer from 0. */
   readonly step: number;
-  /** The step that the last whole checkpoint holds. */
+  /** Step of the last complete checkpoint. */
   readonly checkpointStep?: number;
   /** RFC 3339, the node's clock. */
   readonly checkpointAt?: string;
@@ -29,14 +29,14 @@ export interface JobProgress {
   readonly checkpointStep?: number;
   /** RFC 3339. */
   readonly at: string;
-  /** What the trainer does, where it says so. */
+  /** What the trainer does, where it reports it. */
   readonly phase?: ProgressPhase;
   readonly pace?: Pace;
-  /** UID of the pod that told the step; absent where it was not kcover that wrote. */
+  /** UID of the pod that reported the step; absent where another program wrote the annotation. */
   readonly pod?: string;
 }
 
-/** How fast training goes, as the controller has seen it in this attempt or an earlier one: medians of the last reports. */
+/** Speed of training in this attempt or an earlier one: medians of the last reports, as the controller observed them. */
 export interface Pace {
   readonly msPerStep: number;
   /** Between two checkpoints. */
@@ -66,7 +66,7 @@ export interface ProgressFiles {
   readonly files: readonly ProgressFile[];
 }
 
-/** Answer 200: for each file, in their order, whether it counts. Not one of no pod of the present attempt, or written before its container started. */
+/** Answer 200: for each file, in order, whether it counts. A file counts if a pod of the present attempt wrote it after its container started. */
 export interface ProgressAnswer {
   readonly counted: readonly boolean[];
 }

@@ -1,31 +1,31 @@
-/** What comes before and after a stop, decided with it: who is asked, what is saved, whether there is room, and what is restarted. */
+/** What is decided together with a stop: approval, checkpoint, capacity and restart level. */
 
 import type { CapacityChoice, RestartLevel } from './job-overrides.ts';
 import type { JobRef } from './jobs.ts';
 import type { Outcome } from './outcomes.ts';
 
-/** How much of the training is left: it no longer runs, it runs and may end any moment, it runs and is slow. */
+/** State of the training: no longer running, running but likely to fail soon, running slowly. */
 export const severities = ['dead', 'degrading', 'slow'] as const;
 export type Severity = (typeof severities)[number];
 
-/** Every part says why. All of it is recorded, also where the mode is `observe` and nothing of it is done. */
+/** Every part gives its reason. The plan is recorded also in mode `observe`, where none of it is done. */
 export interface RecoveryPlan {
   readonly severity: Severity;
   readonly level: RecoveryLevel;
-  /** Pods get no time to end. */
+  /** Pods get no grace period. */
   readonly force?: true;
   /** A person is asked first. */
   readonly approval?: Approval;
   readonly checkpoint: CheckpointPlan;
-  /** Missing where nobody looks for room. */
+  /** Missing where capacity is not checked. */
   readonly capacity?: CapacityPlan;
-  /** What the pods of the next attempt are given, so that they come before others. */
+  /** Priority class for the pods of the next attempt. */
   readonly priorityClass?: string;
-  /** Wishes of the job that do not count, a sentence each. */
+  /** Overrides of the job that are not applied, a sentence each. */
   readonly ignored: readonly string[];
 }
 
-/** `pods`: UIDs of the broken ones. `withinMs`: for all pods to run again, or training to go on, before the next level is tried. */
+/** `pods`: UIDs of the broken ones. `withinMs`: how long until all pods run again, or training continues, before the next level is tried. */
 export type RecoveryLevel =
   | { readonly name: Extract<RestartLevel, 'job'>; readonly because: string }
   | { readonly name: Extract<RestartLevel, 'pod'>; readonly pods: readonly string[]; readonly withinMs: number; readonly because: string };
@@ -33,23 +33,23 @@ export type RecoveryLevel =
 export interface Approval {
   readonly because: string;
   readonly withinMs: number;
-  /** What silence means. */
+  /** What applies without an answer. */
   readonly otherwise: 'approve' | 'deny';
 }
 
 /** What a person is asked now. */
 export interface Question {
-  /** What is asked, and when that was decided: `stop@2026-11-21T07:09:03.117Z`. Asked once more after it was dropped, it has another. */
+  /** The action and when it was decided: `stop@2026-11-21T07:09:03.117Z`. A question that is dropped and asked again gets a new id. */
   readonly id: string;
   readonly because: string;
-  /** RFC 3339: silence is an answer from then on. */
+  /** RFC 3339: `otherwise` applies from then on. */
   readonly until: string;
   readonly otherwise: Approval['otherwise'];
 }
 
 export type CheckpointPlan =
   | { readonly strategy: 'none'; readonly because: string; readonly timing?: StopTiming }
-  /** The job goes on until a checkpoint of a later step than `beyond` is there, for `withinMs` at most. `stallMs`: without a step for so long it no longer runs. */
+  /** The job runs on until a checkpoint of a later step than `beyond` exists, for `withinMs` at most. `stallMs`: after so long without a step it counts as no longer running. */
   | {
       readonly strategy: 'fresh';
       readonly beyond: number;
@@ -61,11 +61,11 @@ export type CheckpointPlan =
   /** Awaited between the stop and the next attempt: a checkpoint of `atLeast`, the step at which the stop began. */
   | { readonly strategy: 'on-termination'; readonly atLeast: number; readonly withinMs: number; readonly because: string; readonly timing?: StopTiming };
 
-/** What either choice is expected to lose, GPU-hours. */
+/** Expected loss of either choice, GPU-hours. */
 export interface StopTiming {
   readonly now: number;
   readonly afterCheckpoint: number;
-  /** Until the next checkpoint, as the last ones were apart, ms. */
+  /** Expected time until the next checkpoint, from the interval of the last ones, ms. */
   readonly nextInMs: number;
 }
 
@@ -73,7 +73,7 @@ export interface CapacityPlan {
   readonly choice: CapacityChoice;
   /** Pods that a smaller attempt must have at least. */
   readonly least: number;
-  /** Sizes that are allowed, the largest first; missing: all; empty: none but the present one. */
+  /** Allowed sizes, largest first; missing: all; empty: only the present one. */
   readonly allowedSizes?: readonly number[];
 }
 
@@ -84,7 +84,7 @@ export interface CheckpointRequest {
   /** A checkpoint of this step or a later one. */
   readonly atLeast: number;
   readonly withinMs: number;
-  /** Without a step for so long nobody will save any more, ms; missing after the stop. */
+  /** After so long without a step no checkpoint is expected any more, ms; missing after the stop. */
   readonly stallMs?: number;
 }
 
@@ -93,22 +93,22 @@ export type CheckpointResult =
   | { readonly kind: 'missed'; readonly waitedMs: number; readonly because: string }
   | { readonly kind: 'ended'; readonly outcome: Outcome; readonly because: string };
 
-/** Whether all pods of an attempt find room at once, if none of the present ones were there. */
+/** Whether all pods of an attempt fit at once, assuming that its present pods are gone. */
 export interface CapacityFacts {
-  /** Pods that need room. */
+  /** Pods to be placed. */
   readonly needed: number;
-  /** Of those, how many find it on nodes that take new pods. */
+  /** How many of them fit on schedulable nodes. */
   readonly fit: number;
-  /** The same with stand-by nodes, and which of them it takes. */
+  /** The same with standby nodes, and which of those are needed. */
   readonly fitWithStandby: number;
   readonly standbyNodes: readonly string[];
-  /** What keeps pods off the other nodes, the commonest first: `3 nodes: taint maintenance=true`. */
+  /** What keeps pods off the other nodes, most frequent first: `3 nodes: taint maintenance=true`. */
   readonly because: string;
-  /** Sizes of the whole job that its kind could be given; missing where it cannot be resized. */
+  /** Present and smallest possible size of the whole job; missing where it cannot be resized. */
   readonly sizes?: { readonly now: number; readonly least: number };
 }
 
-/** What is done about it. */
+/** What to do about the capacity found. */
 export type CapacityDecision = { readonly because: string; readonly settings: string; readonly at: number } & (
   | { readonly kind: 'go' }
   | { readonly kind: 'standby'; readonly nodes: readonly string[] }
@@ -118,7 +118,7 @@ export type CapacityDecision = { readonly because: string; readonly settings: st
   | ({ readonly kind: 'ask' } & Approval)
 );
 
-/** What the job is to be like in its next attempt; while it is suspended by us only. */
+/** Size and priority of the job in its next attempt; only while kcover has it suspended. */
 export interface ResizeRequest {
   readonly incident: string;
   readonly job: JobRef;
@@ -127,13 +127,13 @@ export interface ResizeRequest {
   readonly priorityClass?: string;
 }
 export type ResizeResult =
-  /** `ignored`: why it was given another size only, and not the priority that was asked for. */
+  /** `ignored`: why the requested priority was not set, only the size. */
   | { readonly kind: 'resized'; readonly before: number; readonly after: number; readonly ignored?: string }
   | { readonly kind: 'refused'; readonly because: string };
 
-/** A person's answer, or what silence means. */
+/** An operator's answer, or the default after the deadline. */
 export interface OperatorAnswer {
-  /** Id of what was answered. Missing in incidents of versions whose questions had none. */
+  /** Id of the question that was answered. */
   readonly question?: string;
   readonly approved: boolean;
   readonly by: string;

@@ -1,4 +1,4 @@
-/** One recovery of one job: what is asked of it, what it decides, how it ends. */
+/** One recovery of one job: its input, facts, decisions and result. */
 
 import type { Evidence } from './evidence.ts';
 import type { Blame, Fault } from './faults.ts';
@@ -29,11 +29,9 @@ export interface RecoveryLimits {
   readonly stopMs: number;
   readonly restartMs: number;
   readonly placementMs: number;
-  /** Pods that outlive a stop are deleted by force. Missing in incidents of versions that left them to a person. */
+  /** What happens to pods that outlive a stop. */
   readonly overdue?: 'force' | 'person';
-  /** Missing in incidents of versions that captured nothing. */
   readonly evidenceMs?: number;
-  /** Missing in incidents of versions that verified nothing. */
   readonly verify?: { readonly firstMs: number; readonly stallMs: number; readonly mostMs: number };
 }
 
@@ -41,72 +39,72 @@ export interface RecoveryLimits {
 export interface AttemptFacts {
   /** Absent when the job object is gone. */
   readonly job?: JobView;
-  /** Name of the pod whose success is the job's, once it has succeeded: its controller may be slow to say so. */
+  /** Name of the pod whose success completes the job, once it has succeeded: the job's controller may report it later. */
   readonly succeeded?: string;
   /** Pods controlled by the job and not being deleted. */
   readonly pods: readonly AttemptPod[];
   /** RFC 3339, the API server's clock: when the oldest of these pods was created. Absent where there are none. */
   readonly oldestPodAt?: string;
-  /** Pods of the job that somebody has already asked to go. */
+  /** Pods of the job that are already being deleted. */
   readonly terminating?: readonly AttemptPod[];
-  /** Of a large attempt, `pods` and `leaving` hold only the pods that a decision is about; so many more there are, and this is the digest of the UIDs of all present. */
+  /** For a large attempt, `pods` and `terminating` hold only the pods that matter for the decision. This counts the others, with a digest of the UIDs of all present pods. */
   readonly more?: { readonly pods: number; readonly terminating: number; readonly digest: string };
   /** Nodes that the faults blame; a node that is gone is missing. */
   readonly nodes: readonly NodeView[];
-  /** Blamed nodes whose own workflow has not yet said, or may not yet say, that they are quarantined. */
+  /** Blamed nodes whose workflow has not reported a quarantine yet, or has been refused one. */
   readonly undecided: readonly { readonly node: string; readonly because: string }[];
   /** Present when a person has paused kcover. */
   readonly paused?: OperatorRequest;
-  /** Set when the cluster could not be seen, and why: all other facts are missing then, and say nothing. */
+  /** Why the cluster could not be observed. All other facts are missing then. */
   readonly unobservable?: string;
-  /** When it was looked at, ms by the clock of the worker. */
+  /** When it was observed, ms, the worker's clock. */
   readonly at?: number;
 }
 
-/** How many pods the attempt has, those included that a look at it left out. */
+/** How many pods the attempt has, including those left out of the observation. */
 export const podCount = ({ pods, more }: Pick<AttemptFacts, 'pods' | 'more'>): number => pods.length + (more?.pods ?? 0);
 
 /** Everything `decideRecovery` decides from. */
 export interface RecoveryFacts {
   readonly attempt: AttemptFacts;
-  /** Faults that no stop has answered yet. */
+  /** Faults that arrived after the last stop. */
   readonly fresh: readonly Fault[];
-  /** Faults that an earlier stop of this incident answered. */
+  /** Faults that an earlier stop of this incident dealt with. */
   readonly handled: readonly Fault[];
   readonly stops: number;
-  /** How the last of them was done. */
+  /** How the last stop was done. */
   readonly stoppedBy?: StopMethod | 'pods';
   readonly attempts: number;
   /** A person asked for this recovery. */
   readonly asked: boolean;
-  /** How long the incident has held without a break, ms. */
+  /** How long the incident has been held without interruption, ms. */
   readonly heldMs?: number;
   /** Milliseconds since the epoch. */
   readonly now?: number;
-  /** Levels that were tried in this incident and did not bring training back, each with the reason. `noRoom`: it was passed over, because only a smaller job finds room. */
+  /** Levels that were tried in this incident and did not bring training back, each with the reason. `noCapacity`: skipped, because only a smaller job fits. */
   readonly tried?: readonly { readonly level: Exclude<RestartLevel, 'job'>; readonly because: string; readonly noCapacity?: true }[];
 }
 
 /** The next step, with the reason that reaches the UI, the Event and the record. */
 export type RecoveryDecision = Decided & {
-  /** Whom all faults of the incident blame, as far as they are known now. Missing in decisions of versions that blamed nobody. */
+  /** What all faults of the incident known so far blame. */
   readonly blame?: Blame;
 } & (
     | { readonly kind: 'stop'; readonly by: StopMethod; readonly plan?: RecoveryPlan }
-    /** Nothing is deleted; the facts are judged anew when something changes. */
+    /** Nothing is deleted; the decision is made again when something changes. */
     | {
         readonly kind: 'hold';
         readonly remedy: string;
-        /** Set where nobody may tell of the change: look again by itself. */
+        /** Observe again after this time, where no signal announces the change. */
         readonly lookAgainMs?: number;
-        /** Nothing can be seen: another deadline counts, and nothing was learned. */
+        /** The cluster cannot be observed: another deadline applies. */
         readonly unobservable?: true;
-        /** Its processes are asked to start training anew by themselves, and have so long for it. */
+        /** The processes are asked to restart training in place, within this time. */
         readonly inProcess?: { readonly beyond: number; readonly withinMs: number };
       }
-    /** What arrived since the last stop changes nothing: go on waiting for the new attempt. */
+    /** Nothing since the last stop needs another one: keep waiting for the new attempt. */
     | { readonly kind: 'go-on' }
-    /** `plan`: what would have come before the stop, if the mode were `act`. */
+    /** `plan`: what would have been done before the stop in mode `act`. */
     | { readonly kind: 'end'; readonly outcome: Outcome; readonly remedy?: string; readonly plan?: RecoveryPlan }
   );
 
@@ -116,7 +114,7 @@ export type OptInDecision = Decided & ({ readonly kind: 'watch' } | { readonly k
 /** What every decision carries. */
 export interface Decided {
   readonly because: string;
-  /** Digest of the settings that decided. */
+  /** Digest of the settings used. */
   readonly settings: string;
   /** When it was decided, ms. Workflows take the time from here: their own clock may differ in replay after a local activity. */
   readonly at: number;
@@ -127,40 +125,40 @@ export interface StopRequest {
   readonly incident: string;
   readonly attempt: number;
   readonly job: JobRef;
-  /** `pods`: only these, singly by UID; the others of the attempt go on. */
+  /** `pods`: only these pods are deleted, each by UID; the rest of the attempt keeps running. */
   readonly by: StopMethod | 'pods';
   readonly resourceVersion: string;
   readonly pods: readonly AttemptPod[];
-  /** Pods that were asked to go before; their names are free only when they are gone too. */
+  /** Pods that are already being deleted; their names are free only when they are gone too. */
   readonly terminating?: readonly AttemptPod[];
-  /** The stop was sent before; these pods are to be deleted by force, each UID once. */
+  /** The stop was already sent; these pods are to be deleted by force, each UID once. */
   readonly force?: readonly AttemptPod[];
-  /** Everything is deleted by force, whether or not somebody would end it: `force` above holds all that is left. */
+  /** Everything is deleted by force, even where a kubelet could still end it: `force` above holds all that is left. */
   readonly immediate?: true;
   /** A person asked for this stop: it is sent in mode observe too. */
   readonly asked?: true;
-  /** Without grace because its time is over, which nobody asked for: pods of dead nodes keep what `deadNode` of the settings grants them. */
+  /** Forced because the deadline passed, not on request: pods on dead nodes keep the grace that `deadNode` of the settings grants. */
   readonly overdue?: true;
   readonly because: string;
   readonly deadlineMs: number;
 }
 
-/** What became of it. `interfered`: the job changed between the look and the stop; nothing was done, look again. */
+/** Result of a stop. `interfered`: the job changed between observation and stop; nothing was done, observe again. */
 export type StopResult =
   | (Forced & { readonly kind: 'stopped'; readonly at: string; readonly requests: number })
   | { readonly kind: 'interfered'; readonly because: string }
-  /** It could not, or may no longer, be sent; nothing was done, look again. */
+  /** It could not, or may no longer, be sent; nothing was done, observe again. */
   | { readonly kind: 'unsent'; readonly because: string }
-  /** Nobody ends these pods any more; they may be deleted by force, once that is recorded. */
+  /** No kubelet ends these pods any more; they may be deleted by force, once that is recorded. */
   | (Forced & { readonly kind: 'lost'; readonly because: string; readonly pods: readonly AttemptPod[] })
   | (Forced & { readonly kind: 'timed-out'; readonly because: string; readonly left: readonly string[] });
 
 interface Forced {
-  /** Pods of the request that were deleted by force: nobody saw their processes end. */
+  /** Pods of the request that were deleted by force: their processes were not observed to end. */
   readonly forced?: readonly AttemptPod[];
 }
 
-/** Request to wait until a whole new attempt is ready. */
+/** Request to wait until a complete new attempt is ready. */
 export interface AwaitRequest {
   readonly incident: string;
   readonly job: JobRef;
@@ -168,20 +166,20 @@ export interface AwaitRequest {
   readonly old: readonly string[];
   /** How it was stopped. */
   readonly stoppedBy?: StopMethod | 'pods';
-  /** UIDs of pods that the stop left alone. One on a node that is quarantined since is waited for like any other, but only a stop moves it. */
+  /** UIDs of pods that the stop left running. One on a node that was quarantined since is waited for like any other; only another stop moves it. */
   readonly remaining?: readonly string[];
   readonly deadlineMs: number;
 }
 
-/** What was seen. `overdue` carries the scheduler's own words. */
+/** What was observed. `overdue` quotes the scheduler. */
 export type AwaitResult =
-  /** `startedAt`: of its oldest pod; what is older belongs to an earlier attempt. `wholeSince`: of its newest; steps before it were not made by all of them. Both RFC 3339, the API server's clock. */
+  /** `startedAt`: creation of its oldest pod; older pods belong to an earlier attempt. `wholeSince`: creation of its newest pod; earlier steps were made without it. Both RFC 3339, the API server's clock. */
   | {
       readonly kind: 'running';
       readonly at: string;
-      /** The first of them, where there are many. */
+      /** Truncated where there are many. */
       readonly pods: readonly AttemptPod[];
-      /** How many there are, where that is more. */
+      /** How many there are, where `pods` is truncated. */
       readonly of?: number;
       readonly startedAt: string;
       readonly wholeSince?: string;
@@ -191,8 +189,8 @@ export type AwaitResult =
   | { readonly kind: 'ended'; readonly outcome: Outcome; readonly because: string };
 
 /**
- * How an incident ends whose job succeeded before a whole new attempt was seen. Pods that are deleted under a running controller may end with 0
- * when they are told to stop, and where such a one decides, the job counts as done. While a job is suspended no end counts.
+ * How an incident ends whose job succeeded before a complete new attempt was observed. A pod that is deleted under a running controller may
+ * exit with 0 on SIGTERM, and if its success completes the job, the job counts as succeeded. While a job is suspended, no exit counts.
  */
 export const successAfterStop = (
   because: string,
@@ -200,7 +198,7 @@ export const successAfterStop = (
 ): { readonly outcome: 'restarted' | 'escalated'; readonly because: string } =>
   stoppedBy === undefined || stoppedBy === 'suspend'
     ? { outcome: 'restarted', because: `the job succeeded: ${because}` }
-    : { outcome: 'escalated', because: `the job counts as succeeded since its pods were told to stop, and nobody saw it run again: ${because}` };
+    : { outcome: 'escalated', because: `the job counts as succeeded since its pods were told to stop, and it was not observed to run again: ${because}` };
 
 /** Result of `recovery`, shown in the Temporal UI and sent to the parent. */
 export interface RecoveryOutcome {
@@ -208,19 +206,19 @@ export interface RecoveryOutcome {
   readonly outcome: Outcome;
   readonly because: string;
   readonly stops: number;
-  /** Stops that were begun, whatever became of them: what the budget counts. Missing when nobody knows. */
+  /** Stops that were begun, whatever their result: the budget counts these. Missing when unknown. */
   readonly stopsStarted?: number;
-  /** Whom its faults blame, when all of them are known: the last word over what it was charged to at its start. */
+  /** What its faults blame, now that all of them are known: replaces the budget category assumed at its start. */
   readonly blame?: Blame;
-  /** How far training was before the first stop, where the job told. */
+  /** How far training was before the first stop, where the job reported it. */
   readonly before?: JobProgress;
-  /** Fault ids taken into account; the parent keeps every other. */
+  /** Fault ids that were taken into account; the parent keeps all others. */
   readonly faults: readonly string[];
   /** RFC 3339, the API server's clock: pods created before it belong to an earlier attempt. */
   readonly attemptStartedAt?: string;
 }
 
-/** One line of an incident's story. */
+/** One line of an incident's timeline. */
 export interface TimelineEntry {
   readonly at: string;
   readonly what: string;
@@ -242,34 +240,34 @@ export interface IncidentRecord {
     readonly attempt: number;
     readonly by: StopMethod | 'pods';
     readonly at: string;
-    /** All of them, or of many the first; the index of the evidence names every one. */
+    /** Truncated where there are many; the index of the evidence names every one. */
     readonly pods: readonly AttemptPod[];
-    /** How many there were, where that is more. */
+    /** How many there were, where `pods` is truncated. */
     readonly of?: number;
-    /** Of a large attempt: SHA-256 over the UIDs of all its pods, sorted, one on a line. */
+    /** For a large attempt: SHA-256 over the UIDs of all its pods, sorted, one on a line. */
     readonly digest?: string;
-    /** Pods that were deleted by force, some of which may have been going before; of many the first. */
+    /** Pods that were deleted by force; some may have been terminating before. Truncated where there are many. */
     readonly forced?: readonly AttemptPod[];
   }[];
-  /** Pods that were deleted by force, those of a stop that never came to its end included: nobody saw their processes end. Of many the first. */
+  /** Pods that were deleted by force, including those of a stop that did not complete: their processes were not observed to end. Truncated where there are many. */
   readonly forced?: readonly AttemptPod[];
-  /** How many there were, where that is more. */
+  /** How many there were, where `forced` is truncated. */
   readonly forcedOf?: number;
-  /** What was kept of each attempt before its stop. */
+  /** What was captured of each attempt before its stop. */
   readonly evidence?: readonly Evidence[];
-  /** The last step before the first stop, and what was seen after the last. */
+  /** The last step before the first stop, and the progress after the last stop. */
   readonly progress?: { readonly before?: JobProgress; readonly after?: JobProgress };
-  /** Whoever was asked, and what they or their silence said. */
+  /** Approvals that were asked for, with the answer or the default that applied. */
   readonly approvals?: readonly OperatorAnswer[];
   /** Checkpoints that were awaited. */
   readonly checkpoints?: readonly (CheckpointResult & { readonly attempt: number })[];
-  /** What was decided about room for the next attempt. */
+  /** What was decided about capacity for the next attempt. */
   readonly capacity?: readonly CapacityDecision[];
-  /** Pods of the whole job, where it was made smaller. */
+  /** Pods of the whole job, where it was shrunk. */
   readonly pods?: { readonly before: number; readonly after: number };
-  /** Of many the first. */
+  /** Truncated where there are many. */
   readonly runningPods: readonly AttemptPod[];
-  /** How many there were, where that is more. */
+  /** How many there were, where `runningPods` is truncated. */
   readonly runningOf?: number;
   readonly timeline: readonly TimelineEntry[];
 }
@@ -298,7 +296,7 @@ export interface RecoveryStatus {
   readonly waitingFor: string;
   readonly since: string;
   readonly until?: string;
-  /** May be open in any phase: the recovery may be held for something else meanwhile. */
+  /** May be open in any phase, also while the recovery is held for another reason. */
   readonly question?: Question;
   readonly faults: readonly Pick<Fault, 'id' | 'code' | 'message' | 'node' | 'quarantine'>[];
   readonly timeline: readonly TimelineEntry[];

@@ -1,4 +1,4 @@
-/** Validation of what arrives from agents. Bounded in every direction: a broken-into node can lie, not flood. */
+/** Validation of what arrives from agents. Everything is bounded: a compromised node can send false reports, but not flood. */
 
 import { z } from 'zod';
 import { actions, type Fault, faultLimits, type FaultSource } from './faults.ts';
@@ -6,11 +6,11 @@ import { identifier, time } from './plain-line.schema.ts';
 import { nodePattern } from './preflight.ts';
 import { gapKinds, type ReportBatch } from './reports.ts';
 
-/** What a node's own agent may speak for, and what the codes of each look like: never of a pod, the Node object or a person. */
+/** Fault sources that an agent may report, each with the form of its codes: never a pod, the Node object or a person. */
 const codesOf = { kernel: /^(xid|sxid|kernel)\/[\w-]{1,40}$/ } as const satisfies Partial<Record<FaultSource, RegExp>>;
 const sources = Object.keys(codesOf).filter((name): name is keyof typeof codesOf => name in codesOf);
 
-/** Cut and cleaned where it is taken: a fault is too important to be refused for a character. */
+/** Text is truncated and cleaned on receipt, so that no fault is refused for a single character. */
 const text = (length: number) => z.string().max(length);
 const node = z.string().min(1).max(253).regex(nodePattern, 'is no name');
 

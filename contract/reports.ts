@@ -2,25 +2,25 @@
 
 import type { Fault } from './faults.ts';
 
-/** Audience of the projected token that an agent shows; no other token is taken. */
+/** Audience of an agent's projected token; no other token is accepted. */
 export const agentAudience = 'kcover-controller';
 
 export const reportPath = '/v1/reports';
 
-/** Bytes that one request may have. */
+/** Most bytes of one request. */
 export const reportBodyLimit = 1024 * 1024;
 
 /** One line of the agent's spool. */
 export interface Report {
-  /** Grows by one within a spool stream. */
+  /** Increases by one within a spool stream. */
   readonly seq: number;
   readonly fault: Fault;
 }
 
-/** What an observer can miss. `report-refused`: the controller will never take this report. */
+/** What an agent can lose. `report-refused`: the controller will never accept this report. */
 export const gapKinds = ['kernel-log-overrun', 'spool-full', 'spool-unwritable', 'state-lost', 'report-refused'] as const;
 
-/** The observer missed something, and says so. */
+/** The agent lost something, and reports it. */
 export interface Gap {
   readonly seenAt: string;
   readonly what: (typeof gapKinds)[number];
@@ -32,18 +32,18 @@ export interface ReportBatch {
   readonly schema: 1;
   readonly node: string;
   readonly bootId: string;
-  /** Random id of the spool: a new one after the spool was lost. */
+  /** Random id of the spool; a new one after the spool was lost. */
   readonly stream: string;
   readonly reports: readonly Report[];
   readonly gaps: readonly Gap[];
 }
 
-/** Answer 202: everything up to `accepted` is with Temporal and may be forgotten. */
+/** Answer 202: Temporal has everything up to `accepted`, which may be deleted. */
 export interface ReportAnswer {
   readonly accepted: number;
 }
 
-/** Why a request was not taken; counted under these names. */
+/** Why a request was rejected, with the HTTP status; counted under these names. */
 export const rejections = {
   malformed: 400,
   unauthenticated: 401,
@@ -53,7 +53,7 @@ export const rejections = {
   'not-testing': 403,
   'other-size': 409,
   'too-large': 413,
-  /** Later; `Retry-After` says when. Nothing of the request was looked at. */
+  /** `Retry-After` says when to try again. The request was not read. */
   'too-many': 429,
   'no-such-path': 404,
   'not-leading': 503,

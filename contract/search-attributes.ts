@@ -1,4 +1,4 @@
-/** Search attributes as Temporal takes them: plain data of the shape that the SDK calls a typed pair. */
+/** Search attributes as plain data of the shape that the SDK calls a typed pair. */
 
 import { type SearchAttribute, searchAttributes } from './ids.ts';
 
@@ -15,7 +15,7 @@ type AttributePair =
  */
 const most = { characters: 200, bytes: 1500 } as const;
 
-/** For `typedSearchAttributes` and upserts, each value cut to what Temporal takes. A list that is not one becomes one; what does not fit its type is left out. */
+/** For `typedSearchAttributes` and upserts, each value truncated to what Temporal takes. A single value for a list becomes a list; a value of the wrong type is left out. */
 export const searchAttributePairs = (values: AttributeValues): AttributePair[] =>
   Object.entries(values).flatMap(([name, value]): AttributePair[] => {
     const type = searchAttributes[name as SearchAttribute];
@@ -26,7 +26,7 @@ export const searchAttributePairs = (values: AttributeValues): AttributePair[] =
 /** At most six bytes a character as JSON, so it stays below the bytes too. */
 const cutText = (text: string): string => text.slice(0, most.characters);
 
-/** The first of them, as many as fit. */
+/** As many as fit, from the front. */
 function cutList(texts: readonly string[]): string[] {
   const kept: string[] = [];
   let bytes = 2;
@@ -40,5 +40,5 @@ function cutList(texts: readonly string[]): string[] {
 
 const encoder = new TextEncoder();
 
-/** As it travels: JSON in UTF-8. */
+/** Payload size: JSON in UTF-8. */
 const bytesOf = (text: string): number => encoder.encode(JSON.stringify(text)).length;

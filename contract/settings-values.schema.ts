@@ -1,14 +1,14 @@
-/** Kinds of values that settings have. */
+/** Value types of settings. */
 
 import { z } from 'zod';
 import { formatDuration, parseDuration } from './duration.ts';
 
 const dayMs = 86_400_000;
 
-/** What a duration may be where nothing else is said, ms: with a little spread it still fits into a timer of Node (2^31 - 1 ms), which rings at once beyond that. */
+/** Longest duration by default, ms. With jitter it still fits into a timer of Node (2^31 - 1 ms), which fires at once beyond that. */
 export const longestWaitMs = 20 * dayMs;
 
-/** For what is compared with a date, and no timer waits for, ms: far from where dates end. */
+/** Longest duration for values that are compared with a date and need no timer, ms: well within the range of dates. */
 export const longestAgeMs = 3650 * dayMs;
 
 /** A duration setting, up to `most` ms: text in the file, milliseconds in the program. */
@@ -20,7 +20,7 @@ export const duration = (byDefault: string, most = longestWaitMs) =>
     .refine((ms) => ms <= most, { error: `must be at most ${formatDuration(most)}`, params: { remedy: formatDuration(most) } })
     .prefault(byDefault);
 
-/** A regular expression that matches something: one that matches nothing at all would match everywhere. */
+/** A regular expression that does not match the empty text: such a one would match everywhere. */
 export const pattern = z.string().refine((text) => isPattern(text), { error: 'must be a regular expression that does not match the empty text' });
 
 function isPattern(text: string): boolean {

@@ -1,4 +1,4 @@
-/** Settings of every role, with all defaults. Unknown keys are errors; durations are written `30s` and read as milliseconds, at most 20 days. */
+/** Settings of every role, with all defaults. Unknown keys are errors. Durations are written as `30s`, parsed to milliseconds, at most 20 days. */
 
 import { z } from 'zod';
 import { formatDuration } from './duration.ts';
@@ -11,7 +11,7 @@ import { roundsAudience } from './preflight-rounds.ts';
 import { recoverySettings } from './recovery.schema.ts';
 import { duration } from './settings-values.schema.ts';
 
-/** What a code leads to. `restart`, for a node that is not ready, recovers the jobs on it and leaves the node itself to Kubernetes. */
+/** Response to a fault code. `restart`, for a node that is not ready, recovers its jobs and leaves the node itself to Kubernetes. */
 export const responses = ['record', 'warn', 'restart', 'quarantine'] as const;
 const response = z.enum(['record', 'warn', 'quarantine']);
 export type Response = (typeof responses)[number];
@@ -47,11 +47,11 @@ const faults = z
         notReady: z
           .enum(responses)
           .default('restart')
-          .describe('node/not-ready: the kubelet no longer answers; Kubernetes itself keeps new pods off the node until it is back'),
+          .describe('node/not-ready: the kubelet no longer answers; Kubernetes keeps new pods off the node until it is ready again'),
       })
       .prefault({})
-      .describe('What each action of the catalogue leads to on the node'),
-    codes: z.record(code, response).default({}).describe('The same for single codes; wins over `responses`'),
+      .describe('Response of the node to each action of the catalogue'),
+    codes: z.record(code, response).default({}).describe('The same for single codes; takes precedence over `responses`'),
   })
   .prefault({});
 
@@ -61,7 +61,7 @@ const temporal = z.strictObject({ taskQueue: z.string().min(1).max(200).default(
 
 /** `kcover worker --config FILE`. */
 export const workerSettings = z.strictObject({
-  mode: z.enum(['observe', 'act']).default('observe').describe("observe: decide and tell, change nothing; only an operator's command acts"),
+  mode: z.enum(['observe', 'act']).default('observe').describe("observe: decide and report, change nothing; only an operator's command acts"),
   temporal,
   quarantine: z
     .strictObject({
@@ -70,9 +70,9 @@ export const workerSettings = z.strictObject({
       limit: z
         .strictObject({ atLeast: z.int().min(0).default(2), percent: z.number().min(0).max(100).default(10) })
         .prefault({})
-        .describe('Most nodes out at once: the larger of a number and a share of the nodes with accelerators'),
-      quiet: duration('1h').describe('How long a node is remembered after faults that did not quarantine it'),
-      askAgain: duration('5m').describe('How long a refused quarantine waits before it asks again by itself'),
+        .describe('Most nodes quarantined at once: the larger of a number and a share of the nodes with accelerators'),
+      quiet: duration('1h').describe('How long the workflow of a node keeps running after faults that did not quarantine it'),
+      askAgain: duration('5m').describe('How long a refused quarantine waits before it asks again'),
     })
     .prefault({}),
   faults,
@@ -83,20 +83,20 @@ export const workerSettings = z.strictObject({
         .enum(preflightRules)
         .default('statistical')
         .describe(
-          'statistical: each node slow, healthy or undetermined, from all bandwidths of the run; strict: slow only what was in a failed pair of every round',
+          'statistical: each node is slow, healthy or undetermined, from all bandwidths of the run; strict: a node is slow only if its pair failed in every round',
         ),
-      threshold: z.number().min(0).default(5).describe('GiB/s below which a pair counts as failed, for reports that name none; 0: no such floor'),
+      threshold: z.number().min(0).default(5).describe('GiB/s below which a pair counts as failed, for reports that set no threshold; 0: none'),
       collection: duration('30m').describe('How long a run waits for the next report; also --preflight-report-collection-timeout'),
-      deadline: duration('2h').describe('How long it waits altogether'),
-      slow: response.default('quarantine').describe('What a slow node leads to'),
-      failed: response.default('quarantine').describe('What a failed GPU check leads to'),
+      deadline: duration('2h').describe('How long it waits in total'),
+      slow: response.default('quarantine').describe('Response to a slow node'),
+      failed: response.default('quarantine').describe('Response to a failed GPU check'),
       storage: response
         .default('warn')
-        .describe('What a failed storage check leads to: storage is shared, and an outage of it would take out one node after the other'),
+        .describe('Response to a failed storage check: storage is shared, so an outage would quarantine one node after the other'),
       limit: z
         .strictObject({ percent: z.number().min(0).max(100).default(50), perNamespace: z.int().min(0).default(4) })
         .prefault({})
-        .describe('Most nodes out that only a preflight speaks against: a share of `quarantine.limit`, rounded down, and a number for each namespace'),
+        .describe('Most nodes quarantined for a preflight alone: a share of `quarantine.limit`, rounded down, and a number for each namespace'),
     })
     .prefault({}),
   waits: z
@@ -105,7 +105,7 @@ export const workerSettings = z.strictObject({
     .max(100_000)
     .default(2000)
     .describe(
-      'How many stops, restarts, checkpoints and proofs one worker waits for at once; each takes about 0.3 MiB and up to two connections to the Kubernetes API; further ones wait for their turn',
+      'How many stops, restarts, checkpoints and verifications one worker waits for at once; each takes about 0.3 MiB and up to two connections to the Kubernetes API; further ones are queued',
     ),
   records: z.strictObject({ directory: z.string().min(1).default('/var/lib/kcover/records') }).prefault({}),
   health,
@@ -118,13 +118,11 @@ export const controllerSettings = z.strictObject({
   temporal,
   taint,
   agents: z
-    .strictObject({ silent: duration('1m').describe('An agent that was not heard for so long is silent: what its node could tell is not known') })
+    .strictObject({ silent: duration('1m').describe('An agent that has not reported for this long is silent: faults of its node may be unknown') })
     .prefault({}),
   jobs: z
     .strictObject({
-      lookAgain: duration('10m').describe(
-        'How often it looks whether each job that is opted in has its workflow, and starts what somebody terminated or cancelled',
-      ),
+      lookAgain: duration('10m').describe('How often it checks that each opted-in job has its workflow, and starts one that was terminated or cancelled'),
     })
     .prefault({}),
   nodes: z
@@ -135,7 +133,9 @@ export const controllerSettings = z.strictObject({
         .min(1)
         .max(100)
         .default(20)
-        .describe('When more than two of them, and more than this share (%), are not ready at once, it is our sight that is bad, and none of them is a fault'),
+        .describe(
+          'When more than two of them, and more than this share (%), are not ready at once, kcover assumes that its own view of the cluster is stale, and none is a fault',
+        ),
     })
     .prefault({}),
   intake: z
@@ -159,18 +159,18 @@ export const controllerSettings = z.strictObject({
             .describe(
               'Open connections, some 40 KiB each; an agent has at most three, a preflight pod one. Where there are more, raise the memory of the controller with it: the default is 160 MiB of its 1 GiB',
             ),
-          connectionsFrom: z.int().min(1).default(64).describe('Open connections of one address, so that one cannot take the room of all'),
+          connectionsFrom: z.int().min(1).default(64).describe('Open connections of one address, so that one cannot use up the limit for all'),
           requests: z
             .strictObject({
-              perSecond: z.number().min(0.1).default(5).describe('An agent with nothing to tell sends one in 5 s'),
+              perSecond: z.number().min(0.1).default(5).describe('An agent with nothing to report sends one in 5 s'),
               burst: z.int().min(1).default(50).describe('A full spool is 17 requests, and all rounds of a preflight are 16'),
             })
             .prefault({})
             .describe('Requests of one pod; above that 429'),
           faults: z
             .strictObject({
-              perMinute: z.int().min(1).default(200).describe('Of one node; the others wait on it. Each costs Temporal some 3 KiB'),
-              repeats: z.int().min(1).default(20).describe('Of one code on one device, in a minute; further ones are counted and go no further'),
+              perMinute: z.int().min(1).default(200).describe('Faults of one node; further ones wait on the node. Each takes some 3 KiB in Temporal'),
+              repeats: z.int().min(1).default(20).describe('Faults of one code on one device, in a minute; further ones are counted and not sent to workflows'),
             })
             .prefault({}),
         })
@@ -179,14 +179,14 @@ export const controllerSettings = z.strictObject({
     .prefault({}),
   preflight: z
     .strictObject({
-      audience: z.string().min(1).default(roundsAudience).describe('Of the tokens of preflight pods'),
-      rounds: z.enum(['adaptive', 'fixed']).default('adaptive').describe('adaptive: only as many rounds as are needed to tell every node'),
-      most: z.int().min(1).max(preflightLimits.rounds).default(6).describe('Rounds of a run'),
-      within: duration('5m').describe('How long a round waits for a rank before it goes on without it'),
+      audience: z.string().min(1).default(roundsAudience).describe('Audience of the tokens of preflight pods'),
+      rounds: z.enum(['adaptive', 'fixed']).default('adaptive').describe('adaptive: only as many rounds as are needed for a verdict on every node'),
+      most: z.int().min(1).max(preflightLimits.rounds).default(6).describe('Most rounds of a run'),
+      within: duration('5m').describe('How long a round waits for a rank before it continues without it'),
       namespaces: z
         .array(z.string().refine(isObjectName, { error: 'must be the name of a namespace' }))
         .optional()
-        .describe('Only pods of these namespaces may say that a node is slow or broken; without it those of every namespace, and with an empty list none'),
+        .describe('Namespaces whose pods may report a node as slow or broken; left out: all; empty list: none'),
     })
     .prefault({})
     .describe('Rounds that the controller plans for preflight containers that ask for them'),
@@ -195,8 +195,8 @@ export const controllerSettings = z.strictObject({
       every: duration('15s').describe('Least time between two writes of the progress annotations of one job'),
       hang: z
         .strictObject({
-          times: z.number().min(1).default(20).describe('Training stands still when no step comes for so many times its median step'),
-          least: duration('10m').describe('Never before'),
+          times: z.number().min(1).default(20).describe('Training hangs when no step comes for so many times its median step'),
+          least: duration('10m').describe('At least this long without a step'),
         })
         .prefault({}),
     })
@@ -210,10 +210,10 @@ export const controllerSettings = z.strictObject({
         .min(1)
         .max(63)
         .default('kcover')
-        .describe('Of the Lease, and value of the label on the pod that leads: two of kcover in one namespace need two names'),
-      lease: duration('15s').describe('How long the others wait after the last renewal'),
-      renew: duration('10s').describe('How long the leader goes on without one'),
-      retry: duration('2s').describe('Between two tries'),
+        .describe('Name of the Lease, and value of the label on the leading pod: two installations in one namespace need two names'),
+      lease: duration('15s').describe('How long other replicas wait after the last renewal'),
+      renew: duration('10s').describe('How long the leader continues without a renewal'),
+      retry: duration('2s').describe('Between two attempts'),
     })
     .superRefine(({ lease, renew, retry }, found) => {
       const shorter = (key: string, ms: number, than: string, most: number) => {

@@ -1,4 +1,4 @@
-/** How workflows are started, wherever it is done: names, ids, arguments. Typed search attributes are added by the caller, who has the SDK. */
+/** Start options of all workflows: names, ids, arguments. The caller, which has the SDK, adds typed search attributes. */
 
 import type { ClusterInput } from './cluster.ts';
 import { clusterWorkflowId, jobWorkflowId, nodeWorkflowId, preflightWorkflowId, workflowTypes } from './ids.ts';
@@ -9,7 +9,7 @@ import type { PreflightInput } from './preflight-runs.ts';
 import type { AttributeValues } from './search-attributes.ts';
 import type { JobInput } from './training-job.ts';
 
-/** Options of a start or signal-with-start, but for the signal. */
+/** Options of a start or signal-with-start, without the signal. */
 export interface WorkflowStart<Input> {
   readonly workflowType: string;
   readonly workflowId: string;
@@ -55,7 +55,7 @@ export const preflightStart = (workload: Workload, taskQueue: string): WorkflowS
   attributes: { KcoverNamespace: workload.namespace, KcoverJob: workload.name, KcoverPhase: 'collecting' },
 });
 
-/** The workflow that holds what a whole cluster shares; whoever needs it starts it where it does not run. */
+/** The workflow that holds the state shared by the whole cluster; callers start it where it does not run. */
 export const clusterStart = (clusterUid: string, taskQueue: string): WorkflowStart<ClusterInput> => ({
   workflowType: workflowTypes.cluster,
   workflowId: clusterWorkflowId,

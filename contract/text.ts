@@ -1,5 +1,5 @@
 /**
- * Text that others wrote, made harmless. Every border where it leaves kcover uses these functions and no other:
+ * Sanitising of text from outside. Every place where such text leaves kcover uses these functions and no other:
  *
  * - what is made into a fault, and what is sent in a report: kernel lines, termination messages, conditions, preflight reports (`oneLine`)
  * - messages of Events and the reason of a quarantine on its node (`oneLine`)
@@ -11,7 +11,7 @@
 
 const [escape, bell] = [String.raw`\u001B`, String.raw`\u0007`];
 
-/** What programs steer a terminal with: colours and cursors, then titles and links, whose text stays, then signs by themselves. */
+/** Terminal escape sequences: colours and cursor moves, titles and links (their text stays), then single characters. */
 const sequences = new RegExp(
   [
     String.raw`(?:${escape}\[|\u009B)[0-?]{0,64}[ -/]{0,8}[@-~]`,
@@ -24,20 +24,20 @@ const sequences = new RegExp(
 /** Colours as JSON and Python print them. */
 const printedColours = /\\{1,4}(?:u001b|x1b|033|e)\[[\d;]{0,40}m/gi;
 
-/** Controls but tab and carriage return, which progress bars write. */
+/** Control characters, without tab and carriage return, which progress bars write. */
 const controls = /(?![\t\r])\p{Cc}/gu;
 
-/** Marks that are not seen: of the direction of text, of no width. */
+/** Invisible characters: direction marks, and those of zero width. */
 const unseen = /[\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** The same but for what joins letters and pictures. */
+/** The same, without the joiners that letters and emoji need. */
 const unseenInLogs = /(?![\u200C\u200D])[\p{Cf}\p{Zl}\p{Zp}]/gu;
 
-/** A line of a log that colours, moves, links and turns nothing. Pictures, tabs and blanks stay as they are. */
+/** A log line without escape sequences, control characters and direction marks. Emoji, tabs and blanks stay. */
 export const withoutEscapes = (line: string): string =>
   line.replace(sequences, '').replace(printedColours, '').replace(controls, '').replace(unseenInLogs, '').toWellFormed();
 
-/** Lines as they are, for a terminal: no control characters but line breaks and tabs, and no unseen marks. */
+/** Lines for a terminal: no control characters except line breaks and tabs, and no invisible characters. */
 export const printable = (text: string): string =>
   text
     .replace(sequences, '')
@@ -45,15 +45,15 @@ export const printable = (text: string): string =>
     .replace(unseen, '')
     .toWellFormed();
 
-/** JSON, or YAML with quotes, that means the same and steers no terminal. */
+/** Escapes in JSON or quoted YAML: same value, and safe for a terminal. */
 export const escapeUnseen = (text: string): string =>
   text.replace(/[\u007F-\u009F\p{Cf}\p{Zl}\p{Zp}]/gu, (sign) =>
     [...Array(sign.length).keys()].map((at) => `\\u${sign.charCodeAt(at).toString(16).padStart(4, '0')}`).join(''),
   );
 
 /**
- * One harmless line: no control characters (terminals, logs), no text-direction marks (a line that reads differently than it is), no broken
- * surrogates (JSON), at most `most` characters.
+ * One line without control characters (terminals, logs), text-direction marks (which change how a line reads) and broken surrogates (JSON),
+ * of at most `most` characters.
  */
 export const oneLine = (text: string, most: number): string =>
   text
@@ -66,8 +66,8 @@ export const oneLine = (text: string, most: number): string =>
     .toWellFormed()
     .trim();
 
-/** Signs that mean something in Markdown, or in the HTML in it, and what makes a link of a bare address. */
+/** Characters with a meaning in Markdown or HTML, and those that turn a bare address into a link. */
 const markup = /[\\`*[\]<>|]|:(?=\/\/)|(?<=\bwww)\./gi;
 
-/** One line in which nothing is markup: neither links nor HTML nor a column of a table. */
+/** One line in which no character acts as Markdown: no links, HTML or table columns. */
 export const inMarkdown = (text: string, most = 20_000): string => oneLine(text.replace(/\s+/g, ' '), most).replace(markup, (sign) => `\\${sign}`);

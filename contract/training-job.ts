@@ -8,7 +8,7 @@ import type { JobProgress } from './progress.ts';
 import type { Outcome } from './outcomes.ts';
 import type { Decided, RecoveryLimits } from './recovery.ts';
 
-/** Failures so long before the first run for a job are history, ms: time enough for a workflow that is started because of them. */
+/** Failures older than this at the workflow's first run for a job are history, ms. Allows for the start of the workflow itself. */
 export const historyMs = 10 * 60_000;
 
 /** Input of `trainingJob`. */
@@ -17,13 +17,13 @@ export interface JobInput {
   readonly continued?: ContinuedJob;
 }
 
-/** What a recovery is charged to. Everything may be missing: earlier versions, and a job's workflow that starts anew, do not know it. */
+/** Which budget category a recovery counts in. All fields may be missing: a job workflow that starts without state does not know them. */
 export interface BudgetAttribution {
-  /** Missing when nobody knows; then it counts against every ledger, but never for more than `recoveries` of the settings. */
+  /** Missing when unknown; then it counts in every category, but never beyond `recoveries` of the settings. */
   readonly blame?: Blame;
-  /** A person asked for it: it counts against nobody, and ends a row of crashes. */
+  /** Requested by a person: it counts in no category, and ends a crash loop. */
   readonly asked?: true;
-  /** It was asked for by the need-recovery label, which whoever may change the job may set: such recoveries have a ledger of their own. */
+  /** Requested by the need-recovery label, which anyone who may change the job can set: such recoveries have a budget category of their own. */
   readonly byLabel?: true;
   /** How far training was when it began. */
   readonly step?: number;
@@ -37,7 +37,7 @@ export interface BudgetEntry extends BudgetAttribution {
   readonly endedAt?: number;
 }
 
-/** How many recoveries each ledger has; those that a person asked for and those of which nobody knows count in none. */
+/** Number of recoveries in each budget category, without those requested by a person and those of unknown blame. */
 export function usageByCategoryOf(usage: readonly BudgetAttribution[]): Partial<Record<Blame, number>> {
   const usageByCategory: Partial<Record<Blame, number>> = {};
   for (const { blame, asked } of usage) if (blame !== undefined && !asked) usageByCategory[blame] = (usageByCategory[blame] ?? 0) + 1;
@@ -48,9 +48,9 @@ export function usageByCategoryOf(usage: readonly BudgetAttribution[]): Partial<
 export interface RecoveryRequest {
   readonly by: string;
   readonly reason: string;
-  /** Set when it came by label: the label is removed before anything is done. */
+  /** Set while the label is still on the job: it is removed before anything is done. */
   readonly label?: true;
-  /** Set when it came by label, also after that was removed. */
+  /** Set when it came by label, also after the label was removed. */
   readonly byLabel?: true;
 }
 
@@ -71,7 +71,7 @@ export interface RequestedBy extends OperatorRequest {
 /** What survives continue-as-new. Bounded: inbox and seen ids are capped. */
 export interface ContinuedJob {
   readonly optedInAt: string;
-  /** RFC 3339: what failed before it was there when the first run began, and is history. */
+  /** RFC 3339: failures before it are history; they predate the workflow's first run. */
   readonly historyUntil?: string;
   readonly inbox: readonly Fault[];
   readonly requests: readonly RecoveryRequest[];
@@ -82,7 +82,7 @@ export interface ContinuedJob {
   readonly last?: { readonly incident: string; readonly outcome: Outcome; readonly because: string; readonly at: string };
   readonly dropped: number;
   readonly paused?: OperatorRequest;
-  /** What the job asked for when it was last read. */
+  /** The job's overrides when it was last read. */
   readonly overrides?: Pick<JobOverrides, 'retries' | 'hang'>;
 }
 
@@ -92,15 +92,15 @@ export interface IncidentFacts {
   readonly faults: readonly Fault[];
   readonly askedBy?: RequestedBy;
   readonly usage: readonly BudgetEntry[];
-  /** How far training is now, where the job tells. */
+  /** How far training is now, where the job reports it. */
   readonly progress?: JobProgress;
   /** RFC 3339: pods created before it belong to an attempt that was stopped. */
   readonly attemptStartedAt?: string;
-  /** RFC 3339: what ended before it is history. */
+  /** RFC 3339: failures before it are history. */
   readonly optedInAt: string;
-  /** RFC 3339: what failed before it was there when kcover began to look after the job. */
+  /** RFC 3339: failures before it predate kcover's supervision of the job. */
   readonly historyUntil?: string;
-  /** What the job asks for. */
+  /** The job's overrides. */
   readonly overrides?: Pick<JobOverrides, 'retries' | 'hang'>;
   /** A person has paused this job. */
   readonly paused?: OperatorRequest;
@@ -109,25 +109,26 @@ export interface IncidentFacts {
   readonly now: number;
 }
 
-/** Open an incident, wait, refuse until a time, or set faults aside. */
+/** Open an incident, wait, refuse until a time, or dismiss faults. */
 export type IncidentDecision = Decided & {
-  /** Fault ids that need nothing, each with its reason. */
+  /** Fault ids that need no recovery, each with its reason. */
   readonly dismissed: readonly {
     readonly id: string;
     readonly because: string;
-    /** People are to hear of it, as of this. */ readonly notify?: 'hang' | 'history';
+    /** Set when an Event reports it: for what. */
+    readonly notify?: 'hang' | 'history';
   }[];
 } & (
     | { readonly kind: 'open'; readonly limits: RecoveryLimits; readonly attribution?: BudgetAttribution }
     | { readonly kind: 'wait'; readonly until: number }
-    /** `request`: only the request by label is refused; faults are judged without it. */
+    /** `request`: only the request by label is refused; the faults are decided without it. */
     | { readonly kind: 'refuse'; readonly until: number; readonly remedy: string; readonly request?: true }
     | { readonly kind: 'nothing' }
-    /** A person has paused the job; what waits is judged anew when it goes on. */
+    /** A person has paused the job; waiting faults are decided when it is resumed. */
     | { readonly kind: 'paused' }
   );
 
-/** Answer of the updates `recoverNow`. */
+/** Answer of the update `recoverNow`. */
 export interface RecoverAnswer {
   readonly incident: string;
 }
@@ -143,9 +144,9 @@ export interface JobStatus {
   readonly incident?: string;
   readonly last?: { readonly incident: string; readonly outcome: Outcome; readonly because: string; readonly at: string };
   readonly recoveriesThisHour: number;
-  /** The same by blame, without those that a person asked for and those of which nobody knows. */
+  /** The same by blame, without those requested by a person and those of unknown blame. */
   readonly usageByCategory?: Readonly<Partial<Record<Blame, number>>>;
-  /** All that may still count, whatever the window of the settings; missing from a worker of an earlier version. */
+  /** All entries that may still count, for any budget window. */
   readonly usage?: readonly BudgetEntry[];
   readonly dropped: number;
   readonly paused?: OperatorRequest;
