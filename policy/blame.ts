@@ -1,17 +1,17 @@
-/** Who caused a fault, so that nobody pays for the faults of others. */
+/** What caused a fault: decides which budget category a recovery counts in. */
 
 import { type Action, type Blame, blames, type Fault, preflightFaults } from '../contract/faults.ts';
 
 /**
- * Whom faults that belong together blame. The strongest explains the others: a container that exits beside a broken GPU did so because of it.
- * The word of a person blames nobody.
+ * What the faults of one incident blame. The strongest explains the others: a container that exits beside a broken GPU did so because of it.
+ * An operator's request blames nothing.
  */
 export function blameOf(faults: readonly Fault[]): Blame {
   const found = new Set(faults.map(blameOfOne));
   return blames.find((blame) => found.has(blame)) ?? 'unknown';
 }
 
-/** Source: NVIDIA's Xid catalogue, whose action says whether the application or the device is to be seen to. */
+/** Source: NVIDIA's Xid catalogue, whose action concerns either the application or the device. */
 const byAction = {
   ignore: 'unknown',
   'restart-app': 'user',
@@ -20,7 +20,7 @@ const byAction = {
   'contact-support': 'hardware',
 } as const satisfies Record<Action, Blame>;
 
-/** Source: Kubernetes' reasons for the end of a pod. A container that could not be started may lack its image's command or the device's driver. */
+/** Source: Kubernetes' reasons for the end of a pod. A container that could not start is unknown: its command or the device's driver may be missing. */
 const byPodCode: Readonly<Record<string, Blame>> = {
   'pod/exit': 'user',
   'pod/oom-killed': 'user',
@@ -34,14 +34,14 @@ function blameOfOne({ source, code, action, unobservable, message }: Fault): Bla
     case 'kernel':
       return action === undefined ? 'unknown' : byAction[action];
     case 'preflight':
-      // What is mounted there is seldom the machine's own.
+      // The storage mounted there is seldom local.
       return code === preflightFaults.storage ? 'platform' : 'hardware';
     case 'node':
       return 'platform';
     case 'pod':
-      // Its node could not say whether it was the cause.
+      // Its node could not report whether it was the cause.
       if (unobservable !== undefined) return 'unknown';
-      // A pod that used more than it asked for is evicted for its own doing.
+      // Evicted for exceeding its own requests.
       if (code === 'pod/evicted' && /exceed/i.test(message)) return 'user';
       return byPodCode[code] ?? 'unknown';
     case 'progress':

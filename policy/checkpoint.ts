@@ -1,45 +1,45 @@
-/** Whether a checkpoint that is waited for is there, may still come, or will not. */
+/** Whether an awaited checkpoint exists, may still come, or is given up. */
 
 import { formatDuration } from '../contract/duration.ts';
 import type { JobProgress } from '../contract/progress.ts';
 import type { CheckpointRequest } from '../contract/recovery-plan.ts';
 import { isResting } from './pace.ts';
 
-/** What the job last told that was new, and when that was seen: milliseconds since the epoch, our clock. */
+/** The job's last new progress, and when it was observed: milliseconds since the epoch, our clock. */
 export interface LatestProgress {
   readonly progress: JobProgress;
   readonly at: number;
 }
 
-/** What `judgeCheckpoint` decides from. Times of ours are milliseconds since the epoch. */
+/** What `judgeCheckpoint` decides from. Our times are milliseconds since the epoch. */
 export interface CheckpointFacts {
   readonly request: Pick<CheckpointRequest, 'atLeast' | 'withinMs' | 'stallMs'>;
-  /** Missing where the job has told nothing. */
+  /** Missing where the job has reported nothing. */
   readonly latest?: LatestProgress | undefined;
   readonly startedAt: number;
-  /** Nothing is late before, ms: set after times in which nobody could see. */
+  /** No deadline passes before this time, ms: set after the cluster could not be observed. */
   readonly lateFrom: number;
 }
 
 export type CheckpointDecision =
   | { readonly kind: 'saved'; readonly checkpointStep: number; readonly because: string }
   | { readonly kind: 'missed'; readonly because: string }
-  /** Judge again then, ms, if nothing is seen before. */
+  /** Decide again at this time, ms, if nothing changes before. */
   | { readonly kind: 'wait'; readonly until: number };
 
-/** Adds what the job says now: a step, a checkpoint or a phase that is another than before. */
+/** Adds the present progress if its step, checkpoint or phase is new. */
 export function latestOf(seen: LatestProgress | undefined, progress: JobProgress | undefined, now: number): LatestProgress | undefined {
   if (!progress) return seen;
   const { step, checkpointStep, phase } = seen?.progress ?? {};
   return seen && progress.step === step && progress.checkpointStep === checkpointStep && progress.phase === phase ? seen : { progress, at: now };
 }
 
-/** Saved as soon as the checkpoint is of the step that is asked for. Given up at the deadline; or when the job makes no step and does not say that it does something else. */
+/** Saved as soon as the checkpoint has the requested step or a later one. Given up at the deadline, or when the job makes no step and reports no other phase. */
 export function judgeCheckpoint(facts: CheckpointFacts, now: number): CheckpointDecision {
   const { atLeast } = facts.request;
   const saved = facts.latest?.progress.checkpointStep;
   if (saved !== undefined && saved >= atLeast)
-    return { kind: 'saved', checkpointStep: saved, because: `the checkpoint of step ${saved} is there; ${atLeast} was asked for` };
+    return { kind: 'saved', checkpointStep: saved, because: `the checkpoint of step ${saved} is saved; ${atLeast} was needed` };
   const { until, because } = giveUp(facts);
   const late = Math.max(until, facts.lateFrom);
   return now < late
@@ -52,6 +52,9 @@ function giveUp({ request, latest, startedAt }: CheckpointFacts): { readonly unt
   const deadline = { until: startedAt + withinMs, because: `no checkpoint of step ${atLeast} or later within ${formatDuration(withinMs)}` };
   if (stallMs === undefined || isResting(latest?.progress.phase)) return deadline;
   const after = latest ? ` after step ${latest.progress.step}` : '';
-  const stall = { until: Math.max(startedAt, latest?.at ?? 0) + stallMs, because: `no step for ${formatDuration(stallMs)}${after}: nobody will save any more` };
+  const stall = {
+    until: Math.max(startedAt, latest?.at ?? 0) + stallMs,
+    because: `no step for ${formatDuration(stallMs)}${after}: no further checkpoint is expected`,
+  };
   return stall.until < deadline.until ? stall : deadline;
 }

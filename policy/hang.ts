@@ -1,4 +1,4 @@
-/** Whether training stands still although everything runs. Pure; all times are milliseconds of one clock, the controller's own. */
+/** Whether training hangs although all pods run. Pure; all times are milliseconds of one clock, the controller's own. */
 
 import { formatDuration } from '../contract/duration.ts';
 import { type Fault, trainingHangs } from '../contract/faults.ts';
@@ -7,30 +7,30 @@ import type { JobProgress, Pace } from '../contract/progress.ts';
 import { isResting } from './pace.ts';
 
 export interface HangSettings {
-  /** Of the median step. */
+  /** Multiple of the median step. */
   readonly times: number;
   readonly leastMs: number;
 }
 
-/** What was seen of a job that has told a step in this attempt. */
+/** What was observed of a job that has reported a step in this attempt. */
 export interface Standstill {
   readonly progress: JobProgress;
-  /** When its last new step arrived. Whoever begins to lead hears every step as a new one: nobody is judged by what was before. */
+  /** When its last new step arrived. A new leader takes the first report of every job for a new step, so time before its term does not count. */
   readonly movedAt: number;
-  /** When it was last heard to change between training and something else, since then. */
+  /** When it last reported a change between training and another phase, since then. */
   readonly turnedAt?: number;
-  /** When its silence last meant nothing: its pods did not all run, or the agent could not be heard. */
+  /** When a missing step was last excused: not all of its pods ran, or its agent was silent. */
   readonly excusedAt?: number;
 }
 
 export type HangDecision = { readonly kind: 'hangs' | 'waits'; readonly because: string };
 
-/** No phase may last longer than so many times the least; nor may steps of which nobody knows how long they take. */
+/** Limit for another phase than training, and for steps of unknown duration, as a multiple of the least time. */
 const longest = 10;
 
 /**
- * No step for so many times the median step, and never before the least time. That the trainer checkpoints, evaluates or compiles is an excuse
- * for ten times the least, and what follows has its whole time again.
+ * Hangs after so many times the median step without a step, and never before the least time. A trainer that checkpoints, evaluates or compiles
+ * is excused for ten times the least time; the time limit starts again after that.
  */
 export function judgeHang(seen: Standstill, { times, leastMs }: HangSettings, now: number): HangDecision {
   const { progress, movedAt, turnedAt = movedAt, excusedAt = movedAt } = seen;
@@ -45,7 +45,7 @@ export function judgeHang(seen: Standstill, { times, leastMs }: HangSettings, no
 
 const known = (pace: Pace | undefined): string => (pace ? `; half of its steps take no more than ${formatDuration(pace.msPerStep)}` : '');
 
-/** One for each standstill, whoever leads: its id is that of the pod, the step, and when the trainer did it. `seenAt`: RFC 3339. */
+/** The same fault for one hang on every leader: its id is made of pod, step, and the time of the step. `seenAt`: RFC 3339. */
 export const hangFault = ({ uid }: JobRef, pod: string, { step, at }: JobProgress, because: string, seenAt: string): Fault => ({
   id: `hang/${uid}/${pod}/${step}/${at}`,
   source: 'progress',

@@ -11,7 +11,7 @@ import { judgeBudget, judgeLabel } from './budget.ts';
 import type { Undated } from './decision.ts';
 import { jobPolicy } from './job-policy.ts';
 
-/** What comes a moment after a fault of this source, if it comes. */
+/** What may follow shortly after a fault of this source. */
 const mayFollow: Readonly<Partial<Record<Fault['source'], string>>> = { pod: 'a fault of its node', preflight: 'another node of the same verdict' };
 
 /** Whether the faults of a job open an incident now, later, or not at all. */
@@ -45,14 +45,14 @@ export function decideIncident(facts: IncidentFacts, settings: WorkerSettings): 
   const unobservable = pending.find((fault) => fault.unobservable !== undefined)?.unobservable;
   const seen = facts.since + recovery.silentAgent;
   if (unobservable !== undefined && pending.every((fault) => fault.source === 'pod') && seen > facts.now) {
-    return { kind: 'wait', until: seen, dismissed, because: `unobservable: ${unobservable}, so nobody knows whether the node is bad; waiting: ${because}` };
+    return { kind: 'wait', until: seen, dismissed, because: `unobservable: ${unobservable}, so it is unknown whether the node is bad; waiting: ${because}` };
   }
   const correlated = facts.since + recovery.correlation;
   if (pending.every(({ source }) => source in mayFollow) && correlated > facts.now) {
     const what = mayFollow[pending.some(({ source }) => source === 'pod') ? 'pod' : 'preflight'];
     return { kind: 'wait', until: correlated, dismissed, because: `${because}; ${what} may follow` };
   }
-  // Who pays is known only when those who explain the failure of a pod had their time to speak.
+  // The blame is decided only after the correlation window: a fault that explains a pod failure may arrive later.
   const blame = blameOf(pending);
   const budget = judgeBudget(
     { usage: facts.usage, blame, progress: facts.progress, now: facts.now },
@@ -74,11 +74,11 @@ export function decideIncident(facts: IncidentFacts, settings: WorkerSettings): 
     limits,
     attribution: { blame, ...progress },
     dismissed,
-    because: unobservable === undefined ? because : `${because}; ${unobservable}, and nobody said more within ${formatDuration(recovery.silentAgent)}`,
+    because: unobservable === undefined ? because : `${because}; ${unobservable}, and nothing else was reported within ${formatDuration(recovery.silentAgent)}`,
   };
 }
 
-/** Evidence for requests by label is kept once in so long, ms: whoever may set the label would fill the store otherwise. */
+/** Evidence for requests by label is captured once in this time, ms: repeated labels would fill the store otherwise. */
 const labelEvidenceMs = 10 * 60_000;
 
 interface OnRequest {
@@ -88,7 +88,7 @@ interface OnRequest {
   readonly hasFaults: boolean;
 }
 
-/** What a person asks for is done; what a label asks for has a budget. */
+/** A person's request is always done; a request by label has a budget. */
 function onRequest(
   facts: IncidentFacts,
   asked: RequestedBy,
@@ -104,47 +104,43 @@ function onRequest(
   const attribution = { asked: true, byLabel: true, ...progress } as const;
   const isKept = !hasFaults && facts.usage.some((one) => one.byLabel === true && one.startedAt > facts.now - labelEvidenceMs);
   if (!isKept || limits.evidenceMs === 0) return { kind: 'open', limits, attribution, dismissed, because };
-  const why = `no evidence is kept: the label asked less than ${formatDuration(labelEvidenceMs)} ago`;
+  const why = `no evidence is captured: the last request by label is less than ${formatDuration(labelEvidenceMs)} old`;
   return { kind: 'open', limits: { ...limits, evidenceMs: 0 }, attribution, dismissed, because: `${because}; ${why}` };
 }
 
 const recoverCommand = ({ job }: IncidentFacts): string => `kcover recover ${jobTitle(job)} -n ${job.namespace} --reason "..."`;
 
-/** People are told that training stands still; nothing is done about it. */
+/** The hang is only reported in an Event. */
 const notifyOnly = ({ id, message }: Fault, response: HangResponse): IncidentDecision['dismissed'][number] =>
   response === 'ignore' ? { id, because: `${message}; hang: ignore` } : { id, because: `${message}; hang: notify`, notify: 'hang' };
 
-/** What is kept with a recovery, so that the next one can tell whether training came any further. */
+/** Stored with a recovery, so that the next one can tell whether training has advanced. */
 const reached = (progress: JobProgress | undefined): Pick<BudgetAttribution, 'step' | 'checkpointStep'> =>
   progress ? { step: progress.step, ...(progress.checkpointStep !== undefined && { checkpointStep: progress.checkpointStep }) } : {};
 
-/** Steps so long after a failure are no longer those that were under way, ms; also what clocks may differ. */
+/** A step this long after a failure cannot have been in progress then, ms. Also allows for clock skew. */
 export const movedOnMs = 5 * 60_000;
 
-/** Why a fault needs nothing, if it does not. */
+/** Why a fault needs no recovery; undefined if it does. */
 function whyNothing(fault: Fault, { optedInAt, attemptStartedAt, progress }: IncidentFacts): string | undefined {
   if (fault.quarantine?.state === 'released') return `${fault.node ?? 'its node'} was released`;
   if (fault.pod === undefined) return undefined;
   if (progress !== undefined && Date.parse(progress.at) > Date.parse(fault.seenAt) + movedOnMs) return `training has moved on since ${fault.pod.name} failed`;
   if (attemptStartedAt !== undefined && Date.parse(fault.pod.createdAt) < Date.parse(attemptStartedAt))
     return `${fault.pod.name} belonged to an earlier attempt`;
-  // Container times are whole seconds: a death in the very second of the opt-in counts.
+  // Container times are whole seconds, so an exit in the same second as the opt-in counts.
   if (Date.parse(fault.seenAt) < Math.floor(Date.parse(optedInAt) / 1000) * 1000) return `${fault.pod.name} ended before the job was opted in`;
   return undefined;
 }
 
 /**
- * A job that kcover meets with its failures, as after an install or with another Temporal namespace, may long have got over them.
- * Somebody who knows better can ask for a recovery.
+ * Failures from before kcover first saw the job, as after an install or with another Temporal namespace, may be resolved since.
+ * A person can still request a recovery.
  */
 const isHistory = ({ pod, seenAt }: Fault, { historyUntil }: IncidentFacts): boolean =>
   pod !== undefined && historyUntil !== undefined && Date.parse(seenAt) < Date.parse(historyUntil);
 
-/** What takes a pod away explains how its containers ended. */
-const takenAway: readonly string[] = ['pod/evicted', 'pod/disruption'];
-const placeInSentence = ({ source, code }: Fault): number => (source !== 'pod' ? 0 : takenAway.includes(code) ? 1 : 2);
-
-/** One sentence for one or many faults; those of nodes come first, because they explain those of pods. */
+/** One sentence for all faults; node faults come first, because they explain pod faults. */
 export function describeFaults(faults: readonly Fault[]): string {
   const ordered = faults.toSorted((a, b) => placeInSentence(a) - placeInSentence(b) || a.id.localeCompare(b.id));
   const [first] = ordered;
@@ -154,5 +150,5 @@ export function describeFaults(faults: readonly Fault[]): string {
   return `${first.code}${where}: ${withoutStop(first.message)}${more}`;
 }
 
-/** A driver's own full stop would stand in the middle of our sentence. */
+/** Removes the full stop of a driver message, which is quoted within a sentence. */
 export const withoutStop = (text: string): string => text.replace(/\.\s*$/, '');

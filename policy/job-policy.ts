@@ -3,22 +3,22 @@ import type { WorkerSettings } from '../contract/settings.schema.ts';
 
 type Recovery = WorkerSettings['recovery'];
 
-/** What holds for one job: the operator's settings, and what the job asks for as far as the operator lets it. */
+/** The policy for one job: the operator's settings, and the job's overrides as far as the operator allows them. */
 export interface JobPolicy {
   readonly mode: RecoveryMode;
   readonly checkpoint: CheckpointStrategy;
-  /** Without room for a whole attempt, while the job still runs, and when it does not. */
+  /** Without capacity for a complete attempt: while the job still runs, and when it does not. */
   readonly short: CapacityChoice;
   readonly dead: CapacityChoice;
   readonly level: RestartLevel;
   readonly hang: HangResponse;
-  /** Recoveries for its own code; missing where the budget of the settings holds. */
+  /** Recoveries for its own code; missing where the budget of the settings applies. */
   readonly retries?: number;
-  /** Wishes that do not count, a sentence each. */
+  /** Overrides that are not applied, a sentence each. */
   readonly ignored: readonly string[];
 }
 
-/** The annotation or label is named as people know it; the job's own words stand in `ignored`. */
+/** Messages name the annotation as people know it; `ignored` quotes the job's own values. */
 export function jobPolicy(overrides: Partial<JobOverrides> | undefined, settings: Recovery): JobPolicy {
   const { jobMay } = settings;
   const ignored = [...(overrides?.ignored ?? [])];

@@ -1,28 +1,28 @@
-/** What a change of a job object means for the workflow that looks after it. */
+/** How a change of a job object affects its workflow. */
 
 import { jobWorkflowId } from '../contract/ids.ts';
 import type { JobRef, JobView } from '../contract/jobs.ts';
 import type { JobObserved } from '../contract/messages.ts';
 
-/** What counts of a job object for its supervision. */
+/** The part of a job object that matters for its supervision. */
 export type JobSeen = Pick<JobView, 'ref' | 'optedIn' | 'finished'> & {
-  /** It carries `kcover.io/need-recovery: "true"`. */
+  /** It has the label `kcover.io/need-recovery: "true"`. */
   readonly wantsRecovery: boolean;
 };
 
 export type JobStep =
-  /** Seen for the first time as one to look after: make sure that its workflow runs. */
+  /** Supervised for the first time: make sure that its workflow runs. */
   | { readonly kind: 'start' }
   | { readonly kind: 'notify'; readonly observed: JobObserved }
-  /** A person asks for a recovery by label. */
+  /** A person requests a recovery by label. */
   | { readonly kind: 'recover' }
-  /** The same on a job that never agreed to be recovered. */
+  /** The same on a job that is not opted in. */
   | { readonly kind: 'ignore-label'; readonly because: string };
 
 /** Opted in and not finished. */
 const supervised = (job: JobSeen | undefined): boolean => job !== undefined && job.optedIn && !job.finished;
 
-/** Steps in the order in which they must be taken. `before` and `now` have the same UID; absent means: not there. */
+/** Steps in the order in which they must be done. `before` and `now` have the same UID; absent: the object does not exist. */
 export function foldJob(before: JobSeen | undefined, now: JobSeen | undefined): readonly JobStep[] {
   return [...supervision(before, now), ...recoveryLabel(before, now)];
 }
@@ -37,7 +37,7 @@ function supervision(before: JobSeen | undefined, now: JobSeen | undefined): rea
 export function endOf(now: JobSeen | undefined): JobObserved {
   if (!now) return { change: 'gone', because: 'the job object is gone' };
   if (now.finished) return { change: 'finished', because: `${now.finished.as}: ${now.finished.because}`.slice(0, 500) };
-  return { change: 'opted-out', because: 'the job no longer carries the opt-in label' };
+  return { change: 'opted-out', because: 'the job no longer has the opt-in label' };
 }
 
 function recoveryLabel(before: JobSeen | undefined, now: JobSeen | undefined): readonly JobStep[] {
@@ -47,7 +47,7 @@ function recoveryLabel(before: JobSeen | undefined, now: JobSeen | undefined): r
   return [{ kind: 'ignore-label', because: now.finished ? 'the job has finished' : 'the job is not opted in' }];
 }
 
-/** Running job workflows whose job is no longer supervised, each with what to tell it. `ids` are `job/<namespace>/<name>/<uid>`. */
+/** Running job workflows whose job is no longer supervised, each with the signal to send. `ids` are `job/<namespace>/<name>/<uid>`. */
 export function findStrays(ids: readonly string[], jobs: readonly JobSeen[]): readonly { readonly workflowId: string; readonly observed: JobObserved }[] {
   const byUid = new Map(jobs.map((job) => [job.ref.uid, job]));
   return ids.flatMap((workflowId) => {
@@ -56,7 +56,7 @@ export function findStrays(ids: readonly string[], jobs: readonly JobSeen[]): re
   });
 }
 
-/** Jobs to look after whose workflow does not run: somebody terminated or cancelled it. `running` are ids of workflows. */
+/** Supervised jobs whose workflow does not run, because it was terminated or cancelled. `running`: ids of workflows. */
 export function findUnsupervised(running: readonly string[], jobs: readonly JobSeen[]): readonly JobRef[] {
   const ids = new Set(running);
   return jobs.filter((job) => supervised(job) && !ids.has(jobWorkflowId(job.ref))).map(({ ref }) => ref);

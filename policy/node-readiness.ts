@@ -1,32 +1,32 @@
-/** When a node that is not ready is a fault of that node, and when it is rather our own sight that is bad. */
+/** When a node that is not ready counts as a fault, and when kcover rather assumes that its own view of the cluster is stale. */
 
 import { formatDuration } from '../contract/duration.ts';
 import { type Fault, nodeNotReady } from '../contract/faults.ts';
 import type { ControllerSettings } from '../contract/settings.schema.ts';
 
-/** A node with accelerators that its kubelet does not call ready. */
+/** A node with accelerators whose Ready condition is not True. */
 export interface Outage {
   readonly node: string;
   readonly uid: string;
-  /** When the condition changed, RFC 3339, in the words of the cluster: it tells one outage from the next. */
+  /** When the condition changed, RFC 3339, as in the Node object: tells one outage from the next. */
   readonly transition: string;
   readonly because: string;
-  /** Since when we have seen it, ms of our own clock; later by the time in which we could not see. */
+  /** Since when we have observed it, ms of our own clock; moved on by the time in which we could not observe the cluster. */
   readonly since: number;
 }
 
-/** What is to be told now, and when to look again, ms of the same clock. */
+/** Faults to report now, and when to check again, ms of the same clock. */
 export interface OutageVerdict {
   readonly faults: readonly Fault[];
-  /** So many are out at once that it says more of us than of them; that time does not count. */
+  /** Set when so many are not ready at once that our view is probably stale; that time does not count. */
   readonly unobservable?: string;
   readonly lookAt?: number;
 }
 
-/** So many may be out together wherever they are, because a job often spans few nodes. */
+/** Up to this many outages count in any cluster, because small clusters have few nodes. */
 const always = 2;
 
-/** `accelerated` is the number of nodes with accelerators, those that are out included. */
+/** `accelerated`: number of nodes with accelerators, including those that are not ready. */
 export function judgeOutages(outages: readonly Outage[], accelerated: number, now: number, settings: ControllerSettings['nodes']): OutageVerdict {
   const { notReady, unobservableAbove } = settings;
   if (outages.length > always && outages.length * 100 > accelerated * unobservableAbove) {

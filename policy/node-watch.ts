@@ -1,44 +1,44 @@
-/** What a change of a Node object means for the workflow that looks after it. */
+/** How a change of a Node object affects the node's workflow. */
 
 import type { Fault } from '../contract/faults.ts';
 import type { NodeObserved } from '../contract/messages.ts';
 import type { NodeOutcome, NodeView } from '../contract/nodes.ts';
 
-/** What counts of a Node object. */
+/** The part of a Node object that matters. */
 export interface NodeSeen {
   readonly uid: string;
   readonly systemUuid: string;
-  /** It carries a taint that is ours. */
+  /** It has a taint that kcover set. */
   readonly quarantinedByUs: boolean;
 }
 
-/** What is remembered of a node. */
+/** State kept for a node. */
 export interface TrackedNode {
-  /** Absent after the object went. */
+  /** Absent after the object was deleted. */
   readonly seen?: NodeSeen;
-  /** It carried our taint at some time, or its workflow is known to run: somebody has to be told. */
+  /** It had our taint at some time, or its workflow is known to run: changes are signalled to the workflow. */
   readonly followed: boolean;
 }
 
 export const seenOf = (view: NodeView): NodeSeen => ({ uid: view.uid, systemUuid: view.systemUuid, quarantinedByUs: view.taint?.ours === true });
 
-/** Pure fold: what to tell, and what to remember. `now` is absent when the object is gone. */
+/** Pure fold: what to signal, and the next state. `now` is absent when the object is gone. */
 export function foldNode(before: TrackedNode | undefined, now: NodeSeen | undefined): { readonly notify?: NodeObserved; readonly tracked: TrackedNode } {
   const followed = before?.followed === true;
   const tracked: TrackedNode = { ...(now && { seen: now }), followed: followed || now?.quarantinedByUs === true };
   return followed && isChange(before, now) ? { notify: observedOf(now), tracked } : { tracked };
 }
 
-/** A taint of ours that appears is no news to whoever put it there, and a second quarantine is as good as the first; that it went is. */
+/** A new UID or a removed taint is a change. A taint that appears is not: the workflow set it itself. */
 const isChange = (before: TrackedNode, now: NodeSeen | undefined): boolean =>
   before.seen?.uid !== now?.uid || (before.seen?.quarantinedByUs === true && now?.quarantinedByUs === false);
 
 const observedOf = (now: NodeSeen | undefined): NodeObserved => (now ? { uid: now.uid, quarantinedByUs: now.quarantinedByUs } : { quarantinedByUs: false });
 
-/** What a running node workflow must hear of when nobody watched for a while: a node that is gone or no longer carries our taint. */
+/** What a running node workflow must be told after a gap in the watch: that the node is gone or no longer has our taint. */
 export const missedOf = (now: NodeSeen | undefined): NodeObserved | undefined => (now?.quarantinedByUs ? undefined : observedOf(now));
 
-/** Faults for which a machine is quarantined again that went while it was quarantined; none when it is another machine. */
+/** Faults for which a returned machine is quarantined again, if its Node object was deleted during a quarantine; none for another machine. */
 export function faultsOfReturned(now: NodeSeen, last: NodeOutcome | undefined): readonly Fault[] {
   if (last?.outcome !== 'gone' || now.quarantinedByUs) return [];
   // An empty id is no identity: two machines without one are not the same.

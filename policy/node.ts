@@ -8,7 +8,7 @@ import { withoutStop } from './incident.ts';
 const strength = { record: 0, warn: 1, restart: 2, quarantine: 3 } as const satisfies Record<Response, number>;
 
 /**
- * What new faults mean for their node. The strongest response wins; in mode `observe` a quarantine is only told.
+ * The response to new faults of a node. The strongest response wins; in mode `observe` a quarantine is only reported.
  * Source of the actions: NVIDIA's Xid catalogue; retired and unknown codes never act by themselves.
  */
 export function decideNode(facts: NodeFacts, settings: WorkerSettings): Undated<NodeDecision> {
@@ -18,7 +18,7 @@ export function decideNode(facts: NodeFacts, settings: WorkerSettings): Undated<
   }
   const counted = facts.faults.filter((fault) => !wasJudged(fault, facts.judged) && !wasJudged(fault, facts.node?.judged));
   const worst = strongest(counted, settings);
-  if (worst === undefined) return { kind: 'record', faults: [], because: 'every line was judged before', ...times };
+  if (worst === undefined) return { kind: 'record', faults: [], because: 'every line was taken into account before', ...times };
 
   const { fault, response } = worst;
   const because = `${fault.code} on ${fault.node ?? 'the node'}${fault.device ? ` (${fault.device})` : ''}: ${withoutStop(fault.message)}`;
@@ -41,13 +41,13 @@ export function decideNode(facts: NodeFacts, settings: WorkerSettings): Undated<
   return { kind: 'record', faults: counted, because: `${because}; ${recordedBecause(fault)}`, ...times };
 }
 
-/** What a tenant's pods say about a node counts in a limit of its own; what anything else says of the same node does not. */
+/** Set when only a tenant's preflight calls for the quarantine: such quarantines have a limit of their own. */
 function preflightAlone(convicting: readonly Fault[]): PreflightScope | undefined {
   if (!convicting.every(({ source }) => source === 'preflight')) return undefined;
   return { namespace: convicting[0]?.namespace ?? '' };
 }
 
-/** What settings make of one fault: a rule for its code, else for its standing, else for its action. */
+/** The configured response to one fault: by its code, else by its standing, else by its action. */
 export function responseTo(fault: Fault, { faults, preflight }: Pick<WorkerSettings, 'faults' | 'preflight'>): Response {
   const own = faults.codes[fault.code];
   if (own !== undefined) return own;
@@ -63,7 +63,7 @@ function toPreflight({ code }: Fault, { slow, storage, failed }: WorkerSettings[
   return code === preflightFaults.storage ? storage : failed;
 }
 
-/** True when the line stands at or below the last one judged in the same boot. */
+/** True when the line is at or before the last one that was taken into account in the same boot. */
 export function wasJudged(fault: Fault, last: KernelPosition | undefined): boolean {
   return fault.kernel !== undefined && last !== undefined && fault.kernel.bootId === last.bootId && fault.kernel.sequence <= last.sequence;
 }
@@ -77,8 +77,7 @@ function strongest(faults: readonly Fault[], settings: WorkerSettings): { fault:
   return worst;
 }
 
-const recordedBecause = (fault: Fault): string =>
-  fault.action === 'restart-app' ? 'the application must restart, the node need not' : 'nothing needs to be done about the node';
+const recordedBecause = (fault: Fault): string => (fault.action === 'restart-app' ? 'only the application must restart' : 'the node needs no action');
 
 /** `xid/79` -> `xid-79`: a taint value is a label value. */
 const taintValue = (code: string): string => code.replace(/[^A-Za-z0-9._-]/g, '-').slice(0, 63);

@@ -1,12 +1,12 @@
-/** How fast training goes, from what its trainer tells. Pure. */
+/** The speed of training, from the progress that its trainer reports. Pure. */
 
 import type { JobProgress, Pace, ProgressPhase } from '../contract/progress.ts';
 
-/** What was seen of one job. */
+/** Observations of one job. */
 export interface PaceSeen {
-  /** The last report with a step of its own, from which the next one is measured; missing after a break. */
+  /** The last report with a new step, from which the next one is measured; missing after a break. */
   readonly last?: JobProgress;
-  /** Since then the trainer said that it does something else: the time says nothing of its steps. */
+  /** Since then the trainer reported another phase, so the elapsed time does not count as step time. */
   readonly rested?: true;
   /** The last checkpoint of this attempt. */
   readonly checkpoint?: number;
@@ -21,16 +21,16 @@ const mostReports = 20;
 /** Whether no step is expected in this phase. */
 export const isResting = (phase: ProgressPhase | undefined): boolean => phase !== undefined && phase !== 'training';
 
-/** What an earlier controller has seen is one report among those to come. */
+/** Starts from the pace that an earlier controller recorded, which counts as one report. */
 export const paceFrom = (known: Pace | undefined): PaceSeen => ({
   steps: known ? [known.msPerStep] : [],
   checkpoints: known?.stepsPerCheckpoint === undefined ? [] : [known.stepsPerCheckpoint],
 });
 
-/** Another attempt, or another rank, speaks from now on: nothing lies between its first report and the one before. */
+/** Another attempt or rank reports from now on: its first report is not measured from the last one. */
 export const afterBreak = ({ steps, checkpoints }: PaceSeen): PaceSeen => ({ steps, checkpoints });
 
-/** Adds a report. Steps that run backwards, and times that do, say nothing of the pace. */
+/** Adds a report. Steps or times that run backwards do not count for the pace. */
 export function foldPace(seen: PaceSeen, progress: JobProgress): PaceSeen {
   const { last, steps, checkpoints } = seen;
   const saved = progress.checkpointStep;
@@ -45,7 +45,7 @@ export function foldPace(seen: PaceSeen, progress: JobProgress): PaceSeen {
 
 const longer = (values: readonly number[], value: number): readonly number[] => (value > 0 ? [...values, value].slice(-mostReports) : values);
 
-/** Medians, milliseconds to three digits. Undefined before two steps were seen. */
+/** Medians, milliseconds to three digits. Undefined before two steps were observed. */
 export function paceOf({ steps, checkpoints }: PaceSeen): Pace | undefined {
   const msPerStep = median(steps);
   const stepsPerCheckpoint = median(checkpoints);

@@ -1,21 +1,21 @@
 import type { Amounts, Labels, NodeCapacity, PlacementTaint, PlacementToleration, PodShape, Requirement, PlacementFacts } from '../contract/placement.ts';
 import type { CapacityFacts } from '../contract/recovery-plan.ts';
 
-/** What `decideCapacity` looks at. `spare` is the key of the taint of stand-by nodes. */
+/** What `decideCapacity` decides from. `standbyTaint`: key of the taint of standby nodes. */
 export function capacityOf({ nodes, shapes, sizes }: PlacementFacts, standbyTaint: string): CapacityFacts {
   const { fixedFit, ...placement } = placePods(nodes, shapes, standbyTaint);
-  // A smaller job needs what does not fit as much as a whole one.
+  // A smaller job needs its fixed pods too, so it does not help while these do not fit.
   return { ...placement, ...(sizes && fixedFit && { sizes }) };
 }
 
 export interface Placement extends Omit<CapacityFacts, 'sizes'> {
-  /** All pods that every size of the job has are among those that fit. */
+  /** All pods that do not scale with the job's size fit. */
   readonly fixedFit: boolean;
 }
 
 /**
- * Puts pods on nodes as the scheduler could: taints, cordons, readiness, labels and free resources are what it filters by too.
- * Best fit, and so the same answer for the same facts. A stand-by node carries a taint of the key `spare`; it takes pods after all others.
+ * Places pods on nodes as the scheduler could, with the same filters: taints, cordons, readiness, labels and free resources.
+ * Best fit, and deterministic. A standby node has a taint with the key `standbyTaint`; it is used after all others.
  */
 export function placePods(nodes: readonly NodeCapacity[], shapes: readonly PodShape[], standbyTaint: string): Placement {
   const plain = fillBest(nodes, shapes, new Set());
@@ -43,7 +43,7 @@ const withoutTaint = (node: NodeCapacity, key: string): NodeCapacity => ({ ...no
 const sum = (numbers: readonly number[]): number => numbers.reduce((total, each) => total + each, 0);
 
 /**
- * Nodes that could take some of these pods if nothing were on them: what stands on the others decides nothing. Stand-by nodes come last.
+ * Nodes that could take some of these pods if they were empty; the pods on other nodes need not be read. Standby nodes come last.
  */
 export function candidatesFor(nodes: readonly NodeCapacity[], shapes: readonly PodShape[], standbyTaint: string): readonly NodeCapacity[] {
   const nothing: Load = { used: {}, labels: [] };
@@ -51,9 +51,9 @@ export function candidatesFor(nodes: readonly NodeCapacity[], shapes: readonly P
   return nodes.filter(takes).toSorted((one, other) => Number(isStandby(one, standbyTaint)) - Number(isStandby(other, standbyTaint)));
 }
 
-/** How far it got. */
+/** Result of one placement. */
 interface Filled {
-  /** In the order in which they were put. */
+  /** In the order of placement. */
   readonly shapes: readonly PodShape[];
   readonly fit: number;
   readonly fixedFit: boolean;
@@ -62,7 +62,7 @@ interface Filled {
   readonly isWhole: (shape: PodShape) => boolean;
 }
 
-/** What was put on a node: resources and labels of the pods. */
+/** Load of a node: resources and labels of its pods. */
 interface Load {
   readonly used: Amounts;
   readonly labels: readonly Labels[];
@@ -71,8 +71,8 @@ interface Load {
 const presentLoad = ({ used, podLabels = [] }: NodeCapacity): Load => ({ used, labels: podLabels });
 
 /**
- * The most constrained first: who finds the fewest nodes, then who asks for the largest part of one. Where not all find room so, those that
- * every size of the job has come before the others, for a smaller job is of use only with them.
+ * The most constrained pods first: those with the fewest candidate nodes, then those that request the largest part of one. If not all fit,
+ * pods that do not scale come first, because a smaller job needs them too.
  */
 function fillBest(nodes: readonly NodeCapacity[], shapes: readonly PodShape[], last: ReadonlySet<string>): Filled {
   const candidates = new Map(shapes.map((shape) => [shape, nodes.filter((node) => whyNot(node, shape, presentLoad(node)) === undefined).length]));
@@ -95,7 +95,7 @@ function fillBest(nodes: readonly NodeCapacity[], shapes: readonly PodShape[], l
   return better ? fixed : hardest;
 }
 
-/** Of the largest node, and of what a pod asks most for; 0 to 1, more where no node has it. */
+/** The largest share of the largest node that a pod requests, over all resources; 0 to 1, more where no node has enough. */
 function largestPart(nodes: readonly NodeCapacity[], { requests }: PodShape): number {
   const parts = Object.entries(requests).map(([name, amount]) => amount / nodes.reduce((most, { allocatable }) => Math.max(most, allocatable[name] ?? 0), 1));
   return Math.max(0, ...parts);
@@ -125,12 +125,12 @@ function fill(nodes: readonly NodeCapacity[], shapes: readonly PodShape[], last:
 
 interface Placing {
   readonly loadOf: (node: NodeCapacity) => Load;
-  /** Nodes that are taken only when no other is left, as few as possible. */
+  /** Nodes that are used only when no other is left, as few as possible. */
   readonly last: ReadonlySet<string>;
   readonly put: (node: NodeCapacity, shape: PodShape, count: number) => void;
 }
 
-/** The fullest nodes first; those whose scarce resources the pods would leave idle after the others. Returns how many pods found room. */
+/** The fullest nodes first; nodes whose scarce resources the pods would leave idle come last. Returns how many pods fit. */
 function place(nodes: readonly NodeCapacity[], shape: PodShape, { loadOf, last, put }: Placing): number {
   const candidates = nodes.flatMap((node) => {
     const load = loadOf(node);
@@ -160,7 +160,7 @@ function slotsFor(node: NodeCapacity, { requests, apart, labels }: PodShape, loa
   return Math.min(most, ...Object.entries(requests).map(([name, amount]) => (amount > 0 ? Math.floor(free(node, load, name) / amount) : Infinity)));
 }
 
-/** Accelerators and the like that the pods do not ask for: their names have a domain. */
+/** Accelerators and other extended resources that the pods do not request: their names have a domain. */
 const idleBeside = (node: NodeCapacity, { requests }: PodShape, load: Load): number =>
   sum(Object.keys(node.allocatable).map((name) => (name.includes('/') && !requests[name] ? Math.max(0, free(node, load, name)) : 0)));
 
@@ -170,14 +170,14 @@ function whyNot(node: NodeCapacity, shape: PodShape, load: Load): string | undef
   if (node.unschedulable && !isTolerated(cordon, shape.tolerations)) return 'cordoned';
   const taint = node.taints.find((each) => keepsOff(each) && !isTolerated(each, shape.tolerations));
   if (taint) return `taint ${taint.key}${taint.value ? `=${taint.value}` : ''}`;
-  if (shape.nodes.length > 0 && !shape.nodes.some((term) => fits(term, node.labels))) return 'labels that do not match';
+  if (shape.nodes.length > 0 && !shape.nodes.some((term) => fits(term, node.labels))) return 'labels do not match';
   const short = Object.entries(shape.requests).find(([name, amount]) => amount > 0 && amount > free(node, load, name));
   if (short) return shortage(node, short, load);
-  if (load.labels.some((labels) => shape.apart.some((selector) => fits(selector, labels)))) return 'a pod that these keep away from';
+  if (load.labels.some((labels) => shape.apart.some((selector) => fits(selector, labels)))) return 'anti-affinity to a pod there';
   return undefined;
 }
 
-/** What the node controller makes of `spec.unschedulable`. */
+/** The taint that the node controller adds for `spec.unschedulable`. */
 const cordon: PlacementTaint = { key: 'node.kubernetes.io/unschedulable', effect: 'NoSchedule' };
 
 const keepsOff = ({ effect }: PlacementTaint): boolean => effect === 'NoSchedule' || effect === 'NoExecute';
@@ -210,17 +210,17 @@ function fitsOne({ operator, values = [] }: Requirement, value: string | undefin
   }
 }
 
-/** Amounts are told of what is counted in pieces: of cores and bytes every node has another number left. */
+/** Amounts are given only for extended resources: free cores and bytes differ on every node, so their reasons could not be grouped. */
 function shortage(node: NodeCapacity, [resource, amount]: readonly [string, number], load: Load): string {
   const whole = node.allocatable[resource] ?? 0;
   if (whole === 0) return `no ${resource}`;
-  if (!resource.includes('/')) return resource === 'pods' ? 'no place for another pod' : `too little ${resource}`;
+  if (!resource.includes('/')) return resource === 'pods' ? 'no free pod slot' : `too little ${resource}`;
   return whole < amount ? `only ${whole} ${resource}` : `${Math.max(0, free(node, load, resource))} of ${whole} ${resource} free`;
 }
 
 const mostReasons = 5;
 
-/** Of the first pods that find no room, or the first of all; nodes that could take one, but for others of the job, have none. */
+/** Obstacles for the first pods that do not fit, or else the first of all. A node that is full of other pods of the job is not an obstacle. */
 function obstacles(nodes: readonly NodeCapacity[], { shapes, isWhole }: Filled): string {
   const shape = shapes.find((one) => !isWhole(one)) ?? shapes[0];
   if (!shape) return 'no pods';

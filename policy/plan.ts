@@ -10,7 +10,7 @@ import { chooseTiming } from './timing.ts';
 
 type Recovery = WorkerSettings['recovery'];
 
-/** What planning looks at: the facts of the recovery, with a job that is there. */
+/** What planning decides from: the facts of the recovery, with a job that exists. */
 interface Planning {
   readonly facts: RecoveryFacts;
   readonly job: JobView;
@@ -19,14 +19,14 @@ interface Planning {
   readonly severity: Severity;
 }
 
-/** Training is asked to go on by itself before anything is stopped. */
+/** The processes are asked to restart training in place before anything is stopped. */
 export interface InProcess {
   readonly beyond: number;
   readonly withinMs: number;
   readonly because: string;
 }
 
-/** All that comes before and after one stop, or the try that needs none. */
+/** The plan around one stop, or the in-process attempt that needs none. */
 export function planStop(facts: RecoveryFacts, job: JobView, settings: Recovery): { readonly plan: RecoveryPlan; readonly inProcess?: InProcess } {
   const policy = jobPolicy(job.overrides, settings);
   const { severity } = severityOf([...facts.fresh, ...facts.handled], facts.attempt);
@@ -51,7 +51,7 @@ export function planStop(facts: RecoveryFacts, job: JobView, settings: Recovery)
 
 const isTried = ({ facts }: Planning, level: 'process' | 'pod'): boolean => facts.stops > 0 || (facts.tried ?? []).some((one) => one.level === level);
 
-/** Only where no node is to blame, for a bad one has to be left, and where it can be seen that training goes on. */
+/** Only where no node is to blame, because pods must leave a bad node, and where progress shows whether training continues. */
 function tryProcesses(planning: Planning): InProcess | undefined {
   const { facts, job, policy, settings } = planning;
   if (policy.level !== 'process' || facts.asked || isTried(planning, 'process') || job.progress === undefined) return undefined;
@@ -69,12 +69,12 @@ function levelOf(planning: Planning): RecoveryLevel {
   const before = facts.tried?.at(-1);
   if (policy.level === 'job') return whole('all pods restart together');
   if (isTried(planning, 'pod')) return whole(before?.because ?? 'the pods alone were tried');
-  if (facts.asked) return whole('a person asked for the whole job');
+  if (facts.asked) return whole('a person requested the whole job');
   if (!job.canStopBy.includes('delete-collection')) return whole(`the controller of ${job.ref.kind} does not replace single pods`);
   const { pods } = facts.attempt;
   const broken = brokenPods(facts);
   if (broken.length === 0) return whole('no single pod is to blame');
-  if (pods[0] && broken.includes(pods[0])) return whole(`${pods[0].name} leads the others`);
+  if (pods[0] && broken.includes(pods[0])) return whole(`${pods[0].name} is the leading pod`);
   const all = podCount(facts.attempt);
   if (broken.length * 2 > all) return whole(`${broken.length} of ${all} pods are broken`);
   const more = broken.length > 5 ? ` and ${broken.length - 5} more` : '';
@@ -85,34 +85,38 @@ function levelOf(planning: Planning): RecoveryLevel {
   return { name: 'pod', pods: broken.map(({ uid }) => uid), withinMs: settings.levels.pod, because: `${names} first, the whole job when that does not help` };
 }
 
-/** Those that failed, and those on nodes that are to blame. */
+/** Failed pods, and pods on blamed nodes. */
 function brokenPods({ attempt, fresh }: RecoveryFacts): AttemptPod[] {
   const nodes = new Set(fresh.filter(blamesNode).map(({ node }) => node));
   const uids = new Set(fresh.map(({ pod }) => pod?.uid));
   return attempt.pods.filter(({ uid, node }) => uids.has(uid) || (node !== undefined && nodes.has(node)));
 }
 
-/** A person who asked for a recovery has approved its first stop. */
+/** A person who requested a recovery has approved its first stop. */
 function askFirst({ facts, job, settings, severity }: Planning): Approval | undefined {
   const from = settings.approval[severity];
-  // The GPUs of a TrainJob may stand in its runtime, where nobody looks.
+  // The GPUs of a TrainJob may be defined in its runtime, which kcover does not read.
   const gpus = job.gpus ?? (job.ref.kind === 'TrainJob' ? undefined : 0);
   if (from === undefined || (facts.asked && facts.stops === 0) || (gpus !== undefined && gpus < from)) return undefined;
   const { within, otherwise } = settings.approval;
-  return { because: `the job is ${severity} and holds ${gpus ?? 'an unknown number of'} GPUs: from ${from} on a person decides`, withinMs: within, otherwise };
+  return {
+    because: `the job is ${severity} and holds ${gpus ?? 'an unknown number of'} GPUs: an approval is needed from ${from} GPUs on`,
+    withinMs: within,
+    otherwise,
+  };
 }
 
 function saveFirst({ facts, job, policy, settings, severity }: Planning): CheckpointPlan {
   const none = (because: string): CheckpointPlan => ({ strategy: 'none', because });
   const { progress } = job;
-  if (policy.checkpoint === 'none') return none('no checkpoint is awaited: strategy none');
-  if (facts.asked) return none('a person asked for it now');
-  if (facts.stops > 0) return none('the attempt has not proved that it trains');
-  if (severity === 'dead') return none('it no longer trains: nobody would save anything');
+  if (policy.checkpoint === 'none') return none('strategy none: stop without a checkpoint');
+  if (facts.asked) return none('a person requested it now');
+  if (facts.stops > 0) return none('this attempt was not verified to train');
+  if (severity === 'dead') return none('it no longer trains, so no checkpoint would come');
   if (progress === undefined) return none('its progress is not known');
   if (policy.checkpoint === 'on-termination') {
     const withinMs = settings.checkpoint.acknowledged;
-    return { strategy: 'on-termination', atLeast: progress.step, withinMs, because: `it saves step ${progress.step} when it is told to end` };
+    return { strategy: 'on-termination', atLeast: progress.step, withinMs, because: `it saves step ${progress.step} on termination` };
   }
   const gpus = job.gpus ?? podCount(facts.attempt);
   const { choice, ...chosen } = chooseTiming({ severity, progress, gpus, now: facts.now ?? 0 }, settings.checkpoint);
@@ -121,7 +125,7 @@ function saveFirst({ facts, job, policy, settings, severity }: Planning): Checkp
   return { strategy: 'fresh', beyond: progress.checkpointStep ?? progress.step, withinMs, stallMs, because, timing };
 }
 
-/** Without a word of the job on how small it may become, it stays as it is. A person who asked for a recovery is not held up: without room the pods wait. */
+/** Without an allowed size from the job, it keeps its size. A recovery that a person requested is not held: without capacity the pods stay pending. */
 function capacityPlanFor({ facts, job, policy, settings, severity }: Planning): CapacityPlan | undefined {
   if (!settings.capacity.check) return undefined;
   const { minReplicas, allowedSizes } = job.overrides ?? {};

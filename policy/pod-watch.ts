@@ -1,25 +1,23 @@
-/** Which failures of a job's pods its workflow has to hear of. */
+/** Which failures of a job's pods are reported to its workflow. */
 
 import type { Fault } from '../contract/faults.ts';
 import type { JobView, PodRole } from '../contract/jobs.ts';
 
-/** What counts of one pod. */
+/** The part of a pod that matters. */
 export interface PodSeen {
   readonly uid: string;
   readonly failures: readonly Fault[];
-  /** Its kubelet has yet to say what became of it. */
-  readonly unexplained?: true;
-  /** Who it was, once it has succeeded. */
+  /** Its role, once it has succeeded. */
   readonly succeededAs?: PodRole;
 }
 
-/** What counts of the job that controls it. */
+/** The part of its job that matters. */
 export interface PodOwner extends Pick<JobView, 'optedIn' | 'optedInAt' | 'finished' | 'suspension'> {
-  /** Whose success is the success of the job; absent where all have to succeed. */
+  /** The pod whose success completes the job; absent where all have to succeed. */
   readonly succeedsWith?: PodRole;
 }
 
-/** Failures to tell, of all pods of one job. `told` holds the ids that were told before. */
+/** New failures of all pods of one job. `reported` holds the ids that were reported before. */
 export function failuresToReport(job: PodOwner | undefined, pods: readonly PodSeen[], reported: ReadonlySet<string>): readonly Fault[] {
   if (!job || whyNotReported(job, pods) !== undefined) return [];
   const since = Date.parse(job.optedInAt);
@@ -31,14 +29,14 @@ export function whyNotReported(job: PodOwner, pods: readonly PodSeen[]): string 
   if (!job.optedIn) return 'not opted in';
   if (job.finished) return `finished: ${job.finished.as}`;
   if (job.suspension) return `suspended by ${job.suspension.by}`;
-  // After the deciding pod is through, the others may well be torn down with an error.
+  // Once the deciding pod has succeeded, the others may be terminated with an error.
   if (pods.some((pod) => decides(job, pod))) return 'its deciding pod has succeeded';
   return undefined;
 }
 
-/** Whether the success of this pod is the success of its job. Without a number, any pod of the role decides. */
+/** Whether the success of this pod completes its job. Without an index, any pod of the role does. */
 export const decides = ({ succeedsWith }: Pick<PodOwner, 'succeedsWith'>, { succeededAs }: Pick<PodSeen, 'succeededAs'>): boolean =>
   succeedsWith !== undefined && succeededAs?.role === succeedsWith.role && (succeedsWith.index === undefined || succeededAs.index === succeedsWith.index);
 
-/** What ended before the opt-in is history. Both times have whole seconds, so the same second counts. */
+/** A failure before the opt-in is history. Both times are whole seconds, so the same second counts. */
 const endedBefore = (fault: Fault, since: number): boolean => Date.parse(fault.seenAt) < since;

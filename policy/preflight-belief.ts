@@ -1,8 +1,8 @@
-/** Which ends of slow pairs are to blame: belief propagation on the graph of pairs. */
+/** Which ends of slow pairs are slow: belief propagation on the graph of pairs. */
 
 import type { PairEvidence } from './preflight-evidence.ts';
 
-/** Probabilities before any test. Most slow nodes are plainly slow; only repeated evidence makes one a little slow. Not measured: about 1 %. */
+/** Prior probabilities. Most slow nodes are plainly slow; only repeated evidence makes one a little slow. The total of about 1 % is an assumption. */
 export const prior = { little: 0.002, plainly: 0.009 } as const;
 
 const usualShare = prior.little + prior.plainly;
@@ -13,12 +13,12 @@ export interface Belief {
   readonly plainly: number;
 }
 
-/** From this share of slow ends on, the share of the run itself is a better prior than what is usual; but at most half. */
+/** From this share of slow ends on, the run's own share is the better prior; at most one half. */
 const many = 0.3;
 
 /**
- * What is believed of each end, with the usual prior; or, where many ends look slow, with what was then believed of all as the prior. Then
- * whoever only met slow ends could well be slow too, and is not taken for healthy, nor are its partners convicted for its sake.
+ * Beliefs with the usual prior; where many ends look slow, again with their share as the prior. An end that only met slow ends may then be slow
+ * too: it does not count as healthy, and its partners are not convicted because of it.
  */
 export function suspect(ends: number, evidence: readonly PairEvidence[], broken: ReadonlySet<number> = new Set()): Belief[] {
   const first = believe(ends, evidence, broken);
@@ -28,8 +28,8 @@ export function suspect(ends: number, evidence: readonly PairEvidence[], broken:
 }
 
 /**
- * What is believed of each end when `share` of all are slow. A pair is as slow as its slower end; what it says is shared out by what the
- * other pairs of both ends say. `broken` ends are known to be bad: their pairs clear a partner when they do well, and else say nothing.
+ * Beliefs when `share` of all ends are slow. A pair is as slow as its slower end; the other pairs of both ends decide which of them that is.
+ * `broken` ends are known to be bad: a fast pair with one clears the partner, any other pair with one is no evidence.
  * Loopy belief propagation with damped messages: exact on trees, and checked against enumeration on small graphs with many loops.
  */
 export function believe(ends: number, evidence: readonly PairEvidence[], broken: ReadonlySet<number> = new Set(), share = usualShare): Belief[] {
@@ -47,15 +47,15 @@ export function believe(ends: number, evidence: readonly PairEvidence[], broken:
   });
 }
 
-/** Sweeps of messages at most, and the change of one that no longer matters, as logarithm of odds. */
+/** Most sweeps of messages, and the change below which they have converged, as logarithm of odds. */
 const mostSweeps = 100;
 const settled = 1e-3;
-/** Share of the last message that is kept, so that messages around a loop do not swing. */
+/** Share of the last message that is kept, so that messages around a loop do not oscillate. */
 const damping = 0.4;
 
-/** Adds to the beliefs on each end what all its links say. */
+/** Adds the evidence of all links to the beliefs on their ends. */
 function propagate(beliefs: LogOdds, links: readonly PairEvidence[]): void {
-  // Two for each link: to its second end, and to its first.
+  // Two messages for each link: to its second end, and to its first.
   const messages = new LogOdds(links.length * 2);
   const odds = links.map(({ little, plainly }) => [Math.exp(little), Math.exp(plainly)] as const);
   for (let sweep = 0, change = Infinity; sweep < mostSweeps && change > settled; sweep++) {
@@ -67,7 +67,7 @@ function propagate(beliefs: LogOdds, links: readonly PairEvidence[]): void {
         const [out, back] = [2 * index + side, 2 * index + 1 - side];
         const little = beliefs.little(from, messages, back);
         const plainly = beliefs.plainly(from, messages, back);
-        // Sums over what the sender may be, for each kind that the receiver may be: the worse of both decides what the pair says.
+        // Sums over the states of the sender, for each state of the receiver: the worse of both sets the pair's speed.
         const worse = ifPlainly * plainly;
         const healthy = 1 + ifLittle * little + worse;
         const toLittle = Math.log((ifLittle * (1 + little) + worse) / healthy);
@@ -78,10 +78,10 @@ function propagate(beliefs: LogOdds, links: readonly PairEvidence[]): void {
   }
 }
 
-/** Odds beyond e to this are certain, and do not overflow. */
+/** Odds are capped at e to this, so that they do not overflow. */
 const certain = 200;
 
-/** For each of many, the logarithms of the odds of both kinds of slow against healthy. */
+/** For each index, the logarithms of the odds of both kinds of slow against healthy. */
 class LogOdds {
   readonly #little: Float64Array;
   readonly #plainly: Float64Array;
@@ -105,7 +105,7 @@ class LogOdds {
     this.#plainly[at] = (this.#plainly[at] ?? 0) + plainly;
   }
 
-  /** Moves towards new values, damped, and moves what is believed of an end along. How far it went. */
+  /** Moves a message towards new values, damped, and the belief on its end by the same amount. Returns the change. */
   approach(at: number, little: number, plainly: number, along: LogOdds, end: number): number {
     const byLittle = (1 - damping) * (little - (this.#little[at] ?? 0));
     const byPlainly = (1 - damping) * (plainly - (this.#plainly[at] ?? 0));

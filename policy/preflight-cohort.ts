@@ -1,27 +1,27 @@
-/** What is usual in a run: every bandwidth is compared with the run's own, never with a figure from elsewhere. */
+/** The usual bandwidth of a run: every pair is compared with its own run, never with a figure from elsewhere. */
 
 import type { PairGraph, PairOutcome } from './preflight-pairs.ts';
 
-/** Robust centre and spread of the pairs that do well. */
+/** Robust centre and spread of the fast pairs. */
 export interface Cohort {
-  /** GiB/s that is usual in a round. */
+  /** Usual bandwidth of a round, GiB/s. */
   readonly usual: (round: number) => number;
-  /** Spread of usual pairs: standard deviation of the natural logarithm, about the same as a share. */
+  /** Spread of usual pairs: standard deviation of the natural logarithm, about the same as a relative deviation. */
   readonly spread: number;
   /**
-   * So many nodes are clearly faster than the usual that nobody can say whether those are fast or the others slow.
-   * Only who is among the fast is known to do well.
+   * So many nodes are clearly faster than the usual that it is unknown whether those are fast or the others slow.
+   * Only the fast ones are known to be healthy.
    */
   readonly split: boolean;
 }
 
-/** Spreads below this are not believed: clocks and message sizes alone make 1 to 2 %. */
+/** Lower bound of the spread: clocks and message sizes alone cause 1 to 2 %. */
 const leastSpread = 0.02;
-/** A node's best pair may be so far below the usual before its pairs are no longer usual, logarithm. */
+/** How far a node's best pair may be below the middle for its pairs to count as usual, logarithm. */
 const leastWidth = 0.05;
-/** Usual pairs that a round must have to be compared with itself; below, with the whole run. */
+/** A round with fewer usual pairs is compared with the whole run instead of itself. */
 const pairsOfRound = 8;
-/** How far above the usual is clearly faster, logarithm, and what share of nodes makes two groups of a run. */
+/** How far above the usual counts as clearly faster, logarithm, and the share of such nodes that splits a run into two groups. */
 const faster = 0.1;
 const fasterShare = 0.1;
 /** From median absolute deviation to standard deviation, for a normal distribution. */
@@ -46,8 +46,8 @@ export function cohortOf({ ends, outcomes }: PairGraph): Cohort | undefined {
 }
 
 /**
- * The best pair of each end. A healthy node needs only one healthy partner to show what it can, so that the middle of these stands
- * until half of the nodes are slow; the middle of the pairs would fall at 3 of 10.
+ * The best pair of each end. A healthy node needs only one healthy partner to reach its speed, so the median of these holds until half of the
+ * nodes are slow; the median of the pairs would fail at 3 of 10.
  */
 function bestOf(ends: number, measured: readonly PairOutcome[]): number[] {
   const best = Array.from({ length: ends }, () => -Infinity);
@@ -57,7 +57,7 @@ function bestOf(ends: number, measured: readonly PairOutcome[]): number[] {
 
 const logOf = ({ gbps }: PairOutcome): number => Math.log(gbps ?? Number.NaN);
 
-/** Of two in the middle the larger: slowness only lowers. */
+/** The larger of two middle values, because slow nodes only lower values. */
 function upperMedian(values: readonly number[]): number {
   const sorted = Float64Array.from(values).toSorted();
   return sorted[Math.floor(sorted.length / 2)] ?? 0;

@@ -10,11 +10,11 @@ interface Rules {
   readonly timeoutSeconds: number;
   /** Two workloads of one name are told apart by their UIDs. */
   readonly byUid: boolean;
-  /** What a report of another size does to a set. */
+  /** Effect of a report with another size on a set. */
   readonly otherSize: 'refused' | 'restarts';
   /** What happens to the report that finds a set expired. */
   readonly late: 'dropped' | 'kept';
-  /** A set whose reports were observed further apart than the time-out is not combined. */
+  /** A set whose reports were observed further apart than the timeout is discarded. */
   readonly spread: boolean;
 }
 
@@ -23,7 +23,7 @@ const seed = { timeoutSeconds: 1800, byUid: false, otherSize: 'refused', late: '
 
 const rulesOf: Readonly<Record<CollectingProfile, Rules>> = { seed, v008: seed, v012, recommended: { ...v012, timeoutSeconds: 1800, late: 'kept' } };
 
-/** A valid report on its way into a set. Times in µs since any start. */
+/** A valid report that arrives for a set. Times in µs since any start. */
 export interface ReportArrival {
   readonly namespace: string;
   readonly workload: string;
@@ -46,9 +46,9 @@ export type CollectionOutcome =
   | { readonly outcome: 'timeout'; readonly expired: readonly Collection[] };
 
 export interface Collecting {
-  /** A report that was accepted for itself; whether it is for its set is said here. */
+  /** Takes a valid report; the outcome says whether its set accepts it. */
   readonly arrive: (arrival: ReportArrival, now: number) => CollectionOutcome;
-  /** Ends every set that is stale, and says which. */
+  /** Ends and returns every stale set. */
   readonly sweep: (now: number) => readonly Collection[];
 }
 
@@ -59,7 +59,7 @@ interface Open extends Collection {
 
 const second = 1_000_000;
 
-/** Collects by the rules of a profile; a time-out that is not above 0 counts as none. */
+/** Collects by the rules of a profile; a timeout that is not above 0 counts as none. */
 export function collecting(profile: CollectingProfile, timeoutSeconds: number | undefined): Collecting {
   const rules = rulesOf[profile];
   const timeout = Math.round((timeoutSeconds !== undefined && timeoutSeconds > 0 ? timeoutSeconds : rules.timeoutSeconds) * second);
@@ -108,7 +108,7 @@ export function collecting(profile: CollectingProfile, timeoutSeconds: number | 
   };
 }
 
-/** Of the report and all that it meets, also the one that it would replace. */
+/** Spread of the observation times of the report and all in the set, including the one that it would replace. */
 function spreadOf({ entries }: Collection, { observedAt }: ReportArrival): number {
   const all = [observedAt, ...[...entries.values()].map((entry) => entry.observedAt)];
   return Math.max(...all) - Math.min(...all);

@@ -1,34 +1,33 @@
-/** What each pair says of its ends. */
+/** The evidence of each pair about its ends. */
 
 import { cohortOf, type Cohort } from './preflight-cohort.ts';
 import type { PairGraph, PairOutcome } from './preflight-pairs.ts';
 
 /**
- * Probability that a pair looks like anything at all, whoever its ends are: a healthy pair slow, one with a slow end healthy. More than is
- * expected, on purpose: in simulation, assuming too little blamed a healthy node in each clean run of 1,024.
- * No pair says more than odds of 1 to this.
+ * Probability of a misleading result: a healthy pair that looks slow, or one with a slow end that looks healthy. Higher than expected on
+ * purpose: in simulation, a lower value blamed a healthy node in each clean run of 1,024. It bounds the evidence of a pair to odds of 1 to this.
  */
 export const noise = 0.03;
-/** A little slow: from here below the usual, as a share and in spreads, whichever is more. */
+/** A little slow: at least this far below the usual, as a share or in spreads, whichever is more. */
 const littleFrom = { share: 0.05, spreads: 2 } as const;
-/** Plainly slow: from here. */
+/** Plainly slow: at least this far below. */
 const plainlyFrom = { share: 0.15, spreads: 5 } as const;
 
-/** What a pair says, as logarithms of odds against all its ends being healthy. Its worse end sets the pace. */
+/** Evidence of a pair, as logarithms of odds against both ends being healthy. Its worse end sets the speed. */
 export interface PairEvidence {
   readonly pair: PairOutcome;
-  /** For its worse end being a little slow, and plainly slow. */
+  /** That its worse end is a little slow, and plainly slow. */
   readonly little: number;
   readonly plainly: number;
 }
 
-/** What the pairs of a run say, and what they were compared with. */
+/** The evidence of a run, and the cohort that it was compared with. */
 export interface Weighed {
   readonly evidence: readonly PairEvidence[];
   readonly cohort: Cohort | undefined;
 }
 
-/** Weighs every pair against the run's own usual. */
+/** Weighs every pair against the usual bandwidth of its run. */
 export function weigh(graph: PairGraph): Weighed {
   const cohort = cohortOf(graph);
   return { cohort, evidence: graph.outcomes.map((pair) => ({ pair, ...saying(pair, cohort) })) };
@@ -38,9 +37,9 @@ const bound = -Math.log(noise);
 const well = { little: -bound, plainly: -bound };
 
 /**
- * The likelihood ratio of an interval of bandwidths against the usual or better: within the interval a bandwidth is as likely as can be,
- * outside of it as normal noise has it, and everywhere at least as likely as `noise` (the contamination model of robust statistics,
- * Huber 1964). So a bandwidth that fits nothing says nothing, and no bandwidth says everything.
+ * The likelihood ratio of an interval of bandwidths against the usual or better. Within the interval the likelihood is maximal, outside of it
+ * falls off as normal noise, and nowhere is it below `noise` (the contamination model of robust statistics, Huber 1964). So a bandwidth that
+ * fits neither is no evidence, and no single bandwidth is proof.
  */
 function saying({ failed, gbps, round }: PairOutcome, cohort: Cohort | undefined): Omit<PairEvidence, 'pair'> {
   if (failed) return { little: 0, plainly: bound };
@@ -56,19 +55,19 @@ function saying({ failed, gbps, round }: PairOutcome, cohort: Cohort | undefined
   };
 }
 
-/** Where a kind of slow starts, as logarithm below the usual. */
+/** Where an interval starts, as logarithm below the usual. */
 const startOf = ({ share, spreads }: typeof littleFrom | typeof plainlyFrom, { spread }: Cohort): number => Math.max(-Math.log1p(-share), spreads * spread);
 
-/** Odds of 3 to 1 are worth telling. */
+/** Odds of 3 to 1 count as evidence. */
 const clear = Math.log(3);
 
-/** It speaks against its ends. */
+/** Evidence against its ends. */
 export const isLow = ({ little, plainly }: PairEvidence): boolean => Math.max(little, plainly) > clear;
 
-/** It says that neither end is plainly slow; one may still be a little slow. */
+/** Evidence that neither end is plainly slow; one may still be a little slow. */
 export const isWell = ({ plainly }: PairEvidence): boolean => plainly < -clear;
 
-/** What speaks about each end, in the order of rounds. A pair that does not do well with a broken end says nothing of the other. */
+/** Evidence about each end, in the order of rounds. A slow pair with a broken end is no evidence about the other. */
 export function evidenceOf(ends: number, evidence: readonly PairEvidence[], broken: ReadonlySet<number> = new Set()): PairEvidence[][] {
   const about = Array.from({ length: ends }, (): PairEvidence[] => []);
   for (const one of evidence.toSorted((a, b) => a.pair.round - b.pair.round)) {

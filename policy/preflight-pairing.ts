@@ -3,7 +3,7 @@
 /** Numbers from 0 up to 1. */
 export type Random = () => number;
 
-/** A stream of numbers from a text: FNV-1a of it into mulberry32. Fair enough to shuffle; not for secrets. */
+/** A stream of numbers from a text: FNV-1a of it into mulberry32. Good enough to shuffle; not for secrets. */
 export function randomFrom(seed: string): Random {
   let state = 0x811c9dc5;
   for (const letter of seed) state = Math.imul(state ^ (letter.codePointAt(0) ?? 0), 0x01000193);
@@ -21,7 +21,7 @@ export function shuffled<Item>(items: readonly Item[], random: Random): Item[] {
   return items.map(() => left.splice(Math.floor(random() * left.length), 1)).flat();
 }
 
-/** Who met whom, and how often each sat out. */
+/** Which ranks met before, and how often each sat out. */
 export interface Met {
   readonly before: (a: number, b: number) => boolean;
   readonly satOut: (rank: number) => number;
@@ -29,18 +29,18 @@ export interface Met {
 
 export interface Matching {
   readonly pairs: readonly (readonly [number, number])[];
-  /** At most one: whoever has no partner when the number is odd. */
+  /** At most one: the rank without a partner when the number is odd. */
   readonly idle: readonly number[];
 }
 
-/** Turns of the circle that are tried for one without a pair that met before. */
+/** Most turns of the circle that are tried to find one without repeated pairs. */
 const mostTurns = 64;
 
 /**
- * All of `order` in pairs that did not meet before, as far as possible; the one left over of an odd number is one who sat out least.
- * By the circle method: one place stands, the others turn around it, and those opposite each other are a pair, so that all turns of one order
- * together let everybody meet once. The turns are taken in random order: neighbouring turns would close short cycles of pairs,
- * in which a slow node is harder to tell from its partners.
+ * Pairs up `order`, avoiding pairs that met before as far as possible; of an odd number the rank that sat out least is left over.
+ * By the circle method: one place is fixed, the others rotate around it, and opposite places form a pair, so that in all turns of one order
+ * everybody meets once. The turns are taken in random order: neighbouring turns would form short cycles of pairs, in which a slow node is
+ * harder to tell from its partners.
  */
 export function matching(order: readonly number[], turn: number, met: Met, random: Random): Matching {
   const places = order.length + (order.length % 2);

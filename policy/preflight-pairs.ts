@@ -1,30 +1,30 @@
-/** From the reports of both ends to one outcome for each pair and round. */
+/** Merges the reports of both ends to one outcome for each pair and round. */
 
 import type { PairTest, PreflightReport } from '../contract/preflight.ts';
 
-/** What one pair measured in one round. Without `gbps` only whether it failed is known. */
+/** Result of one pair in one round. Without `gbps` only whether it failed is known. */
 export interface PairOutcome {
   readonly round: number;
   /** Indices of ends. */
   readonly ends: readonly [number, number];
   readonly failed: boolean;
-  /** The slower word of both ends, GiB/s; above 0. */
+  /** The smaller bandwidth that both ends report, GiB/s; above 0. */
   readonly gbps?: number;
-  /** In the words of the test. */
+  /** As the test wrote it. */
   readonly because?: string;
 }
 
-/** The pair graph. The first ends are the reports, in their order; then addresses that no report claims. */
+/** The graph of pairs. The first ends are the reports, in their order; then addresses that no report claims. */
 export interface PairGraph {
   readonly ends: number;
   readonly outcomes: readonly PairOutcome[];
 }
 
 /**
- * The pair graph of reports of different ranks; `threshold` in GiB/s, for reports that name none.
- * A test is its reporter's, whatever address that claims. An address that nobody claims is an end of its own: its node may be the one to
- * blame, and is not named. An address that several claim could be any of them, and a test against it says nothing; nor does one that was
- * skipped, has no partner or no usable number, or names its reporter as its partner.
+ * The pair graph of reports of different ranks; `threshold` in GiB/s, for reports that set none.
+ * A test belongs to its reporter, whatever address it names as its own. A partner's address that no report claims is an end of its own: its
+ * node may be slow, but is unknown. Ignored are tests against an address that several reports claim, skipped tests, tests without a partner
+ * or a usable number, and tests of a reporter against itself.
  */
 export function pairGraph(reports: readonly PreflightReport[], threshold: number): PairGraph {
   const claims = claimsOf(reports);
@@ -47,7 +47,7 @@ export function pairGraph(reports: readonly PreflightReport[], threshold: number
   return { ends, outcomes: [...outcomes.values()] };
 }
 
-/** Whose each address is; undefined where several claim it. */
+/** The owner of each address; undefined where several claim it. */
 function claimsOf(reports: readonly PreflightReport[]): Map<string, number | undefined> {
   const claims = new Map<string, number | undefined>();
   for (const [own, { address, tests }] of reports.entries()) {
@@ -60,7 +60,7 @@ function claimsOf(reports: readonly PreflightReport[]): Map<string, number | und
 
 type PairObservation = Pick<PairOutcome, 'failed' | 'gbps' | 'because'>;
 
-/** A pair below the floor failed, whatever its own word. */
+/** A pair below the floor failed, whatever its status says. */
 function seenBy({ status, gbps, because }: PairTest, floor: number): PairObservation | undefined {
   if (gbps !== undefined && !Number.isFinite(gbps)) return status === 'fail' ? { failed: true } : undefined;
   const failed = status === 'fail' || (gbps !== undefined && (gbps <= 0 || gbps < floor));

@@ -1,4 +1,4 @@
-/** Who tests whom in the next round. */
+/** Plans which ranks test each other in the next round. */
 
 import type { PreflightReport } from '../contract/preflight.ts';
 import type { RoundFacts, PlannedRank, RoundPlan } from '../contract/preflight-rounds.ts';
@@ -9,30 +9,30 @@ import { matching, type Met, type Random, randomFrom, shuffled } from './preflig
 import { pairGraph } from './preflight-pairs.ts';
 
 /**
- * Another round is worth its time for a rank that is slow with more than `above`, or plainly slow with more than `plainly`, but with less than
- * `below`. One pair that did well and one that did not make 0.009, two that did well and one that did not 0.0003.
+ * A rank needs another round if its probability of being slow is above `above`, or of being plainly slow above `plainly`, and below `below`.
+ * One fast and one slow pair make 0.009, two fast and one slow pair 0.0003.
  */
 const needsTest = { above: 0.1, plainly: 0.003, below: 0.99 } as const;
-/** Rounds for all before anybody is picked out: fewer cannot tell the two ends of a failing pair apart. Of three ranks, two may not have met by then. */
+/** Rounds with all ranks before single ones are retested: fewer cannot tell the ends of a failing pair apart. Three ranks need a third, so that all have met. */
 const forAll = (ranks: number): number => (ranks === 3 ? 3 : 2);
 
 /**
- * The next round, or that there is none. `fixed`: rounds with partners at random, until all have met or `most` are over. `adaptive`: after
- * two such rounds every undecided rank meets the one that looks healthiest of those that it has not met, slow ranks sit out, the others
- * meet at random; until nobody is undecided. Two ranks alone have two rounds at most, as nothing tells them apart.
+ * The next round, or that there is none. `fixed`: rounds with random partners, until all have met or `most` rounds are over. `adaptive`: after
+ * two such rounds every undecided rank meets the healthiest-looking rank that it has not met, slow ranks sit out, the others meet at random,
+ * until no rank is undecided. Two ranks alone have at most two rounds, because they cannot be told apart.
  */
 export function planRound({ size, ranks, round, seed }: RoundFacts, { rounds, most }: Pick<ControllerSettings['preflight'], 'rounds' | 'most'>): RoundPlan {
   if (ranks.length < 2) return done(`${ranks.length} of ${size} ranks take part, and a pair needs 2`);
   if (round >= most) return done(`${round} rounds are the most`);
   const met = metBy(ranks);
   const random = randomFrom(seed);
-  // The same order in every round, so that the turns of its circle are different pairs.
+  // The same order in every round, so that different turns of its circle give different pairs.
   const order = shuffled(
     ranks.map(({ rank }) => rank).toSorted((a, b) => a - b),
     random,
   );
   const atRandom = (): RoundPlan => ({ kind: 'round', ...matching(order, round, met, random), because: 'all meet partners at random' });
-  // An odd number takes one round more, as each sits out once.
+  // An odd number takes one more round, because each rank sits out once.
   if (rounds === 'fixed') return round < order.length - 1 + (order.length % 2) ? atRandom() : done(`after ${round} rounds all have met`);
   if (round === 0) return atRandom();
   const looks = looksOf(ranks);
@@ -42,12 +42,12 @@ export function planRound({ size, ranks, round, seed }: RoundFacts, { rounds, mo
     return round < forAll(2) ? atRandom() : done('two ranks cannot be told apart');
   }
   if (round < forAll(order.length)) return atRandom();
-  return suspects.length === 0 ? done(`nobody is undecided after ${round} rounds`) : retest(suspects, looks, order, met, randomFrom(`${seed}/${round}`));
+  return suspects.length === 0 ? done(`no rank is undecided after ${round} rounds`) : retest(suspects, looks, order, met, randomFrom(`${seed}/${round}`));
 }
 
 const done = (because: string): RoundPlan => ({ kind: 'done', because });
 
-/** How a rank looks so far. */
+/** Assessment of a rank so far. */
 interface RankAssessment {
   /** Probabilities that it is slow, and plainly so. */
   readonly slow: number;
@@ -59,7 +59,7 @@ interface RankAssessment {
 const undecided = (look: RankAssessment | undefined): boolean =>
   look === undefined || (look.slow < needsTest.below && (look.slow > needsTest.above || look.plainly > needsTest.plainly || !look.passed));
 
-/** The statistical rule on what the ranks told so far, without a floor: a runner that has one says `fail`. */
+/** The statistical rule on the results so far, without a floor: a test runner that has one reports `fail`. */
 function looksOf(ranks: readonly PlannedRank[]): ReadonlyMap<number, RankAssessment> {
   const reports = ranks.map(({ rank, node, results }): PreflightReport => {
     const tests = results.map(({ peer, ...result }) => ({ ...result, ...(peer !== undefined && { peer: String(peer) }) }));
@@ -77,7 +77,7 @@ function looksOf(ranks: readonly PlannedRank[]): ReadonlyMap<number, RankAssessm
   );
 }
 
-/** Suspects first, the likeliest before others; each takes the healthiest that is left and that it has not met. */
+/** Suspects first, the most likely slow first; each gets the healthiest remaining rank that it has not met. */
 function retest(suspects: readonly number[], looks: ReadonlyMap<number, RankAssessment>, order: readonly number[], met: Met, random: Random): RoundPlan {
   const slow = (rank: number): number => looks.get(rank)?.slow ?? 0;
   const free = new Set(
@@ -98,11 +98,11 @@ function retest(suspects: readonly number[], looks: ReadonlyMap<number, RankAsse
     kind: 'round',
     pairs: [...pairs, ...rest.pairs],
     idle: [...rest.idle, ...out].toSorted((a, b) => a - b),
-    because: `${suspects.length} undecided meet the healthiest`,
+    because: `${suspects.length} undecided ranks meet the healthiest`,
   };
 }
 
-/** Two ranks have met when either told a result of both. */
+/** Two ranks have met when either reported a result with the other. */
 function metBy(ranks: readonly PlannedRank[]): Met {
   const partners = new Map(ranks.map(({ rank }) => [rank, new Set<number>()]));
   const idle = new Map<number, number>();

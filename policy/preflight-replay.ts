@@ -1,4 +1,4 @@
-/** Replays the arrival of reports as a version of the reference project collects them, one outcome for every step. */
+/** Replays the arrival of reports by the collecting rules of a version of the reference project, with one outcome for every step. */
 
 import type { PreflightJudgement, PreflightReport, PreflightRule, ReportField } from '../contract/preflight.ts';
 import { readReport, reportProfiles } from '../faults/preflight-report.ts';
@@ -7,7 +7,7 @@ import { judgeStatistical } from './preflight-statistical.ts';
 import { judgeStrict } from './preflight-strict.ts';
 import type { Vector, VectorStep } from './preflight-vector.ts';
 
-/** A set that was given up. */
+/** A set that expired. */
 export interface Expiry {
   readonly namespace: string;
   readonly workload: string;
@@ -16,15 +16,15 @@ export interface Expiry {
   readonly reportedNodes: readonly string[];
 }
 
-/** What is said of nodes so far, names sorted. Under the rule `strict` only `abnormalNodes`, and only of a complete set. */
+/** Findings so far, names sorted. Under the rule `strict` only `abnormalNodes`, and only for a complete set. */
 export interface ReplayFindings {
-  /** Failed and slow; an address where no node is known by it. */
+  /** Failed and slow nodes; the address where its node is unknown. */
   readonly abnormalNodes: readonly string[];
   readonly undetermined?: readonly string[];
   readonly confidence?: number;
 }
 
-/** What one step led to. A report that finds a set expired and opens the next is `waiting` with `expired`. */
+/** Result of one step. A report that finds a set expired and opens the next is `waiting` with `expired`. */
 export type StepOutcome =
   | ({ readonly outcome: 'waiting'; readonly expired?: readonly Expiry[] } & Partial<ReplayFindings>)
   | ({ readonly outcome: 'ready' } & ReplayFindings)
@@ -37,8 +37,8 @@ export interface ReplayRules {
 }
 
 /**
- * Under `strict` as the version would have said it. Under `statistical` sets come and go in the same way, and every step with evidence says
- * what the rule makes of it: an incomplete set as far as it goes, an expired one for the last time.
+ * Under `strict` as that version would answer. Under `statistical` sets open and end in the same way, and every step with evidence has the
+ * findings of the rule: for an incomplete set so far, for an expired one for the last time.
  */
 export function replayVector({ timeoutSeconds, reports }: Vector, { rule, profile }: ReplayRules): { readonly steps: readonly StepOutcome[] } {
   const sets = collecting(profile, timeoutSeconds);

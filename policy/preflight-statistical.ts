@@ -1,4 +1,4 @@
-/** The statistical rule: each node slow, healthy or undetermined, from all bandwidths of the run. */
+/** The statistical rule: each node is slow, healthy or undetermined, from all bandwidths of the run. */
 
 import type { PreflightJudgement, NodeJudgement, PreflightReport } from '../contract/preflight.ts';
 import { suspect } from './preflight-belief.ts';
@@ -7,15 +7,15 @@ import { pairGraph } from './preflight-pairs.ts';
 import type { JudgementBasis } from './preflight-strict.ts';
 
 /**
- * Probabilities of being slow above which a node is slow, and below which it is healthy. Two failing pairs with partners that did well
- * elsewhere make 0.91, which three nodes in three rounds cannot exceed.
+ * Probabilities of being slow above which a node is slow, and below which it is healthy. Two failing pairs with partners that are fast in
+ * other pairs make 0.91, which three nodes in three rounds cannot exceed.
  */
 const slowAbove = 0.9;
 const healthyBelow = 0.1;
-/** Pairs that are named for a node. */
+/** Most pairs that are listed for a node. */
 const named = 5;
 
-/** What speaks about one node. */
+/** The evidence about one node. */
 interface Case {
   readonly index: number;
   readonly report: PreflightReport;
@@ -25,9 +25,9 @@ interface Case {
 }
 
 /**
- * Judges every node that reported, in the order of ranks; of two reports of one rank the last counts. A node is slow when the pairs of the run
- * say so with more than 90 %; healthy when they say so with less than 10 % and one of its own did well; otherwise, so also when it
- * was not tested or met only slow nodes, undetermined. `confidence` is 0 when all are undetermined.
+ * A verdict on every node that reported, in the order of ranks; of two reports of one rank the last counts. A node is slow when the probability
+ * is above 90 %; healthy when it is below 10 % and one of its own pairs was fast; otherwise undetermined, also when it was not tested or met
+ * only slow nodes. `confidence` is 0 when all are undetermined.
  */
 export function judgeStatistical(all: readonly PreflightReport[], { size, threshold }: JudgementBasis): PreflightJudgement {
   const reports = [...new Map(all.map((report) => [report.rank, report])).values()].toSorted((a, b) => a.rank - b.rank);
@@ -37,7 +37,7 @@ export function judgeStatistical(all: readonly PreflightReport[], { size, thresh
   const slow = suspect(graph.ends, weighed.evidence, broken).map(({ little, plainly }) => little + plainly);
   const evidence = evidenceOf(graph.ends, weighed.evidence, broken);
   const cases = reports.map((report, index): Case => ({ index, report, slow: slow[index] ?? 0, evidence: evidence[index] ?? [] }));
-  // When more nodes look slow than well, who is slow and what is usual can no longer be told: nobody is convicted.
+  // When more nodes look slow than healthy, the usual bandwidth is unknown: no node is convicted.
   const count = (verdict: NodeJudgement['verdict']): number => cases.filter((one) => verdictOn(one) === verdict).length;
   const tooMany = count('slow') > count('healthy');
   const name = (end: number): string => reports[end]?.node ?? 'a node without a report';
@@ -80,10 +80,10 @@ function why({ report, evidence }: Case, verdict: 'failed' | 'slow' | 'healthy')
 function whyUndetermined({ slow, evidence }: Case, oneOfTooMany: boolean, { cohort }: Weighed): string {
   const low = evidence.filter(isLow).length;
   if (evidence.length === 0) return 'none of its pairs could be tested';
-  if (oneOfTooMany) return 'more nodes look slow than well: what is usual cannot be told';
-  if (cohort?.split && low === 0) return 'some nodes are much faster: these may be fast, or this one slow';
+  if (oneOfTooMany) return 'more nodes look slow than healthy: the usual bandwidth is unknown';
+  if (cohort?.split && low === 0) return 'some nodes are much faster: either those are fast, or this one is slow';
   if (slow < healthyBelow) return `slow or failed in ${low} of ${evidence.length} pairs, and did well in none: its partners may be to blame`;
-  return `slow or failed in ${low} of ${evidence.length} pairs: too little to tell it from its partners`;
+  return `slow or failed in ${low} of ${evidence.length} pairs: not enough evidence to tell it from its partners`;
 }
 
 function measured({ failed, gbps, because, round }: PairEvidence['pair'], { cohort }: Weighed): string {
@@ -98,6 +98,6 @@ const figure = (gbps: number): string => (gbps < 100 ? gbps.toPrecision(3) : gbp
 function comparedWith({ evidence, cohort }: Weighed, reports: number, size: number): string {
   const rounds = new Set(evidence.map(({ pair }) => pair.round));
   const usual = cohort === undefined ? 'no bandwidths' : `usual ${figure(cohort.usual(-1))} GiB/s, spread ${(100 * cohort.spread).toFixed(0)} %`;
-  const groups = cohort?.split ? ', in two groups of which the slower is not judged by bandwidth' : '';
+  const groups = cohort?.split ? ', in two groups; the slower one gets no verdict by bandwidth' : '';
   return `${evidence.length} pairs in ${rounds.size} rounds, ${reports} of ${size} reports; ${usual}${groups}`;
 }

@@ -1,38 +1,38 @@
-/** The strict rule: slow is who was in a failed pair of every effective round. */
+/** The strict rule: a node is slow if it was in a failed pair of every effective round. */
 
 import type { PreflightJudgement, NodeJudgement, PairTest, PreflightReport } from '../contract/preflight.ts';
 
-/** What both rules are given beside the reports. */
+/** Input of both rules beside the reports. */
 export interface JudgementBasis {
   /** Ranks of the workload. */
   readonly size: number;
-  /** GiB/s, for reports that name none. */
+  /** GiB/s, for reports that set none. */
   readonly threshold: number;
 }
 
-/** One end's word on one pair. */
+/** The report of one end on one pair. */
 interface Observation {
   readonly round: number;
-  /** The same one twice: only the reporter is meant. */
+  /** The same address twice: only the reporter. */
   readonly addresses: readonly [string, string];
-  /** Names of nodes; addresses where no node is known by them. */
+  /** Names of nodes; the address where its node is unknown. */
   readonly ends: readonly [string, string];
   readonly passed: boolean;
-  /** The pair was tested, and did not only say that it could not be. */
+  /** The pair was tested, not skipped. */
   readonly tested: boolean;
   readonly said: string;
 }
 
-/** Rounds that the rule looks at. */
+/** Most rounds that the rule uses. */
 const mostRounds = 5;
 
 /**
- * Judges like the reference project: a node with a failed check, or without any round that counts, is `failed`. A round is effective when a
- * pair failed in it by the word of either end, and slow is who was in a failed pair of every effective round; all rounds must be effective,
- * unless some node has failed. Who could not test counts as failed.
- * The rule knows no doubt; what it cannot know is said all the same: a node of which no pair passed, though it is not blamed, is
- * `undetermined`, and the confidence of a blame is 0.5 where no pair with a node that is not blamed speaks for it.
- * An address that belongs to no report is judged under its own name, with rank -1. Of two ranks on one node the lower stands for it.
+ * The verdicts of the reference project: a node with a failed check, or without any round that counts, is `failed`. A round is effective when
+ * either end reports a failed pair, and a node is slow if it was in a failed pair of every effective round; all rounds must be effective,
+ * unless some node has failed. A skipped test counts as a failed pair.
+ * The rule itself has no uncertainty. Added here: a node that is not blamed but has no passed pair is `undetermined`, and the confidence of a
+ * blame is 0.5 where it has no failed pair with a node that is not blamed.
+ * An address that belongs to no report gets a verdict under its own name, with rank -1. Of two ranks on one node the lower represents it.
  */
 export function judgeStrict(reports: readonly PreflightReport[], { size, threshold }: JudgementBasis): PreflightJudgement {
   const rounds = Math.min(size - 1, mostRounds);
@@ -53,7 +53,7 @@ export function judgeStrict(reports: readonly PreflightReport[], { size, thresho
   return {
     rule: 'strict',
     nodes,
-    because: `a pair failed in ${found.effective} of ${rounds} rounds${broken.size > 0 ? `, and ${broken.size} failed before their rounds` : ''}`,
+    because: `a pair failed in ${found.effective} of ${rounds} rounds${broken.size > 0 ? `, and ${broken.size} nodes failed without a round` : ''}`,
     confidence: sure.length === 0 ? 0 : Math.min(...sure),
   };
 }
@@ -62,7 +62,7 @@ interface RankEntry {
   readonly report: PreflightReport;
   /** Tests of the rounds that count. */
   readonly tests: readonly PairTest[];
-  /** It is judged by its own word, and its tests are not looked at. */
+  /** Set when the report itself says that the node failed; its tests are ignored then. */
   readonly failure: NodeJudgement | undefined;
 }
 
@@ -71,7 +71,7 @@ function entryOf(report: PreflightReport, rounds: number): RankEntry {
   const { node, rank, failed = [] } = report;
   const broken = { node, rank, verdict: 'failed', pairs: [] } as const;
   if (failed.length > 0) return { report, tests, failure: { ...broken, confidence: 1, because: `its ${failed.join(' and ')} check failed` } };
-  return { report, tests, failure: tests.length > 0 ? undefined : { ...broken, confidence: unsure, because: 'it has no round that counts' } };
+  return { report, tests, failure: tests.length > 0 ? undefined : { ...broken, confidence: unsure, because: 'it has no usable round' } };
 }
 
 const unsure = 0.5;
@@ -79,7 +79,7 @@ const unsure = 0.5;
 const byRank = (a: RankEntry, b: RankEntry): number =>
   a.report.rank - b.report.rank || Number(a.report.node > b.report.node) - Number(a.report.node < b.report.node);
 
-/** Nodes by their addresses; an address that two reports claim is that of the lower rank. */
+/** Nodes by their addresses; an address that two reports claim belongs to the lower rank. */
 const namesOf = (entries: readonly RankEntry[]): ReadonlyMap<string, string> =>
   new Map(entries.toReversed().flatMap(({ report: { address, node } }) => (address === '' ? [] : [[address, node] as const])));
 
@@ -104,7 +104,7 @@ interface BlameSet {
   readonly of: ReadonlyMap<string, readonly Observation[]>;
 }
 
-/** Who is in a failed pair of every effective round; nobody when fewer than `least` rounds are effective. */
+/** Nodes in a failed pair of every effective round; none when fewer than `least` rounds are effective. */
 function blame(seen: readonly Observation[], least: number, names: ReadonlyMap<string, string>): BlameSet {
   const failed = new Map<number, Set<string>>();
   const of = new Map<string, Observation[]>();
@@ -129,7 +129,7 @@ function judged(node: string, rank: number, { blamed, effective, of }: BlameSet)
     return { node, rank, verdict: 'slow', confidence: witnessed ? 1 : unsure, because, pairs: pairs(false) };
   }
   if (seen.some(({ passed }) => passed)) return { node, rank, verdict: 'healthy', confidence: 1, because: 'a pair of it passed', pairs: pairs(true) };
-  const because = seen.length === 0 ? 'no pair of it is known' : 'no pair of it passed, but rounds are missing or others explain it';
+  const because = seen.length === 0 ? 'no pair of it is known' : 'no pair of it passed, but rounds are missing or other nodes explain that';
   return { node, rank, verdict: 'undetermined', confidence: unsure, because, pairs: pairs(false) };
 }
 

@@ -1,10 +1,10 @@
-/** A vector: reports in the order of their arrival, as a test of collecting and judging writes them down. */
+/** A test vector: reports in the order of their arrival, to test collecting and verdicts. */
 
-/** One step: a report, or a look for stale sets. */
+/** One step: a report, or a sweep of stale sets. */
 export interface VectorStep {
   /** Parsed JSON. */
   readonly report?: unknown;
-  /** The same as text, to the letter. */
+  /** The same as unparsed text. */
   readonly reportText?: string;
   readonly sweep?: boolean;
   /** Seconds since the start; that of the step before where it is absent. */
@@ -35,10 +35,10 @@ const types = {
   observedAt: 'number',
 } as const satisfies { readonly [Name in keyof VectorStep]?: string };
 
-/** Whether a JSON value is meant as a vector and not as a report. */
+/** Whether a JSON value is a vector rather than a report. */
 export const isVector = (value: unknown): boolean => isObject(value) && Array.isArray(value['reports']);
 
-/** The vector in a JSON value; what its steps report is looked at when it is replayed. `null` counts as absent. */
+/** The vector in a JSON value; the reports in its steps are validated in the replay. `null` counts as absent. */
 export function readVector(value: unknown): ReadVector {
   if (!isObject(value) || !Array.isArray(value['reports'])) return problem('reports is not a list of steps');
   const { timeoutSeconds } = value;

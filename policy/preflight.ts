@@ -1,4 +1,4 @@
-/** The verdict of a run of preflight reports, and what follows from it. */
+/** The verdict of a run of preflight reports, and the response to it. */
 
 import { type Fault, preflightFaults } from '../contract/faults.ts';
 import { preflightWorkflowId } from '../contract/ids.ts';
@@ -11,26 +11,26 @@ import { judgeStrict } from './preflight-strict.ts';
 
 type PreflightSettings = Pick<WorkerSettings, 'preflight'>;
 
-/** Nodes that are listed by name, and ranks: a verdict stands in history. */
+/** Most nodes and ranks that are listed: a verdict is stored in history. */
 const listed = 50;
-/** Faults of one decision: they stand in history too. */
+/** Most faults of one decision, which are stored in history too. */
 const faultsAtOnce = 100;
 
-/** How long a run may collect: the same for every size, but shown to have been decided. */
+/** How long a run may collect: the same for every size, but recorded as a decision. */
 export function decideCollection({ size }: { readonly size: number }, { preflight }: PreflightSettings): Undated<CollectionDecision> {
   return { inactivityMs: preflight.collection, deadlineMs: preflight.deadline, because: `${size} reports are expected` };
 }
 
 /**
- * Judges what was collected. Of a part only broken nodes are told: who is slow shows only when all have reported, and by the strict rule
- * not even when time is up, because it takes a silent rank for one that did well. A node that was told before in this run is not told again.
+ * The verdict on the collected reports. From a part only broken nodes are reported: slow nodes show only when all ranks have reported. With the
+ * strict rule not even at the deadline, because it takes a missing rank for a healthy one. Each node is reported once in a run.
  */
 export function decidePreflight(request: JudgementRequest, settings: Pick<WorkerSettings, 'preflight' | 'mode'>): Undated<PreflightDecision> {
   const { preflight } = settings;
   const reports = request.reports.map(({ report }) => report);
   const judge = preflight.rule === 'strict' ? judgeStrict : judgeStatistical;
   const judgement = judge(reports, { size: request.size, threshold: preflight.threshold });
-  // A rule may blame an address that nobody reported for: there is no node to tell.
+  // A rule may blame an address without a report: its node is unknown and cannot be notified.
   const reported = judgement.nodes.filter(({ rank }) => rank >= 0);
   const known = withoutStrangers(reported, request.reports);
   const of = (verdict: NodeJudgement['verdict']) => known.filter((node) => node.verdict === verdict);
@@ -43,7 +43,7 @@ export function decidePreflight(request: JudgementRequest, settings: Pick<Worker
   const why = whyNothing(failed, slow, settings);
   return {
     rule: judgement.rule,
-    because: `${because(request, judgement.because, shown, slow)}${acquitted(reported, known)}${why === undefined ? '' : `; nothing follows: ${why}`}`,
+    because: `${because(request, judgement.because, shown, slow)}${acquitted(reported, known)}${why === undefined ? '' : `; no response: ${why}`}`,
     failed: shown.slice(0, listed),
     slow: slow.slice(0, listed),
     undetermined: of('undetermined').slice(0, listed),
@@ -58,7 +58,7 @@ export function decidePreflight(request: JudgementRequest, settings: Pick<Worker
 
 const showsSlow = ({ evidence }: JudgementRequest, rule: PreflightRule): boolean => evidence === 'complete' || (evidence === 'expired' && rule !== 'strict');
 
-/** Why settings let nothing follow from what was found. */
+/** Why the settings call for no response to the findings. */
 function whyNothing(
   failed: readonly NodeJudgement[],
   slow: readonly NodeJudgement[],
@@ -70,7 +70,7 @@ function whyNothing(
   return found.some((what) => preflight[what] === 'quarantine') ? undefined : found.map((what) => `preflight.${what} is ${preflight[what]}`).join(', ');
 }
 
-/** Two ranks may stand on one node. */
+/** Two ranks may run on one node. */
 const onceEach = (nodes: readonly NodeJudgement[]): NodeJudgement[] => [...new Map(nodes.toReversed().map((one) => [one.node, one])).values()].toReversed();
 
 function because({ evidence, reports, size }: JudgementRequest, why: string, failed: readonly NodeJudgement[], slow: readonly NodeJudgement[]): string {
@@ -89,19 +89,19 @@ const named = (word: string, nodes: readonly NodeJudgement[]): string | undefine
         .join(', ')}${nodes.length > 5 ? ` and ${nodes.length - 5} more` : ''}`;
 
 /**
- * A fault without a job would concern every job on the node. Of a kind that kcover does not know there is none to restart, and the UID that its
- * pods claim may be that of somebody else's job: no UID holds a slash.
+ * A fault without a job would concern every job on the node. A workload of an unknown kind has no job to restart, and its pods may claim the
+ * UID of another owner's job: a value with a slash matches no UID.
  */
 const concerned = ({ job, uid }: Workload): string => job?.uid ?? `workload/${uid}`.slice(0, 64);
 
-/** What the rule says of those that nobody could convict. */
+/** Verdicts that were weakened to `undetermined`, and why. */
 function acquitted(before: readonly NodeJudgement[], after: readonly NodeJudgement[]): string {
   const changed = after.filter((node, index) => node !== before[index]);
   const [first] = changed;
   return first === undefined ? '' : `; ${changed.length === 1 ? first.node : `${first.node} and ${changed.length - 1} more`}: ${first.because}`;
 }
 
-/** The id is the run's: told again it is the same fault, and another run's is another. */
+/** The id contains the run: sent again it is the same fault, while another run makes a new one. */
 function faultOf(judged: NodeJudgement, { workload, run, reports }: JudgementRequest): Fault {
   const from = reports.find(({ report }) => report.node === judged.node);
   const failed = from?.report.failed?.[0];

@@ -1,15 +1,15 @@
-/** Whether training moves on after a restart. */
+/** Whether training continues after a restart. */
 
 import { formatDuration } from '../contract/duration.ts';
 import type { JobProgress } from '../contract/progress.ts';
 import type { VerifyRequest } from '../contract/verification.ts';
 import { isResting, median } from './pace.ts';
 
-/** What was seen of the new attempt. Times of ours are milliseconds since the epoch. */
+/** Progress of the new attempt so far. Our times are milliseconds since the epoch. */
 export interface ProgressSeen {
   readonly first: JobProgress;
   readonly last: JobProgress;
-  /** When its last new step was seen, or another phase, our clock. */
+  /** When its last new step, or another phase, was observed, our clock. */
   readonly movedAt: number;
   /** Milliseconds per step between reports, by their own clock, oldest first; at most 20. */
   readonly pace: readonly number[];
@@ -18,36 +18,36 @@ export interface ProgressSeen {
 /** What `judgeProgress` decides from. */
 export interface ProgressFacts {
   readonly request: Pick<VerifyRequest, 'since' | 'beyond' | 'firstMs' | 'stallMs' | 'mostMs'>;
-  /** What the job says now, of whatever attempt. */
+  /** The job's present progress, of any attempt. */
   readonly progress?: JobProgress | undefined;
-  /** What was seen of the new attempt, `progress` included. */
+  /** Progress of the new attempt so far, including `progress`. */
   readonly seen?: ProgressSeen | undefined;
   /** When the wait began, ms. */
   readonly startedAt: number;
-  /** Nothing is late before, ms: set after times in which nobody could see. */
+  /** No deadline passes before this time, ms: set after the cluster could not be observed. */
   readonly lateFrom: number;
 }
 
 export type ProgressDecision =
   | { readonly kind: 'verified'; readonly because: string }
-  /** `moves`: it made steps, and only needs longer to get back to where it was. */
+  /** `moves`: it made steps, and only needs longer to reach the last step before the stop. */
   | { readonly kind: 'unverified'; readonly because: string; readonly moves?: true }
-  /** Judge again then, ms, if nothing is seen before. */
+  /** Decide again at this time, ms, if nothing changes before. */
   | { readonly kind: 'wait'; readonly until: number };
 
-/** Of a job that steps slowly: so many times its own pace is a stall. */
+/** Stall limit of a slow job, as a multiple of its own pace. */
 const paces = 10;
 const mostPaces = 20;
-/** A trainer that says that it does something else than to train is believed for so many stalls. */
+/** Stall limit in another phase than training, as a multiple. */
 const restingStalls = 10;
 
-/** Pods are created in whole seconds, rounded down, ms. */
+/** Resolution of pod creation times, which are rounded down, ms. */
 const creationMs = 1000;
 
-/** What is of the new attempt. */
+/** What identifies progress of the new attempt. */
 type AttemptStart = Pick<VerifyRequest, 'since' | 'stopped'>;
 
-/** Adds what the job says now. A step of an earlier attempt adds nothing; one that runs backwards is a new step, but says nothing of the pace. */
+/** Adds the present progress. A step of an earlier attempt is ignored; a step that runs backwards counts as new, but not for the pace. */
 export function seeProgress(seen: ProgressSeen | undefined, progress: JobProgress | undefined, attempt: AttemptStart, now: number): ProgressSeen | undefined {
   if (!progress || !isOf(attempt, progress)) return seen;
   if (!seen) return { first: progress, last: progress, movedAt: now, pace: [] };
@@ -59,15 +59,15 @@ export function seeProgress(seen: ProgressSeen | undefined, progress: JobProgres
 }
 
 /**
- * Nothing that a stopped pod tells, however late. As whoever patched the job may not say whose step it is, the whole second of `since` does not
- * count either: the old attempt may have made its last step in it. A clock that is behind only makes the proof later.
+ * Reports of stopped pods never count. The annotation may lack the pod, so the whole second of `since` does not count either: the old attempt
+ * may have made its last step in it. A clock that is behind only delays the verification.
  */
 const isOf = ({ since, stopped = [] }: AttemptStart, { at, pod }: JobProgress): boolean =>
   Date.parse(at) >= Date.parse(since) + creationMs && (pod === undefined || !stopped.includes(pod));
 
 /**
- * Verified as soon as the new attempt has made a step, and is beyond the last one before the stop: the first report may only say what was loaded.
- * Given up when none comes, none follows, or it takes too long.
+ * Verified as soon as the new attempt has made a step and is beyond the last one before the stop: the first report may only be the loaded step.
+ * Given up when no report comes, no step follows, or it takes too long.
  */
 export function judgeProgress(facts: ProgressFacts, now: number): ProgressDecision {
   const { request, seen } = facts;
@@ -78,7 +78,7 @@ export function judgeProgress(facts: ProgressFacts, now: number): ProgressDecisi
   return now < late ? { kind: 'wait', until: late } : { kind: 'unverified', because, ...(moves === true && { moves }) };
 }
 
-/** Which deadline comes first, and what is to be said then. */
+/** The earliest deadline, and its reason. */
 function giveUp({ request, progress, seen, startedAt }: ProgressFacts): { readonly until: number; readonly because: string; readonly moves?: boolean } {
   const { beyond, firstMs, mostMs, stallMs } = request;
   if (!seen) {
@@ -99,4 +99,4 @@ function giveUp({ request, progress, seen, startedAt }: ProgressFacts): { readon
 const from = (first: JobProgress, last: JobProgress): string => (first.step === last.step ? '' : `, from step ${first.step}`);
 
 const ignored = (progress: JobProgress | undefined): string =>
-  progress ? `; step ${progress.step} of ${progress.at} is of an earlier attempt and does not count` : '';
+  progress ? `; step ${progress.step} of ${progress.at} belongs to an earlier attempt and does not count` : '';

@@ -5,11 +5,11 @@ import type { Undated } from './decision.ts';
 
 type Settings = Pick<WorkerSettings, 'recovery'>;
 
-/** Why a job could not be recovered whatever happens, and what to change; undefined when it could. */
+/** Why a job can never be recovered, and what to change; undefined when it can. */
 export const whyNotRecoverable = (job: JobView, settings: Settings): Reason | undefined =>
   whyNeverRecoverable(job) ?? (refusesUnsafe(job, settings) ? job.unsafeSuspend : undefined);
 
-/** The same, whatever the settings are. */
+/** The same, independent of settings. */
 export function whyNeverRecoverable(job: JobView): Reason | undefined {
   if (job.toleratesQuarantine) {
     return {
@@ -34,7 +34,7 @@ function refusesUnsafe({ ref: { kind } }: JobView, { recovery: { unsafeSuspend }
   return rules[kind] === 'refuse';
 }
 
-/** Told once when a job opts in, so that nobody learns it from a broken node. */
+/** Reported once when a job opts in, before a node breaks. */
 export function decideOptIn(job: JobView, settings: Settings): Undated<OptInDecision> {
   const why = whyNotRecoverable(job, settings);
   if (why) return { kind: 'warn', ...why, because: `kcover cannot recover this job: ${why.because}` };

@@ -15,8 +15,8 @@ import { whyNotRecoverable } from './recoverable.ts';
 type Decision = Undated<RecoveryDecision>;
 
 /**
- * The next step of a recovery: stop the attempt, hold, go on waiting, or end.
- * The order is the rule: whether the job still wants it, whether it still needs it, whether it may, and only then how.
+ * The next step of a recovery: stop the attempt, hold, keep waiting, or end.
+ * Checked in this order: whether the job is still to be recovered, whether it needs a stop, whether that is allowed, whether it must wait.
  */
 export function decideRecovery(facts: RecoveryFacts, settings: WorkerSettings): Decision {
   return { ...nextStep(facts, settings), blame: blameOf([...facts.fresh, ...facts.handled]) };
@@ -28,7 +28,7 @@ function nextStep(facts: RecoveryFacts, settings: WorkerSettings): Decision {
     return {
       kind: 'hold',
       because: `unobservable: ${unobservable}`,
-      remedy: 'look at the Kubernetes API and at Temporal, as kcover-worker reaches them',
+      remedy: 'check that kcover-worker reaches the Kubernetes API and Temporal',
       lookAgainMs,
       unobservable: true,
     };
@@ -43,19 +43,19 @@ function noLongerWanted({ attempt: { succeeded }, stops, stoppedBy }: RecoveryFa
     return end(outcome, because);
   }
   if (job.finished) return end('cancelled', `the job succeeded: ${job.finished.because}`);
-  if (succeeded !== undefined) return end('cancelled', `${succeeded} has succeeded, and with it the job, which its own controller has not said yet`);
+  if (succeeded !== undefined) return end('cancelled', `${succeeded} has succeeded, which completes the job; its own controller has not reported that yet`);
   if (!job.optedIn) return end('cancelled', 'the job was opted out');
   if (job.suspension?.by === 'owner') return end('cancelled', 'the job is suspended by its owner');
   return undefined;
 }
 
-/** A job that a person wants restarted is restarted once, whatever it needs. */
+/** A restart that a person requested is done once, needed or not. */
 function notNeeded(facts: RecoveryFacts, { recovery }: WorkerSettings): Decision | undefined {
   const { attempt, stops, asked } = facts;
   if (asked && stops === 0) return undefined;
   const because = whyNotNeeded(facts, jobPolicy(attempt.job?.overrides, recovery).hang === 'recover');
   if (because === undefined) return undefined;
-  return stops > 0 ? { kind: 'go-on', because: `what was seen since the stop does not touch the new attempt: ${because}` } : end('cancelled', because);
+  return stops > 0 ? { kind: 'go-on', because: `what was observed since the stop does not affect the new attempt: ${because}` } : end('cancelled', because);
 }
 
 function notAllowed(facts: RecoveryFacts, job: JobView, settings: WorkerSettings): Decision | undefined {
@@ -63,7 +63,7 @@ function notAllowed(facts: RecoveryFacts, job: JobView, settings: WorkerSettings
   const why = whyNotRecoverable(job, settings);
   if (why) return end('refused', why.because, why.remedy);
   if (stops >= attempts) return end('escalated', `stopped ${stops} times in this incident and not running: ${describeFaults([...fresh, ...handled])}`);
-  // A person's word is for one stop: what comes after it is the mode's again.
+  // A person's request covers one stop; the mode applies to later ones.
   if (asked && stops === 0) return undefined;
   const isOff = jobPolicy(job.overrides, settings.recovery).mode === 'off';
   if (settings.mode !== 'observe' && !isOff) return undefined;
@@ -80,14 +80,14 @@ function notYet({ attempt, fresh, handled, heldMs = 0 }: RecoveryFacts, settings
   }
   const [undecided] = attempt.undecided;
   if (undecided) {
-    return { kind: 'hold', because: `${undecided.node} is being judged: ${undecided.because}`, remedy: 'kcover node list', lookAgainMs };
+    return { kind: 'hold', because: `the workflow of ${undecided.node} has not decided yet: ${undecided.because}`, remedy: 'kcover node list', lookAgainMs };
   }
   const unobserved = fresh.find((fault) => fault.unobservable !== undefined);
   if (unobserved && fresh.every((fault) => fault.unobservable !== undefined) && heldMs < settings.recovery.silentAgent) {
     return {
       kind: 'hold',
-      because: `unobservable: ${unobserved.unobservable}, so nobody knows whether the node is bad`,
-      remedy: 'look at kcover-agent there',
+      because: `unobservable: ${unobserved.unobservable}, so it is unknown whether the node is bad`,
+      remedy: 'check kcover-agent on that node',
       lookAgainMs,
     };
   }
@@ -98,11 +98,11 @@ function notYet({ attempt, fresh, handled, heldMs = 0 }: RecoveryFacts, settings
   return undefined;
 }
 
-/** A node's workflow tells the jobs when it quarantines, and nobody when it does not. Doubles while it lasts. */
+/** A node's workflow signals a quarantine, but not a decision against one, so the recovery polls. The interval doubles while it lasts. */
 const lookAgainMs = 1000;
 
 function openNode(fault: Fault, attempt: AttemptFacts): string | undefined {
-  // Kubernetes itself keeps a node free that is not ready; once it is ready again, it may take pods again.
+  // Kubernetes itself keeps new pods off a node that is not ready; once it is ready, it may take pods again.
   if (fault.node === undefined || (fault.quarantine?.state !== 'quarantined' && fault.quarantine?.state !== 'held')) return undefined;
   const node = attempt.nodes.find((one) => one.name === fault.node);
   // A node that is gone takes no pods.
@@ -113,14 +113,14 @@ function openNode(fault: Fault, attempt: AttemptFacts): string | undefined {
 function stop(facts: RecoveryFacts, job: JobView, settings: WorkerSettings): Decision {
   const by = stopMethod(job, settings);
   if (by === undefined) return end('refused', `there is no way to stop ${job.ref.kind} without failing it`);
-  const because = facts.fresh.length > 0 ? describeFaults(facts.fresh) : (facts.tried?.at(-1)?.because ?? 'a person asked for it');
+  const because = facts.fresh.length > 0 ? describeFaults(facts.fresh) : (facts.tried?.at(-1)?.because ?? 'a person requested it');
   const { plan, inProcess } = planStop(facts, job, settings.recovery);
   if (inProcess) {
     const { beyond, withinMs } = inProcess;
     return {
       kind: 'hold',
       because: `${because}; ${inProcess.because}`,
-      remedy: 'wait: pods are restarted when that does not help, unless kcover pause prevents it',
+      remedy: 'wait: if that does not help, the pods are restarted, unless kcover pause prevents it',
       inProcess: { beyond, withinMs },
     };
   }

@@ -1,4 +1,4 @@
-/** Whether an attempt is stopped now, or after its next checkpoint. */
+/** Whether to stop an attempt now, or after its next checkpoint. */
 
 import { formatDuration } from '../contract/duration.ts';
 import type { JobProgress } from '../contract/progress.ts';
@@ -8,9 +8,9 @@ import type { WorkerSettings } from '../contract/settings.schema.ts';
 /** What `chooseTiming` decides from. */
 export interface TimingFacts {
   readonly severity: Severity;
-  /** As the job tells it; whatever is missing or contradicts itself means "now". */
+  /** As the job reports it; missing or contradictory values lead to "now". */
   readonly progress?: JobProgress | undefined;
-  /** Held by the job: those that stand idle, and whose work is lost. */
+  /** GPUs of the job: idle while it is stopped, and their work is lost. */
   readonly gpus: number;
   /** Milliseconds since the epoch. */
   readonly now: number;
@@ -18,28 +18,28 @@ export interface TimingFacts {
 
 export interface TimingDecision {
   readonly choice: 'now' | 'after-checkpoint';
-  /** All 0 where it could not be worked out; `because` says why not. */
+  /** All 0 where it could not be computed; `because` says why. */
   readonly timing: StopTiming;
-  /** The longest wait, ms: until the checkpoint would be so late that nobody knows when it comes. Asked again later, it ends at the same time. */
+  /** The longest wait, ms: until the checkpoint counts as overdue. The end is the same when it is computed again later. */
   readonly withinMs: number;
-  /** Without a step for so long the job no longer runs, ms. */
+  /** After so long without a step the job counts as no longer running, ms. */
   readonly stallMs: number;
   readonly because: string;
 }
 
 type Settings = WorkerSettings['recovery']['checkpoint'];
 
-/** So many times its own pace without a step is a stall, and never less: a step that saves a checkpoint takes longer than the others. */
+/** Stall limit, as a multiple of the job's pace, with a minimum: a step that saves a checkpoint takes longer than others. */
 const stall = { paces: 10, leastMs: 5 * 60_000 } as const;
-/** A checkpoint that is due or late is expected within this part of the interval: intervals are not known exactly. */
+/** A checkpoint that is due or late is expected within this fraction of the interval, because intervals vary. */
 const soon = 0.1;
-/** Later than this it is not waited for: when the one after it would be due, and never sooner than so long after it is due. */
+/** The wait ends when the following checkpoint would be due, but at least this long after the awaited one is due. */
 const late = { intervals: 1, leastMs: 5 * 60_000 } as const;
 
 /**
- * Compares what either choice is expected to lose, in GPU-hours. Now: the work since the last checkpoint. After the next: what a slow node wastes until
- * then; and if the job ends before, the work up to there. A degrading node is taken to end the job at any moment alike, after `mtbf` in the mean.
- * While steps go on, less is to be waited for and more to be lost with every step: where waiting is better once, it stays better until the checkpoint
+ * Compares the expected loss of either choice, in GPU-hours. Now: the work since the last checkpoint. After the next checkpoint: what a slow node
+ * wastes until then, and the work so far if the job fails before. A degrading node is assumed to end the job at a constant rate, after `mtbf`
+ * on average. With every step the wait gets shorter and the possible loss larger: once waiting is better, it stays better until the checkpoint
  * comes or is overdue.
  */
 export function chooseTiming(facts: TimingFacts, settings: Settings): TimingDecision {
@@ -51,8 +51,8 @@ export function chooseTiming(facts: TimingFacts, settings: Settings): TimingDeci
   const hours = (ms: number): number => (ms * facts.gpus) / 3_600_000;
   const timing = { now: hours(lost.now), afterCheckpoint: hours(lost.afterCheckpoint), nextInMs: Math.round(nextMs) };
   const because = `waiting ${formatDuration(nextMs)} for step ${nextStep} is expected to cost ${formatHours(timing.afterCheckpoint)} GPU-hours, stopping now ${formatHours(timing.now)}`;
-  if (lateMs <= 0) return stopNow(`the checkpoint of step ${nextStep} is overdue, and nobody knows when it comes`, timing, stallMs);
-  if (nextMs > settings.most) return stopNow(`${because}, but nobody may wait longer than ${formatDuration(settings.most)}`, timing, stallMs);
+  if (lateMs <= 0) return stopNow(`the checkpoint of step ${nextStep} is overdue, and it is unknown when it comes`, timing, stallMs);
+  if (nextMs > settings.most) return stopNow(`${because}, but the longest wait is ${formatDuration(settings.most)}`, timing, stallMs);
   if (lost.afterCheckpoint >= lost.now) return stopNow(because, timing, stallMs);
   return { choice: 'after-checkpoint', timing, withinMs: Math.ceil(Math.min(lateMs, settings.most)), stallMs, because };
 }
@@ -70,19 +70,19 @@ interface CheckpointTimes {
 }
 
 function whereItIs({ severity, progress, now }: TimingFacts, stallMs: number, { slowdown }: Settings): CheckpointTimes | { readonly unknown: string } {
-  if (!progress) return { unknown: 'nobody tells how far training is' };
+  if (!progress) return { unknown: 'the job reports no progress' };
   const { step, checkpointStep, pace, phase = 'training' } = progress;
   const msPerStep = usable(pace?.msPerStep);
   const interval = usable(pace?.stepsPerCheckpoint);
   if (msPerStep === 0) return { unknown: 'the pace of its steps is not known' };
-  if (checkpointStep === undefined) return { unknown: 'no checkpoint was ever told of' };
-  if (interval === 0) return { unknown: 'how far apart its checkpoints are is not known' };
+  if (checkpointStep === undefined) return { unknown: 'no checkpoint was reported' };
+  if (interval === 0) return { unknown: 'the interval of its checkpoints is not known' };
   if (checkpointStep > step) return { unknown: `the checkpoint of step ${checkpointStep} is newer than step ${step}: one of them is wrong` };
-  // A report from the future is one of just now: the node's clock is not ours.
+  // The node's clock may be ahead of ours, so a report from the future counts as one of now.
   const ageMs = usable(now - Date.parse(progress.at));
-  if (ageMs > stallMs && phase === 'training') return { unknown: `no step was told of for ${formatDuration(ageMs)}: nobody knows whether it still trains` };
+  if (ageMs > stallMs && phase === 'training') return { unknown: `no step was reported for ${formatDuration(ageMs)}: it is unknown whether it still trains` };
   const since = step - checkpointStep + (phase === 'training' ? ageMs / msPerStep : 0);
-  // Its pace may be one from before it became slow.
+  // The pace may have been measured before the job became slow.
   const slowest = severity === 'slow' ? Math.max(0.1, 1 - slowdown) : 1;
   const left = phase === 'checkpointing' ? 0 : interval - since;
   return {
@@ -94,8 +94,9 @@ function whereItIs({ severity, progress, now }: TimingFacts, stallMs: number, { 
 }
 
 /**
- * A slow job's work is worth the time that it takes on sound nodes. Whether its pace was taken before it became slow or after changes both sums
- * alike. The work that is lost when a degrading job ends before the checkpoint grows until it ends: the mean of `lastMs + t` over an exponential `t`.
+ * The work of a slow job counts by the time that it takes on healthy nodes. Whether its pace was measured before or after it became slow changes
+ * both sums alike. The work that a degrading job loses if it ends before the checkpoint grows with time: the mean of `lastMs + t` over an
+ * exponential `t`.
  */
 function lossOf(severity: Severity, { lastMs, nextMs }: CheckpointTimes, { mtbf, slowdown }: Settings): Omit<StopTiming, 'nextInMs'> {
   switch (severity) {
@@ -111,7 +112,7 @@ function lossOf(severity: Severity, { lastMs, nextMs }: CheckpointTimes, { mtbf,
   }
 }
 
-/** 0 of what is missing or makes no sense. */
+/** 0 for missing or meaningless values. */
 const usable = (value: number | undefined): number => (value !== undefined && Number.isFinite(value) && value > 0 ? value : 0);
 
 const formatHours = (hours: number): string => (hours < 0.001 ? '0' : hours < 0.1 ? hours.toPrecision(1) : hours.toFixed(1));

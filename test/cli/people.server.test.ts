@@ -139,7 +139,7 @@ describe('people and a recovery', () => {
     const { code, stdout } = await ask('deny', incident, '--reason', 'not now');
     expect({ code, stdout }).toEqual({
       code: 0,
-      stdout: expect.stringMatching(/asked +.*from 8 on a person decides\n.*question +stop@.*\n.*\n.*denied +by ada: not now/),
+      stdout: expect.stringMatching(/asked +.*an approval is needed from 8 GPUs on\n.*question +stop@.*\n.*\n.*denied +by ada: not now/),
     });
     expect(await lastOutcome(incident)).toBe('refused');
     expect(fixture.cluster.stopped).toHaveLength(stopped);

@@ -74,7 +74,7 @@ describe('the plan for a job', () => {
   it('holds before the stop where there is no capacity', () => {
     const capacity = { needed: 4, fit: 3, fitWithStandby: 3, standbyNodes: [], because: '2 nodes: cordoned' };
     const plan = planOf({ ...training({ hypothetical: hypothetical('preflight/slow-node', { node: 'gpu-3' }) }), capacity }, act());
-    expect(plan).toMatchObject({ does: 'holds', because: expect.stringContaining('room for 3 of 4 pods (2 nodes: cordoned)') });
+    expect(plan).toMatchObject({ does: 'holds', because: expect.stringContaining('capacity for 3 of 4 pods (2 nodes: cordoned)') });
     expect(plan.steps.at(-1)).toMatchObject({ step: 'capacity', what: 'hold: nothing is stopped' });
   });
 

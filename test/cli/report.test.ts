@@ -75,14 +75,14 @@ describe('the report of a recovery', () => {
         ...record,
         approvals: [{ question: 'stop@2026-11-21T07:09:03.204Z', approved: true, by: 'ada', reason: 'agreed', at: '2026-11-21T07:09:04.000Z' }],
         checkpoints: [{ attempt: 1, kind: 'saved', checkpointStep: 1250, waitedMs: 47_000, because: 'step 1250 is saved' }],
-        capacity: [{ kind: 'shrink', pods: 3, because: 'room for 3 of 4 pods', settings: 'd1', at: Date.parse('2026-11-21T07:09:04Z') }],
+        capacity: [{ kind: 'shrink', pods: 3, because: 'capacity for 3 of 4 pods', settings: 'd1', at: Date.parse('2026-11-21T07:09:04Z') }],
         pods: { before: 4, after: 3 },
       },
       undefined,
     );
     expect(text).toContain('## Approvals\n\n- 2026-11-21T07:09:04.000Z **approved** by ada: agreed (stop@2026-11-21T07:09:03.204Z)\n');
     expect(text).toContain('## Checkpoints\n\n- Attempt 1: **saved** after 47s: step 1250 is saved\n');
-    expect(text).toContain('- 2026-11-21T07:09:04.000Z **shrink**: room for 3 of 4 pods\n- It went on with 3 pods instead of 4.\n');
+    expect(text).toContain('- 2026-11-21T07:09:04.000Z **shrink**: capacity for 3 of 4 pods\n- It went on with 3 pods instead of 4.\n');
   });
 
   it('never calls an unverified restart a success', () => {

@@ -147,7 +147,7 @@ describe('a tenant whose pods ask for no GPU', () => {
     const { outcome, received, verdict } = await preflight.verdict(mine);
     expect({ outcome, received }).toEqual({ outcome: 'judged', received: 2 });
     expect(verdict).toMatchObject({ failed: [], slow: [], counts: { failed: 0, slow: 0, undetermined: 2 } });
-    for (const { because } of verdict?.undetermined ?? []) expect(because).toContain('its pods ask for 0 of the 8 accelerators of the node');
+    for (const { because } of verdict?.undetermined ?? []) expect(because).toContain('its pods request 0 of the 8 accelerators of the node');
     for (const { name } of targetJob.nodes) expect(live.recorder.isQuarantined(name)).toBe(false);
 
     const honest = await preflight.job({ pods: 2 });

@@ -54,7 +54,7 @@ describe('a large job', () => {
     await breakGpu(lastNode(job), xid79);
     const incident = await waits(job, 'waiting for approval');
     expect(await uids(job)).toEqual(before);
-    await live.event(job, 'ApprovalAsked', /from 24 on a person decides/);
+    await live.event(job, 'ApprovalAsked', /an approval is needed from 24 GPUs on/);
     const said = await live.say('approve', incident, '--reason', 'seen the XID myself');
     expect([said.code, said.stderr]).toEqual([0, '']);
     const [record] = await live.settled(job);

@@ -88,7 +88,7 @@ describe('what the next attempt needs', () => {
     expect(master?.nodes).toEqual([matchFields]);
     const given = ['gpu-0', 'gpu-1'].map((name) => nodeCapacity({ metadata: { name }, status: { allocatable: { 'nvidia.com/gpu': '32', pods: '9' } } }));
     const ready = given.map((one) => ({ ...one, ready: true }));
-    expect(placePods(ready, worker ? [{ ...worker, count: 5 }] : [], 'standby')).toMatchObject({ fit: 4, because: '1 node: labels that do not match' });
+    expect(placePods(ready, worker ? [{ ...worker, count: 5 }] : [], 'standby')).toMatchObject({ fit: 4, because: '1 node: labels do not match' });
   });
 
   it.each<[JobRef['kind'], object, readonly object[]]>([

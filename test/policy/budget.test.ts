@@ -55,7 +55,7 @@ describe('a ledger for each blame', () => {
     const usage = [...many(5, { blame: 'user' }), ...many(2, { blame: 'hardware' })];
     expect(decide('user', usage)).toMatchObject({
       kind: 'refuse',
-      because: expect.stringContaining('5 recoveries in the last 1h, and 5 are allowed for user code; spent: hardware 2 of 20, user 5 of 5'),
+      because: expect.stringContaining('5 recoveries in the last 1h, and 5 are allowed for user code; used: hardware 2 of 20, user 5 of 5'),
     });
   });
 
@@ -90,7 +90,7 @@ describe('a ledger for each blame', () => {
 describe('a recovery of which nobody knows whom it blames', () => {
   it.each<Blame>(['hardware', 'platform', 'user', 'unknown'])('counts against %s, and in all no more than the plain limit allows', (blame) => {
     expect(decide(blame, many(4)).kind).toBe('open');
-    expect(decide(blame, many(5))).toMatchObject({ kind: 'refuse', because: expect.stringContaining('5 of which nobody knows') });
+    expect(decide(blame, many(5))).toMatchObject({ kind: 'refuse', because: expect.stringContaining('5 of unrecorded cause') });
   });
 
   it('is what an earlier version carried over', () => {

@@ -13,14 +13,14 @@ const facts = (more: Partial<CapacityFacts> = {}): CapacityFacts => ({
   sizes: { now: 8, least: 2 },
   ...more,
 });
-const short = 'room for 6 of 8 pods (3 nodes: taint maintenance=true)';
+const short = 'capacity for 6 of 8 pods (3 nodes: taint maintenance=true)';
 
 const decide = (plan: Partial<CapacityPlan>, more: Partial<CapacityFacts> = {}, request: Partial<CapacityRequest> = {}, given: object = {}) =>
   decideCapacity({ facts: facts(more), plan: { choice: 'hold', least: 8, ...plan }, severity: 'degrading', by: 'suspend', ...request }, settings(given));
 
 describe('room for all', () => {
   it.each(['hold', 'standby', 'shrink', 'ask', 'restart'] as const)('lets it go on, whatever the choice: %s', (choice) => {
-    expect(decide({ choice }, { fit: 8 })).toEqual({ kind: 'go', because: 'room for 8 pods' });
+    expect(decide({ choice }, { fit: 8 })).toEqual({ kind: 'go', because: 'capacity for 8 pods' });
   });
 });
 
@@ -30,7 +30,7 @@ describe('without room', () => {
   });
 
   it('it stops all the same where that is the choice, and says who will wait', () => {
-    expect(decide({ choice: 'restart' })).toEqual({ kind: 'go', because: `${short}; the others will wait for the scheduler` });
+    expect(decide({ choice: 'restart' })).toEqual({ kind: 'go', because: `${short}; the other pods will stay pending` });
   });
 
   it('a person is asked, for so long and with such a default as settings say', () => {
@@ -49,19 +49,19 @@ describe('standby nodes', () => {
     expect(decide({ choice: 'standby' }, enough)).toEqual({
       kind: 'standby',
       nodes: ['s-0', 's-1'],
-      because: `${short}, and for all with s-0, s-1 from stand-by`,
+      because: `${short}, and for all with standby nodes s-0, s-1`,
     });
   });
 
   it('are left alone when they are too few', () => {
     expect(decide({ choice: 'standby' }, { fitWithStandby: 7, standbyNodes: ['s-0'] })).toMatchObject({
       kind: 'hold',
-      because: `${short}, and for 7 with stand-by nodes`,
+      because: `${short}, and for 7 with standby nodes`,
     });
   });
 
   it('are taken once', () => {
-    expect(decide({ choice: 'standby' }, enough, { standbyTaken: true })).toMatchObject({ kind: 'hold', because: `${short}, after stand-by nodes were taken` });
+    expect(decide({ choice: 'standby' }, enough, { standbyTaken: true })).toMatchObject({ kind: 'hold', because: `${short}, after standby nodes were taken` });
   });
 
   it('are nobody else`s choice', () => {
@@ -80,7 +80,7 @@ describe('a smaller job', () => {
   });
 
   it('says what it goes on with', () => {
-    expect(decide({ choice: 'shrink', least: 4 })).toEqual({ kind: 'shrink', pods: 6, because: `${short}; it goes on with 6 instead of 8` });
+    expect(decide({ choice: 'shrink', least: 4 })).toEqual({ kind: 'shrink', pods: 6, because: `${short}; it continues with 6 pods instead of 8` });
   });
 
   it.each<[sentence: string, plan: Partial<CapacityPlan>, more: Partial<CapacityFacts>, request: Partial<CapacityRequest>, because: string]>([
@@ -92,10 +92,10 @@ describe('a smaller job', () => {
       { least: 2, allowedSizes: [] },
       {},
       {},
-      `${short}, and what the job says of its sizes allows no smaller one`,
+      `${short}, and the sizes that the job sets allow no smaller one`,
     ],
-    ['is none when it is not suspended', { least: 1 }, {}, { by: 'delete-collection' }, `${short}, and only a job that is suspended can be made smaller`],
-    ['is none when single pods are replaced', { least: 1 }, {}, { by: 'pods' }, `${short}, and only the whole job can be made smaller`],
+    ['is none when it is not suspended', { least: 1 }, {}, { by: 'delete-collection' }, `${short}, and only a job that is stopped by suspend can be shrunk`],
+    ['is none when single pods are replaced', { least: 1 }, {}, { by: 'pods' }, `${short}, and only the whole job can be shrunk`],
   ])('%s: it holds', (_, plan, more, request, because) => {
     expect(decide({ choice: 'shrink', ...plan }, more, request)).toMatchObject({ kind: 'hold', because, lookAgainMs: 5000 });
   });
@@ -103,6 +103,6 @@ describe('a smaller job', () => {
   it('is none where the kind has one size', () => {
     const { sizes: _, ...without } = facts();
     const request = { facts: without, plan: { choice: 'shrink', least: 1 }, severity: 'dead', by: 'suspend' } as const;
-    expect(decideCapacity(request, settings())).toMatchObject({ kind: 'hold', because: `${short}, and this job cannot be made smaller` });
+    expect(decideCapacity(request, settings())).toMatchObject({ kind: 'hold', because: `${short}, and this job cannot be shrunk` });
   });
 });

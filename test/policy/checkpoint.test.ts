@@ -18,7 +18,7 @@ describe('a checkpoint that is waited for', () => {
     expect(judge(seenAfter([0, says(1210, { checkpointStep: 1200 })]), 0)).toEqual({
       kind: 'saved',
       checkpointStep: 1200,
-      because: 'the checkpoint of step 1200 is there; 1200 was asked for',
+      because: 'the checkpoint of step 1200 is saved; 1200 was needed',
     });
     expect(judge(seenAfter([0, says(1300, { checkpointStep: 1300 })]), 60)).toMatchObject({ kind: 'saved', checkpointStep: 1300 });
   });
@@ -34,7 +34,7 @@ describe('a checkpoint that is waited for', () => {
       'until no step is made any more',
       seenAfter([1, says(1150)], [2, says(1151)], [6, says(1151)]),
       7,
-      'no step for 5m after step 1151: nobody will save any more; the last checkpoint is not known',
+      'no step for 5m after step 1151: no further checkpoint is expected; the last checkpoint is not known',
     ],
     [
       'however long it takes to write it, up to the deadline',
@@ -46,9 +46,9 @@ describe('a checkpoint that is waited for', () => {
       'again when something else is done',
       seenAfter([1, says(1150, { phase: 'evaluating' })], [20, says(1150, { phase: 'training' })]),
       25,
-      'no step for 5m after step 1150: nobody will save any more; the last checkpoint is not known',
+      'no step for 5m after step 1150: no further checkpoint is expected; the last checkpoint is not known',
     ],
-    ['as long as that, when nothing was ever told', undefined, 5, 'no step for 5m: nobody will save any more; the last checkpoint is not known'],
+    ['as long as that, when nothing was ever told', undefined, 5, 'no step for 5m: no further checkpoint is expected; the last checkpoint is not known'],
   ])('is waited for %s', (_sentence, latest, until, because) => {
     expect(judge(latest, until - 0.01)).toEqual({ kind: 'wait', until: began + until * minute });
     expect(judge(latest, until)).toEqual({ kind: 'missed', because });

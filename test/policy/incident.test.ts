@@ -27,7 +27,7 @@ describe('a recovery that is asked for', () => {
       kind: 'refuse',
       request: true,
       until: now + 10 * 60_000,
-      because: '5 recoveries in the last 1h, and 5 are allowed that the label asks for; refused: label asked: need-recovery',
+      because: '5 recoveries in the last 1h, and 5 are allowed by label; refused: label asked: need-recovery',
       remedy: 'kcover recover pytorchjob/llm -n train --reason "..."',
     });
     expect(decideIncident(facts({ askedBy: byLabel, usage: asked(61, 40, 30, 20, 10) }), settings())).toMatchObject({
@@ -89,11 +89,11 @@ describe('whether faults open an incident', () => {
   });
 
   it('waits longer where the agent of the node is silent, and no longer once a node is known to be bad', () => {
-    const unobservable = podFault({ unobservable: 'the agent of gpu-3 was last heard 45s ago' });
+    const unobservable = podFault({ unobservable: 'the agent of gpu-3 last reported 45s ago' });
     expect(decideIncident(facts({ faults: [unobservable] }), settings())).toMatchObject({
       kind: 'wait',
       until: now + 120_000,
-      because: expect.stringContaining('unobservable: the agent of gpu-3 was last heard 45s ago'),
+      because: expect.stringContaining('unobservable: the agent of gpu-3 last reported 45s ago'),
     });
     expect(decideIncident(facts({ faults: [unobservable], since: now - 120_000 }), settings()).kind).toBe('open');
     expect(decideIncident(facts({ faults: [unobservable, kernelFault({ quarantine: quarantined })] }), settings()).kind).toBe('open');

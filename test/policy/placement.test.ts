@@ -55,9 +55,9 @@ describe('a node', () => {
     ['of which too much is taken takes none', busy, {}, `7 of 8 ${gpu} free`],
     ['without the resource takes none', { allocatable: { cpu: 1000, pods: 110 } }, {}, `no ${gpu}`],
     ['without enough memory takes none', {}, { requests: { memory: 2 ** 42 } }, 'too little memory'],
-    ['that is full of pods takes none', { used: { pods: 110 } }, {}, 'no place for another pod'],
+    ['that is full of pods takes none', { used: { pods: 110 } }, {}, 'no free pod slot'],
     ['of the pool that is asked for takes pods', {}, { nodes: [[{ key: 'pool', operator: 'In', values: ['h100', 'h200'] }]] }, undefined],
-    ['of another pool takes none', {}, { nodes: [[{ key: 'pool', operator: 'NotIn', values: ['h100'] }]] }, 'labels that do not match'],
+    ['of another pool takes none', {}, { nodes: [[{ key: 'pool', operator: 'NotIn', values: ['h100'] }]] }, 'labels do not match'],
     ['that meets one of several terms takes pods', {}, { nodes: [[{ key: 'x', operator: 'Exists' }], [{ key: 'x', operator: 'DoesNotExist' }]] }, undefined],
     [
       'must meet all of a term',
@@ -70,16 +70,16 @@ describe('a node', () => {
           ],
         ],
       },
-      'labels that do not match',
+      'labels do not match',
     ],
     ['with a number above the least takes pods', { labels: { gen: '9' } }, { nodes: [[{ key: 'gen', operator: 'Gt', values: ['8'] }]] }, undefined],
-    ['without the number takes none', {}, { nodes: [[{ key: 'gen', operator: 'Gt', values: ['8'] }]] }, 'labels that do not match'],
+    ['without the number takes none', {}, { nodes: [[{ key: 'gen', operator: 'Gt', values: ['8'] }]] }, 'labels do not match'],
     ['of which more is taken than it has takes pods that ask for none of it', { used: { [gpu]: 9 } }, { requests: { [gpu]: 0, pods: 1 } }, undefined],
     [
       'with a pod to keep away from takes none',
       { podLabels: [{ app: 'noisy' }] },
       { apart: [[{ key: 'app', operator: 'In', values: ['noisy'] }]] },
-      'a pod that these keep away from',
+      'anti-affinity to a pod there',
     ],
   ])('%s', (_, capacity, pods, because) => {
     const found = find([node('gpu-0', capacity)], workers(1, pods));

@@ -42,8 +42,8 @@ describe('what comes before a stop', () => {
   it.each([
     ['by strategy', { settings: { checkpoint: { strategy: 'none' } } }, 'strategy none'],
     ['when the job is dead', { facts: { fresh: [podFault()] } }, 'no longer trains'],
-    ['when a person wants it now', { facts: { asked: true } }, 'a person asked'],
-    ['when the attempt has not proved that it trains', { facts: { stops: 1 } }, 'has not proved'],
+    ['when a person wants it now', { facts: { asked: true } }, 'a person requested'],
+    ['when the attempt has not proved that it trains', { facts: { stops: 1 } }, 'was not verified'],
     ['when nobody tells of progress', { job: { progress: undefined } as unknown as Partial<JobView> }, 'progress is not known'],
   ] as const)('is no checkpoint %s', (_, given, because) => {
     expect(plan(given).plan.checkpoint).toMatchObject({ strategy: 'none', because: expect.stringContaining(because) });
@@ -60,7 +60,7 @@ describe('what comes before a stop', () => {
   it('is a question to a person, by severity and number of GPUs; who asked has agreed', () => {
     const asks = { approval: { degrading: 32, within: '10m' } };
     expect(plan({ settings: asks }).plan.approval).toEqual({
-      because: 'the job is degrading and holds 32 GPUs: from 32 on a person decides',
+      because: 'the job is degrading and holds 32 GPUs: an approval is needed from 32 GPUs on',
       withinMs: 600_000,
       otherwise: 'deny',
     });
@@ -101,8 +101,8 @@ describe('what is restarted', () => {
   it.each([
     ['pods alone were tried', { facts: { tried: [{ level: 'pod', because: 'it does not run' }] } }, 'it does not run'],
     ['there was a stop before', { facts: { stops: 1 } }, 'were tried'],
-    ['the pod leads the others', { facts: { fresh: [podFault({ pod: { name: 'llm-master-0', uid: 'pod-0', createdAt: '' } })] } }, 'leads the others'],
-    ['a person asked for the whole job', { facts: { asked: true } }, 'a person asked'],
+    ['the pod is the leading one', { facts: { fresh: [podFault({ pod: { name: 'llm-master-0', uid: 'pod-0', createdAt: '' } })] } }, 'is the leading pod'],
+    ['a person requested the whole job', { facts: { asked: true } }, 'a person requested'],
     ['its controller replaces no single pod', { job: { canStopBy: ['suspend'] } }, 'does not replace'],
   ] as const)('is the whole job when %s', (_, given, because) => {
     const job = { ...first, ...('job' in given ? given.job : {}) } as Partial<JobView>;
@@ -124,7 +124,7 @@ describe('what is restarted', () => {
     expect(decideRecovery(facts, settings({ mode: 'act' }))).toMatchObject({
       kind: 'hold',
       inProcess: { beyond: 1290 },
-      remedy: 'wait: pods are restarted when that does not help, unless kcover pause prevents it',
+      remedy: 'wait: if that does not help, the pods are restarted, unless kcover pause prevents it',
     });
     const paused = { by: 'ada', reason: 'by hand' };
     expect(
@@ -162,9 +162,9 @@ describe('a decision and its plan', () => {
     const hang = { id: 'h', source: 'progress', code: 'progress/hang', message: 'no step for 20m', seenAt: '2026-11-21T07:09:03Z', job: 'job-uid' } as const;
     const act = settings({ mode: 'act', recovery: { hang: { response: 'recover' } } });
     const stood = { ...facts({}), fresh: [hang] };
-    expect(decideRecovery(stood, settings({ mode: 'act' }))).toMatchObject({ kind: 'end', because: 'training stands still, and people were told' });
+    expect(decideRecovery(stood, settings({ mode: 'act' }))).toMatchObject({ kind: 'end', because: 'training hangs, which an Event has reported' });
     expect(decideRecovery(stood, act)).toMatchObject({ kind: 'stop', plan: { severity: 'dead' } });
     const later = facts({ progress: { ...progress, at: '2026-11-21T07:09:04Z' } });
-    expect(decideRecovery({ ...later, fresh: [hang] }, act)).toMatchObject({ kind: 'end', outcome: 'cancelled', because: 'training goes on' });
+    expect(decideRecovery({ ...later, fresh: [hang] }, act)).toMatchObject({ kind: 'end', outcome: 'cancelled', because: 'training continues' });
   });
 });

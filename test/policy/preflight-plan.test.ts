@@ -83,22 +83,22 @@ describe('the planner of rounds', () => {
 
 describe('adaptive rounds', () => {
   it.each([4, 5, 16, 64])('end after two of %i nodes that all do well', (size) => {
-    expect(play(size, adaptive)).toMatchObject({ rounds: { length: 2 }, because: 'nobody is undecided after 2 rounds' });
+    expect(play(size, adaptive)).toMatchObject({ rounds: { length: 2 }, because: 'no rank is undecided after 2 rounds' });
   });
 
   it('let three ranks all meet, and find which is slow', () => {
-    expect(play(3, adaptive)).toMatchObject({ rounds: { length: 3 }, because: 'nobody is undecided after 3 rounds' });
-    for (const rank of [0, 1, 2]) expect(play(3, adaptive, slow(rank)).because).toMatch(/^nobody is undecided after [45] rounds$/);
+    expect(play(3, adaptive)).toMatchObject({ rounds: { length: 3 }, because: 'no rank is undecided after 3 rounds' });
+    for (const rank of [0, 1, 2]) expect(play(3, adaptive, slow(rank)).because).toMatch(/^no rank is undecided after [45] rounds$/);
   });
 
   it('let a suspect meet one that did well and that it has not met, until it is certain', () => {
     const { rounds, because } = play(16, adaptive, slow(3));
     expect(rounds.length).toBeGreaterThan(2);
     expect(rounds.length).toBeLessThan(5);
-    expect(because).toMatch(/^nobody is undecided after [34] rounds$/);
+    expect(because).toMatch(/^no rank is undecided after [34] rounds$/);
     const partners = partnersOf(3, rounds);
     expect(new Set(partners).size).toBe(partners.length);
-    expect(rounds[2]?.because).toMatch(/^[1-3] undecided meet the healthiest$/);
+    expect(rounds[2]?.because).toMatch(/^[1-3] undecided ranks meet the healthiest$/);
   });
 
   it('never let two suspects meet while others did well', () => {

@@ -30,7 +30,7 @@ describe.each(preflightRules)('by the rule %s, a node', (rule) => {
     expect(decision).toMatchObject({ failed: [], slow: [], counts: { failed: 0, slow: 0 } });
     const shared = decision.undetermined.filter(({ node }) => ['gpu-3', 'gpu-5'].includes(node));
     expect(shared.map(({ node }) => node).toSorted()).toEqual(['gpu-3', 'gpu-5']);
-    for (const { because } of shared) expect(because).toContain(`its pods ask for ${share.asked} of the ${share.of} accelerators of the node`);
+    for (const { because } of shared) expect(because).toContain(`its pods request ${share.asked} of the ${share.of} accelerators of the node`);
     expect(decision.because).toContain(`${share.asked} of the ${share.of} accelerators`);
   });
 

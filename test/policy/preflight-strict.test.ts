@@ -50,7 +50,7 @@ describe('the strict rule', () => {
     const late = cohort(8).map((report) =>
       report.rank === 3 ? { ...report, tests: report.tests.map((test) => ({ ...test, round: test.round + 5 })) } : report,
     );
-    expect(judgeStrict(late, basis(8)).nodes[3]).toMatchObject({ verdict: 'failed', confidence: 0.5, because: 'it has no round that counts' });
+    expect(judgeStrict(late, basis(8)).nodes[3]).toMatchObject({ verdict: 'failed', confidence: 0.5, because: 'it has no usable round' });
   });
 
   it('blames both of two nodes, not knowing which', () => {

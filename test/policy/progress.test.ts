@@ -99,7 +99,7 @@ describe('whether training moves on', () => {
     const stale = says(1205, -2000);
     expect(seeProgress(undefined, stale, { since }, restart)).toBeUndefined();
     expect(judge(undefined, 15 * minute, { progress: stale })).toMatchObject({
-      because: expect.stringContaining('step 1205 of 2026-11-21T07:09:58.000Z is of an earlier attempt'),
+      because: expect.stringContaining('step 1205 of 2026-11-21T07:09:58.000Z belongs to an earlier attempt'),
     });
   });
 

@@ -75,7 +75,7 @@ describe('the next step of a recovery', () => {
   it('holds, and looks again by itself, while the workflow of a blamed node has not decided', () => {
     expect(decideRecovery(facts({ fresh: [podFault()] }, { nodes: [nodeView()], undecided: [{ node: 'gpu-3', because: 'xid/79' }] }), act)).toMatchObject({
       kind: 'hold',
-      because: 'gpu-3 is being judged: xid/79',
+      because: 'the workflow of gpu-3 has not decided yet: xid/79',
       lookAgainMs: 1000,
     });
   });
@@ -207,7 +207,7 @@ describe('a blind look', () => {
   });
 
   it('of one node, by its silent agent, holds an open incident too, and no longer than the settings say', () => {
-    const unobserved = podFault({ unobservable: 'the agent of gpu-3 was last heard 45s ago' });
+    const unobserved = podFault({ unobservable: 'the agent of gpu-3 last reported 45s ago' });
     const waiting = facts({ fresh: [unobserved], stops: 1 }, { nodes: [nodeView()] });
     expect(decideRecovery(waiting, act)).toMatchObject({ kind: 'hold', because: expect.stringContaining('the agent of gpu-3') });
     expect(decideRecovery({ ...waiting, heldMs: 120_000 }, act).kind).toBe('stop');

@@ -83,7 +83,7 @@ describe('how much of the training is left', () => {
   });
 
   it('names the fault that decided', () => {
-    expect(severityOf([slow, xid(79)], there).because).toBe('xid/79 on gpu-3: no process reaches this GPU any more');
-    expect(severityOf([asked], there).because).toBe('a person asked for it, and nothing else is known');
+    expect(severityOf([slow, xid(79)], there).because).toBe('xid/79 on gpu-3: processes can no longer reach this GPU');
+    expect(severityOf([asked], there).because).toBe('a person requested it, and nothing else is known');
   });
 });

@@ -88,14 +88,18 @@ describe('progress that does not say enough', () => {
     return rest;
   };
   it.each<[string, JobProgress | undefined, string]>([
-    ['no progress', undefined, 'nobody tells how far training is'],
+    ['no progress', undefined, 'the job reports no progress'],
     ['no pace', without('pace'), 'the pace of its steps is not known'],
     ['a pace of 0', progress({ pace: { msPerStep: 0, stepsPerCheckpoint: 1000 } }), 'the pace of its steps is not known'],
     ['a pace that is no number', progress({ pace: { msPerStep: Number.NaN, stepsPerCheckpoint: 1000 } }), 'the pace of its steps is not known'],
-    ['no checkpoint', without('checkpointStep'), 'no checkpoint was ever told of'],
-    ['no interval', progress({ pace: { msPerStep: 1000 } }), 'how far apart its checkpoints are is not known'],
+    ['no checkpoint', without('checkpointStep'), 'no checkpoint was reported'],
+    ['no interval', progress({ pace: { msPerStep: 1000 } }), 'the interval of its checkpoints is not known'],
     ['a step that ran backwards behind the checkpoint', progress({ step: 10 }), 'the checkpoint of step 1000 is newer than step 10: one of them is wrong'],
-    ['a last step of long ago', progress({ at: new Date(now - 6 * minute).toISOString() }), 'no step was told of for 6m: nobody knows whether it still trains'],
+    [
+      'a last step of long ago',
+      progress({ at: new Date(now - 6 * minute).toISOString() }),
+      'no step was reported for 6m: it is unknown whether it still trains',
+    ],
   ])('stops now, and says so: %s', (_, progress, because) => {
     expect(choose({ progress })).toMatchObject({ choice: 'now', because, timing: nothing, withinMs: 0 });
   });

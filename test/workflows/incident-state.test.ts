@@ -12,7 +12,7 @@ const stopOf = (...pods: readonly AttemptPod[]) => ({ attempt: 1, by: 'suspend',
 
 describe('what was seen before a stop', () => {
   afterEach(() => void jest.restoreAllMocks());
-  const short: CapacityDecision = { kind: 'hold', because: 'room for 3 of 4 pods', remedy: 'add nodes', lookAgainMs: 1, settings: 'x', at: 1 };
+  const short: CapacityDecision = { kind: 'hold', because: 'capacity for 3 of 4 pods', remedy: 'add nodes', lookAgainMs: 1, settings: 'x', at: 1 };
   let now = 1_000_000;
   const pass = (ms: number) => {
     now += ms;

@@ -111,7 +111,7 @@ describe('before a stop', () => {
     await signalFault(handle);
     const recovery = await recovering(jobRig, handle, 'held');
     expect(jobRig.cluster.stopped).toEqual([]);
-    expect((await recovery.query<RecoveryStatus>('status')).because).toContain('room for 3 of 4 pods (1 node: taint maintenance=true)');
+    expect((await recovery.query<RecoveryStatus>('status')).because).toContain('capacity for 3 of 4 pods (1 node: taint maintenance=true)');
     jobRig.cluster.capacity = {};
     await recovery.signal('recheck');
     await ends(jobRig, handle, 'recovered');
@@ -178,7 +178,7 @@ describe('before a stop', () => {
     jobRig.cluster.capacity = { fit: 3, because: '1 node: cordoned' };
     const handle = await jobRig.start();
     await signalFault(handle);
-    expect(await ends(jobRig, handle, 'escalated')).toContain('still no capacity after its deadline: room for 3 of 4 pods');
+    expect(await ends(jobRig, handle, 'escalated')).toContain('still no room after its deadline: capacity for 3 of 4 pods');
     expect(jobRig.cluster.stopped).toEqual([]);
     jobRig.cluster.capacity = 'unseen';
     await signalFault(handle, degrading({ id: 'kernel/boot-1/300' }));

@@ -45,7 +45,7 @@ describe('the workflow of a training job', () => {
   it('waits with a pod failure while the agent of its node is silent, says so, and goes on once it is seen again', async () => {
     const handle = await jobRig.start();
     const pod = { name: 'llm-3', uid: jobRig.cluster.pods[3]?.uid ?? '', createdAt: '2026-11-21T06:00:00Z' };
-    await handle.signal('faultsObserved', { faults: [podFaultNow({ pod, unobservable: 'the agent of gpu-3 was last heard 45s ago' })] });
+    await handle.signal('faultsObserved', { faults: [podFaultNow({ pod, unobservable: 'the agent of gpu-3 last reported 45s ago' })] });
     const waiting = await eventually(
       () => jobRig.status(handle),
       (seen) => seen.phase === 'waiting',
@@ -201,7 +201,7 @@ describe('the workflow of a training job', () => {
     await handle.signal('recover', { by: 'label', reason: 'need-recovery', label: true });
     await eventually(
       () => jobRig.cluster.announced,
-      (all) => all.some(({ reason, message }) => reason === 'RecoveryRefused' && /allowed that the label asks for.*kcover recover/.test(message)),
+      (all) => all.some(({ reason, message }) => reason === 'RecoveryRefused' && /allowed by label.*kcover recover/.test(message)),
     );
     expect([jobRig.cluster.labelsRemoved, jobRig.cluster.stopped.length]).toEqual([1, 0]);
     await eventually(
