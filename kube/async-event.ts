@@ -1,4 +1,4 @@
-/** Rung by every change; what rings while nobody listens is not lost, and many rings of one moment are one. */
+/** An event that is set by every change. Setting it while nobody waits is not lost; several at once count as one. */
 export class AsyncEvent {
   #rung = false;
   #listener: (() => void) | undefined;
@@ -8,7 +8,7 @@ export class AsyncEvent {
     this.#listener?.();
   }
 
-  /** Waits for a ring, at most so long; rejects when the signal comes first. */
+  /** Waits until it is set, at most this long; rejects when the signal aborts first. */
   async wait(withinMs: number, signal: AbortSignal): Promise<void> {
     signal.throwIfAborted();
     const signalled = Promise.withResolvers<void>();

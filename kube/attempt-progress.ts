@@ -1,4 +1,4 @@
-/** How far a new attempt has come. Pure. */
+/** How many pods of a new attempt are ready. Pure. */
 
 import type { V1Pod } from '@kubernetes/client-node';
 import type { AttemptPod, JobView } from '../contract/jobs.ts';
@@ -17,16 +17,16 @@ export interface AttemptSeen {
   /** Absent when the job, or this UID of it, is gone. */
   readonly job: JobView | undefined;
   readonly pods: readonly V1Pod[];
-  /** UIDs that were stopped. */
+  /** UIDs of stopped pods. */
   readonly old: ReadonlySet<string>;
-  /** How they were. */
+  /** How they were stopped. */
   readonly stoppedBy?: AwaitRequest['stoppedBy'];
-  /** UIDs that the stop left alone: only another stop may move them. */
+  /** UIDs that the stop left running: only another stop may move them. */
   readonly remaining?: ReadonlySet<string>;
   readonly quarantined: ReadonlySet<string>;
 }
 
-/** A whole attempt is ready: the expected number of pods, each new and ready, none going, none on a quarantined node. */
+/** The attempt is complete: the expected number of pods, each new and ready, none terminating, none on a quarantined node. */
 export function attemptProgress({ job, pods, old, stoppedBy, remaining, quarantined }: AttemptSeen): AttemptProgress {
   const end = whyEnded(job, stoppedBy);
   if (end || !job) return end ?? { kind: 'ended', outcome: 'cancelled', because: 'the job is gone' };
@@ -38,7 +38,7 @@ export function attemptProgress({ job, pods, old, stoppedBy, remaining, quaranti
   return { kind: 'ready', pods: inOrder(fresh).map(attemptPod), startedAt: created[0] ?? '', wholeSince: created.at(-1) ?? '' };
 }
 
-/** Why nothing more is to be waited for; undefined while there is. */
+/** Why the wait is over; undefined while it is not. */
 export function whyEnded(job: JobView | undefined, stoppedBy?: AwaitRequest['stoppedBy']): Extract<AwaitResult, { kind: 'ended' }> | undefined {
   const ended = (outcome: 'cancelled' | 'failed', because: string) => ({ kind: 'ended', outcome, because }) as const;
   if (!job) return ended('cancelled', 'the job is gone');
@@ -67,7 +67,7 @@ const inOrder = (pods: readonly V1Pod[]): V1Pod[] => pods.toSorted((a, b) => byR
 const isReady = ({ status }: V1Pod): boolean =>
   status?.phase === 'Succeeded' || (status?.conditions?.some((condition) => condition.type === 'Ready' && condition.status === 'True') ?? false);
 
-/** The scheduler's own words where there are some, else what the containers wait for. */
+/** The scheduler's message if there is one, else what the containers wait for. */
 function whyPending({ metadata, status }: V1Pod): string {
   const scheduled = status?.conditions?.find((condition) => condition.type === 'PodScheduled' && condition.status === 'False');
   if (scheduled) return `${metadata?.name} pending: ${foreignText(scheduled.message ?? scheduled.reason ?? 'not scheduled')}`;

@@ -1,4 +1,4 @@
-/** Waits for the pods of a job: for the old ones to be gone, for the new ones to be there. */
+/** Waits for the pods of a job: until the old ones are gone, until the new ones exist. */
 
 import type { KubernetesObject, V1Pod } from '@kubernetes/client-node';
 import type { AttemptPod, JobRef, JobView } from '../contract/jobs.ts';
@@ -14,25 +14,25 @@ export interface AttemptWait {
   readonly kube: Kube;
   readonly job: JobRef;
   readonly clock: ObservationClock;
-  /** When to give up, ms since the epoch, by that clock. */
+  /** Deadline, ms since the epoch, by that clock. */
   readonly deadline: number;
   readonly signal: AbortSignal;
 }
 
-/** A look comes at least this often, ms: what it asks for besides the watches may have changed. */
+/** Observe at least this often, ms: state outside the watches may have changed. */
 export const lookEveryMs = 30_000;
 
-/** After a look that saw only a part, ms. */
+/** Retry interval after a partial observation, ms. */
 const againMs = 1000;
 
-/** How long to wait for something to change, ms. A clock that stands still must not be asked in a tight loop. */
+/** How long to wait for a change, ms. Avoids a tight loop while the clock is stopped. */
 export const waitFor = ({ clock }: Pick<AttemptWait, 'clock'>, until: number): number =>
   Math.min(lookEveryMs, Math.max(until - clock.time(), clock.isRunning ? 0 : 1000));
 
 /**
  * Waits until the pods are observed gone, and returns the names of those left at the deadline.
  * Where a kind keeps pods that ended, an ended one counts as gone: its processes are.
- * After every change `meanwhile` is shown the pods that are there; no look comes before it is done.
+ * After every change `meanwhile` is called with the present pods; the next observation waits for it.
  */
 export async function awaitGone(
   wait: AttemptWait,
@@ -51,7 +51,7 @@ export async function awaitGone(
   return seen ?? pods.map((pod) => pod.name);
 }
 
-/** Waits until each of the pods is gone or was asked to go, and answers which are there, then or at the deadline. */
+/** Waits until each of the pods is gone or terminating, or the deadline, and returns those that still exist. */
 export async function awaitTerminating(wait: AttemptWait, pods: readonly AttemptPod[]): Promise<readonly AttemptPod[]> {
   const seen = await watching(wait, undefined, async (watches) => {
     const there = () => pods.filter(({ uid }) => watches.present.has(uid));
@@ -64,12 +64,12 @@ export async function awaitTerminating(wait: AttemptWait, pods: readonly Attempt
   return seen ?? pods;
 }
 
-/** Answer of a look that saw only a part: no deadline passes on it. */
+/** Answer of a partial observation: no deadline passes on it. */
 export const notObserved = Symbol('not observed');
 type Probe<T> = () => ProbeResult<T> | Promise<ProbeResult<T>>;
 type ProbeResult<T> = T | typeof notObserved | undefined;
 
-/** Shows job and pods to `look` after every change until it answers; undefined at the deadline. */
+/** Calls `look` with job and pods after every change until it answers; undefined at the deadline. */
 export function awaitAttemptOf<T>(
   wait: AttemptWait,
   taint: QuarantineTaint,
@@ -78,7 +78,7 @@ export function awaitAttemptOf<T>(
   return watching(wait, taint, (watches) => watches.until(() => look(watches.job(), watches.pods())));
 }
 
-/** What is seen once everything was listed. */
+/** The observed state, once everything was listed. */
 interface Watches {
   /** UIDs of pods of the job that exist. */
   readonly present: ReadonlySet<string>;
@@ -87,7 +87,7 @@ interface Watches {
   readonly until: <T>(look: Probe<T>) => Promise<T | undefined>;
 }
 
-/** Opens the watches, runs `use`, and closes them again; undefined when nothing could be listed before the deadline. */
+/** Opens the watches, runs `use`, and closes them; undefined when listing did not succeed before the deadline. */
 async function watching<T>(wait: AttemptWait, taint: QuarantineTaint | undefined, use: (watches: Watches) => Promise<T>): Promise<T | undefined> {
   const { kube, job, clock } = wait;
   const entry = jobKinds[job.kind];
@@ -117,7 +117,7 @@ async function watching<T>(wait: AttemptWait, taint: QuarantineTaint | undefined
       onEvent: () => changed.notify(),
     });
   try {
-    // While nothing could be listed nothing can be said.
+    // Until everything is listed there is no answer.
     const listed = notifyWhen(Promise.all([pods.synced, jobs?.synced]), changed);
     if (!(await untilFound(wait, changed, () => listed.is || notObserved))) return undefined;
     return await use({
@@ -136,13 +136,13 @@ async function watching<T>(wait: AttemptWait, taint: QuarantineTaint | undefined
   }
 }
 
-/** The job as it was last seen; undefined when it, or this UID of it, is gone. */
+/** The job as last observed; undefined when it, or this UID of it, is gone. */
 export function viewIn(jobs: Watched<KubernetesObject> | undefined, job: JobRef, taint: QuarantineTaint): JobView | undefined {
   const object = jobs?.get(job.namespace, job.name);
   return object?.metadata?.uid === job.uid ? jobKinds[job.kind].view(object, taint) : undefined;
 }
 
-/** Whether it has happened; the bell rings when it does. */
+/** Whether the promise has settled; sets the event when it does. */
 export function notifyWhen(happening: Promise<unknown>, changed: AsyncEvent): { readonly is: boolean } {
   const seen = { is: false };
   happening.then(
@@ -155,7 +155,7 @@ export function notifyWhen(happening: Promise<unknown>, changed: AsyncEvent): { 
   return seen;
 }
 
-/** The clock goes on only while the watch is open and looks see everything. */
+/** The clock runs only while the watch is open and observations are complete. */
 function trackReachability(clock: ObservationClock) {
   let [isOpen, isWhole] = [false, true];
   const update = () => (isOpen && isWhole ? clock.regained() : clock.lost());
@@ -172,7 +172,7 @@ function trackReachability(clock: ObservationClock) {
   };
 }
 
-/** The last look before the deadline passes has seen everything, even where a later try begins after it; unless the clock runs on without. */
+/** The last observation before the deadline is complete, even where a retry begins after the deadline; unless the clock has reached its limit of lost time. */
 async function untilFound<T>(wait: AttemptWait, changed: AsyncEvent, look: Probe<T>): Promise<T | undefined> {
   for (;;) {
     wait.signal.throwIfAborted();

@@ -1,4 +1,4 @@
-/** Reads what decides whether the next attempt of a job finds room: every node, and what pods on those ask for that could take it. */
+/** Reads what decides whether the next attempt of a job fits: every node, and the requests of pods on the candidate nodes. */
 
 import type {
   KubernetesListObject,
@@ -22,7 +22,7 @@ import { belongsTo, listMatchingPods } from './pods.ts';
 import { inParallel } from './parallel.ts';
 import { askKube, pagesOf } from './requests.ts';
 
-/** A pod that holds something on a node: little is kept of each, for there may be very many. */
+/** A pod that uses resources of a node. Only a few fields are kept, because there may be very many. */
 export interface BoundPod extends Pick<V1Pod, 'metadata'> {
   readonly node: string;
   readonly requests: Amounts;
@@ -30,15 +30,15 @@ export interface BoundPod extends Pick<V1Pod, 'metadata'> {
 
 /** What the next attempt needs. */
 export interface WantedCapacity extends Pick<PlacementFacts, 'shapes' | 'sizes'> {
-  /** Pods that make room for it. */
+  /** Pods that free capacity for it. */
   readonly goes: (pod: BoundPod) => boolean;
-  /** Labels of pods here matter, for pods that keep away from others. */
+  /** The namespace in which labels of pods matter for anti-affinity. */
   readonly namespace?: string;
 }
 
-/** What the pods of these UIDs need to come back, or all of the job. Undefined when the job is gone. */
+/** What the pods of these UIDs, or all of the job, need to run again. Undefined when the job is gone. */
 export async function readWanted(kube: Kube, job: JobRef, pods: readonly string[] | undefined): Promise<WantedCapacity | undefined> {
-  // Where it made another job of its templates, that one has them whole.
+  // Where the job creates another job from its templates, the child has the complete ones.
   const theirs = (await jobWithPods(kube, job)) ?? job;
   const object = await readJobObject(kube, theirs);
   if (!object) return undefined;
@@ -48,23 +48,23 @@ export async function readWanted(kube: Kube, job: JobRef, pods: readonly string[
   return { shapes, goes: whoGoes(theirs, pods), ...(keepsAway && { namespace: job.namespace }), ...(sizes && { sizes }) };
 }
 
-/** Who makes room: the pods of these UIDs, or all of the job; in other namespaces nobody, whatever owner they name. */
+/** Pods that free capacity: those of these UIDs, or all of the job. Pods in other namespaces never count, whatever owner they name. */
 export const whoGoes =
   (job: JobRef, pods: readonly string[] | undefined) =>
   (pod: Pick<V1Pod, 'metadata'>): boolean =>
     pod.metadata?.namespace === job.namespace && (pods ? pods.includes(pod.metadata.uid ?? '') : belongsTo(job, pod));
 
-/** Every node, as if nothing were on it. */
+/** Every node, without its pods. */
 export async function readNodes(kube: Kube): Promise<NodeCapacity[]> {
   const nodes: NodeCapacity[] = [];
   for await (const page of pagesOf<V1Node>(kube, '/api/v1/nodes', {}, 'list the nodes')) nodes.push(...page.map(nodeCapacity));
   return nodes;
 }
 
-/** The one field that affinity may ask for; it stands among the labels. */
+/** The only field that node affinity may match; it is kept among the labels. */
 const nameField = 'metadata.name';
 
-/** A node with nothing on it. */
+/** An empty node. */
 export function nodeCapacity(node: V1Node): NodeCapacity {
   return {
     name: node.metadata?.name ?? '',
@@ -77,13 +77,13 @@ export function nodeCapacity(node: V1Node): NodeCapacity {
   };
 }
 
-/** Pods that ended hold nothing, and the server leaves them out. */
+/** Pods that ended use no resources; the server leaves them out. */
 const alive = 'status.phase!=Succeeded,status.phase!=Failed';
 
 /**
- * Pods that hold something on these nodes, asked for node by node. Version 0 has the server answer from its cache, where pods are found by
- * their node; from its storage it would read every pod of the cluster for each of these questions. That may be some moments old, as any
- * answer is by the time that pods are bound.
+ * Pods that use resources of these nodes, requested node by node. With resourceVersion 0 the server answers from its cache, which indexes pods
+ * by node; from storage it would read every pod of the cluster for each request. The answer may be slightly stale, as any answer is by the
+ * time that pods are bound.
  */
 export async function podsOnNodes(kube: Kube, names: readonly string[]): Promise<readonly BoundPod[]> {
   const lists = await inParallel(names, async (name) => {
@@ -99,7 +99,7 @@ function boundPod({ metadata, spec }: V1Pod): BoundPod {
   return { metadata: { namespace, uid, labels, ownerReferences }, node: spec?.nodeName ?? '', requests: requestsOf(spec) };
 }
 
-/** The nodes with what stays on them. */
+/** The nodes with the pods that stay on them. */
 export function withLoads(nodes: readonly NodeCapacity[], pods: readonly BoundPod[], { goes, namespace }: WantedCapacity): NodeCapacity[] {
   const loads = new Map<string, { used: Amounts; podLabels: Labels[] }>();
   for (const { metadata, node, requests } of pods.filter((pod) => !goes(pod))) {
@@ -119,12 +119,12 @@ export function shapesOf(job: JobRef, object: KubernetesObject): PodShape[] {
     .map(({ replicas, template, labels, scales }) => shapeOf(template, { count: replicas, fixed: !scales, given: labels, namespace: job.namespace }));
 }
 
-/** Pods that are to be replaced come back as they were. Those that are alike count together, for every shape is tried on every node. */
+/** Replaced pods keep their spec. Identical pods are grouped, because every shape is tried on every node. */
 export function shapesOfPods(job: JobRef, pods: readonly V1Pod[], uids: ReadonlySet<string>): PodShape[] {
   const shapes = new Map<string, PodShape>();
   for (const pod of pods.filter(({ metadata }) => uids.has(metadata?.uid ?? ''))) {
     const { labels, ...shape } = shapeOf(pod, { count: 1, fixed: true, given: {}, namespace: job.namespace });
-    // Each has a number of its own among its labels, and only who keeps apart asks for them.
+    // Labels contain the index of each pod, and are needed for anti-affinity only.
     const alike = { ...shape, labels: shape.apart.length > 0 ? labels : {} };
     const key = JSON.stringify(alike);
     shapes.set(key, { ...alike, count: (shapes.get(key)?.count ?? 0) + 1 });
@@ -135,7 +135,7 @@ export function shapesOfPods(job: JobRef, pods: readonly V1Pod[], uids: Readonly
 interface TemplateContext {
   readonly count: number;
   readonly fixed: boolean;
-  /** Labels that the job's controller adds. */
+  /** Labels that the job's controller adds to pods. */
   readonly given: Labels;
   readonly namespace: string;
 }
@@ -163,7 +163,7 @@ function nodeTerms(spec: V1PodSpec | undefined): Requirement[][] {
 
 const expressions = ({ matchExpressions = [], matchFields = [] }: V1NodeSelectorTerm): Requirement[] => [...matchExpressions, ...matchFields];
 
-/** Required, for single nodes, and in the job's own namespace: what keeps the ranks of a job on a node each. */
+/** Required anti-affinity by host name in the job's own namespace: as used to place one rank on each node. */
 function apartFrom(spec: V1PodSpec | undefined, namespace: string): Requirement[][] {
   const terms = spec?.affinity?.podAntiAffinity?.requiredDuringSchedulingIgnoredDuringExecution ?? [];
   return terms

@@ -1,4 +1,4 @@
-/** Jobs that other jobs made, and back: a TrainJob makes a JobSet, a JobSet makes batch Jobs, and they have the pods. */
+/** Owners and children of jobs: a TrainJob creates a JobSet, a JobSet creates batch Jobs, and these own the pods. */
 
 import type { JobRef } from '../contract/jobs.ts';
 import type { Kube } from './connection.ts';
@@ -7,16 +7,16 @@ import { readObject } from './requests.ts';
 
 const read = (kube: Kube, job: JobRef) => readObject(kube, jobPath(job), `read ${jobKinds[job.kind].plural}/${job.name} in ${job.namespace}`);
 
-/** The job that can be stopped: the one that made this one, or its maker; itself where it stands alone, or is gone. One GET for each step. */
+/** The job that can be stopped: the topmost owner, or the job itself where it has none or is gone. One GET for each step. */
 export async function topJob(kube: Kube, job: JobRef): Promise<JobRef> {
-  // A pod named it without telling its UID.
+  // A pod named the job without its UID.
   if (job.uid === '') return { ...job, uid: (await read(kube, job))?.metadata?.uid ?? '' };
   const object = mayHaveOwnerJob(job.kind) ? await read(kube, job) : undefined;
   const ownerJob = object?.metadata?.uid === job.uid ? ownerJobOf(job.kind, object.metadata) : undefined;
   return ownerJob ? topJob(kube, ownerJob) : job;
 }
 
-/** The job whose pods are those of this one: what it made under its own name, or itself. Undefined where that is not there, or is not of its making. */
+/** The job that owns the pods: the child of the same name, or the job itself. Undefined where the child does not exist or has another owner. */
 export async function jobWithPods(kube: Kube, job: JobRef): Promise<JobRef | undefined> {
   const { childKind } = jobKinds[job.kind];
   if (childKind === undefined) return job;

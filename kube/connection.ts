@@ -1,4 +1,4 @@
-/** The connection to one Kubernetes cluster: one kept dispatcher for every request and watch, and a deadline on every call. */
+/** The connection to one Kubernetes cluster: one shared dispatcher for all requests and watches, and a deadline on every call. */
 
 import {
   AuthenticationV1Api,
@@ -21,7 +21,7 @@ import { KcoverError } from '../contract/errors.ts';
 import { kubeError } from './errors.ts';
 import { requestUrl } from './request-url.ts';
 
-/** Typed clients of one cluster. Calls throw as the client does: pass what they throw to `kubeError`. */
+/** Typed clients of one cluster. Calls throw the client's errors: pass them to `kubeError`. */
 export interface Kube {
   readonly config: KubeConfig;
   readonly core: CoreV1Api;
@@ -34,14 +34,14 @@ export interface Kube {
 }
 
 export interface KubeOptions {
-  /** Path of a kubeconfig file; without it the service account (`inCluster`) or what kubectl would take. */
+  /** Path of a kubeconfig file; without it the service account (`inCluster`) or kubectl's default. */
   readonly kubeconfig?: string;
   readonly inCluster?: boolean;
   /** Deadline of one call, ms. */
   readonly timeoutMs?: number;
 }
 
-/** The client makes a dispatcher, and so a connection, for every request. This one keeps the first. */
+/** The client would create a dispatcher, and so a connection, for every request. This one keeps the first. */
 class KeptConfig extends KubeConfig {
   #kept: Dispatcher | undefined;
   readonly #timeoutMs: number;
@@ -52,8 +52,8 @@ class KeptConfig extends KubeConfig {
   }
 
   /**
-   * HTTP/1.1 only: over HTTP/2 a connection that dies takes streams with it that undici no longer listens to, and their errors end the process.
-   * It also gives every watch a connection of its own.
+   * HTTP/1.1 only: when an HTTP/2 connection dies, streams that undici no longer listens to raise errors that end the process.
+   * HTTP/1.1 also gives every watch its own connection.
    */
   override createDispatcherOptions(...given: Parameters<KubeConfig['createDispatcherOptions']>): ReturnType<KubeConfig['createDispatcherOptions']> {
     const options = super.createDispatcherOptions(...given);
@@ -69,7 +69,7 @@ class KeptConfig extends KubeConfig {
     context.setSignal(AbortSignal.timeout(this.#timeoutMs));
   }
 
-  /** After a failure the next request connects anew: a dead connection or a rotated certificate is not kept. What is in flight goes on. */
+  /** After a failure the next request opens a new connection, so that a dead connection or a rotated certificate is not kept. Requests in flight continue. */
   forgetConnection(): void {
     const old = this.#kept;
     this.#kept = undefined;
@@ -102,7 +102,7 @@ class ForgetfulHttp implements HttpLibrary {
   }
 }
 
-/** Reads the configuration and makes the clients; connects with the first call. */
+/** Reads the configuration and creates the clients; connects with the first call. */
 export function connectKube(options: KubeOptions): Kube {
   const config = new KeptConfig(options.timeoutMs ?? 10_000);
   if (options.kubeconfig !== undefined) config.loadFromFile(options.kubeconfig);
@@ -134,11 +134,11 @@ export interface OpenRequest {
   readonly path: string;
   readonly query?: Readonly<Record<string, string | undefined>>;
   readonly body?: { readonly contentType: string; readonly text: string };
-  /** Ends it; without one, the deadline of every call. */
+  /** Aborts the request; without one, the default deadline applies. */
   readonly signal?: AbortSignal;
 }
 
-/** One request over the kept connection; the answer is plain JSON, whatever its status. */
+/** One request over the shared connection; the answer is plain JSON, whatever its status. */
 export async function openRequest(kube: Kube, request: OpenRequest): Promise<Response> {
   const url = requestUrl(kube.server, request.path, request.query);
   const context = new RequestContext(url.toString(), HttpMethod.GET);
@@ -155,7 +155,7 @@ export async function openRequest(kube: Kube, request: OpenRequest): Promise<Res
       ...(dispatcher && { dispatcher }),
     });
   } catch (error) {
-    // A caller who gave up says nothing about the connection.
+    // An abort by the caller does not mean that the connection is broken.
     if (kube.config instanceof KeptConfig && !request.signal?.aborted) kube.config.forgetConnection();
     throw error;
   }

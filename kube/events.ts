@@ -1,4 +1,4 @@
-/** Kubernetes Events: what a person sees in `kubectl describe`. */
+/** Kubernetes Events, as shown by `kubectl describe`. */
 
 import { createHash } from 'node:crypto';
 import type { Logger } from 'pino';
@@ -30,7 +30,7 @@ const involved = ({ about }: Announcement): Involved => {
   };
 };
 
-/** The Event of an announcement. Its name follows from what it is about: the same one again is already there. Pure. */
+/** The Event of an announcement. Its name is derived from its content, so a repeated write finds it. Pure. */
 export function eventOf(announcement: Announcement, now: number) {
   const object = involved(announcement);
   const identity = [announcement.key, announcement.reason, object.uid ?? object.name].join('\n');
@@ -53,7 +53,7 @@ export function eventOf(announcement: Announcement, now: number) {
   };
 }
 
-/** Writes the Event, or finds it there. Throws what passes by itself, so that it is tried again; what the server refuses is logged. */
+/** Writes the Event, or finds that it exists. Throws transient errors, so that it is tried again; a refusal of the server is logged. */
 export async function announceEvent(kube: Kube, announcement: Announcement, now: number, log: Logger): Promise<void> {
   const event = eventOf(announcement, now);
   const doing = `write an Event on ${event.involvedObject.kind} ${event.involvedObject.name}`;
@@ -61,7 +61,7 @@ export async function announceEvent(kube: Kube, announcement: Announcement, now:
   try {
     await askKube(kube, { method: 'POST', path: collectionPath('/api/v1', event.metadata.namespace, 'events'), body }, doing);
   } catch (error) {
-    // Its name is that of the same Event of an earlier try, whose answer was lost.
+    // An earlier attempt wrote it, and its answer was lost.
     if (isConflict(error)) return;
     const known = kubeError(error, doing);
     log.warn({ key: announcement.key, reason: announcement.reason, because: known.because }, 'Event not written');

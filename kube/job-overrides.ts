@@ -1,4 +1,4 @@
-/** What the annotations of a job, and the labels of the reference systems, ask for its recovery. Anybody may have written them. Pure. */
+/** Parses the overrides of a job: annotations, and labels of the reference systems. They are untrusted. Pure. */
 
 import type { V1ObjectMeta } from '@kubernetes/client-node';
 import {
@@ -14,7 +14,7 @@ import {
   overrideAnnotations,
 } from '../contract/job-overrides.ts';
 
-/** Where it is written, what it says, and what it means. */
+/** An override: its key, its text, and its meaning. */
 interface Stated<T> {
   readonly key: string;
   readonly text: string;
@@ -22,13 +22,13 @@ interface Stated<T> {
 }
 
 type Note = (sentence: string) => void;
-/** What a text means, if anything, or what is wrong with it. */
+/** The meaning of a text, if any, or what is wrong with it. */
 type Reading<T> = (text: string) => { readonly means?: T } | { readonly wrong: string };
 
 const mostIgnored = 10;
 const mostAllowedSizes = 50;
 
-/** Undefined when the job asks for nothing. */
+/** Undefined when the job has no overrides. */
 export function overridesOf(metadata: V1ObjectMeta | undefined): JobOverrides | undefined {
   const ignored: string[] = [];
   const note: Note = (sentence) => void (ignored.length < mostIgnored && ignored.push(sentence));
@@ -43,7 +43,7 @@ export function overridesOf(metadata: V1ObjectMeta | undefined): JobOverrides | 
   const hang = read.ours('hang', oneOf(hangResponses))?.means;
   const checkpoint = inTime(read.ours('checkpoint', oneOf(checkpointStrategies)), mode, note);
   const listed = read.ours('allowedSizes', sizes);
-  // Who says anything of sizes rules some out: where nobody can tell which, all smaller ones.
+  // An unusable value about sizes was meant to exclude some: as it is unknown which, all smaller ones are excluded.
   const isUnclear =
     read.isWrong(overrideAnnotations.allowedSizes) || (!least && [overrideAnnotations.minReplicas, referenceOverrides.minReplicas].some(read.isWrong));
   const allowedSizes = isUnclear ? [] : largeEnough(listed, least, note);
@@ -80,24 +80,25 @@ function readerOf({ annotations = {}, labels = {} }: V1ObjectMeta = {}, note: No
   };
 }
 
-/** Ours win; that they contradict each other is said. */
+/** Ours take precedence; a contradiction is noted. */
 function preferred<T>(ours: Stated<T> | undefined, theirs: Stated<T> | undefined, note: Note): Stated<T> | undefined {
   if (ours && theirs && ours.means !== theirs.means) note(`${theirs.key} ${quoted(theirs.text)} contradicts ${ours.key} ${quoted(ours.text)}, which counts`);
   return ours ?? theirs;
 }
 
-/** A trainer that is killed at once saves nothing. */
+/** With mode force the trainer has no time to save. */
 function inTime<T>(checkpoint: Stated<T> | undefined, mode: Stated<unknown> | undefined, note: Note): Stated<T> | undefined {
   if (checkpoint?.means !== 'on-termination' || mode?.means !== 'force') return checkpoint;
   note(`${checkpoint.key} ${quoted(checkpoint.text)} contradicts ${mode.key} ${quoted(mode.text)}, which leaves no time to save`);
   return undefined;
 }
 
-/** Empty where they contradict each other wholly: then no size but the present one is allowed. */
+/** Empty where the two exclude each other: then only the present size is allowed. */
 function largeEnough(allowedSizes: Stated<readonly number[]> | undefined, least: Stated<number> | undefined, note: Note): readonly number[] | undefined {
   if (!allowedSizes || !least) return allowedSizes?.means;
   const [small] = allowedSizes.means.filter((size) => size < least.means);
-  if (small !== undefined) note(`${allowedSizes.key} ${quoted(allowedSizes.text)} contradicts ${least.key} ${quoted(least.text)}, below which no size counts`);
+  if (small !== undefined)
+    note(`${allowedSizes.key} ${quoted(allowedSizes.text)} contradicts ${least.key} ${quoted(least.text)}, so smaller sizes are ignored`);
   return allowedSizes.means.filter((size) => size >= least.means);
 }
 
@@ -109,9 +110,9 @@ const oneOf =
   };
 
 const theirMode: Reading<(typeof recoveryModes)[number]> = (text) =>
-  text === 'external-grace' || text === 'external-force' ? { wrong: 'leaves the stop to another system, which is not supported' } : oneOf(recoveryModes)(text);
+  text === 'external-grace' || text === 'external-force' ? { wrong: 'leaves stopping to another system, which is not supported' } : oneOf(recoveryModes)(text);
 
-/** `off` asks for nothing. */
+/** `off` requests nothing. */
 const switchFor =
   <T>(means: T): Reading<T> =>
   (text) =>

@@ -1,11 +1,11 @@
-/** What the annotations of a job say of its training. Anybody may have written them, so nothing is believed that cannot be. Pure. */
+/** Parses the progress annotations of a job. They are untrusted, so impossible values are ignored. Pure. */
 
 import type { V1ObjectMeta } from '@kubernetes/client-node';
 import { annotations } from '../contract/ids.ts';
 import { type JobProgress, type Pace, progressPhases, type TrainingNote } from '../contract/progress.ts';
 import { timeOf } from './time.ts';
 
-/** Undefined without a step and its time. A checkpoint of a step that was not reached is left out. */
+/** Undefined without a step and its time. A checkpoint of a later step is left out. */
 export function progressOf(metadata: V1ObjectMeta | undefined): JobProgress | undefined {
   const given = metadata?.annotations ?? {};
   const step = wholeNumber(given[annotations.step]);
@@ -17,11 +17,11 @@ export function progressOf(metadata: V1ObjectMeta | undefined): JobProgress | un
 
 const wholeNumber = (text: string | undefined): number | undefined => (text !== undefined && /^\d{1,15}$/.test(text) ? Number(text) : undefined);
 
-/** Characters that the note may have. */
+/** Most characters of the note. */
 const noteLength = 500;
 const weekMs = 7 * 24 * 3600_000;
 
-/** What can be believed of the note, field by field. */
+/** The usable fields of the note. */
 function noteOf(text: string | undefined): TrainingNote {
   const { phase, pace, pod } = fieldsOf(text === undefined || text.length > noteLength ? undefined : parsed(text));
   const known = progressPhases.find((each) => each === phase);
@@ -48,9 +48,9 @@ function parsed(text: string): unknown {
   }
 }
 
-/** Value of the annotation; undefined where there is nothing to note. */
+/** Value of the annotation; undefined where it would be empty. */
 export const trainingNote = ({ phase, pace, pod }: JobProgress): string | undefined =>
   phase || pace || pod !== undefined ? JSON.stringify({ phase, pace, pod }) : undefined;
 
-/** JavaScript takes almost anything for a date. */
+/** Checks the format, because `Date.parse` accepts almost anything. */
 const instant = (text: string | undefined): string | undefined => (text !== undefined && /^\d{4}-\d\d-\d\dT\d/.test(text) ? timeOf(text) : undefined);

@@ -1,4 +1,4 @@
-/** Gives a job that we have suspended another size, or its pods another priority. */
+/** Resizes a job that kcover has suspended, or changes the priority of its pods. */
 
 import type { KubernetesObject } from '@kubernetes/client-node';
 import { annotations } from '../contract/ids.ts';
@@ -15,7 +15,7 @@ import { patchObject, readObject } from './requests.ts';
 const tries = 10;
 const refused = (because: string) => ({ kind: 'refused', because }) as const;
 
-/** Safe to repeat: what was done before is found, and answered in the same way. A wish that cannot be met is refused with the reason. */
+/** Idempotent: a repeated request finds what was done and gives the same answer. A request that cannot be met is refused with the reason. */
 export async function resizeJob(kube: Kube, request: ResizeRequest): Promise<ResizeResult> {
   try {
     return await resize(kube, request);
@@ -24,7 +24,7 @@ export async function resizeJob(kube: Kube, request: ResizeRequest): Promise<Res
   }
 }
 
-/** Why it cannot be done; what passes by itself is thrown. The job is as good without it: it must not wait, suspended, for a right or for an admission rule to change. */
+/** Why it cannot be done; other errors are thrown. The resize is optional, so the job must not stay suspended until a permission or an admission rule changes. */
 function lasting(error: unknown): string {
   if (error instanceof KcoverError && (error.code === 'kube.forbidden' || !error.transient)) return error.because;
   throw error;
@@ -50,7 +50,7 @@ async function resize(kube: Kube, request: ResizeRequest): Promise<ResizeResult>
   }
 }
 
-/** Pods of a class that does not exist are never created. */
+/** Pods with a priority class that does not exist are never created. */
 async function whyClassless(kube: Kube, name: string): Promise<string | undefined> {
   try {
     const found = await readObject(kube, objectPath('/apis/scheduling.k8s.io/v1/priorityclasses', name), `read the priority class ${name}`);
@@ -65,8 +65,8 @@ type ResizePlan =
   | { readonly kind: 'resize'; readonly before: number; readonly after: number; readonly ignored?: string; readonly spec: object };
 
 /**
- * What to write; pure. `before` is the size that its owner gave it, however often it was made smaller. `classless`: why it gets no priority class.
- * Another size is worth more than a priority, and is given without it.
+ * What to write; pure. `before` is the size that its owner gave it, however often it was shrunk. `classless`: why it gets no priority class.
+ * The size matters more than the priority, so it is set even if the priority cannot be.
  */
 export function planOf(object: KubernetesObject, { job, incident, pods, priorityClass }: ResizeRequest, classless?: string): ResizePlan {
   const { isSuspended, resizing, roles } = jobKinds[job.kind];
@@ -81,8 +81,8 @@ export function planOf(object: KubernetesObject, { job, incident, pods, priority
     return { kind: 'resize', before: now, after: now, spec: resizing.patch(object, { ...priority }) };
   }
   const sizes = resizing.sizes(object);
-  if (!sizes) return refused('it cannot be given another size');
-  if (pods < sizes.least || pods > sizes.now) return refused(`it has ${sizes.now} pods and can be given ${sizes.least} to ${sizes.now}, not ${pods}`);
+  if (!sizes) return refused('it cannot be resized');
+  if (pods < sizes.least || pods > sizes.now) return refused(`it has ${sizes.now} pods and can have ${sizes.least} to ${sizes.now}, not ${pods}`);
   const first = Number(notes[annotations.podsBefore]);
   const before = first > sizes.now ? first : sizes.now;
   return { kind: 'resize', before, after: pods, ...(ignored !== undefined && { ignored }), spec: resizing.patch(object, { pods, ...priority }) };

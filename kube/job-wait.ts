@@ -1,4 +1,4 @@
-/** Waits for something to be seen on a job object alone. */
+/** Waits for a condition on a job object. */
 
 import type { KubernetesObject } from '@kubernetes/client-node';
 import type { JobView } from '../contract/jobs.ts';
@@ -8,12 +8,12 @@ import { jobKinds, namespacePath } from './job-kinds/index.ts';
 import type { QuarantineTaint } from './nodes.ts';
 import { watchResource } from './watch.ts';
 
-/** An answer, or when to look again although nothing changed (ms since the epoch, by the clock of the wait). */
+/** An answer, or when to observe again without a change (ms since the epoch, by the clock of the wait). */
 export type Looked<T> = { readonly answer: T } | { readonly until: number };
 
 /**
- * Shows the job to `look` after every change, and when the time has come that it named, until it answers. Before the job could be read
- * at all it is asked only what it says when its time is over.
+ * Calls `look` with the job after every change, and at the time that it named, until it answers. Until the job could be read it is only asked
+ * for its answer at the deadline.
  */
 export async function awaitJob<T>(
   wait: Omit<AttemptWait, 'deadline'>,

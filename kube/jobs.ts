@@ -1,4 +1,4 @@
-/** Reads a job and writes the little that kcover writes to it. */
+/** Reads a job, and writes the few fields that kcover changes. */
 
 import type { KubernetesObject } from '@kubernetes/client-node';
 import { annotations, labels } from '../contract/ids.ts';
@@ -30,18 +30,18 @@ export interface SuspendRequest {
   readonly job: JobRef;
   readonly incident: string;
   readonly attempt: number;
-  /** The version that was looked at; another one is a conflict. */
+  /** The version that was read; another one is a conflict. */
   readonly resourceVersion: string;
 }
 
-/** Suspends the job under our mark. Throws `kube.conflict` when it is no longer the version that was looked at. */
+/** Suspends the job with our annotation. Throws `kube.conflict` when its version has changed. */
 export async function suspendJob(kube: Kube, { job, incident, attempt, resourceVersion }: SuspendRequest): Promise<void> {
   const entry = jobKinds[job.kind];
   const doing = `suspend ${jobTitle(job)} in ${job.namespace}`;
   if (!entry.suspend) throw unsuspendable(doing, job);
   const metadata = { uid: job.uid, resourceVersion, annotations: { [annotations.suspendedBy]: suspensionId(incident, attempt) } };
   const written = await patchObject(kube, jobPath(job), { metadata, spec: entry.suspend(true) }, doing);
-  // A server whose CRD lacks the field drops it without a word.
+  // A server whose CRD lacks the field drops it silently.
   if (!entry.isSuspended(written)) throw unsuspendable(doing, job);
 }
 
@@ -50,7 +50,7 @@ const unsuspendable = (doing: string, { kind }: JobRef): KcoverError =>
     remedy: 'update its operator, or set recovery.stop to delete-collection',
   });
 
-/** Takes off our own suspend of this incident; anybody else's stays. False when there was nothing of ours. */
+/** Removes the suspend of this incident; any other stays. False when there was none of ours. */
 export async function resumeJob(kube: Kube, job: JobRef, incident: string): Promise<boolean> {
   const entry = jobKinds[job.kind];
   for (let attempt = 1; ; attempt++) {
@@ -76,7 +76,7 @@ export async function resumeJob(kube: Kube, job: JobRef, incident: string): Prom
 
 /** Removes the need-recovery label; nothing to do when the job is gone. */
 export async function removeRecoveryLabel(kube: Kube, job: JobRef): Promise<void> {
-  // Another UID: the job was created anew, and its label is not the wish that was heard.
+  // Another UID: the job was created again, and its label is a new request.
   await changeMetadata(kube, job, { labels: { [labels.needRecovery]: null } }, `remove the label ${labels.needRecovery} of`);
 }
 
@@ -85,7 +85,7 @@ export async function annotateJob(kube: Kube, job: JobRef, written: Readonly<Rec
   await changeMetadata(kube, job, { annotations: written }, 'annotate');
 }
 
-/** Writes how far training is: exactly this, so that an older checkpoint does not stay. False when the job, or this UID of it, is gone. */
+/** Writes the progress, and removes fields that it lacks, such as an older checkpoint. False when the job, or this UID of it, is gone. */
 export function writeProgress(kube: Kube, job: JobRef, progress: JobProgress): Promise<boolean> {
   const { step, checkpointStep, at } = progress;
   const written = {
@@ -97,7 +97,7 @@ export function writeProgress(kube: Kube, job: JobRef, progress: JobProgress): P
   return changeMetadata(kube, job, { annotations: written }, 'write the progress of', 'kcover-controller');
 }
 
-/** False when the job, or this UID of it, is gone: the server calls another UID a value that cannot be. */
+/** False when the job, or this UID of it, is gone: the server answers another UID with `Invalid`. */
 async function changeMetadata(kube: Kube, job: JobRef, metadata: object, doing: string, manager?: string): Promise<boolean> {
   try {
     await patchObject(kube, jobPath(job), { metadata: { uid: job.uid, ...metadata } }, `${doing} ${jobTitle(job)} in ${job.namespace}`, manager);

@@ -1,4 +1,4 @@
-/** The pause of the whole cluster as a ConfigMap: it outlives the workflow that holds it, and people can read it. */
+/** Stores the pause of the whole cluster in a ConfigMap, which outlives the workflow and can be read with kubectl. */
 
 import type { V1ConfigMap } from '@kubernetes/client-node';
 import type { PauseWord } from '../contract/cluster.ts';
@@ -9,12 +9,12 @@ import { askKube, fieldManager, patchObject, readObject } from './requests.ts';
 
 const tries = 5;
 
-/** What was said last; undefined when nothing was ever said, or what is kept cannot be read as that. */
+/** The last pause or resume; undefined when there is none, or it cannot be parsed. */
 export async function readPause(kube: Kube, namespace: string): Promise<PauseWord | undefined> {
   return wordOf(await read(kube, namespace));
 }
 
-/** Keeps the word, unless a newer one is kept: a try that comes late changes nothing. */
+/** Stores a pause or resume, unless a newer one is stored, so that a late attempt changes nothing. */
 export async function keepPause(kube: Kube, namespace: string, word: PauseWord): Promise<void> {
   for (let attempt = 1; ; attempt++) {
     const found = await read(kube, namespace);
@@ -28,7 +28,7 @@ export async function keepPause(kube: Kube, namespace: string, word: PauseWord):
   }
 }
 
-const doing = `keep the pause in ConfigMap ${pauseConfigMap}`;
+const doing = `store the pause in ConfigMap ${pauseConfigMap}`;
 const pathOf = (namespace: string): string => `/api/v1/namespaces/${namespace}/configmaps/${pauseConfigMap}`;
 const read = (kube: Kube, namespace: string) => readObject<V1ConfigMap>(kube, pathOf(namespace), `read ConfigMap ${namespace}/${pauseConfigMap}`);
 
@@ -50,7 +50,7 @@ function create(kube: Kube, namespace: string, word: PauseWord): Promise<V1Confi
   );
 }
 
-/** A person may have edited it. Any state but `open` is a pause: when unsure, do less. */
+/** A person may have edited it. Any state but `open` counts as a pause, the safe choice. */
 function wordOf(found: V1ConfigMap | undefined): PauseWord | undefined {
   if (found === undefined) return undefined;
   const { state, by = 'unknown', reason = `ConfigMap ${pauseConfigMap}`, at = '' } = found.data ?? {};

@@ -1,4 +1,4 @@
-/** The label on the pods of controllers that says which of them leads. What it means is the caller's business. */
+/** The label that marks the leading controller's pod. */
 
 import type { V1Pod } from '@kubernetes/client-node';
 import { leaderLabel } from '../contract/ids.ts';
@@ -8,9 +8,9 @@ import { podsPath } from './pods.ts';
 import { objectPath } from './request-url.ts';
 import { listObjects, patchObject } from './requests.ts';
 
-/** The label on pods of one namespace, as the controllers of one Lease wear it: another release beside them has a Lease of its own. Throws `KcoverError`. */
+/** Reads and writes the label in one namespace for the controllers of one Lease: another release in it has its own Lease. Throws `KcoverError`. */
 export interface LabelStore {
-  /** Names of the pods that carry the label. */
+  /** Names of the pods with the label. */
   labelled(): Promise<readonly string[]>;
   /** False when there is no such pod. */
   label(pod: string): Promise<boolean>;
@@ -36,6 +36,6 @@ export function leaderLabels(kube: Kube, namespace: string, lease: string): Labe
     labelled: async () =>
       (await listObjects<V1Pod>(kube, pods, { labelSelector: selector }, 'list the pods that lead')).map(({ metadata }) => metadata?.name ?? ''),
     label: (pod) => write(pod, lease, 'label'),
-    clear: async (pod) => void (await write(pod, null, 'take the leader label off')),
+    clear: async (pod) => void (await write(pod, null, 'remove the leader label of')),
   };
 }

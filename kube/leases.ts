@@ -1,4 +1,4 @@
-/** One coordination Lease, read and written with optimistic locking. What it means is the caller's business. */
+/** One coordination Lease, read and written with optimistic locking. */
 
 import { type V1Lease, V1MicroTime } from '@kubernetes/client-node';
 import type { Kube } from './connection.ts';
@@ -12,11 +12,11 @@ export interface Lease {
   /** RFC 3339, as text. */
   readonly acquiredAt: string;
   readonly renewedAt: string;
-  /** How often it changed hands. */
+  /** Number of changes of its holder. */
   readonly transitions: number;
 }
 
-/** As read: a write is taken only when nobody wrote in between. */
+/** A Lease as read: a write fails if it was changed in between. */
 export interface HeldLease extends Lease {
   readonly resourceVersion: string;
 }

@@ -1,4 +1,4 @@
-/** Reads and edits Node objects without losing what others wrote. */
+/** Reads and edits Node objects without losing concurrent changes. */
 
 import type { V1Node, V1Taint } from '@kubernetes/client-node';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -16,18 +16,18 @@ import { timeOrEpoch } from './time.ts';
 
 const path = (name: string): string => objectPath('/api/v1/nodes', name);
 
-/** The taint of a quarantine, as settings have it. */
+/** The taint of a quarantine, from settings. */
 export interface QuarantineTaint {
   readonly key: string;
   readonly value?: string | undefined;
   readonly effect: 'NoSchedule' | 'NoExecute' | 'PreferNoSchedule';
 }
 
-/** The taint of our key and effect, whoever put it there. */
+/** The taint with our key and effect, whoever set it. */
 export const quarantineTaint = (node: V1Node, taint: QuarantineTaint): V1Taint | undefined =>
   node.spec?.taints?.find((each) => each.key === taint.key && each.effect === taint.effect);
 
-/** The Node object as kcover sees it; pure. The taint is ours when our annotation stands beside it. */
+/** The Node object as kcover sees it; pure. The taint is ours when our annotation is present. */
 export function nodeView(node: V1Node, taint: QuarantineTaint): NodeView {
   const { metadata, status } = node;
   const found = quarantineTaint(node, taint);
@@ -44,10 +44,10 @@ export function nodeView(node: V1Node, taint: QuarantineTaint): NodeView {
   };
 }
 
-/** What the Node object says of its kubelet. */
+/** The Ready condition of a Node object. */
 export interface Readiness {
   readonly ready: boolean;
-  /** RFC 3339: when that changed; the creation of the object where nothing was ever said. */
+  /** RFC 3339: when it last changed; creation of the object where there is no condition. */
   readonly transition: string;
   readonly because: string;
 }
@@ -57,7 +57,7 @@ export function readinessOf({ metadata, status }: V1Node): Readiness {
   return {
     ready: condition?.status === 'True',
     transition: timeOrEpoch(condition?.lastTransitionTime ?? metadata?.creationTimestamp),
-    because: [condition?.reason, condition?.message].filter(Boolean).join(': ') || 'its kubelet never said that it is ready',
+    because: [condition?.reason, condition?.message].filter(Boolean).join(': ') || 'its kubelet has never reported it ready',
   };
 }
 
@@ -91,8 +91,8 @@ export const annotationsOfNodes = [
 const tries = 10;
 
 /**
- * Reads, lets `edit` decide, and writes under the version that was read; again after a conflict. Returns the node as it is then.
- * Throws `node.gone` when the node, or this UID of it, is not there.
+ * Reads, lets `edit` decide, and writes with the version that was read; repeats after a conflict. Returns the resulting node.
+ * Throws `node.gone` when the node, or this UID of it, does not exist.
  */
 export async function editNode(kube: Kube, name: string, uid: string, edit: (node: V1Node) => NodeEdit | undefined): Promise<V1Node> {
   for (let attempt = 1; ; attempt++) {
@@ -118,13 +118,13 @@ function patchOf(edit: NodeEdit, uid: string, resourceVersion: string | undefine
 /** `nvidia.com/gpu`, `metax-tech.com/gpu`, `huawei.com/Ascend910`, ... */
 export const isAccelerator = (resource: string): boolean => /^[^/]+\/(.*(gpu|npu)|ascend.*)$/i.test(resource);
 
-/** Those of them that are accelerators. */
+/** The accelerators among resources. */
 export const acceleratorsIn = (amounts: Amounts): Amounts => Object.fromEntries(Object.entries(amounts).filter(([name]) => isAccelerator(name)));
 
-/** All that the node has: a broken one leaves `allocatable` first, and the node is no smaller for that. */
+/** All accelerators of the node: a broken one disappears from `allocatable` first, but still counts. */
 export const acceleratorsOf = ({ status }: V1Node): Amounts => acceleratorsIn(amountsOf(status?.capacity));
 
-/** Whether the node has, or had, an accelerator: a broken one leaves `allocatable` first. */
+/** Whether the node has, or had, an accelerator: a broken one disappears from `allocatable` first. */
 export const hasAccelerators = (node: V1Node): boolean =>
   [node.status?.capacity, node.status?.allocatable].some((resources) =>
     Object.entries(resources ?? {}).some(([name, amount]) => isAccelerator(name) && amount !== '0'),

@@ -1,4 +1,4 @@
-/** Events that others wrote about an object: what `kubectl describe` shows. */
+/** Events about an object, as shown by `kubectl describe`. */
 
 import type { CoreV1Event, KubernetesListObject } from '@kubernetes/client-node';
 import type { Kube } from './connection.ts';
@@ -7,7 +7,7 @@ import { askKube, continueOf } from './requests.ts';
 import { timeOrEpoch } from './time.ts';
 
 export interface ObjectEvent {
-  /** RFC 3339: when it was last seen. */
+  /** RFC 3339: time of the last occurrence. */
   readonly at: string;
   readonly type: string;
   readonly reason: string;
@@ -16,7 +16,7 @@ export interface ObjectEvent {
   readonly from: string;
 }
 
-/** Which objects: of a kind in a namespace, all of them or one. */
+/** Selects objects of a kind in a namespace, all or one. */
 export interface EventsOf {
   readonly namespace: string;
   readonly kind: string;
@@ -24,10 +24,10 @@ export interface EventsOf {
   readonly signal: AbortSignal;
 }
 
-/** Pages of 500 Events. A namespace may hold very many, and the API server looks at each of them. */
+/** Most pages of 500 Events. A namespace may hold very many, and the API server scans all of them. */
 const pages = 20;
 
-/** Newest first, by the UID of the object; of a node, for which kubelets write its name in place of a UID, by its name. Told `more` when there were too many to read. */
+/** Newest first, by the UID of the object; for a node by its name, which kubelets write in place of a UID. `more`: there were too many to read all. */
 export async function eventsByObject(
   kube: Kube,
   { namespace, kind, name, signal }: EventsOf,

@@ -1,31 +1,31 @@
 /**
- * A clock that stands still while the cluster cannot be observed: a deadline passes only in time in which it could be seen to be met.
- * What it lost is told in heartbeats, so that a later try of the same activity goes on with it and does not begin anew.
+ * A clock that stops while the cluster cannot be observed, so that a deadline passes only in time in which it could be seen to be met.
+ * Heartbeats hold the lost time, so that a later attempt of the same activity continues with it.
  */
 
-/** It stands still for so long altogether, then it runs on whatever can be observed: every deadline passes. ms */
+/** Most time that it is stopped in total, ms. After that it always runs, so that every deadline passes. */
 const mostLostMs = 24 * 3_600_000;
 
-/** An outage of this length may have kept the cluster itself from going on, ms. */
+/** An outage of this length may have stopped the cluster itself from making progress, ms. */
 const longMs = 10_000;
 
-/** After the first such outage nothing is late before so much time: pods may have begun to go only when the API server was back. ms */
+/** After such an outage no deadline passes for this time, ms: pods may have begun to terminate only when the API server was back. */
 const graceMs = 60_000;
 
-/** What a later try must know. Times are milliseconds since the epoch. */
+/** State for a later attempt. Times are milliseconds since the epoch. */
 export interface Observed {
   /** Lost in outages that are over, ms. */
   readonly lostMs: number;
   /** Until when the cluster was observed. */
   readonly until: number;
-  /** Nothing is late before, by this clock; 0 as long as there was no long outage. */
+  /** No deadline passes before this time, by this clock; 0 without a long outage. */
   readonly lateFrom: number;
 }
 
 export interface ObservationClock {
-  /** Milliseconds since the epoch, less what was lost. */
+  /** Milliseconds since the epoch, minus the lost time. */
   time(): number;
-  /** Nothing is late before, by this clock. */
+  /** No deadline passes before this time, by this clock. */
   readonly lateFrom: number;
   readonly isRunning: boolean;
   lost(): void;
@@ -33,7 +33,7 @@ export interface ObservationClock {
   observed(): Observed;
 }
 
-/** A clock that begins at `startedAt`, or goes on with what an earlier try told. It stands still until the cluster is observed. */
+/** A clock that begins at `startedAt`, or continues from an earlier attempt. It is stopped until the cluster is observed. */
 export function observationClock(now: () => number, startedAt: number, earlier?: Observed): ObservationClock {
   let { lostMs, until, lateFrom } = earlier ?? { lostMs: 0, until: startedAt, lateFrom: 0 };
   let isRunning = false;
@@ -63,7 +63,7 @@ export function observationClock(now: () => number, startedAt: number, earlier?:
   };
 }
 
-/** What an earlier try told of its clock, if its heartbeats arrived. */
+/** The clock state of an earlier attempt, if its heartbeats arrived. */
 export function observedOf(details: unknown): Observed | undefined {
   const { clock } = (typeof details === 'object' && details !== null ? details : {}) as { readonly clock?: Partial<Observed> };
   const { lostMs, until, lateFrom } = clock ?? {};

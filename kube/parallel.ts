@@ -1,6 +1,6 @@
-/** Many calls at once, but never more than a few: an API server has other clients. */
+/** Parallel calls, limited to a few at once to spare the API server. */
 
-/** Results in the order of the items. The first error ends it; calls in flight are not waited for. */
+/** Results in the order of the items. The first error rejects; calls in flight are not awaited. */
 export async function inParallel<T, R>(items: readonly T[], call: (item: T) => Promise<R>, atOnce = 32): Promise<R[]> {
   const results = new Map<number, R>();
   const queue = items.entries();

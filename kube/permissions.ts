@@ -1,19 +1,19 @@
-/** What each role may do in the cluster, and why: one table, from which the RBAC objects are made. The agent may do nothing. */
+/** What each role may do in the cluster, and why: the RBAC objects are generated from this table. The agent has no permissions. */
 
 import type { V1ClusterRole, V1ClusterRoleBinding, V1PolicyRule, V1Role, V1RoleBinding } from '@kubernetes/client-node';
 import { annotations, labels, leaderLabel } from '../contract/ids.ts';
 import { type JobKindEntry, jobKinds } from './job-kinds/index.ts';
 import { annotationsOfNodes } from './nodes.ts';
 
-/** What a patch may change in an object. Everything else stays as it is: a right alone cannot be bound to fields, an admission policy can. */
+/** What a patch may change in an object. RBAC cannot limit fields, so an admission policy rejects all other changes. */
 export interface Changes {
   readonly labels?: readonly string[];
-  /** Labels that may go, and neither come nor get another value. */
+  /** Labels that may be removed, but neither added nor changed. */
   readonly removedLabels?: readonly string[];
   readonly annotations?: readonly string[];
   /** Fields of the spec, `*` for every key. */
   readonly spec?: readonly string[];
-  /** Of a node, the taints that settings name: one for quarantines, and one for stand-by nodes, which may only go. */
+  /** For nodes, the taints that settings name: that of quarantines, and that of standby nodes, which may only be removed. */
   readonly taints?: true;
 }
 
@@ -26,7 +26,7 @@ export interface Permission {
   readonly names?: readonly string[];
   /** Only in kcover's own namespace. */
   readonly own?: true;
-  /** Where the jobs are: an installation may give it in some namespaces only. */
+  /** In the namespaces of jobs: an installation may grant it in some only. */
   readonly tenants?: true;
   /** With the verb `patch`. */
   readonly changes?: Changes;
@@ -37,10 +37,10 @@ export interface Permission {
 export type RoleWithRights = 'controller' | 'worker';
 
 export const ownNamespace = 'kcover-system';
-/** Agents are privileged: who may change pods where the controllers are must not reach them. */
+/** Agents are privileged and have a namespace of their own, so that permission to change the controllers' pods does not extend to them. */
 export const agentNamespace = 'kcover-system-agents';
 export const leaseName = 'kcover';
-/** Keeps a pause of the whole cluster. */
+/** Stores a pause of the whole cluster. */
 export const pauseConfigMap = 'kcover-pause';
 
 const clusterIdentity: Permission = {
@@ -51,7 +51,7 @@ const clusterIdentity: Permission = {
   why: 'its UID is the identity of the cluster',
 };
 
-/** The same for every kind of job. Versions of one resource are one for RBAC, which knows no versions. */
+/** The same for every kind of job. RBAC ignores versions, so versions of one resource share an entry. */
 const onJobs = (permission: Pick<Permission, 'verbs' | 'why' | 'tenants'>, changes?: (kinds: readonly JobKindEntry[]) => Changes): Permission[] =>
   [...Map.groupBy(Object.values(jobKinds), ({ group, plural }) => `${plural}.${group}`).values()].flatMap((versions) =>
     versions.slice(0, 1).map(({ group, plural }) => ({ apiGroup: group, resource: plural, ...permission, ...(changes && { changes: changes(versions) }) })),
@@ -69,16 +69,16 @@ export const permissions = {
       resource: 'pods',
       verbs: ['patch'],
       own: true,
-      why: 'puts the leader label on its own pod and takes it off others',
+      why: 'sets the leader label on its own pod and removes it from others',
       changes: { labels: [leaderLabel.key] },
     },
-    ...onJobs({ verbs: look, why: 'sees jobs opt in, finish and go' }),
+    ...onJobs({ verbs: look, why: 'sees jobs opt in, finish and disappear' }),
     ...onJobs({ verbs: ['patch'], tenants: true, why: 'writes the progress annotations' }, () => ({
       annotations: [annotations.step, annotations.checkpointStep, annotations.progressAt, annotations.training],
     })),
-    { apiGroup: 'authentication.k8s.io', resource: 'tokenreviews', verbs: ['create'], why: 'asks who an agent is' },
+    { apiGroup: 'authentication.k8s.io', resource: 'tokenreviews', verbs: ['create'], why: 'authenticates agents' },
     { apiGroup: 'coordination.k8s.io', resource: 'leases', verbs: ['create'], own: true, why: 'creates its Lease once; a create cannot be bound to a name' },
-    { apiGroup: 'coordination.k8s.io', resource: 'leases', verbs: ['get', 'update', 'patch'], names: [leaseName], own: true, why: 'one controller leads' },
+    { apiGroup: 'coordination.k8s.io', resource: 'leases', verbs: ['get', 'update', 'patch'], names: [leaseName], own: true, why: 'leader election' },
   ],
   worker: [
     clusterIdentity,
@@ -86,31 +86,31 @@ export const permissions = {
       apiGroup: '',
       resource: 'nodes',
       verbs: ['get', 'list', 'patch'],
-      why: 'taints, cordons and releases nodes; looks for room on them, and takes those that stand by',
+      why: 'taints, cordons and releases nodes; checks their capacity, and takes standby nodes',
       changes: {
         annotations: annotationsOfNodes,
         spec: ['unschedulable'],
         taints: true,
       },
     },
-    { apiGroup: '', resource: 'pods', verbs: look, why: 'sees the next attempt become ready; looks for room' },
+    { apiGroup: '', resource: 'pods', verbs: look, why: 'sees the next attempt become ready; checks capacity' },
     { apiGroup: '', resource: 'pods', verbs: ['delete', 'deletecollection'], tenants: true, why: 'stops attempts', deletes: 'pods of jobs' },
-    { apiGroup: '', resource: 'pods/log', verbs: ['get'], tenants: true, why: 'keeps the last lines of every rank before a stop' },
-    { apiGroup: '', resource: 'events', verbs: ['create'], why: 'tells people on the job and the node' },
-    { apiGroup: '', resource: 'events', verbs: ['list'], why: 'keeps the Events of pods, nodes and the job before a stop' },
-    { apiGroup: '', resource: 'configmaps', verbs: ['create'], own: true, why: 'keeps a pause for the first time; a create cannot be bound to a name' },
+    { apiGroup: '', resource: 'pods/log', verbs: ['get'], tenants: true, why: 'captures the last log lines of every rank before a stop' },
+    { apiGroup: '', resource: 'events', verbs: ['create'], why: 'writes Events on jobs and nodes' },
+    { apiGroup: '', resource: 'events', verbs: ['list'], why: 'captures the Events of pods, nodes and the job before a stop' },
+    { apiGroup: '', resource: 'configmaps', verbs: ['create'], own: true, why: 'stores a pause for the first time; a create cannot be bound to a name' },
     {
       apiGroup: '',
       resource: 'configmaps',
       verbs: ['get', 'patch'],
       names: [pauseConfigMap],
       own: true,
-      why: 'keeps a pause outside of Temporal, and reads it',
+      why: 'stores a pause outside of Temporal, and reads it',
     },
-    { apiGroup: 'scheduling.k8s.io', resource: 'priorityclasses', verbs: ['get'], why: 'gives pods a class only where there is one' },
-    ...onJobs({ verbs: look, why: 'sees the job as it is, and the next attempt' }),
+    { apiGroup: 'scheduling.k8s.io', resource: 'priorityclasses', verbs: ['get'], why: 'sets a priority class only if it exists' },
+    ...onJobs({ verbs: look, why: 'reads the job and its next attempt' }),
     ...onJobs(
-      { verbs: ['patch'], tenants: true, why: 'suspends, makes smaller and resumes; removes the need-recovery label; says what it did in annotations' },
+      { verbs: ['patch'], tenants: true, why: 'suspends, shrinks and resumes; removes the need-recovery label; records what it did in annotations' },
       (versions) => ({
         removedLabels: [labels.needRecovery],
         annotations: [annotations.suspendedBy, annotations.restartInProcess, annotations.podsBefore, annotations.preflight],
@@ -133,11 +133,11 @@ const rule = ({ apiGroup, resource, verbs, names }: Permission): V1PolicyRule =>
 
 const subjects = (role: RoleWithRights) => [{ kind: 'ServiceAccount', name: fullName(role), namespace: ownNamespace }];
 
-/** Where rights reach: the whole cluster, the namespaces of jobs (by default the whole cluster too), kcover's own namespace. */
+/** Scope of permissions: the whole cluster, the namespaces of jobs (by default the whole cluster too), kcover's own namespace. */
 type Reach = 'cluster' | 'tenants' | 'own';
 const reachOf = ({ own, tenants }: Permission): Reach => (own ? 'own' : tenants ? 'tenants' : 'cluster');
 
-/** Its rights in the namespaces of jobs, apart, so that they can be bound to some namespaces. */
+/** Separate name for permissions in the namespaces of jobs, so that they can be bound to some namespaces. */
 export const tenantsName = (role: RoleWithRights): string => `${fullName(role)}-jobs`;
 
 function rulesOf(role: RoleWithRights, reach: Reach): V1PolicyRule[] {

@@ -1,4 +1,4 @@
-/** What a pod's status says went wrong, as faults. Pure. */
+/** Faults derived from a pod's status. Pure. */
 
 import type { V1ContainerStateTerminated, V1ContainerStatus, V1Pod } from '@kubernetes/client-node';
 import { type Fault, faultLimits } from '../contract/faults.ts';
@@ -9,9 +9,9 @@ import { isPreflightPod } from './preflight-pods.ts';
 import { timeOf, timeOrEpoch } from './time.ts';
 
 /**
- * Every failure that the status still shows; the same death has the same id in `state` and `lastState`.
- * A pod that is being deleted fails because somebody wants it to, and one that succeeded did not fail: they have none. A preflight that finds
- * something wrong exits with an error: that is said by its report, and is no failure; one that was killed, or could not be run, is.
+ * Every failure that the status still shows; the same exit has the same id in `state` and `lastState`.
+ * Pods that are being deleted or have succeeded have no failures. A preflight container that finds a problem exits with an error, which its
+ * report describes: that is no failure. One that was killed, or could not run, is.
  */
 export function podFailures(pod: V1Pod, { isRank }: Pick<JobKindEntry, 'isRank'>): Fault[] {
   const { status } = pod;
@@ -45,14 +45,14 @@ export const isUnexplained = ({ status }: V1Pod): boolean =>
 const unique = (faults: readonly Fault[]): Fault[] => [...new Map(faults.map((fault) => [fault.id, fault])).values()];
 
 /**
- * An init container that fails is started again by the kubelet until it succeeds: only where the pod fails with it is the rank lost. One that the
- * training operator adds to the workers of a PyTorchJob, `init-pytorch`, fails for as long as the master does not run.
+ * The kubelet restarts a failed init container until it succeeds, so the rank is lost only if the pod fails with it. `init-pytorch`, which the
+ * training operator adds to the workers of a PyTorchJob, fails for as long as the master does not run.
  */
 const isPreflight = (pod: V1Pod, name: string): boolean => name === preflightContainer && isPreflightPod(pod);
 
 const hasFailed = ({ state }: V1ContainerStatus): boolean => (state?.terminated?.exitCode ?? 0) !== 0;
 
-/** A native sidecar is started again beside the others whatever it exits with, and its end never decides about the pod. */
+/** A native sidecar is restarted whatever its exit code, and never decides about the pod. */
 const isSidecar = ({ spec }: V1Pod, name: string): boolean =>
   (spec?.initContainers ?? []).some((container) => container.name === name && container.restartPolicy === 'Always');
 
@@ -67,14 +67,14 @@ function containerDeaths(pod: V1Pod, container: V1ContainerStatus, init: boolean
 const endsOf = (container: V1ContainerStatus): V1ContainerStateTerminated[] =>
   [container.lastState?.terminated, container.state?.terminated].filter((end) => end !== undefined && end !== null);
 
-/** One that ended with 0 has succeeded, also where memory ran out in one of its processes; but with policy Always it is started again. */
+/** Exit code 0 is a success, also if one of its processes was OOM-killed; but with restart policy Always the container is started again. */
 const isDeath = ({ spec }: V1Pod, { exitCode, reason }: V1ContainerStateTerminated): boolean =>
   exitCode !== 0 || (reason === 'OOMKilled' && spec?.restartPolicy === 'Always');
 
-/** Shells and runtimes tell with higher codes that a command could not be run, was not found, or that a signal ended it. */
+/** Shells and runtimes use higher codes for a command that could not run, was not found, or was ended by a signal. */
 const lastOwnCode = 125;
 
-/** Ends that a report tells of: one that was killed or could not be started has written none. */
+/** Exits that a report describes: a container that was killed or could not start has written none. */
 const isReport =
   (pod: V1Pod, { name }: V1ContainerStatus) =>
   ({ exitCode, signal, reason = 'Error' }: V1ContainerStateTerminated): boolean =>
@@ -85,7 +85,7 @@ function death(pod: V1Pod, container: V1ContainerStatus, end: V1ContainerStateTe
   const signal = end.signal ? ` (signal ${end.signal})` : '';
   const what = `${init ? 'init container' : 'container'} ${container.name} of ${pod.metadata?.name} ended with exit code ${end.exitCode}${signal}: ${reason}`;
   return faultOf(pod, {
-    // A container that never started has no id; its end and name stand in.
+    // A container that never started has no id, so its end and name are used.
     id: end.containerID || `${container.name}@${timeOrEpoch(end.finishedAt)}`,
     code: deathCode(reason, init),
     message: end.message ? `${what}: ${end.message}` : what,
@@ -99,7 +99,7 @@ function deathCode(reason: string, init: boolean): string {
   return init ? 'pod/init-exit' : 'pod/exit';
 }
 
-/** The condition announces that the pod is about to be ended by somebody: preemption, a taint, an eviction, a lost node. */
+/** The condition announces the end of the pod by preemption, a taint, an eviction or a lost node. */
 function disruption(pod: V1Pod): Fault[] {
   const condition = pod.status?.conditions?.find((each) => each.type === 'DisruptionTarget' && each.status === 'True');
   if (!condition) return [];
@@ -120,7 +120,7 @@ function failedPhase(pod: V1Pod): Fault {
   return faultOf(pod, { id: reason, code: 'pod/failed', message, at: lastChange(pod) });
 }
 
-/** The newest transition: the status itself carries no time. */
+/** The newest transition: the status itself has no time. */
 function lastChange(pod: V1Pod): string | undefined {
   return (pod.status?.conditions ?? [])
     .flatMap((condition) => timeOf(condition.lastTransitionTime) ?? [])

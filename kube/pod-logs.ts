@@ -1,4 +1,4 @@
-/** The last lines that a container wrote. */
+/** The last log lines of a container. */
 
 import { KcoverError } from '../contract/errors.ts';
 import type { AttemptPod } from '../contract/jobs.ts';
@@ -14,12 +14,12 @@ export interface LogRequest {
   /** Of the container before its last restart. */
   readonly previous: boolean;
   readonly lines: number;
-  /** The kubelet counts from the first of these lines: a log that reaches it lacks its end. */
+  /** The kubelet counts bytes from the first of these lines, so a log that reaches the limit lacks its end. */
   readonly bytes: number;
   readonly signal: AbortSignal;
 }
 
-/** Undefined when there is no such container or log. The log of whichever pod has this name now. */
+/** Undefined when there is no such container or log. Reads the pod that has this name now. */
 export async function readPodLog(kube: Kube, request: LogRequest): Promise<string | undefined> {
   const { namespace, pod, container, previous, lines, bytes, signal } = request;
   const doing = `read the log of ${container} in pod ${pod.name}`;
@@ -30,13 +30,13 @@ export async function readPodLog(kube: Kube, request: LogRequest): Promise<strin
     if (response.ok) return text;
     if (isNoLog(response.status, text)) return undefined;
     const error = answerError(response.status, text, undefined, doing);
-    // Whatever stands between us and the log is not the API server: it has just answered.
-    throw error.code === 'kube.unreachable' ? new KcoverError(error.code, error.because, { what: 'no kubelet handed them out' }) : error;
+    // The API server itself has answered, so the kubelet is the one that did not.
+    throw error.code === 'kube.unreachable' ? new KcoverError(error.code, error.because, { what: 'no kubelet returned the logs' }) : error;
   } catch (error) {
     throw kubeError(error, doing);
   }
 }
 
-/** A container that waits, or was never restarted, is answered as a bad request; one whose log was cleaned up as not found. */
+/** A waiting or never restarted container gives a bad request; a log that was cleaned up gives not found. */
 const isNoLog = (status: number, body: string): boolean =>
   status === 404 || (status === 400 && /is waiting to start|is not valid for pod|previous terminated container|not found/.test(statusMessage(body)));

@@ -1,4 +1,4 @@
-/** Whose pod it is, and which rank of that: the same for tests of nodes and for training. Pure. */
+/** The workload of a pod and its rank in it, for preflight and training alike. Pure. */
 
 import type { V1Pod } from '@kubernetes/client-node';
 import type { Workload } from '../contract/preflight.ts';
@@ -9,23 +9,23 @@ const lws = 'leaderworkerset.sigs.k8s.io';
 const training = 'training.kubeflow.org';
 const batchLabel = 'batch.kubernetes.io';
 
-/** Its place among the pods of its workload. A worker's rank depends on whether there is a master beside it. */
+/** Its place among the pods of its workload. A worker's rank depends on whether there is a master. */
 export type PodPlace = { readonly rank: number } | { readonly worker: number };
 
 export interface WorkloadMember {
   readonly workload: Workload;
-  /** Undefined for one that takes no part, such as a parameter server. */
+  /** Undefined for a pod without a rank, such as a parameter server. */
   readonly place: PodPlace | undefined;
 }
 
 /** Whether a role of a Kubeflow job is rank 0 and moves its workers up by one. */
 export const isMaster = (role: string | undefined): boolean => role === 'master' || role === 'chief' || role === 'launcher';
 
-/** The kinds of workload, the first that fits. A LeaderWorkerSet wins: its pods may carry labels of others. Undefined where there are no ranks. */
+/** The first workload kind that matches. A LeaderWorkerSet comes first, because its pods may have labels of others. Undefined where there are no ranks. */
 export function memberOf(pod: V1Pod): WorkloadMember | undefined {
   const { namespace = '', labels: worn = {}, annotations: noted = {}, ownerReferences } = pod.metadata ?? {};
   const controller = controllerOf(ownerReferences);
-  // What cannot be anybody's name is nobody's pod, and not one of a kind that we do not know.
+  // With an invalid name it is no pod of a workload at all, not one of an unknown kind.
   if (controller && !canBe(controller)) return undefined;
   const job = controllingJob(namespace, ownerReferences);
   const owner = controller?.uid;
@@ -51,7 +51,7 @@ function ranked(text: string | undefined): PodPlace | undefined {
   return rank === undefined ? undefined : { rank };
 }
 
-/** Parameter servers and evaluators take no part. */
+/** Parameter servers and evaluators have no rank. */
 function placeOf(type: string | undefined, index: string | undefined): PodPlace | undefined {
   const role = type?.toLowerCase();
   if (isMaster(role)) return { rank: 0 };
@@ -59,7 +59,7 @@ function placeOf(type: string | undefined, index: string | undefined): PodPlace 
   return worker === undefined ? undefined : { worker };
 }
 
-/** `led`: whether there is a master beside it; undefined while that is not known, and so is the rank of a worker. */
+/** `led`: whether there is a master. While that is not known (undefined), a worker's rank is not known either. */
 export function rankOf(place: PodPlace | undefined, led: boolean | undefined): number | undefined {
   if (place === undefined || 'rank' in place) return place?.rank;
   return led === undefined ? undefined : place.worker + (led ? 1 : 0);

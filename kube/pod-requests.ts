@@ -1,16 +1,16 @@
-/** What a pod asks its node for, as the scheduler counts it. */
+/** Resource requests of a pod, as the scheduler counts them. */
 
 import type { V1Container, V1PodSpec } from '@kubernetes/client-node';
 import type { Amounts } from '../contract/placement.ts';
 
 type Quantities = Readonly<Record<string, string>>;
 
-/** The containers together, or whatever comes before them if that is more, and what the runtime needs beside them. Every pod is one of `pods`. */
+/** The sum of the containers, or the init containers if that is more, plus the overhead of the runtime. Every pod counts as one of `pods`. */
 export function requestsOf(spec: Pick<V1PodSpec, 'containers' | 'initContainers' | 'overhead' | 'resources'> | undefined): Amounts {
   let beside: Amounts = {};
   let before: Amounts = {};
   for (const container of spec?.initContainers ?? []) {
-    // A sidecar starts among the init containers and stays.
+    // A sidecar starts among the init containers and keeps running.
     if (container.restartPolicy === 'Always') beside = added(beside, ofContainer(container));
     else before = larger(before, added(beside, ofContainer(container)));
   }
@@ -21,7 +21,7 @@ export function requestsOf(spec: Pick<V1PodSpec, 'containers' | 'initContainers'
 
 const ofContainer = ({ resources }: V1Container): Amounts => amountsOf(withLimits(resources));
 
-/** Who names a limit only asks for as much. */
+/** A request defaults to its limit. */
 const withLimits = (resources: V1Container['resources']): Quantities => ({ ...resources?.limits, ...resources?.requests });
 
 export const amountsOf = (quantities: Quantities | undefined): Amounts =>
@@ -45,12 +45,12 @@ const suffixes: Readonly<Record<string, number>> = {
   Ei: 2 ** 60,
 };
 
-/** Source: the scheduler, which counts cores in thousandths and all else in whole units, and rounds up. What is no quantity is 0. */
+/** Source: the scheduler, which counts cores in thousandths and everything else in whole units, rounded up. An invalid quantity is 0. */
 function amountOf(resource: string, quantity: string): number {
   const [, digits, suffix = ''] = /^([+-]?[\d.]+(?:[eE][+-]?\d+)?)([a-zA-Z]*)$/.exec(String(quantity)) ?? [];
   const factor = suffix === '' ? 1 : (suffixes[suffix] ?? 0);
   const amount = Number(digits ?? 0) * factor * (resource === 'cpu' ? 1000 : 1);
-  // 0.1 * 1000 * 1e-3 and the like are a little beside what is meant.
+  // Corrects floating-point errors, as in 0.1 * 1000 * 1e-3.
   return Math.ceil(Number(amount.toPrecision(15)));
 }
 

@@ -13,7 +13,7 @@ import { timeOrEpoch } from './time.ts';
 
 export const podsPath = (namespace: string): string => collectionPath('/api/v1', namespace, 'pods');
 
-/** The server answers a delete-collection only when every pod was asked to go, one after the other. */
+/** The server answers a delete-collection only after it has deleted every pod, one after the other. */
 const collectionMs = 90_000;
 
 const controlledBy = (pod: V1Pod, uid: string): boolean =>
@@ -21,7 +21,7 @@ const controlledBy = (pod: V1Pod, uid: string): boolean =>
 
 const hasEnded = (pod: V1Pod): boolean => pod.status?.phase === 'Succeeded' || pod.status?.phase === 'Failed';
 
-/** Whether the pod belongs to an attempt of this job: controlled by its UID or by what it made, and not one that ended and is only kept to be looked at. */
+/** Whether the pod belongs to an attempt of this job: controlled by it or its children, and not an ended pod that is only retained. */
 export function belongsTo(job: JobRef, pod: V1Pod): boolean {
   const { owns, keepsEndedPods } = jobKinds[job.kind];
   return (owns ? owns(job, pod) : controlledBy(pod, job.uid)) && !(keepsEndedPods && hasEnded(pod));
@@ -35,13 +35,13 @@ export const attemptPod = (pod: V1Pod): AttemptPod => ({
   ...(pod.spec?.nodeName && { node: pod.spec.nodeName }),
 });
 
-/** `llm-worker-2` before `llm-worker-10`. Kept: `localeCompare` makes its rules anew for every pair, 25 ms to sort 200 names. */
+/** `llm-worker-2` before `llm-worker-10`. Reused, because `localeCompare` would build its rules for every pair: 25 ms to sort 200 names. */
 export const byRank = new Intl.Collator('en', { numeric: true }).compare;
 
 export interface PodsOfJob {
   readonly present: AttemptPod[];
   readonly terminating: AttemptPod[];
-  /** RFC 3339, of those present. */
+  /** RFC 3339, oldest creation of those present. */
   readonly oldestAt?: string;
   /** Those present that have succeeded. */
   readonly succeeded: readonly { readonly name: string; readonly succeededAs?: PodRole }[];
@@ -56,7 +56,7 @@ export const listMatchingPods = (kube: Kube, job: JobRef): Promise<V1Pod[]> =>
     `list the pods of ${jobTitle(job)} in ${job.namespace}`,
   );
 
-/** The pods of a job by name: the present attempt with the time at which its oldest pod was created, and those that somebody has already asked to go. */
+/** The pods of a job by name: the present attempt with the creation time of its oldest pod, and the terminating pods. */
 export async function podsOfJob(kube: Kube, job: JobRef): Promise<PodsOfJob> {
   const theirs = await jobWithPods(kube, job);
   const pods = theirs ? (await listMatchingPods(kube, theirs)).filter((pod) => belongsTo(theirs, pod)) : [];
@@ -72,15 +72,15 @@ function roleOf({ kind }: JobRef, { metadata }: V1Pod): { readonly succeededAs?:
   return succeededAs ? { succeededAs } : {};
 }
 
-/** Pods bound to the node that may still run there, and on request those that were asked to go. */
+/** Pods on the node that may still run there, and on request terminating ones. */
 export async function podsOnNode(kube: Kube, node: string, { terminating = false } = {}): Promise<V1Pod[]> {
   const pods = await listObjects<V1Pod>(kube, '/api/v1/pods', { fieldSelector: `spec.nodeName=${objectName(node)}` }, `list the pods on node ${node}`);
   return pods.filter((pod) => (terminating || !isTerminating(pod)) && pod.status?.phase !== 'Succeeded');
 }
 
 /**
- * Deletes this one UID with its own grace, or at once where `force` says that no kubelet will answer.
- * `gone`: it, or this UID of it, was not there.
+ * Deletes this one UID with its own grace period, or at once with `force`, for when no kubelet will answer.
+ * `gone`: it, or this UID of it, did not exist.
  */
 export async function deletePod(kube: Kube, namespace: string, pod: Pick<AttemptPod, 'name' | 'uid'>, { force = false } = {}): Promise<'deleted' | 'gone'> {
   const options = { kind: 'DeleteOptions', apiVersion: 'v1', preconditions: { uid: pod.uid }, ...(force && { gracePeriodSeconds: 0 }) };
@@ -98,7 +98,7 @@ export async function deletePod(kube: Kube, namespace: string, pod: Pick<Attempt
   }
 }
 
-/** Asks all pods of the selector to go, with their own grace. Not atomic: after an error some may have been asked. */
+/** Deletes all pods of the selector with their own grace period. Not atomic: after an error some may be deleted. */
 export async function deleteMatchingPods(kube: Kube, job: JobRef): Promise<void> {
   const query = { labelSelector: jobKinds[job.kind].podSelector(job) };
   await askKube(

@@ -1,4 +1,4 @@
-/** Pods that test their node before they train: whose they are, which rank, and when they tested. */
+/** Pods that test their node before they train: workload, rank, and time of the test. */
 
 import type { V1ContainerState, V1ContainerStateTerminated, V1Pod } from '@kubernetes/client-node';
 import { labels } from '../contract/ids.ts';
@@ -12,7 +12,7 @@ import { podsPath } from './pods.ts';
 import { listObjects } from './requests.ts';
 import { timeOf, timeOrEpoch } from './time.ts';
 
-/** RFC 3339, whole seconds, the node's clock. No end: it was not seen to end. */
+/** RFC 3339, whole seconds, the node's clock. No end: it was not observed to end. */
 export interface TestTime {
   readonly from: string;
   readonly until?: string;
@@ -28,23 +28,23 @@ export interface PreflightPod {
   readonly node?: string;
   readonly workload: Workload;
   readonly rank: number;
-  /** When the kubelet admitted it, by the node's clock, whole seconds: it has its accelerators from then on. */
+  /** When the kubelet admitted it, the node's clock, whole seconds: it holds its accelerators from then on. */
   readonly startedAt?: string;
-  /** When its test ran, as far as Kubernetes remembers: the last run and the one before. */
+  /** When its test ran, as far as the status shows: the last run and the one before. */
   readonly tests: readonly TestTime[];
   /** Whether its test runs. */
   readonly testing: boolean;
-  /** Exit code of its test, where it does not run any more. */
+  /** Exit code of its test, once it has ended. */
   readonly ended?: number;
-  /** Whether somebody has asked it to go. */
+  /** Whether it is being deleted. */
   readonly terminating: boolean;
-  /** Accelerators that it asks its node for, by resource. */
+  /** Accelerators that it requests, by resource. */
   readonly accelerators: Amounts;
-  /** Whether it ended for good: its node has them back. */
+  /** Whether it has ended for good and released its accelerators. */
   readonly over: boolean;
 }
 
-/** Selects them; which of them have a test at all is seen in their spec. */
+/** Selects them by label; only the spec shows which have the test container. */
 export const preflightSelector = `${labels.preflight}=true`;
 
 /** Whether the pod tests its node: it is labelled so, and has the container that does it. */
@@ -52,12 +52,12 @@ export const isPreflightPod = ({ metadata, spec }: V1Pod): boolean =>
   metadata?.labels?.[labels.preflight] === 'true' && (spec?.initContainers ?? []).some(({ name }) => name === preflightContainer);
 
 /**
- * The pod as the collection of reports sees it. `led`: whether its job has a master, as `isMaster` says of a role; undefined while the job is
- * not known. Undefined for other pods, for those that have no rank, and while the job that they claim is not known: anybody may claim one.
+ * The pod for the collection of reports. `led`: whether its job has a master (`isMaster`); undefined while the job is not known.
+ * Returns undefined for other pods, for those without a rank, and while the job that they claim is not known: any pod may claim one.
  */
 export function preflightPodOf(pod: V1Pod, led: boolean | undefined): PreflightPod | undefined {
   const member = isPreflightPod(pod) ? memberOf(pod) : undefined;
-  // A kind of job that is not known has no master: those that have one are all known.
+  // Jobs of unknown kinds have no master: all kinds with one are known.
   if (member?.workload.job && led === undefined) return undefined;
   const rank = member && rankOf(member.place, led ?? false);
   if (!member || rank === undefined || rank >= preflightLimits.size) return undefined;
@@ -83,7 +83,7 @@ export function preflightPodOf(pod: V1Pod, led: boolean | undefined): PreflightP
   };
 }
 
-/** Whose pod it is; undefined when it does not test its node, or belongs to nothing that has ranks. */
+/** The workload of the pod; undefined when it does not test its node, or its workload has no ranks. */
 export const workloadOf = (pod: V1Pod): Workload | undefined => (isPreflightPod(pod) ? memberOf(pod)?.workload : undefined);
 
 /** Whether any pod of the workload is left. */
@@ -101,7 +101,7 @@ function testsOf(state: V1ContainerState | undefined): TestTime[] {
   return state?.terminated ? timesOf(state.terminated.startedAt, state.terminated) : [];
 }
 
-/** What could not be started has no beginning, or one in 1970. */
+/** A container that could not start has no start time, or one in 1970. */
 function timesOf(startedAt: Date | undefined, end: V1ContainerStateTerminated | undefined): TestTime[] {
   const from = timeOf(startedAt);
   if (from === undefined || Date.parse(from) === 0) return [];

@@ -1,4 +1,4 @@
-/** What a quarantine and a release write on a Node object. Pure. */
+/** The changes that a quarantine and a release make to a Node object. Pure. */
 
 import type { V1Node, V1Taint } from '@kubernetes/client-node';
 import type { QuarantineRequest } from '../contract/activities.ts';
@@ -16,12 +16,12 @@ export interface QuarantineSettings {
 const incidentOf = (node: V1Node): string | undefined => node.metadata?.annotations?.[annotations.quarantineIncident];
 const isCordoned = (node: V1Node): boolean => node.spec?.unschedulable === true;
 const cordonedByUs = (node: V1Node): boolean => node.metadata?.annotations?.[annotations.quarantineCordoned] === 'true';
-/** Takes off what an earlier quarantine said of a preflight. */
+/** Removes the preflight annotation of an earlier quarantine. */
 const withoutPreflight = (node: V1Node): Record<string, null> =>
   node.metadata?.annotations?.[annotations.quarantinePreflight] === undefined ? {} : { [annotations.quarantinePreflight]: null };
 const isOurs = (taint: QuarantineTaint) => (each: V1Taint) => each.key === taint.key && each.effect === taint.effect;
 
-/** Our taint, beside all others; undefined when there is nothing to write. A taint of our key without our annotation is somebody else's. */
+/** Adds our taint to all others; undefined when there is nothing to write. A taint with our key but without our annotation belongs to somebody else. */
 export function quarantineEdit(
   node: V1Node,
   request: Pick<QuarantineRequest, 'incident' | 'reason' | 'because' | 'preflight'>,
@@ -45,13 +45,13 @@ export function quarantineEdit(
   };
 }
 
-/** What stands on the node now; undefined when it does not carry the taint. */
+/** The quarantine as read from the node; undefined without the taint. */
 export function quarantineFound(node: V1Node, { taint }: QuarantineSettings): Omit<Quarantined, 'at'> | undefined {
   if (!quarantineTaint(node, taint)) return undefined;
   return { taint: incidentOf(node) === undefined ? 'other' : 'ours', cordonedByUs: isCordoned(node) && cordonedByUs(node) };
 }
 
-/** Takes off the taint, cordon and annotations of this incident, and remembers what was judged. What another incident put there stays. */
+/** Removes the taint, cordon and annotations of this incident, and records the last kernel line taken into account. Changes of another incident stay. */
 export function releaseEdit(
   node: V1Node,
   request: { readonly incident: string; readonly judged?: KernelPosition | undefined },
@@ -66,7 +66,7 @@ export function releaseEdit(
     ours: true,
     change: {
       ...(tainted && { taints: (node.spec?.taints ?? []).filter((each) => !isOurs(taint)(each)) }),
-      // Who uncordoned and cordoned again since cannot be told from us; who cordoned before us can: then the annotation is missing.
+      // A cordon from before ours is known, because the annotation is missing then. One that replaced ours since looks like ours.
       ...(cordonedByUs(node) && isCordoned(node) && { unschedulable: false }),
       annotations: {
         [annotations.quarantineIncident]: null,
@@ -79,10 +79,10 @@ export function releaseEdit(
   };
 }
 
-/** Whether anything of ours stands on the node. */
+/** Whether anything that kcover set is on the node. */
 export const hasQuarantineAnnotations = ({ metadata }: V1Node): boolean => annotationsOfNodes.some((name) => metadata?.annotations?.[name] !== undefined);
 
-/** Takes everything of ours off, whichever incident put it there: for an uninstall. A taint without our annotation stays. */
+/** Removes everything that kcover set, of any incident: for an uninstall. A taint without our annotation stays. */
 export function clearEdit(node: V1Node, quarantine: QuarantineSettings): NodeEdit | undefined {
   if (!hasQuarantineAnnotations(node)) return undefined;
   const incident = incidentOf(node);

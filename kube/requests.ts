@@ -1,14 +1,14 @@
-/** Requests that read and write plain JSON: the typed client turns every field of every pod into objects, which costs seconds for thousands. */
+/** Requests that read and write plain JSON: the typed client converts every field of every pod, which takes seconds for thousands. */
 
 import type { KubernetesListObject, KubernetesObject } from '@kubernetes/client-node';
 import { type Kube, openRequest, type OpenRequest } from './connection.ts';
 import { KcoverError } from '../contract/errors.ts';
 import { answerError, isNotFound, kubeError, mayBeAbsent } from './errors.ts';
 
-/** Owner of the fields that activities write; another name than a person's tool has, so that field times stay apart. */
+/** Field manager of activities; differs from that of a person's tool, so that field times stay separate. */
 export const fieldManager = 'kcover-worker';
 
-/** Asks, and throws errors of the catalogue. `doing` completes "cannot ...". Times in the answer are text, whatever their type says. */
+/** Sends a request; throws errors of the catalogue. `doing` completes "cannot ...". Times in the answer are text, whatever their type says. */
 export async function askKube<T>(kube: Kube, request: OpenRequest, doing: string): Promise<T> {
   try {
     const response = await openRequest(kube, request);
@@ -21,7 +21,7 @@ export async function askKube<T>(kube: Kube, request: OpenRequest, doing: string
   }
 }
 
-/** One object, or undefined when it is not there. */
+/** One object, or undefined when it does not exist. */
 export async function readObject<T extends KubernetesObject>(kube: Kube, path: string, doing: string): Promise<T | undefined> {
   try {
     return await askKube<T>(kube, { method: 'GET', path }, doing);
@@ -43,7 +43,7 @@ export async function listObjects<T extends KubernetesObject>(
   return items;
 }
 
-/** A list page by page, for who keeps little of each object. */
+/** A list page by page, for callers that keep little of each object. */
 export async function* pagesOf<T extends KubernetesObject>(
   kube: Kube,
   path: string,

@@ -1,7 +1,7 @@
 import { type Kube, openRequest } from './connection.ts';
 import { kubeError } from './errors.ts';
 
-/** The clock of the API server, ms since the epoch, in whole seconds: times of deletion are its own. Undefined when it does not say. */
+/** The API server's clock, which deletion times refer to: ms since the epoch, in whole seconds. Undefined without a Date header. */
 export async function serverTime(kube: Kube): Promise<number | undefined> {
   try {
     const response = await openRequest(kube, { method: 'GET', path: '/version' });

@@ -1,4 +1,4 @@
-/** Stand-by nodes: a taint keeps pods off them until a recovery takes it away. */
+/** Standby nodes: a taint keeps pods off them until a recovery removes it. */
 
 import type { V1Node } from '@kubernetes/client-node';
 import { annotations, recoveryWithoutUid } from '../contract/ids.ts';
@@ -6,12 +6,12 @@ import { type NodeEdit, type QuarantineTaint, quarantineTaint, readinessOf } fro
 
 export interface StandbyRequest {
   readonly incident: string;
-  /** Key of the taint of stand-by nodes. */
+  /** Key of the taint of standby nodes. */
   readonly standbyTaint: string;
   readonly quarantine: QuarantineTaint;
 }
 
-/** Pure. Taken before by this incident, it has nothing to write; one that somebody has put back to stand by since is left there. */
+/** Pure. Nothing to write if this incident has already taken the node; one that was returned to standby since is left there. */
 export function standbyEdit(node: V1Node, { incident, standbyTaint, quarantine }: StandbyRequest): { readonly taken: boolean; readonly change?: NodeEdit } {
   const taints = node.spec?.taints ?? [];
   const standsBy = taints.some(({ key }) => key === standbyTaint);

@@ -1,4 +1,4 @@
-/** Times of objects: text on the wire, Date from the typed client. One form, so that they can be compared. */
+/** Times of objects: text in plain JSON, Date from the typed client. One form, so that they can be compared. */
 
 /** RFC 3339 in UTC, without milliseconds where there are none. */
 export function timeOf(value: Date | string | undefined): string | undefined {

@@ -1,9 +1,9 @@
-/** Who shows a token, and what is known of the pod that it is bound to. */
+/** Reviews tokens, and reads the pods that they are bound to. */
 
 import type { Kube } from './connection.ts';
 import { isNotFound, kubeError } from './errors.ts';
 
-/** What the API server says of a token. */
+/** The result of a token review. */
 export interface ReviewedToken {
   /** For our audience. */
   readonly authenticated: boolean;
@@ -38,7 +38,7 @@ export async function reviewToken(kube: Kube, token: string, audience: string): 
     const uid = extra?.[claims.podUid]?.[0];
     const node = extra?.[claims.nodeName]?.[0];
     return {
-      // A server that does not know audiences answers without them: such an answer says nothing about ours.
+      // A server without audience support answers without them, which does not confirm ours.
       authenticated: status?.authenticated === true && (status.audiences ?? []).includes(audience),
       user: status?.user?.username ?? '',
       ...(name !== undefined && uid !== undefined && { pod: { name, uid } }),

@@ -1,4 +1,4 @@
-/** Pods of jobs that may report how far training is: which rank, where, and since when. Pure. */
+/** Pods that may report progress of training: rank, node and start time. Pure. */
 
 import type { V1ContainerStatus, V1Pod } from '@kubernetes/client-node';
 import type { JobRef } from '../contract/jobs.ts';
@@ -8,19 +8,19 @@ import { timeOf } from './time.ts';
 export interface TrainingPod {
   readonly uid: string;
   readonly job: JobRef;
-  /** As the name of a progress file has it. */
+  /** Workload name, as in the name of a progress file. */
   readonly workload: string;
   readonly place: PodPlace;
   readonly node: string;
-  /** RFC 3339, whole seconds, the node's clock: when the first of its containers began, of those that run or ran last. Absent before. */
+  /** RFC 3339, whole seconds, the node's clock: start of the first of its containers, of those that run or ran last. Absent before. */
   readonly startedAt?: string;
-  /** Whether it belongs to the present attempt: nobody has asked it to go, and it has not ended. */
+  /** Whether it belongs to the present attempt: it is neither terminating nor ended. */
   readonly present: boolean;
   /** Its containers have ended for good. */
   readonly ended?: true;
 }
 
-/** Undefined for a pod that is on no node, is of no job, or has no rank. */
+/** Undefined for a pod without a node, a job or a rank. */
 export function trainingPodOf(pod: V1Pod): TrainingPod | undefined {
   const member = memberOf(pod);
   const node = pod.spec?.nodeName;
@@ -40,14 +40,14 @@ export function trainingPodOf(pod: V1Pod): TrainingPod | undefined {
   };
 }
 
-/** Whether it works: nobody has asked it to go, and none of its containers waits to be started. */
+/** Whether it runs: it is not terminating, and none of its containers waits to be started. */
 export function isWorking({ metadata, status }: V1Pod): boolean {
   const states = (status?.containerStatuses ?? []).map(({ state }) => state);
   const runs = states.some((state) => state?.running) && !states.some((state) => state?.waiting);
   return runs && status?.phase === 'Running' && metadata?.deletionTimestamp === undefined;
 }
 
-/** What could not be started has no beginning, or one in 1970. */
+/** A container that could not start has no start time, or one in 1970. */
 function startOf({ state, lastState }: V1ContainerStatus): string | undefined {
   const from = timeOf(state?.running?.startedAt ?? state?.terminated?.startedAt ?? lastState?.terminated?.startedAt);
   return from === undefined || Date.parse(from) === 0 ? undefined : from;

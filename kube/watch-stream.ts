@@ -10,15 +10,15 @@ export interface Selection<T> {
   readonly path: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** What is kept of an object; called before the next page is asked for, so that a long list never stands there whole. */
+  /** Reduces an object to what is kept; called before the next page is requested, so that a long list is never in memory whole. */
   readonly trim?: (object: T) => T;
   readonly signal: AbortSignal;
 }
 
-/** The server has forgotten where we were, or has another resource there: list anew. */
+/** The server no longer has our resource version, or the resource changed: list again. */
 export class Expired extends Error {}
 
-/** A stream that ended; it can be resumed at `position`. Without a cause it was only silent. */
+/** A stream that ended and can be resumed at `position`. Without a cause it was only silent. */
 export class Interrupted extends Error {
   readonly position: string;
   constructor(position: string, cause?: unknown) {
@@ -28,7 +28,7 @@ export class Interrupted extends Error {
 }
 
 const callMs = 10_000;
-/** Bookmarks arrive about once a minute: a stream that is silent for longer is taken for dead and opened again. */
+/** Bookmarks arrive about once a minute: a stream that is silent for longer counts as dead and is reopened. */
 const idleMs = 75_000;
 
 const selectors = ({ labelSelector, fieldSelector }: Pick<Selection<never>, 'labelSelector' | 'fieldSelector'>) => ({ labelSelector, fieldSelector });
@@ -43,7 +43,7 @@ export async function listAll<T extends KubernetesObject>(selection: Selection<T
     if (!page) return undefined;
     const { apiVersion } = page;
     const kind = page.kind?.replace(/List$/, '');
-    // Items of a list do not say what they are.
+    // Items of a list lack kind and apiVersion.
     for (const item of page.items) items.push(trim({ ...(apiVersion && { apiVersion }), ...(kind && { kind }), ...item }));
     next = continueOf(page);
     if (!next) return { items, position: page.metadata?.resourceVersion ?? '' };
@@ -72,7 +72,7 @@ export interface StreamListener<T> {
   readonly deleted: (object: T) => void;
 }
 
-/** Follows one stream to the end that the server sets to it, and returns where it stood. Throws Expired, Interrupted, or what the signal says. */
+/** Follows one stream until the server ends it, and returns its last position. Throws Expired, Interrupted, or the signal's reason. */
 export async function followStream<T extends KubernetesObject>(selection: Selection<T>, from: string, listener: StreamListener<T>): Promise<string> {
   const stop = new AbortController();
   const quiet = deadline(() => stop.abort());
@@ -110,7 +110,7 @@ export async function followStream<T extends KubernetesObject>(selection: Select
   }
 }
 
-/** 404: the resource itself went away (its CRD was deleted); the next list says so. */
+/** 404: the resource itself was removed (its CRD was deleted); the next list shows that. */
 const refusal = (status: number, body: unknown, path: string): Error =>
   status === 410 || status === 404 ? new Expired() : answerError(status, body, undefined, `watch ${path}`);
 

@@ -1,4 +1,4 @@
-/** A watch that survives: lists, watches, relists, reconnects, and never ends before its signal does. */
+/** A watch that lists, watches, relists and reconnects until its signal aborts. */
 
 import type { KubernetesObject } from '@kubernetes/client-node';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -14,27 +14,27 @@ export interface WatchOptions<T> {
   readonly path: string;
   readonly labelSelector?: string;
   readonly fieldSelector?: string;
-  /** What is kept and told of an object; all of it without. What was deleted may be told whole. */
+  /** Reduces an object to what is kept and reported; the default keeps all. A deleted object may be reported whole. */
   readonly trim?: (object: T) => T;
-  /** Called in the order of the server. What it throws is lost: wrap it. */
+  /** Called in the order of the server. Errors that it throws are discarded, so the caller must handle them. */
   readonly onEvent: (event: WatchEvent<T>) => void;
   /** `broken` once per outage, `watching` when it is over. */
   readonly onState?: (state: 'watching' | 'broken', because?: string) => void;
   readonly signal: AbortSignal;
 }
 
-/** The last word of the server about every object. Times are text, whatever their type says. */
+/** The last known state of every object. Times are text, whatever their type says. */
 export interface Watched<T> {
-  /** Resolves when the first list was told as `added`; rejects when the signal comes first. */
+  /** Resolves when the first list was reported as `added`; rejects when the signal aborts first. */
   readonly synced: Promise<void>;
   objects(): readonly T[];
   get(namespace: string | undefined, name: string): T | undefined;
 }
 
-/** A missing resource (no such CRD) is an empty list that is asked for again after this time. */
+/** A missing resource (no such CRD) counts as an empty list, which is requested again after this time. */
 const absentMs = 30_000;
 
-/** Starts at once and goes on until the signal. */
+/** Starts at once and runs until the signal aborts. */
 export function watchResource<T extends KubernetesObject>(options: WatchOptions<T>): Watched<T> {
   const known = new Map<string, T>();
   const first = Promise.withResolvers<void>();
@@ -78,13 +78,13 @@ async function keepWatching<T extends KubernetesObject>(options: WatchOptions<T>
       const cause = error instanceof Interrupted ? error.cause : error;
       if (cause !== undefined && !(cause instanceof Expired)) report('broken', kubeError(cause, `watch ${options.path}`).because);
     }
-    // Whatever lasted is not hurried again; a server that ends every stream at once would otherwise be asked in a tight loop.
+    // A stream that lasted resets the back-off; without one, a server that ends every stream at once would be called in a tight loop.
     failures = performance.now() - beganAt > 5000 ? 0 : failures + 1;
     if (failures > 0) await sleep(pause(failures), undefined, { signal, ref: false });
   }
 }
 
-/** 100 ms to 10 s, doubled each time, with jitter so that a restarted API server is not met by everybody at once. */
+/** 100 ms to 10 s, doubled each time, with jitter so that not all clients reconnect to a restarted API server at once. */
 const pause = (failures: number): number => Math.min(10_000, 100 * 2 ** Math.min(failures - 1, 10)) * (0.5 + Math.random() / 2);
 
 function stateReporter<T>(options: WatchOptions<T>): (state: 'watching' | 'broken', because?: string) => void {
@@ -96,7 +96,7 @@ function stateReporter<T>(options: WatchOptions<T>): (state: 'watching' | 'broke
   };
 }
 
-/** A listener's defect must not stop the watch; its caller wraps it and logs, here there is nobody to tell. */
+/** A listener's defect must not stop the watch. The caller logs its errors; there is no logger here. */
 function guarded(call: () => void): void {
   try {
     call();
@@ -107,7 +107,7 @@ function guarded(call: () => void): void {
 
 const keyOf = (object: KubernetesObject): string => `${object.metadata?.namespace ?? ''}/${object.metadata?.name ?? ''}`;
 
-/** Tells the difference between what was known and what the list says. */
+/** Reports the difference between the known state and a list. */
 function replace<T extends KubernetesObject>(known: Map<string, T>, items: readonly T[], onEvent: (event: WatchEvent<T>) => void): void {
   const present = new Set(items.map(keyOf));
   for (const [key, object] of known) if (!present.has(key)) remove(known, object, onEvent);

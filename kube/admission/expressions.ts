@@ -1,6 +1,6 @@
-/** Expressions (CEL) that say that an object differs from what it was only where it may. Pure. */
+/** CEL expressions that allow an object to change only in given fields. Pure. */
 
-/** Fields that may differ: `true` for the field with all below it, `*` for every key. */
+/** Fields that may change: `true` for the field with all below it, `*` for every key. */
 export interface FieldTree {
   readonly [name: string]: true | FieldTree;
 }
@@ -16,7 +16,7 @@ function below(name: string, paths: readonly string[]): true | FieldTree {
   return fieldsOf(paths.filter((path) => path.startsWith(`${name}.`)).map((path) => path.slice(name.length + 1)));
 }
 
-/** Text of CEL: two maps are the same but for these fields. */
+/** CEL text: two maps are equal except for these fields. */
 export function sameBut(fields: FieldTree, now: string, before: string, depth = 0): string {
   const key = `k${depth}`;
   const { '*': each, ...named } = fields;
@@ -36,10 +36,10 @@ export function sameBut(fields: FieldTree, now: string, before: string, depth = 
   ].join(depth === 0 ? ' &&\n' : ' && ');
 }
 
-/** CEL has no names for values but those of the elements of a list. */
+/** CEL can name values only as elements of a list. */
 const called = (now: string, before: string, fields: FieldTree, depth: number): string =>
   `[dyn(${now})].all(now${depth}, [dyn(${before})].all(was${depth}, ${sameBut(fields, `now${depth}`, `was${depth}`, depth)}))`;
 
-/** A text and a list of texts as CEL writes them. */
+/** A string and a list of strings as CEL literals. */
 export const textOf = (text: string): string => JSON.stringify(text);
 export const listOf = (texts: readonly string[]): string => `[${texts.map(textOf).join(', ')}]`;

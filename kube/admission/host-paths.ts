@@ -1,12 +1,12 @@
-/** What holds pods to their own directories on the nodes. */
+/** Restricts pods to their own directories on the nodes. */
 
 import { preflightDirectory } from '../../contract/preflight.ts';
 import { progressDirectory } from '../../contract/progress.ts';
 import { type Installation, type Policy, refuse } from './policy.ts';
 
 /**
- * A path may be written with double slashes and dots; the server itself refuses two dots. Nothing below the directory of a namespace: a link that
- * one pod leaves there would be followed on the host when another pod mounts it.
+ * A path may contain double slashes and single dots; the server itself rejects double dots. No path below the directory of a namespace is allowed:
+ * a link that one pod leaves there would be followed on the host when another pod mounts it.
  */
 export function hostPaths({ agents, directory }: Installation): Policy {
   const volumes = 'object.spec.?volumes.orValue([])';

@@ -1,4 +1,4 @@
-/** Admission policies: what a right cannot be bound to. */
+/** Admission policies: restrictions that RBAC cannot express. */
 
 import type { V1ValidatingAdmissionPolicy, V1ValidatingAdmissionPolicyBinding } from '@kubernetes/client-node';
 import { quarantineTaintKey } from '../../contract/ids.ts';
@@ -12,7 +12,7 @@ export type { Installation } from './policy.ts';
 
 const userOf = (role: RoleWithRights): string => textOf(`system:serviceaccount:${ownNamespace}:kcover-${role}`);
 
-/** As docs/reference/rbac.yaml and the default settings have it. */
+/** Values of docs/reference/rbac.yaml and the default settings. */
 export const byDefault: Installation = {
   controller: userOf('controller'),
   worker: userOf('worker'),

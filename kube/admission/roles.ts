@@ -1,4 +1,4 @@
-/** What holds controller and worker to the fields that the permission table names, and the worker to the pods of jobs. */
+/** Restricts controller and worker to the fields of the permission table, and the worker to the pods of jobs. */
 
 import type { V1Validation } from '@kubernetes/client-node';
 import { jobKinds } from '../job-kinds/index.ts';
@@ -56,7 +56,7 @@ function patchPolicy(role: RoleWithRights, what: string, those: readonly Permiss
 
 const but = (names: readonly string[]): string => (names.length === 0 ? '' : ` but ${names.join(', ')}`);
 
-/** Names with dots in them, which are no paths. */
+/** Names that contain dots and are no paths. */
 const fieldsIn = (names: readonly string[]) => Object.fromEntries(names.map((name) => [name, true as const]));
 
 const mapOf = (map: string, object: 'object' | 'oldObject'): [string, string] => [
@@ -68,8 +68,8 @@ const ownersSame = 'object.metadata.?ownerReferences.orValue([]) == oldObject.me
 const finalizersSame = 'object.metadata.?finalizers.orValue([]) == oldObject.metadata.?finalizers.orValue([])';
 
 /**
- * One that may be removed is free to go, and bound as long as it is there. When the last label of a batch Job goes, the server gives it those
- * of its pod template.
+ * A removable label may be removed but not changed. When the last label of a batch Job is removed, the server sets those of its pod
+ * template.
  */
 const labelRules = (role: RoleWithRights, labels: readonly string[], removed: readonly string[]): V1Validation[] => {
   const now = 'variables.labels';
@@ -86,14 +86,14 @@ const labelRules = (role: RoleWithRights, labels: readonly string[], removed: re
   ];
 };
 
-/** Taints of others stay; one of stand-by nodes may only go. */
+/** Other taints stay; that of standby nodes may only be removed. */
 function taintRules(role: RoleWithRights, { taint, standbyTaint }: Installation): V1Validation[] {
   const taints = (spec: string): string => `variables.${spec}[?"taints"].orValue([])`;
   const isOurs = `(t.key == ${taint.key} && t.effect == ${taint.effect})`;
   const others = (spec: string): string => `${taints(spec)}.filter(t, !${isOurs} && t.key != ${standbyTaint})`;
   return [
     refuse(`the ${role} may change no taint but that of a quarantine`, `${others('spec')} ==\n${others('specBefore')}`),
-    refuse(`the ${role} may put no node on stand-by`, `${taints('spec')}.all(t, t.key != ${standbyTaint} || ${isOurs} || t in ${taints('specBefore')})`),
+    refuse(`the ${role} may add no standby taint`, `${taints('spec')}.all(t, t.key != ${standbyTaint} || ${isOurs} || t in ${taints('specBefore')})`),
   ];
 }
 

@@ -52,29 +52,29 @@ function roles(object: KubernetesObject): readonly JobRole[] {
   return [{ replicas: livePods(job), restartPolicy, template, labels: labelsOf(object), scales: true }];
 }
 
-/** Under their older names too. */
+/** Including their older names. */
 function labelsOf({ metadata: { name = '', uid = '' } = {} }: KubernetesObject): Labels {
   return { [label('job-name')]: name, 'job-name': name, [label('controller-uid')]: uid, 'controller-uid': uid };
 }
 
-/** The server lets completions of an Indexed job follow its parallelism, and no others. With ranks that are through, fewer ranks would be other ranks. */
+/** The server allows completions of an Indexed job to change only together with its parallelism. Once ranks have succeeded, fewer ranks would be different ones. */
 function sizes(object: KubernetesObject): JobSizes | undefined {
   const { spec, status }: BatchJob = object;
   if (spec?.completionMode !== 'Indexed' || spec.completions === undefined || spec.completions !== spec.parallelism || status?.succeeded) return undefined;
   return { now: spec.completions, least: 1 };
 }
 
-/** Its controller never runs an index again that has succeeded: the others would wait for it. */
+/** Its controller never reruns an index that has succeeded, so the other ranks would wait for it. */
 function ranksThatAreThrough({ spec, status }: BatchJob): Reason | undefined {
   const { succeeded = 0 } = status ?? {};
   if (spec?.completionMode !== 'Indexed' || succeeded === 0) return undefined;
   return {
-    because: `${succeeded} of its ${spec.completions ?? spec.parallelism ?? 1} ranks have succeeded, and are not run again with the others`,
-    remedy: 'create the job anew, and let all ranks end together',
+    because: `${succeeded} of its ${spec.completions ?? spec.parallelism ?? 1} ranks have succeeded, and cannot run again with the others`,
+    remedy: 'create the job again, and let all ranks end together',
   };
 }
 
-/** What succeeded is not run again. */
+/** Pods that succeeded are not run again. */
 function livePods(job: BatchJob): number {
   const parallelism = job.spec?.parallelism ?? 1;
   const completions = job.spec?.completions;
@@ -84,7 +84,7 @@ function livePods(job: BatchJob): number {
 export const batchJob: JobKindEntry = {
   kind: 'Job',
   protection:
-    'bad nodes and dying ranks restart the whole job; not protected: with restart policy Never a rank that dies first spends backoffLimit, and with ranks that are through it is not restarted any more',
+    'bad nodes and dying ranks restart the whole job; not protected: with restart policy Never a rank that dies first uses up backoffLimit, and once ranks have succeeded it is not restarted any more',
   objectKind: 'Job',
   apiVersion: 'batch/v1',
   group: 'batch',

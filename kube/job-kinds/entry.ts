@@ -1,4 +1,4 @@
-/** What kcover must know of a kind of job. */
+/** The description of a kind of job. */
 
 import type { KubernetesObject, V1Pod, V1PodTemplateSpec } from '@kubernetes/client-node';
 import type { JobKind, JobRef, JobView, PodRole, Reason, RestartPolicy, StopMethod } from '../../contract/jobs.ts';
@@ -8,59 +8,59 @@ import type { IsRank } from './rank-containers.ts';
 
 export interface JobKindEntry {
   readonly kind: JobKind;
-  /** What kcover protects a job of the kind from, and what not: one sentence, which people read when they start one and in `kcover doctor`. */
+  /** What kcover protects a job of the kind from, and what not: one sentence, shown by `kcover start` and `kcover doctor`. */
   readonly protection: string;
-  /** What the API server calls it: kinds of several groups or versions may have one name there. */
+  /** Its kind in the API: kinds of several groups or versions may share one name there. */
   readonly objectKind: string;
   readonly apiVersion: string;
   readonly group: string;
   readonly version: string;
   readonly plural: string;
-  /** Labels that the pods of every job of the kind carry, and few others. */
+  /** Labels that the pods of every job of the kind have, and few other pods. */
   readonly podsOfKind: string;
-  /** The most specific labels that all pods of the job carry and no other job's pods should. */
+  /** The most specific labels that all pods of the job have, and no other job's pods should have. */
   readonly podSelector: (job: JobRef) => string;
-  /** Which pods belong to a job, where another object than the job controls them. */
+  /** Whether a pod belongs to the job, where another object than the job controls it. */
   readonly owns?: (job: JobRef, pod: V1Pod) => boolean;
-  /** What controls its pods, as group and kind, where that is no job; only such pods may be deleted that carry the label of the kind besides. */
+  /** Group and kind of what controls its pods, where that is no job; then only pods with the label of the kind may be deleted. */
   readonly podsControlledBy?: string;
-  /** Its pods are controlled by jobs that it makes, and are seen with those. */
+  /** Its pods are controlled by jobs that it creates, and are observed with those. */
   readonly controlsNoPods?: true;
   /**
-   * The name of the job that a pod belongs to, where neither the pod nor what controls it tells the UID of the job. There is one job of a name at a
-   * time; pods of one that was deleted and created anew are taken for its own while they terminate.
+   * The name of the job that a pod belongs to, where neither the pod nor its controller gives the UID of the job. If the job is deleted and created
+   * again, pods of the old one count as its own while they terminate.
    */
   readonly namedBy?: (pod: Pick<V1Pod, 'metadata'>) => string | undefined;
-  /** The kind of the one job that it makes, under its own name: the pods are that one's. */
+  /** The kind of the child job that it creates with its own name, and that owns the pods. */
   readonly childKind?: JobKind;
   /** The object as kcover sees it; pure. */
   readonly view: (object: KubernetesObject, taint: QuarantineTaint) => JobView;
-  /** The part of a merge patch that stops or lets go on. Missing where nothing in its spec does: then no job of the kind can be stopped by suspend. */
+  /** The part of a merge patch that suspends or resumes. Missing where the spec has no such field: then the kind cannot be stopped by suspend. */
   readonly suspend?: (suspended: boolean) => object;
   readonly isSuspended: (object: KubernetesObject) => boolean;
-  /** Fields of the spec that `suspend` and `reshaping` write, `*` for every key: an admission policy lets the worker change no others. */
+  /** Fields of the spec that `suspend` and `resizing` write, `*` for every key: an admission policy rejects changes of others by the worker. */
   readonly writes: readonly string[];
-  /** Whether its controller leaves pods that ended in place when it stops: they are no part of an attempt then. */
+  /** Whether its controller retains ended pods when it stops: they do not belong to an attempt then. */
   readonly keepsEndedPods: boolean;
-  /** Whose end in a running pod is a failed rank. In a pod that has failed every container counts, in one that has succeeded none. */
+  /** Containers whose exit in a running pod is a failed rank. In a failed pod every container counts, in a succeeded pod none. */
   readonly isRank: IsRank;
-  /** Which pod of its job carries these labels; undefined where the kind has no roles. */
+  /** The role of the pod with these labels; undefined where the kind has no roles. */
   readonly roleOf: (labels: Readonly<Record<string, string>>) => PodRole | undefined;
-  /** Whose success is the job's success; without a number, any one of the role. Undefined: all have to succeed. */
+  /** The pod whose success completes the job; without an index, any pod of the role. Undefined: all have to succeed. */
   readonly succeedsWith: (object: KubernetesObject) => PodRole | undefined;
-  /** What the pods of its next attempt are like; pure. */
+  /** The roles of its next attempt; pure. */
   readonly roles: (object: KubernetesObject) => readonly JobRole[];
-  /** Missing where neither size nor pod templates may be changed while a job of the kind is suspended. */
+  /** Missing where neither size nor pod templates can be changed while a job of the kind is suspended. */
   readonly resizing?: Reshaping;
 }
 
-/** How a job is given another size; all pure. */
+/** How a job is resized; all pure. */
 export interface Reshaping {
-  /** Missing where this job cannot be given another one. */
+  /** Missing where this job cannot be resized. */
   readonly sizes: (object: KubernetesObject) => JobSizes | undefined;
-  /** Whether pod templates may be changed. */
+  /** Whether pod templates can be changed. */
   readonly templates: boolean;
-  /** The part of a merge patch of the spec; without `pods` the size stays. A class for pods is left out where templates may not be changed. */
+  /** The part of a merge patch of the spec; without `pods` the size stays. The priority class is left out where templates cannot be changed. */
   readonly patch: (object: KubernetesObject, target: { readonly pods?: number; readonly priorityClass?: string }) => object;
 }
 
@@ -69,13 +69,13 @@ export interface JobRole {
   readonly replicas: number;
   readonly restartPolicy: RestartPolicy;
   readonly template: V1PodTemplateSpec | undefined;
-  /** What its controller adds to those of the template, but for what every pod has of its own. */
+  /** Labels that its controller adds to those of the template, except individual ones. */
   readonly labels: Labels;
-  /** Another size of the job is another number of these. */
+  /** The role whose number of pods changes with the job's size. */
   readonly scales?: true;
 }
 
-/** How a kind fills the parts of a view that every kind has. */
+/** Common parts of a view, as a kind fills them. */
 export interface ViewParts {
   readonly kind: JobKind;
   readonly roles: readonly JobRole[];

@@ -1,4 +1,4 @@
-/** Every kind of job, by name. A new kind of the Kubeflow operator is one entry in `kubeflow-kinds.ts`, any other one file and one line here. */
+/** All kinds of job, by name. A new kind of the Kubeflow operator needs an entry in `kubeflow-kinds.ts`, any other a file and a line here. */
 
 import type { V1OwnerReference, V1Pod } from '@kubernetes/client-node';
 import type { JobKind, JobRef } from '../../contract/jobs.ts';
@@ -31,21 +31,21 @@ export const jobKinds: Readonly<Record<JobKind, JobKindEntry>> = {
   RayCluster: rayCluster,
 };
 
-/** Where all jobs of a kind are listed and watched. */
+/** Path to list and watch all jobs of a kind. */
 export const watchPath = ({ group, version, plural }: JobKindEntry): string => `/apis/${group}/${version}/${plural}`;
 
-/** Where the jobs of one namespace are. */
+/** Path of the jobs of one namespace. */
 export const namespacePath = ({ group, version, plural }: JobKindEntry, namespace: string): string =>
   collectionPath(`/apis/${group}/${version}`, namespace, plural);
 
-/** Where one job is. */
+/** Path of one job. */
 export const jobPath = (job: JobRef): string => objectPath(namespacePath(jobKinds[job.kind], job.namespace), job.name);
 
-/** The kind that the API server calls this, in this group and version. */
+/** The kind for a kind, group and version of the API. */
 export const jobKindOf = ({ apiVersion, kind }: { readonly apiVersion?: string | undefined; readonly kind?: string | undefined }): JobKind | undefined =>
   kinds.find((each) => jobKinds[each].objectKind === kind && jobKinds[each].apiVersion === apiVersion);
 
-/** The job that controls an object, as its owner reference claims, when it is of a known kind. It may itself have been made by another job: see `makerOf`. */
+/** The job that controls an object by its owner reference, if of a known kind. Another job may own it in turn: see `owner-jobs.ts`. */
 export function controllingJob(namespace: string, owners: readonly V1OwnerReference[] | undefined): JobRef | undefined {
   const owner = controllerOf(owners);
   const kind = owner && jobKindOf(owner);
@@ -54,7 +54,7 @@ export function controllingJob(namespace: string, owners: readonly V1OwnerRefere
 
 const namingKinds = kinds.filter((kind) => jobKinds[kind].namedBy);
 
-/** The job of a pod: the one that controls it, or the one that it names. That one is without its UID, which the object tells: see `topJob`. */
+/** The job of a pod: the one that controls it, or the one that it names. The latter lacks its UID, which is read from the object: see `topJob`. */
 export function jobOfPod(pod: Pick<V1Pod, 'metadata'>): JobRef | undefined {
   const { namespace = '', ownerReferences } = pod.metadata ?? {};
   const named = namingKinds.flatMap((kind) => {
@@ -64,7 +64,7 @@ export function jobOfPod(pod: Pick<V1Pod, 'metadata'>): JobRef | undefined {
   return controllingJob(namespace, ownerReferences) ?? named[0];
 }
 
-/** The jobs of these pods, each once: by all that a reference says, for who claims the UID of another job must not take its place. */
+/** The jobs of these pods, each once: compared by the whole reference, so that a pod that claims another job's UID cannot replace it. */
 export function jobsOfPods(pods: readonly V1Pod[]): JobRef[] {
   const jobs = pods.flatMap((pod) => jobOfPod(pod) ?? []);
   return [...new Map(jobs.map((job) => [jobKey(job), job])).values()];

@@ -1,4 +1,4 @@
-/** JobSet of jobset.x-k8s.io/v1alpha2: its pods are those of the batch Jobs that it makes. Read in the source of 0.10.1. */
+/** JobSet of jobset.x-k8s.io/v1alpha2: its pods are those of the batch Jobs that it creates. Source: version 0.10.1. */
 
 import type { KubernetesObject, V1JobSpec, V1Pod } from '@kubernetes/client-node';
 import type { JobRef, JobView } from '../../contract/jobs.ts';
@@ -28,27 +28,27 @@ interface JobSet extends KubernetesObject {
   };
 }
 
-/** Pods of a JobSet and, as that carries its name, of a TrainJob. */
+/** Labels of pods of a JobSet, and of a TrainJob, whose JobSet has the same name. */
 export const podsOfSets = label('jobset-name');
 export const selectorOfSet = ({ name }: JobRef): string => `${podsOfSets}=${name}`;
 
-/** Labels of pods of one of its replicated jobs. */
+/** Labels of the pods of one of its replicated jobs. */
 export const labelsOfSet = (set: string, replicatedJob: string): Labels => ({ [podsOfSets]: set, [label('replicatedjob-name')]: replicatedJob });
 
-/** Whether a batch Job of the JobSet of this name, in the same namespace, controls the pod: the labels alone anybody can write. */
+/** Whether a batch Job of the JobSet of this name, in the same namespace, controls the pod: labels alone can be forged. */
 export function isOfSet({ namespace, name }: JobRef, { metadata }: V1Pod): boolean {
   const owner = controllerOf(metadata?.ownerReferences);
   const ofJob = owner?.kind === 'Job' && owner.apiVersion.startsWith('batch/') && owner.name.startsWith(`${name}-`);
   return ofJob && metadata?.namespace === namespace && metadata.labels?.[podsOfSets] === name;
 }
 
-/** JobSets before 0.9 tell no UID. */
+/** JobSets before 0.9 have no UID label. */
 function owns(job: JobRef, pod: V1Pod): boolean {
   const uid = pod.metadata?.labels?.[label('jobset-uid')];
   return isOfSet(job, pod) && (uid === undefined || uid === job.uid);
 }
 
-/** Why deleting the pods of a JobSet, or of what is made of one, is no way to stop it. */
+/** Why a JobSet, or a job built on one, cannot be stopped by deleting its pods. */
 export const failsWhenDeleted: JobView['failsWhenDeleted'] = {
   because: 'its batch Jobs count deleted pods as failures',
   remedy: 'take the job out of the queue',
@@ -96,7 +96,7 @@ function roleOf({ metadata, status }: JobSet, { name, replicas = 1, template }: 
 export const jobSet: JobKindEntry = {
   kind: 'JobSet',
   protection:
-    'bad nodes and dying ranks restart the whole set; not protected: a batch Job of it that fails by its own backoffLimit before it is stopped, which fails the set or costs one of maxRestarts',
+    'bad nodes and dying ranks restart the whole set; not protected: a batch Job of it that fails by its own backoffLimit before it is stopped, which fails the set or uses one of maxRestarts',
   objectKind: 'JobSet',
   apiVersion: 'jobset.x-k8s.io/v1alpha2',
   group: 'jobset.x-k8s.io',

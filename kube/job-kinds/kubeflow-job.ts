@@ -1,27 +1,27 @@
-/** Jobs of the Kubeflow training operator as objects, and what is particular to each of their kinds. */
+/** Jobs of the Kubeflow training operator as objects, and the data that differs between their kinds. */
 
 import type { KubernetesObject, V1PodTemplateSpec } from '@kubernetes/client-node';
 import type { JobKind, RestartPolicy } from '../../contract/jobs.ts';
 import type { Condition } from './view.ts';
 
-/** What is particular to one kind. */
+/** The data of one kind. */
 export interface KubeflowKind {
   readonly kind: JobKind;
-  /** What it is not protected from. */
+  /** Failures that it is not protected from. */
   readonly unprotected: string;
   /** The field of its spec that holds its roles. */
   readonly roles: string;
   /** The container whose exit code the operator reads. */
   readonly container: string;
-  /** What the operator takes where a role says nothing; one replica unless told, by role. */
+  /** The operator's defaults of a role; one replica unless given here, by role. */
   readonly fillsIn: { readonly restartPolicy: RestartPolicy; readonly replicas?: Readonly<Record<string, number>> };
-  /** With these, and no other, restart policies its controller creates deleted pods anew, whatever they exit with (but for 0). */
+  /** Only with these restart policies its controller recreates deleted pods, whatever their exit code (except 0). */
   readonly recreatesWith: readonly RestartPolicy[];
-  /** The first rule that fits the job says whose success is the job's; where none does, all pods have to succeed. */
+  /** The first matching rule gives the pod whose success completes the job; without a match all pods have to succeed. */
   readonly succeedsWith: readonly SuccessRule[];
 }
 
-/** Holds for a job that has the role. */
+/** Matches a job that has the role. */
 export interface SuccessRule {
   readonly role: string;
   readonly index?: number;
@@ -37,7 +37,7 @@ export interface ReplicaRole {
   readonly template?: V1PodTemplateSpec;
 }
 
-/** What a gang scheduler waits for. */
+/** Least number of pods that a gang scheduler waits for. */
 interface SchedulingPolicy {
   readonly minAvailable?: number;
   readonly minResources?: Readonly<Record<string, unknown>>;

@@ -1,4 +1,4 @@
-/** Any kind of the Kubeflow training operator (1.7 or newer: older ones do not know `suspend`), made from what is particular to it. */
+/** Builds a kind of the Kubeflow training operator from its data (1.7 or newer: older ones lack `suspend`). */
 
 import type { KubernetesObject } from '@kubernetes/client-node';
 import type { Labels } from '../../contract/placement.ts';
@@ -39,7 +39,7 @@ export function kubeflowKind(data: KubeflowKind): JobKindEntry {
   };
 }
 
-/** The operator takes the names of most roles in any case, and labels pods in lower case. */
+/** The operator accepts most role names in any case, and labels pods in lower case. */
 function rolesOf({ roles }: KubeflowKind, { spec }: KubeflowJob): ReadonlyMap<string, ReplicaRole> {
   const given = (spec?.[roles] ?? {}) as Readonly<Record<string, ReplicaRole>>;
   return new Map(Object.entries(given).map(([name, role]) => [name.toLowerCase(), role]));
@@ -75,7 +75,7 @@ const jobRole = (data: KubeflowKind, job: KubeflowJob, name: string, role: Repli
   ...(name === scalingRole && { scales: true }),
 });
 
-/** In each kind the role of this name leads; a TFJob that has none marks its first worker, and no others. */
+/** The leading role of each kind; a TFJob without one marks only its first worker. */
 const leading: ReadonlySet<string> = new Set(['master', 'chief', 'launcher']);
 
 const labelsOf = (data: KubeflowKind, { metadata }: KubeflowJob, role: string): Labels => ({
@@ -85,7 +85,7 @@ const labelsOf = (data: KubeflowKind, { metadata }: KubeflowJob, role: string): 
   ...(leading.has(role) && { [kubeflowLabel('job-role')]: 'master' }),
 });
 
-/** What no restart policy mends. */
+/** Reasons that hold for any restart policy. */
 function whyDeletingFails({ kind, recreatesWith }: KubeflowKind, { spec }: KubeflowJob): JobView['failsWhenDeleted'] {
   if (recreatesWith.length === 0)
     return { because: `the controller of ${kind} fails a job whose pods are deleted, whatever its restart policy`, remedy: 'take the job out of the queue' };

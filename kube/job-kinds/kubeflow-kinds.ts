@@ -1,11 +1,11 @@
-/** The kinds of the Kubeflow training operator. What is said here of its behaviour was read in, and is tested against, version 1.8.1. */
+/** The kinds of the Kubeflow training operator. Source of its behaviour, and tested against: version 1.8.1. */
 
 import { kubeflowKind } from './kubeflow-kind.ts';
 
 /**
  * Deleted pods: the operator counts a pod that is being deleted as failed (an MPI pod once it ended with an error). PyTorchJob and PaddleJob restart
- * a failed pod, unless its role says Never, or ExitCode and it ended with a code below 128. The other kinds fail the job. With ExitCode
- * MPIJob and XGBoostJob may not, which depends on the codes of all their pods: too little to rely on.
+ * a failed pod, unless its role has Never, or ExitCode and it ended with a code below 128. The other kinds fail the job. With ExitCode
+ * MPIJob and XGBoostJob may not, but that depends on the codes of all their pods, which kcover does not rely on.
  */
 export const kubeflowKinds = {
   PyTorchJob: kubeflowKind({

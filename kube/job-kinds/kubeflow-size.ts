@@ -1,4 +1,4 @@
-/** Another size for a job of the Kubeflow training operator: another number of workers, whatever other roles it has. */
+/** Resizes a job of the Kubeflow training operator by its number of workers, whatever other roles it has. */
 
 import type { KubernetesObject } from '@kubernetes/client-node';
 import type { JobSizes } from '../../contract/placement.ts';
@@ -10,7 +10,7 @@ export const scalingRole = 'worker';
 
 export const replicasOf = ({ fillsIn }: KubeflowKind, name: string, { replicas }: ReplicaRole): number => replicas ?? fillsIn.replicas?.[name] ?? 1;
 
-/** Roles under the names that the object has them, in any case. */
+/** Roles with their names as in the object, in any case. */
 const rolesAsWritten = ({ roles }: KubeflowKind, { spec }: KubeflowJob): (readonly [name: string, role: ReplicaRole])[] =>
   Object.entries((spec?.[roles] ?? {}) as Readonly<Record<string, ReplicaRole>>);
 
@@ -31,14 +31,14 @@ export const kubeflowReshaping = (data: KubeflowKind): Reshaping => ({
   },
 });
 
-/** What the patch above writes. */
+/** Fields that the patch above writes. */
 export const writesOfSize = ({ roles }: KubeflowKind): readonly string[] => [
   `${roles}.*.replicas`,
   `${roles}.*.template.spec.priorityClassName`,
   'runPolicy.schedulingPolicy.minAvailable',
 ];
 
-/** A gang scheduler that waits for more pods than there are would wait for ever. */
+/** A gang scheduler that waits for more pods than exist would wait forever. */
 function smallerGang({ spec }: KubeflowJob, pods: number): object {
   const minAvailable = spec?.runPolicy?.schedulingPolicy?.minAvailable ?? 0;
   return minAvailable > pods ? { runPolicy: { schedulingPolicy: { minAvailable: pods } } } : {};
@@ -54,13 +54,13 @@ const workersAt = (data: KubeflowKind, job: KubeflowJob, pods: number): number =
 function sizes(data: KubeflowKind, object: KubernetesObject): JobSizes | undefined {
   const job: KubeflowJob = object;
   const workers = workersIn(data, job);
-  // Resources of the whole gang that its owner counted: fewer pods would never come up to them.
+  // The owner set resources of the whole gang, which fewer pods could never reach.
   if (workers === 0 || job.spec?.runPolicy?.schedulingPolicy?.minResources) return undefined;
   const now = podsIn(data, job);
   return { now, least: now - workers + Math.min(workers, leastWorkers(job, workers)) };
 }
 
-/** As the operator reads a policy that names one bound, or none: the other is the same, or both are what there is. */
+/** As the operator does: with one bound the other is the same; with none both are the present number. */
 function leastWorkers({ spec }: KubeflowJob, workers: number): number {
   const elastic = spec?.elasticPolicy ?? undefined;
   return elastic ? Math.max(1, elastic.minReplicas ?? elastic.maxReplicas ?? workers) : 1;

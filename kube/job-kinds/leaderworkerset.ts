@@ -1,6 +1,6 @@
 /**
- * LeaderWorkerSet of leaderworkerset.x-k8s.io/v1, read in the source of 0.7.0. A StatefulSet of its name has the leaders, and each leader a
- * StatefulSet of its own name that has its workers. It has no `suspend`: without groups it has no pods.
+ * LeaderWorkerSet of leaderworkerset.x-k8s.io/v1. Source: version 0.7.0. A StatefulSet of its name owns the leaders, and each leader owns a
+ * StatefulSet of its own name with its workers. It has no `suspend`: zero groups mean no pods.
  */
 
 import type { KubernetesObject, V1Pod, V1PodTemplateSpec } from '@kubernetes/client-node';
@@ -22,7 +22,7 @@ interface LeaderWorkerSet extends KubernetesObject {
 const label = (name: string): string => `leaderworkerset.sigs.k8s.io/${name}`;
 const podsOfKind = label('name');
 
-/** The set that the pod names, if a StatefulSet that can be one of it controls the pod: the label alone anybody can write. */
+/** The set that the pod names, if a StatefulSet with a matching name controls the pod: the label alone can be forged. */
 function namedBy({ metadata }: Pick<V1Pod, 'metadata'>): string | undefined {
   const name = metadata?.labels?.[podsOfKind];
   const owner = controllerOf(metadata?.ownerReferences);
@@ -48,14 +48,14 @@ function view(object: KubernetesObject, taint: QuarantineTaint): JobView {
   );
 }
 
-/** Ranks find each other within a group: the others have nothing to do with a fault of one. */
+/** Ranks communicate within a group only: a fault of one group does not affect the others. */
 const severalGroups = (groups: number): Reason => ({
-  because: `its ${groups} groups work each for itself, and all of them would be stopped`,
+  because: `its ${groups} groups work independently, and all of them would be stopped`,
   remedy: 'make a LeaderWorkerSet with one group for each training job',
 });
 
 const recreatedMeanwhile: Reason = {
-  because: 'its controller deletes a group that is created anew while pods of the one before it still go',
+  because: 'its controller deletes a recreated group while pods of the previous one are still terminating',
   remedy: 'take the job out of the queue',
 };
 
@@ -64,7 +64,7 @@ function groupsOf(object: KubernetesObject): number {
   return spec?.replicas ?? 1;
 }
 
-/** Of the one group that it has, or has again when it goes on. */
+/** Roles of its one group, also while it is stopped. */
 function roles(object: KubernetesObject): readonly JobRole[] {
   const { metadata, spec }: LeaderWorkerSet = object;
   const { size = 1, leaderTemplate, workerTemplate } = spec?.leaderWorkerTemplate ?? {};
@@ -81,7 +81,7 @@ const isSuspended = (object: KubernetesObject): boolean => groupsOf(object) === 
 export const leaderWorkerSet: JobKindEntry = {
   kind: 'LeaderWorkerSet',
   protection:
-    'bad nodes and dying ranks restart the whole group of a set that has one; not protected: a set with several groups, and whether training is done, for it never says so',
+    'bad nodes and dying ranks restart the whole group of a set that has one; not protected: a set with several groups, and whether training is done, which it never reports',
   objectKind: 'LeaderWorkerSet',
   apiVersion: 'leaderworkerset.x-k8s.io/v1',
   group: 'leaderworkerset.x-k8s.io',

@@ -1,6 +1,6 @@
 /**
- * MPIJob of kubeflow.org/v2beta1, whose controller is the mpi-operator: another API than the MPIJob of the training operator, with a definition of
- * the same name, so that a cluster has one of the two. A batch Job has the launcher. Read in the source of 0.6.0.
+ * MPIJob of kubeflow.org/v2beta1, whose controller is the mpi-operator: a different API from the MPIJob of the training operator, with a CRD of
+ * the same name, so that a cluster has only one of the two. A batch Job owns the launcher. Source: version 0.6.0.
  */
 
 import type { KubernetesObject } from '@kubernetes/client-node';
@@ -45,9 +45,9 @@ function view(object: KubernetesObject, taint: QuarantineTaint): JobView {
   );
 }
 
-/** `deleteWorkerPods` keeps them, and `getOrCreateWorker` takes them for workers that are there. */
+/** `deleteWorkerPods` keeps them, and `getOrCreateWorker` then counts them as present workers. */
 const failedWorkersStay: Reason = {
-  because: 'with cleanPodPolicy Running a worker that has failed stays in the place of the new one',
+  because: 'with cleanPodPolicy Running a failed worker stays and blocks its replacement',
   remedy: 'set runPolicy.cleanPodPolicy to None or All',
 };
 
@@ -72,7 +72,7 @@ function roles(object: KubernetesObject): readonly JobRole[] {
 export const mpiJobV2beta1: JobKindEntry = {
   kind: 'MPIJobV2beta1',
   protection:
-    'bad nodes and dying ranks restart launcher and workers; not protected: an evicted worker fails it, and every mpirun that dies spends one of runPolicy.backoffLimit',
+    'bad nodes and dying ranks restart launcher and workers; not protected: an evicted worker fails it, and every mpirun that dies uses one of runPolicy.backoffLimit',
   objectKind: 'MPIJob',
   apiVersion: 'kubeflow.org/v2beta1',
   group: 'kubeflow.org',
@@ -80,7 +80,7 @@ export const mpiJobV2beta1: JobKindEntry = {
   plural: 'mpijobs',
   podsOfKind,
   podSelector: ({ name }) => `${kubeflowLabel('job-name')}=${name},${podsOfKind}`,
-  // The batch Job of the launcher has a name of its own: pods of others carry neither these labels nor such an owner.
+  // The batch Job of the launcher has a name of its own: other pods have neither these labels nor such an owner.
   owns: (job, { metadata }) => {
     const owner = controllerOf(metadata?.ownerReferences);
     if (metadata?.namespace !== job.namespace || metadata.labels?.[kubeflowLabel('job-name')] !== job.name) return false;
@@ -88,7 +88,7 @@ export const mpiJobV2beta1: JobKindEntry = {
   },
   view,
   ...runPolicySuspend,
-  // Launchers that failed stay with their batch Job.
+  // Failed launchers are retained by their batch Job.
   keepsEndedPods: true,
   isRank: asksForAccelerators,
   roleOf: (labels) => podRole(labels[kubeflowLabel('job-role')], labels[kubeflowLabel('replica-index')]),

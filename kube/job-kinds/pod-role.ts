@@ -1,4 +1,4 @@
-/** Which pod of its job one is, as its labels say. Pure. */
+/** The role of a pod in its job, from its labels. Pure. */
 
 import type { PodRole } from '../../contract/jobs.ts';
 

@@ -1,9 +1,9 @@
-/** Which containers of a running pod are a rank: the end of such a one is the end of the rank. Pure. */
+/** Which containers of a running pod are a rank: when one exits, the rank has ended. Pure. */
 
 import type { V1Container, V1Pod } from '@kubernetes/client-node';
 import { isAccelerator } from '../nodes.ts';
 
-/** Whether a container of this name is a rank, while its pod neither failed nor succeeded. */
+/** Whether the container of this name is a rank, while its pod has neither failed nor succeeded. */
 export type IsRank = (pod: V1Pod, container: string) => boolean;
 
 /**
@@ -16,8 +16,8 @@ export const isNamed =
     container === name || !(spec?.containers ?? []).some((each) => each.name === name);
 
 /**
- * Those that ask for accelerators, or all where none does. The controller of a batch Job looks at the phase of the pod and, with restart policy
- * OnFailure, counts the restarts of all its containers: neither says which of them trains. An exporter beside a trainer does not.
+ * Containers that request accelerators, or all where none does. The controller of a batch Job uses the phase of the pod and, with restart policy
+ * OnFailure, counts the restarts of all its containers: neither shows which one trains. A metrics exporter beside a trainer is no rank.
  */
 export const asksForAccelerators: IsRank = ({ spec }, container) => {
   const training = (spec?.containers ?? []).filter(hasAccelerators);

@@ -1,4 +1,4 @@
-/** RayJob and RayCluster of ray.io/v1, read in the source of KubeRay 1.4.2. A RayJob makes a RayCluster, which has the pods, and a batch Job that submits to it. */
+/** RayJob and RayCluster of ray.io/v1. Source: KubeRay 1.4.2. A RayJob creates a RayCluster, which owns the pods, and a batch Job that submits to it. */
 
 import type { KubernetesObject, V1Pod, V1PodTemplateSpec } from '@kubernetes/client-node';
 import type { JobRef, JobView, Reason } from '../../contract/jobs.ts';
@@ -88,7 +88,7 @@ function jobView(object: KubernetesObject, taint: QuarantineTaint): JobView {
   );
 }
 
-/** Source: `ValidateRayJobSpec`: a suspended job of these is an invalid one, which the operator leaves as it is, with its pods. */
+/** Source: `ValidateRayJobSpec`: if suspended, such a job is invalid, and the operator leaves it and its pods as they are. */
 function whyNotSuspended(object: KubernetesObject): Reason | undefined {
   const { spec }: RayJob = object;
   if (Object.keys(spec?.clusterSelector ?? {}).length > 0)
@@ -104,10 +104,10 @@ function finished(object: KubernetesObject): JobView['finished'] {
   return { as: jobStatus === 'SUCCEEDED' && jobDeploymentStatus === 'Complete' ? 'succeeded' : 'failed', because: reason || jobDeploymentStatus };
 }
 
-/** The random end that the operator gives the cluster of a job: no vowels, so hardly a word (`GenerateRayClusterName`; older ones put `raycluster` before it). */
+/** The random suffix of the name of a job's cluster, which has no vowels (`GenerateRayClusterName`; older versions put `raycluster` before it). */
 const ofCluster = /^-(raycluster-)?[bcdfghjklmnpqrstvwxz2456789]{5}$/;
 
-/** Pods tell their Ray cluster, and no more: whether that has a name that the operator gives the one of this job. */
+/** Pods name only their Ray cluster: whether its name is one that the operator generates for this job. */
 function ownsOfJob({ namespace, name }: JobRef, { metadata }: V1Pod): boolean {
   const owner = controllerOf(metadata?.ownerReferences);
   if (metadata?.namespace !== namespace || owner?.kind !== 'RayCluster' || !owner.apiVersion.startsWith('ray.io/')) return false;
@@ -129,7 +129,7 @@ export const rayCluster: JobKindEntry = {
   ...common,
   kind: 'RayCluster',
   protection:
-    'bad nodes and dying ranks restart the whole cluster; not protected: what was submitted to it is lost with its head, and somebody has to submit it again',
+    'bad nodes and dying ranks restart the whole cluster; not protected: what was submitted to it is lost with its head, and has to be submitted again',
   objectKind: 'RayCluster',
   plural: 'rayclusters',
   podsOfKind: label('cluster'),
@@ -142,7 +142,7 @@ export const rayJob: JobKindEntry = {
   ...common,
   kind: 'RayJob',
   protection:
-    'bad nodes and dying ranks restart cluster and job; not protected: a job that keeps its cluster or runs in that of others, and one that Ray fails before it is stopped',
+    'bad nodes and dying ranks restart cluster and job; not protected: a job that keeps its cluster or runs in another one, and one that Ray fails before it is stopped',
   objectKind: 'RayJob',
   plural: 'rayjobs',
   podsOfKind: `${label('is-ray-node')}=yes`,

@@ -1,4 +1,4 @@
-/** The field of the spec that stops a job and lets it go on, of the kinds that have one. */
+/** The field of the spec that suspends and resumes a job, for kinds that have one. */
 
 import type { KubernetesObject } from '@kubernetes/client-node';
 import type { JobKindEntry } from './entry.ts';
@@ -14,7 +14,7 @@ export const specSuspend = {
   writes: ['suspend'],
 } as const satisfies Partial<JobKindEntry>;
 
-/** `spec.runPolicy.suspend`, as the operators of Kubeflow have it. */
+/** `spec.runPolicy.suspend`, as in the Kubeflow operators. */
 export const runPolicySuspend = {
   suspend: (suspended: boolean) => ({ runPolicy: { suspend: suspended } }),
   isSuspended: ({ spec }: Suspendable) => spec?.runPolicy?.suspend === true,

@@ -1,4 +1,4 @@
-/** TrainJob of trainer.kubeflow.org/v1alpha1: it makes a JobSet of its own name, whose pods are its pods. Read in the source of trainer 2.0 and the main branch. */
+/** TrainJob of trainer.kubeflow.org/v1alpha1: it creates a JobSet of its own name, whose pods are its pods. Source: trainer 2.0 and the main branch. */
 
 import type { KubernetesObject, V1ObjectMeta, V1PodSpec, V1PodTemplateSpec, V1ResourceRequirements } from '@kubernetes/client-node';
 import type { JobView, Reason } from '../../contract/jobs.ts';
@@ -9,7 +9,7 @@ import { failsWhenDeleted, isOfSet, jobSet, labelsOfSet, podsOfSets, selectorOfS
 import { specSuspend } from './suspend-field.ts';
 import { type Condition, finishedBy, suspendUnlessQueued, viewOf } from './view.ts';
 
-/** A piece of a pod template that is laid over the one of the runtime. */
+/** A partial pod template that is merged over that of the runtime. */
 interface Patch {
   readonly metadata?: V1ObjectMeta;
   readonly spec?: Partial<V1PodSpec>;
@@ -49,13 +49,13 @@ function view(object: KubernetesObject, taint: QuarantineTaint): JobView {
   );
 }
 
-/** The limits of its batch Jobs stand in the runtime that it names. */
+/** The limits of its batch Jobs are defined in the runtime that it names. */
 const unknownLimits: Reason = {
-  because: 'its runtime says when its batch Jobs fail by ranks that end with an error while they are suspended, which the TrainJob does not show',
+  because: 'its runtime sets when its batch Jobs fail because ranks exit with an error while they are suspended, and the TrainJob does not show that',
   remedy: 'give the job templates of its runtime a backoffLimit of twice its nodes, and set recovery.unsafeSuspend.TrainJob: stop',
 };
 
-/** Its templates stand in the runtime that it names; the object itself has only the number of nodes, their resources, and what it changes. */
+/** Its templates are defined in the runtime that it names; the object itself has only the number of nodes, their resources, and overrides. */
 function roles(object: KubernetesObject): readonly JobRole[] {
   const job: TrainJob = object;
   const { spec = {} } = job;

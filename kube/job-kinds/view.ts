@@ -12,7 +12,7 @@ import { timeOf, timeOrEpoch } from '../time.ts';
 import type { JobRole, ViewParts } from './entry.ts';
 import { ownerJobOf } from './owner-jobs.ts';
 
-/** Kueue's queue of the job: where there is one, it owns `suspend`. */
+/** Kueue's queue of the job, which owns `suspend` if present. */
 const queueOf = ({ metadata }: KubernetesObject): string | undefined => metadata?.labels?.['kueue.x-k8s.io/queue-name'];
 
 /** Ways of stopping a job of a kind that can be suspended: none where a queue owns `suspend`. */
@@ -60,17 +60,17 @@ export function viewOf(object: KubernetesObject, parts: ViewParts, taint: Quaran
 }
 
 const recreatedByOwner = (ownerJob: JobRef): JobView['failsWhenDeleted'] => ({
-  because: `${jobTitle(ownerJob)} made it, and would let it go on or make it anew`,
+  because: `${jobTitle(ownerJob)} created it, and would resume or recreate it`,
   remedy: `kcover start ${jobTitle(ownerJob)}`,
 });
 
-/** Accelerators that all pods together ask for. */
+/** Accelerators that all pods request in total. */
 const gpusOf = (roles: readonly JobRole[]): number => roles.reduce((sum, { replicas, template }) => sum + replicas * gpusOfPod(template), 0);
 
 const gpusOfPod = (template: V1PodTemplateSpec | undefined): number =>
   Object.entries(requestsOf(template?.spec)).reduce((sum, [name, amount]) => (isAccelerator(name) ? sum + amount : sum), 0);
 
-/** Where the job has the label its value decides; else any role's pod template. */
+/** The job's label decides; without it, that of any role's pod template. */
 function isOptedIn(metadata: V1ObjectMeta | undefined, roles: readonly JobRole[]): boolean {
   const own = metadata?.labels?.[labels.cascadingRecovery];
   if (own !== undefined) return own === 'true';
@@ -78,8 +78,8 @@ function isOptedIn(metadata: V1ObjectMeta | undefined, roles: readonly JobRole[]
 }
 
 /**
- * When the label was last set. The object only tells when an owner of the label last wrote anything, so of several owners the earliest counts:
- * who takes a label over without changing it is added, who changes it is left as the only one.
+ * When the label was last set. managedFields only show when an owner of the label last wrote anything, so of several owners the earliest counts:
+ * a manager that applies the label unchanged is added as an owner, one that changes it becomes the only owner.
  */
 function optedInAt(metadata: V1ObjectMeta | undefined): string {
   const created = timeOrEpoch(metadata?.creationTimestamp);
@@ -104,12 +104,12 @@ function suspensionOf(metadata: V1ObjectMeta | undefined): Suspension {
 
 const strictness = ['Never', 'ExitCode', 'OnFailure', 'Always'] as const satisfies readonly RestartPolicy[];
 
-/** `usual`: what the controller of the kind takes where the object says nothing, or nothing that is known here. */
+/** `usual`: the default of the kind's controller, where the object sets no known value. */
 export const restartPolicyOf = (text: string | undefined, usual: RestartPolicy): RestartPolicy => strictness.find((policy) => policy === text) ?? usual;
 
 const strictest = (policies: readonly RestartPolicy[]): RestartPolicy => strictness.find((policy) => policies.includes(policy)) ?? 'Never';
 
-/** A value given by settings must match an `Equal`; the reason, which is the value otherwise, is nothing that a template can foresee. */
+/** An `Equal` toleration must match a value from settings; without one the value is the reason, which a template cannot know. */
 function tolerates(template: V1PodTemplateSpec | undefined, taint: QuarantineTaint): boolean {
   return (template?.spec?.tolerations ?? []).some((toleration) => {
     if (toleration.effect && toleration.effect !== taint.effect) return false;
@@ -118,7 +118,7 @@ function tolerates(template: V1PodTemplateSpec | undefined, taint: QuarantineTai
   });
 }
 
-/** The condition that ended the job, in the words of its controller. */
+/** The condition that ended the job, as its controller wrote it. */
 export function finishedBy(conditions: readonly Condition[] | undefined, succeeded: string, failed: string): JobView['finished'] {
   for (const [type, as] of [
     [succeeded, 'succeeded'],

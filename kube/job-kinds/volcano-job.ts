@@ -1,7 +1,7 @@
 /**
- * Job of batch.volcano.sh/v1alpha1. Read in the source of the controller at commit 5a81a279 (`syncJob`, `killJob`, `applyPolicies`, the states): it
- * creates deleted pods anew, unless a lifecycle policy answers the deletion with something else. It has no `suspend`: its commands AbortJob and
- * ResumeJob cost one of `maxRetry` each time, and cannot be bound to a version of the job.
+ * Job of batch.volcano.sh/v1alpha1. Source: the controller at commit 5a81a279 (`syncJob`, `killJob`, `applyPolicies`, the states). It recreates
+ * deleted pods, unless a lifecycle policy maps the deletion to another action. It has no `suspend`: its commands AbortJob and ResumeJob use one
+ * of `maxRetry` each time, and cannot be bound to a version of the job.
  */
 
 import type { KubernetesObject, V1PodTemplateSpec } from '@kubernetes/client-node';
@@ -51,7 +51,7 @@ function view(object: KubernetesObject, taint: QuarantineTaint): JobView {
   );
 }
 
-/** Those that the deletion of pods raises: the pods were evicted, and their group has fewer than it needs. */
+/** Events that the deletion of pods raises: the pods were evicted, and their group has fewer than it needs. */
 const raisedByDeletion: ReadonlySet<string> = new Set(['PodEvicted', 'Unknown', '*']);
 
 /** Source: `DefaultMaxRetry` of the admission webhook. */
@@ -72,7 +72,7 @@ function whyDeletingFails(object: KubernetesObject): Reason | undefined {
   if (!answers.includes('RestartJob') || retryCount + 1 < maxRetry) return undefined;
   return {
     because: `its policy answers deleted pods with RestartJob, and its controller fails it with restart ${retryCount + 1} of maxRetry ${maxRetry}`,
-    remedy: 'take out its policies for PodEvicted, Unknown and *, or create it with a higher maxRetry',
+    remedy: 'remove its policies for PodEvicted, Unknown and *, or create it with a higher maxRetry',
   };
 }
 
@@ -113,7 +113,7 @@ function succeedsWith(object: KubernetesObject): PodRole | undefined {
 export const volcanoJob: JobKindEntry = {
   kind: 'VolcanoJob',
   protection:
-    'bad nodes and dying ranks have all its pods deleted and created anew; not protected: a job whose own policies end it when pods fail or are deleted, and it cannot be made smaller',
+    'bad nodes and dying ranks have all its pods deleted and recreated; not protected: a job whose own policies end it when pods fail or are deleted, and it cannot be shrunk',
   objectKind: 'Job',
   apiVersion: 'batch.volcano.sh/v1alpha1',
   group: 'batch.volcano.sh',

@@ -25,7 +25,7 @@ const capture = (more: Partial<EvidenceRequest> = {}, cancelled = uncancelled): 
 
 const read = (evidence: Evidence, file: string): Promise<string> => readFile(join(evidence.address, file), 'utf8');
 const indexOf = async (evidence: Evidence): Promise<EvidenceFile[]> => JSON.parse(await read(evidence, 'index.json')) as EvidenceFile[];
-const unreachable = (because: string) => Promise.reject(new KcoverError('kube.unreachable', because, { what: 'no kubelet handed them out' }));
+const unreachable = (because: string) => Promise.reject(new KcoverError('kube.unreachable', because, { what: 'no kubelet returned the logs' }));
 
 describe('what is kept of an attempt', () => {
   it('is state and log of every rank, the blamed nodes and the job, each in its file', async () => {
@@ -95,7 +95,7 @@ describe('what is kept of an attempt', () => {
 
 describe('what cannot be read is left out and reported', () => {
   it.each<[string, () => void, string, number]>([
-    ['no kubelet', () => (source.text = () => unreachable('dial')), 'logs of 4 pods: no kubelet handed them out (first: dial)', 4],
+    ['no kubelet', () => (source.text = () => unreachable('dial')), 'logs of 4 pods: no kubelet returned the logs (first: dial)', 4],
     [
       'no right to read logs',
       () => (source.text = () => Promise.reject(new KcoverError('kube.forbidden', 'x'))),

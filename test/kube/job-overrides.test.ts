@@ -66,7 +66,7 @@ describe('what a job asks for', () => {
       'a stop by another system',
       {},
       { 'fault-scheduling': 'external-grace' },
-      'fault-scheduling "external-grace" leaves the stop to another system, which is not supported',
+      'fault-scheduling "external-grace" leaves stopping to another system, which is not supported',
     ],
     ['a word that nobody knows', { 'kcover.io/hang': 'panic' }, {}, 'kcover.io/hang "panic" is none of ignore, notify, recover'],
     ['a switch that is neither', {}, { 'elastic-scheduling': 'yes' }, 'elastic-scheduling "yes" is neither on nor off'],
@@ -89,7 +89,7 @@ describe('what a job asks for', () => {
       'none that is smaller, where all shapes are below its least number of pods',
       { shapes: '4,2', 'min-replicas': '6' },
       [],
-      ['kcover.io/shapes "4,2" contradicts kcover.io/min-replicas "6", below which no size counts'],
+      ['kcover.io/shapes "4,2" contradicts kcover.io/min-replicas "6", so smaller sizes are ignored'],
     ],
     [
       'none that is smaller, where its least number of pods cannot be read',
@@ -119,7 +119,7 @@ describe('what a job asks for', () => {
     expect(read({ 'kcover.io/shapes': '8,4,2', minReplicas: '4' })).toEqual({
       minReplicas: 4,
       allowedSizes: [8, 4],
-      ignored: ['kcover.io/shapes "8,4,2" contradicts minReplicas "4", below which no size counts'],
+      ignored: ['kcover.io/shapes "8,4,2" contradicts minReplicas "4", so smaller sizes are ignored'],
     });
   });
 

@@ -127,7 +127,7 @@ describe('a batch Job', () => {
     ['without completions', batch({ completions: undefined })],
     ['with ranks that have succeeded', batch({}, { succeeded: 1 })],
   ])('%s keeps its size', (_, job) => {
-    expect(plan('Job', job, { pods: 2 })).toMatchObject({ kind: 'refused', because: 'it cannot be given another size' });
+    expect(plan('Job', job, { pods: 2 })).toMatchObject({ kind: 'refused', because: 'it cannot be resized' });
   });
 
   it('keeps the priority of its pods', () => {
@@ -140,8 +140,8 @@ describe('another size is refused', () => {
     ['while the job runs', { suspend: false }, 3, 'it is not suspended by this incident'],
     ['while its owner has suspended it', { annotations: {} }, 3, 'it is not suspended by this incident'],
     ['while another incident has suspended it', { annotations: { 'kcover.io/suspended-by': `${incident}0#1` } }, 3, 'it is not suspended by this incident'],
-    ['below the least', {}, 1, 'it has 4 pods and can be given 2 to 4, not 1'],
-    ['above what it has', {}, 5, 'it has 4 pods and can be given 2 to 4, not 5'],
+    ['below the least', {}, 1, 'it has 4 pods and can have 2 to 4, not 1'],
+    ['above what it has', {}, 5, 'it has 4 pods and can have 2 to 4, not 5'],
   ])('%s', (_, given, pods, because) => {
     expect(plan('PyTorchJob', kubeflow('PyTorchJob', given), { pods })).toEqual({ kind: 'refused', because });
   });

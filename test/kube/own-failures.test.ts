@@ -44,7 +44,7 @@ it('a TrainJob of more than one node may be failed: it does not show the limits 
 it('an Indexed batch Job with ranks that have succeeded is incomplete: they are not run again', () => {
   const job = batchJob({ name: 'llm', pods: 8 });
   const view = jobKinds.Job.view({ ...job, status: { succeeded: 2 } } as KubernetesObject, taint);
-  expect(view.incomplete?.because).toBe('2 of its 8 ranks have succeeded, and are not run again with the others');
+  expect(view.incomplete?.because).toBe('2 of its 8 ranks have succeeded, and cannot run again with the others');
   const spec = { ...job.spec, completionMode: 'NonIndexed' };
   expect(jobKinds.Job.view({ ...job, spec, status: { succeeded: 2 } } as KubernetesObject, taint).incomplete).toBeUndefined();
 });
