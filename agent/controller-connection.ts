@@ -1,4 +1,4 @@
-/** HTTPS requests to the controller: one for reports and one each for preflight and progress files at a time. Token and CA are read anew for each, because both are rotated. */
+/** HTTPS requests to the controller: at most one at a time each for reports, preflight files and progress files. Token and CA are read again for each, because both are rotated. */
 
 import { readFile } from 'node:fs/promises';
 import { Agent, fetch } from 'undici';
@@ -12,39 +12,39 @@ import { reasonOf } from './system-error.ts';
 /** `unreachable`: no answer at all. `unknown`: not an answer of a controller. */
 export type FailureReason = Rejection | 'unreachable' | 'unknown';
 
-/** Why a request was not taken. `because` holds no secret. */
+/** Why a request failed. `because` holds no secret. */
 export interface Failure {
   /**
-   * `rejected`: this very body will not be taken (400, 413). `denied`: the agent itself is not let in (401, 403), somebody has to look.
-   * `unavailable`: try again; not leading, no Temporal, no network, too many requests.
+   * `rejected`: this body will never be accepted (400, 413). `denied`: the agent is not authorised (401, 403), which an operator has to fix.
+   * `unavailable`: try again: not leading, no Temporal, no network, too many requests.
    */
   readonly kind: 'rejected' | 'denied' | 'unavailable';
   readonly reason: FailureReason;
   readonly because: string;
-  /** How long the controller asks to be left alone. */
+  /** How long the controller asks to wait. */
   readonly retryAfterMs?: number;
 }
 
-/** What became of a request. */
+/** Result of a request. */
 export type BatchAnswer = { readonly kind: 'accepted'; readonly accepted: number } | Failure;
 
 /** One answer for each file, in their order. */
 export type FilesAnswer = { readonly kind: 'answered'; readonly files: readonly PreflightFileAnswer[] } | Failure;
 
-/** Which of the files counted, in their order. */
+/** For each file, in their order, whether it counted. */
 export type ProgressAccepted = ({ readonly kind: 'accepted' } & ProgressAnswer) | Failure;
 
 export interface ControllerConnection {
   post(batch: ReportBatch, signal: AbortSignal): Promise<BatchAnswer>;
   postPreflight(files: PreflightFiles, signal: AbortSignal): Promise<FilesAnswer>;
   postProgress(files: ProgressFiles, signal: AbortSignal): Promise<ProgressAccepted>;
-  /** Connections that were opened so far: behind another one there may be another controller. */
+  /** Connections opened so far: a new one may lead to another controller. */
   opened(): number;
   close(): Promise<void>;
 }
 
 const timeoutMs = 10_000;
-/** The answer is one small object; a server that sends more is not the controller. */
+/** Most bytes of an answer, which is one small object: a server that sends more is not the controller. */
 const answerMost = 64 * 1024;
 
 type Body = Readonly<Record<string, unknown>>;
@@ -84,10 +84,10 @@ function answersOf({ files }: Body, count: number): FilesAnswer | undefined {
   return each.length === count ? { kind: 'answered', files: each } : undefined;
 }
 
-/** No answer silences an agent for longer, ms. */
+/** Longest wait that is accepted from `Retry-After`, ms. */
 const longestRetryAfterMs = 60_000;
 
-/** In whole seconds; a date says nothing to a clock that may be wrong. */
+/** Only whole seconds: a date would need a correct clock. */
 function retryAfterOf(header: string | null): number | undefined {
   const seconds = /^\d{1,9}$/.test(header ?? '') ? Number(header) : undefined;
   return seconds === undefined ? undefined : Math.min(longestRetryAfterMs, seconds * 1000);
@@ -109,12 +109,12 @@ export function connectController({ url, caFile, tokenFile }: AgentSettings['con
   let current: { readonly ca: string; readonly agent: Agent } | undefined;
   let opened = 0;
 
-  /** Not async: of two requests at the same moment, both get the same one. */
+  /** Not async, so that two concurrent requests get the same one. */
   function agentFor(ca: string): Agent {
     if (current?.ca === ca) return current.agent;
     void drop();
-    // Another connection is opened only while the first is busy: files do not hold up faults.
-    // Longer than the time between heartbeats: a TLS handshake per node and heartbeat would be most of the controller's work.
+    // Another connection is opened only while the first is busy, so that files do not delay faults.
+    // Kept for longer than the time between heartbeats: a TLS handshake per node and heartbeat would be most of the controller's work.
     const agent = new Agent({ connect: { ca, timeout: timeoutMs }, connections: 3, keepAliveTimeout: 60_000, maxResponseSize: answerMost });
     agent.on('connect', () => (opened += 1));
     current = { ca, agent };
@@ -142,12 +142,12 @@ export function connectController({ url, caFile, tokenFile }: AgentSettings['con
       const accepted = response.ok ? parse(parsed(text)) : undefined;
       if (accepted !== undefined) return accepted;
       const failure = failureOf(response.status, text, response.headers.get('retry-after'));
-      // A kept connection leads to the same pod for ever; the next one is placed by the Service, which knows the new leader.
-      // Who asks for patience is the leader, and another handshake would only cost it more.
+      // A kept connection always leads to the same pod; the Service routes a new one to the new leader.
+      // `too-many` comes from the leader, which another handshake would only burden more.
       if (failure.kind === 'unavailable' && response.status !== 429) await drop();
       return failure;
     } catch (error) {
-      // Who stops asks for nothing more, but another request may be on its way.
+      // The agent stops: do not retry, but another request may be in flight.
       if (!signal.aborted) await drop();
       return { kind: 'unavailable', reason: 'unreachable', because: reasonOf(error) };
     }

@@ -1,7 +1,7 @@
-/** How long a write to a local disk is waited for. It takes microseconds, or it hangs: disks are among the things that break. */
+/** Deadline of a write to a local disk. A healthy one takes microseconds, a broken one may hang. */
 const deadlineMs = 1000;
 
-/** The same promise, but it rejects when the disk does not answer. The write itself cannot be called back and may still end later. */
+/** The same promise, but it rejects at the deadline. The write itself cannot be cancelled and may still complete later. */
 export async function withDiskDeadline<T>(writing: Promise<T>): Promise<T> {
   const deadline = Promise.withResolvers<never>();
   const timer = setTimeout(() => deadline.reject(new Error(`the disk did not answer within ${deadlineMs} ms`)), deadlineMs);

@@ -1,4 +1,4 @@
-/** Looks at the files of containers again and again, for whoever sends them. What cannot be had yet is waited for. */
+/** Polls the files of containers and sends them. Waits for what is not available yet. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -9,29 +9,29 @@ import { withDiskDeadline } from './disk-deadline.ts';
 import { reasonOf } from './system-error.ts';
 
 export interface FilePollerStatus {
-  /** Why the directory cannot be looked at. */
+  /** Why the directory cannot be read. */
   readonly unavailable?: string;
   /** Requests that failed, in a row. */
   readonly failures: number;
 }
 
-/** What one look found. */
+/** Result of one poll. */
 export interface PollResult {
   /** Names in the directory. */
   readonly seen: number;
-  /** The request that was not taken, and ended it. */
+  /** The failed request that ended the poll. */
   readonly failure?: Failure | undefined;
 }
 
 export interface FilePoller {
   readonly signal: AbortSignal;
-  /** Asks the disk; one that hangs is told of, and waited for. */
+  /** Runs a disk operation; one that hangs is logged, and awaited. */
   fromDisk<T>(work: Promise<T>): Promise<T>;
-  /** Logs a trouble once in a while, not at every try. */
+  /** Logs a problem from time to time, not at every attempt. */
   warn(trouble: string, facts: object, message: string): void;
-  /** A request was taken. */
+  /** A request succeeded. */
   succeeded(): void;
-  /** Looks until `stop`; a look that throws could not be made. */
+  /** Polls until `stop`; a poll that throws counts as failed. */
   start(look: () => Promise<PollResult>): void;
   stop(): Promise<void>;
   status(): FilePollerStatus;
@@ -46,13 +46,13 @@ export interface FilePollerOptions {
   readonly chance?: (() => number) | undefined;
 }
 
-/** After this time the disk is said to hang, ms. */
+/** After this time a disk operation is reported as hanging, ms. */
 const patienceMs = 3000;
-/** Pause for each entry of a full directory, ms: ten times what it takes to look at one. */
+/** Pause for each entry of the directory, ms: ten times what it takes to read one. */
 const restMs = 0.3;
-/** Nobody can put so many names there that the directory is looked at less often than this, ms. */
+/** Upper bound of the poll interval, however many entries tenants create, ms. */
 const longestRestMs = 60_000;
-/** While it goes on failing, the log says so this often, ms. */
+/** Interval of the log line while it keeps failing, ms. */
 const remindMs = 60_000;
 
 export const becauseOf = (error: unknown): string => (error instanceof KcoverError ? error.because : reasonOf(error));
@@ -77,7 +77,7 @@ export function createFilePoller({ what, everyMs, log, chance = Math.random }: F
     warn('unavailable', { because }, `${what} cannot be looked at`);
   }
 
-  /** Another call would only hang beside it, and there are few threads. */
+  /** Only one call at a time: a second one would hang too, and the thread pool is small. */
   async function fromDisk<T>(work: Promise<T>): Promise<T> {
     const timer = setTimeout(() => cannotLook(`the disk has not answered for ${patienceMs} ms`), patienceMs);
     try {
@@ -89,7 +89,7 @@ export function createFilePoller({ what, everyMs, log, chance = Math.random }: F
     }
   }
 
-  /** How long to wait until the next look, ms. */
+  /** How long to wait until the next poll, ms. */
   function pauseAfter({ seen, failure }: PollResult): number {
     if (!failure || signal.aborted) return Math.max(everyMs, Math.min(longestRestMs, restMs * seen));
     const { kind, because } = failure;
@@ -122,7 +122,7 @@ export function createFilePoller({ what, everyMs, log, chance = Math.random }: F
     },
     async stop() {
       stopping.abort();
-      // A disk that hangs does not hold up the end.
+      // A hanging disk must not delay the end.
       await withDiskDeadline(running).catch(() => undefined);
     },
     status: () => ({ failures, ...(unavailable !== undefined && { unavailable }) }),

@@ -1,10 +1,10 @@
 /**
- * Files of the node, opened below one directory. Tenants can write in some places there, so no link is followed in any component,
- * only regular files are opened, and reads are bounded.
+ * Opens files of the node below one directory. Tenants can write in some places there, so no symbolic link is followed in any path
+ * component, only regular files are opened, and reads are bounded.
  *
- * Node has no openat(2). `/proc/self/fd/N/name` does the same: N is a directory that is already open, so nothing that is renamed
- * or linked meanwhile can lead the walk elsewhere (lstat and realpath would leave that window). O_PATH looks at a file without
- * opening it, so that a FIFO cannot block and a device is not touched before its kind is known. Linux only, as the agent is.
+ * Node has no openat(2). `/proc/self/fd/N/name` does the same: N is a directory that is already open, so a rename or link in the
+ * meantime cannot redirect the walk (lstat and realpath would have that race). O_PATH refers to a file without opening it, so that
+ * a FIFO cannot block and a device is not touched before its type is known. Linux only, as the agent is.
  */
 
 import { constants, type Stats } from 'node:fs';
@@ -13,11 +13,11 @@ import { join } from 'node:path';
 import { KcoverError } from '../contract/errors.ts';
 import { systemErrorCode } from './system-error.ts';
 
-/** From linux/fcntl.h, the same on x64 and arm64; Node does not name it. */
+/** From linux/fcntl.h, the same on x64 and arm64; Node has no constant for it. */
 const O_PATH = 0o10000000;
 const { O_DIRECTORY, O_NOFOLLOW, O_NONBLOCK, O_RDONLY } = constants;
 
-/** What else than a regular file may be opened. Only the kernel log is a device. */
+/** Which files other than regular ones may be opened. Only the kernel log is a device. */
 export interface OpenOptions {
   readonly device?: boolean;
 }
@@ -41,7 +41,7 @@ function asError(error: unknown, path: string): KcoverError {
 const refused = (path: string, because: string, cause?: unknown): KcoverError =>
   new KcoverError('refused', `${path}: ${because}`, {
     what: 'the file of the node cannot be used',
-    remedy: 'check permissions and what stands at this path',
+    remedy: 'check permissions and the file type at this path',
     cause,
   });
 
@@ -91,9 +91,9 @@ export async function openHostFile(hostRoot: string, path: string, options: Open
   }
 }
 
-/** The text of an open file, from its beginning; undefined when it has more than `most` bytes. */
+/** The text of an open file from its start; undefined when it has more than `most` bytes. */
 export async function readAtMost(file: FileHandle, most: number): Promise<string | undefined> {
-  // Files of /proc say that they are empty, so the size is found by reading.
+  // Files of /proc report size 0, so the size is found by reading.
   const buffer = Buffer.alloc(most + 1);
   let length = 0;
   for (;;) {
@@ -116,7 +116,7 @@ export async function readHostFile(hostRoot: string, path: string, most: number)
   }
 }
 
-/** What stands in a directory, in no order; links are told of as links. */
+/** The entries of a directory, unordered; links are reported as links. */
 export interface HostListing {
   readonly entries: readonly { readonly name: string; readonly stats: Stats }[];
   /** There are more names than were wanted. */
@@ -137,14 +137,14 @@ async function listEntries(directory: FileHandle, most: number, wanted: NameFilt
       continue;
     }
     if (++seen > most) return { entries, more: true, others };
-    // It may be gone by now, or have a name that is no text.
+    // It may be gone by now, or its name may not be valid UTF-8.
     const stats = await lstat(within(directory, name)).catch(() => undefined);
     if (stats) entries.push({ name, stats });
   }
   return { entries, more: false, others };
 }
 
-/** At most `most` entries with wanted names of a directory below `hostRoot`; the others are only counted. Throws `not-found` or `refused`. */
+/** At most `most` entries with wanted names of a directory below `hostRoot`; others are only counted. Throws `not-found` or `refused`. */
 export async function listHostDirectory(hostRoot: string, path: string, most: number, wanted: NameFilter = () => true): Promise<HostListing> {
   const names = namesOf(path);
   try {

@@ -1,4 +1,4 @@
-/** The agent: detectors find faults, the spool keeps them, the reporter brings them to the controller; couriers do so with preflight reports and the progress of training. */
+/** The agent: detectors find faults, the spool stores them, the reporter sends them to the controller. Uploaders send preflight reports and progress files. */
 
 import type { Logger } from 'pino';
 import type { AgentSettings } from '../contract/settings.schema.ts';
@@ -36,7 +36,7 @@ export interface RunningAgent {
   status(): AgentStatus;
 }
 
-/** Resolves when everything runs. What cannot be had yet (controller, kernel log, disk) is waited for, never thrown. */
+/** Resolves when everything runs. It waits for what is not available yet (controller, kernel log, disk) and does not throw. */
 export async function startAgent({ settings, node, hostRoot, version, log }: AgentOptions): Promise<RunningAgent> {
   const { directory, maxBytes } = settings.spool;
   let changed = (): void => undefined;
@@ -79,7 +79,7 @@ export async function startAgent({ settings, node, hostRoot, version, log }: Age
     everyMs: settings.progress.every,
     log: log.child({ uploader: 'progress' }),
   });
-  log.info({ node, hostRoot, version }, 'the agent runs');
+  log.info({ node, hostRoot, version }, 'agent started');
 
   return {
     status: () => ({

@@ -1,8 +1,8 @@
-/** The name under which the cluster knows this node. */
+/** The name of this node in the cluster. */
 
 export interface NodeNameSources {
   readonly NODE_NAME?: string | undefined;
-  /** Read for installations that come from the reference agent. */
+  /** For installations that migrate from the reference agent. */
   readonly FAST_RECOVERY_NODE_NAME?: string | undefined;
   readonly hostname: string;
 }

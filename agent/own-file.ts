@@ -1,6 +1,6 @@
 /**
- * Files that the agent keeps for itself. It runs as root with devices in reach, so a link that somebody put in their place is an error and is
- * not followed, and what is no regular file is not written to.
+ * Files of the agent's own state. It runs as root with access to devices, so a symbolic link in their place is an error and is not followed,
+ * and only regular files are written.
  */
 
 import { constants } from 'node:fs';
@@ -8,10 +8,10 @@ import { type FileHandle, mkdir, open, rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 
 const { O_APPEND, O_CREAT, O_EXCL, O_NOFOLLOW, O_NONBLOCK, O_RDONLY, O_WRONLY } = constants;
-/** Reports hold lines of the kernel log. */
+/** File mode: reports contain lines of the kernel log. */
 const mode = 0o600;
 
-/** O_NONBLOCK: a FIFO would hold up whoever opens it. */
+/** O_NONBLOCK: opening a FIFO would block. */
 async function withFile<T>(path: string, flags: number, use: (file: FileHandle) => Promise<T>): Promise<T> {
   const file = await open(path, flags | O_NOFOLLOW | O_NONBLOCK, mode);
   try {
@@ -26,12 +26,12 @@ export const readOwnFile = (path: string): Promise<string> => withFile(path, O_R
 
 export const appendOwnFile = (path: string, text: string): Promise<void> => withFile(path, O_WRONLY | O_APPEND | O_CREAT, (file) => file.appendFile(text));
 
-/** A crash leaves the old file or the new one, never half of one. */
+/** Atomic: a crash leaves the old file or the new one. */
 export async function replaceOwnFile(directory: string, name: string, text: string): Promise<void> {
   await mkdir(directory, { recursive: true });
   const path = join(directory, name);
   const fresh = `${path}.new`;
-  // One that is left of a crash, or a link: only a file that was just made here is written to.
+  // Removes a leftover of a crash, or a link: only a newly created file is written.
   await rm(fresh, { force: true });
   await withFile(fresh, O_WRONLY | O_CREAT | O_EXCL, (file) => file.writeFile(text));
   await rename(fresh, path);

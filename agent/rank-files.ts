@@ -1,46 +1,46 @@
-/** Files that containers leave on this node, one of each rank. Tenants write there: what is listed and read is bounded, and no link is followed. */
+/** Files that containers write on this node, one for each rank. Tenants write there, so listing and reading are bounded, and no link is followed. */
 
 import type { Stats } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { KcoverError } from '../contract/errors.ts';
 import { type HostListing, listHostDirectory, openHostFile, readAtMost } from './host-root.ts';
 
-/** A file as it was listed. */
+/** A listed file. */
 export interface RankFile {
   /** `<namespace>/<workload>-<rank>.json` */
   readonly key: string;
   readonly namespace: string;
   readonly workload: string;
   readonly rank: number;
-  /** Another one whenever the file was written. */
+  /** Changes with every write of the file. */
   readonly version: string;
   /** When it was last written, the node's clock, ms. */
   readonly writtenMs: number;
 }
 
 export interface RankListing {
-  /** The newest first; at most 200 of a namespace and 20,000 of all. */
+  /** Newest first; at most 200 of a namespace and 20,000 in total. */
   readonly files: readonly RankFile[];
-  /** What stands there and is no such file, or is one too many. */
+  /** Entries that are no such file, or exceed the limit. */
   readonly ignored: number;
 }
 
-/** What a file held when it was as it was listed. */
+/** Content of a file that has not changed since it was listed. */
 export interface RankFileText {
   /** Undefined when it is too long. */
   readonly text: string | undefined;
 }
 
 /**
- * More names than files are wanted of a namespace, so that the newest are among them when old ones pile up. `all`: files of all namespaces;
- * with what is remembered of each, about 1 KiB, they take a tenth of the memory that the agent has.
+ * More names than files are read in a namespace, so that the newest are among them when old ones accumulate. `all`: files of all namespaces;
+ * at about 1 KiB of state each they use a tenth of the agent's memory.
  */
 const most = { namespaces: 1000, names: 10_000, files: 200, all: 20_000 } as const;
 
 const label = '[a-z0-9](?:[-a-z0-9]*[a-z0-9])?';
 const namespaceName = new RegExp(`^(?=.{1,63}$)${label}$`);
 const fileName = new RegExp(`^(?<workload>${label}(?:\\.${label})*)-(?<rank>0|[1-9]\\d{0,3})\\.json$`);
-/** RFC 3339 has no years above 9999; a file can say that it was written then. */
+/** RFC 3339 has no years above 9999, but a file can have such a time. */
 const lastMs = Date.parse('9999-12-31T23:59:59.999Z');
 
 const versionOf = ({ mtimeMs, ctimeMs, size }: Stats): string => `${mtimeMs}/${ctimeMs}/${size}`;
@@ -65,7 +65,7 @@ async function listNamespace(hostRoot: string, directory: string, namespace: str
   return { files, ignored: others + entries.length - files.length + Number(more) };
 }
 
-/** Before the first container of the node has files, only the directory above is there. Without that, nothing is mounted, and nothing would ever be seen. */
+/** Until a container of the node writes files, only the parent directory exists. Without that one nothing is mounted, and no file would ever be found. */
 async function nothingYet(hostRoot: string, directory: string): Promise<HostListing> {
   const above = dirname(directory);
   await listHostDirectory(hostRoot, above, 0).catch((error: unknown) => {
@@ -76,9 +76,9 @@ async function nothingYet(hostRoot: string, directory: string): Promise<HostList
   return { entries: [], more: false, others: 0 };
 }
 
-/** What lies below `directory`. Throws `refused` when it cannot be looked at. */
+/** The files below `directory`. Throws `refused` when it cannot be read. */
 export async function listRankFiles(hostRoot: string, directory: string): Promise<RankListing> {
-  // A name that no namespace has takes the place of none.
+  // Names that are no valid namespace do not use up the limit.
   const isNamespace = (name: string): boolean => namespaceName.test(name);
   const { entries, more, others } = await listHostDirectory(hostRoot, directory, most.namespaces, isNamespace).catch((error: unknown) => {
     if (error instanceof KcoverError && error.code === 'not-found') return nothingYet(hostRoot, directory);
@@ -88,11 +88,11 @@ export async function listRankFiles(hostRoot: string, directory: string): Promis
   let seen = 0;
   let ignored = others + Number(more);
   for (const { name, stats } of entries) {
-    // One that cannot be read, or is gone by now, hides no other.
+    // A directory that cannot be read, or is gone, does not hide others.
     const found = stats.isDirectory() ? await listNamespace(hostRoot, directory, name).catch(() => undefined) : undefined;
     seen += found?.files.length ?? 0;
     ignored += found?.ignored ?? 1;
-    // Never more at once than twice what is wanted, and sorted only now and then.
+    // Keeps at most twice the limit, and sorts only when that is reached.
     files = files.concat(found?.files ?? []);
     if (files.length > 2 * most.all) files = newest(files, most.all);
   }
@@ -100,7 +100,7 @@ export async function listRankFiles(hostRoot: string, directory: string): Promis
   return { files, ignored: ignored + seen - files.length };
 }
 
-/** Its text, up to so many bytes. `changed`: it was written meanwhile. Throws `refused` or `not-found`. */
+/** Its text, up to so many bytes. `changed`: it was written in the meantime. Throws `refused` or `not-found`. */
 export async function readRankFile(hostRoot: string, directory: string, file: RankFile, bytes: number): Promise<RankFileText | 'changed'> {
   const opened = await openHostFile(hostRoot, `${directory}/${file.key}`);
   try {
@@ -113,7 +113,7 @@ export async function readRankFile(hostRoot: string, directory: string, file: Ra
   }
 }
 
-/** What could be read of each until `signal`, one after the other: the disk gets no second call while one hangs. */
+/** Reads the files one after the other until `signal`: the disk gets no second call while one hangs. */
 export async function inTurn<T>(files: readonly RankFile[], signal: AbortSignal, read: (file: RankFile) => Promise<T | undefined>): Promise<readonly T[]> {
   const found: T[] = [];
   for (const file of files) {

@@ -1,4 +1,4 @@
-/** Sends what waits in the spool, at once when there is something and as a heartbeat when there is nothing. */
+/** Sends the reports in the spool at once, and heartbeats when there are none. */
 
 import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
@@ -11,18 +11,18 @@ import { createAsyncEvent } from './async-event.ts';
 export interface ReporterStatus {
   /** RFC 3339; absent before the first success. */
   readonly lastAcceptedAt?: string;
-  /** In a row. */
+  /** Consecutive failures. */
   readonly failures: number;
   /** Why the last one failed. */
   readonly because?: string;
   /** Reports that were accepted. */
   readonly sent: number;
-  /** Requests that were not taken, by reason. */
+  /** Requests that failed, by reason. */
   readonly refused: ReadonlyMap<FailureReason, number>;
 }
 
 export interface FaultReporter {
-  /** There is something new in the spool. */
+  /** To call when the spool has something new. */
   readonly flush: () => void;
   stop(): Promise<void>;
   status(): ReporterStatus;
@@ -32,7 +32,7 @@ export interface ReporterOptions {
   readonly spool: Spool;
   readonly connection: ControllerConnection;
   readonly node: string;
-  /** Asked for each batch: the agent may outlive a simulated boot. */
+  /** Called for each batch: in tests the agent may outlive a simulated boot. */
   readonly bootId: () => Promise<string>;
   readonly heartbeatMs: number;
   readonly log: Logger;
@@ -40,16 +40,16 @@ export interface ReporterOptions {
   readonly chance?: () => number;
 }
 
-/** Room for the envelope and 100 gaps is left of the body. */
+/** Leaves space in the body for the envelope and 100 gaps. */
 const limit = { reports: 500, bytes: reportBodyLimit - 64 * 1024 } as const;
-/** While it goes on failing, the log says so this often. */
+/** Interval of the log line while it keeps failing. */
 const remindMs = 60_000;
 
 type BatchPart = Omit<Pending, 'stream'>;
 
 const nothing: BatchPart = { reports: [], gaps: [] };
 
-/** The parts of a batch that was rejected; one part when it cannot be divided. Gaps come after all reports, each kind in its order. */
+/** Splits a rejected batch; one part when it cannot be split. Gaps come after all reports, each kind in its order. */
 function divide({ reports, gaps }: BatchPart): readonly BatchPart[] {
   if (reports.length > 0 && gaps.length > 0)
     return [
@@ -88,14 +88,14 @@ export function startReporter(options: ReporterOptions): FaultReporter {
     const [report] = part.reports;
     log.error(
       { fault: report?.fault.id, code: report?.fault.code, gap: part.gaps[0]?.gap, because },
-      'the controller will never take this report or gap; it is dropped',
+      'the controller will never accept this report or gap; it is dropped',
     );
-    // A rejected gap is not answered with another gap: that could go on for ever. First, so that a crash in between loses nothing silently.
+    // A rejected gap causes no further gap, which could repeat forever. The gap is added first, so that a crash in between loses nothing silently.
     if (report) await spool.gap({ seenAt: new Date().toISOString(), what: 'report-refused', lost: 1 });
     await spool.forget({ seq: report?.seq ?? 0, gap: lastGapOf(part) });
   }
 
-  /** Undefined when all of the part has been taken, or dropped as poisonous. */
+  /** Undefined when all of the part has been accepted, or dropped as unacceptable. */
   async function sendPart(part: BatchPart, stream: string): Promise<Failure | undefined> {
     const answer = await post(part, stream);
     if (answer.kind === 'accepted') return take(part, answer.accepted);
@@ -109,7 +109,7 @@ export function startReporter(options: ReporterOptions): FaultReporter {
       }
       return undefined;
     }
-    // If even an empty batch is rejected, it is not the report's fault, and nothing may be dropped.
+    // If even an empty batch is rejected, the report is not the cause, and nothing may be dropped.
     const empty = await post(nothing, stream);
     if (empty.kind !== 'accepted') return empty;
     await discard(part, answer.because);
@@ -141,7 +141,7 @@ export function startReporter(options: ReporterOptions): FaultReporter {
     remindedAt = now;
     const { waiting } = spool.status();
     if (failure.kind === 'denied')
-      log.error({ because: failure.because, waiting }, 'the controller does not let this agent in; check its ServiceAccount, audience and node');
+      log.error({ because: failure.because, waiting }, 'the controller does not authorise this agent; check its ServiceAccount, audience and node');
     else log.warn({ because: failure.because, waiting }, 'reports do not reach the controller; they are kept');
   }
 
@@ -152,7 +152,7 @@ export function startReporter(options: ReporterOptions): FaultReporter {
       if (stopping.signal.aborted) return;
       if (failure) {
         failed(failure);
-        // Not cut short by new reports: they would undo the back-off.
+        // New reports do not shorten it: they would undo the back-off.
         await setTimeout(waitAfter(failure, status.failures, chance()), undefined, {
           signal: stopping.signal,
         }).catch(() => undefined);

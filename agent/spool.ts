@@ -1,7 +1,7 @@
 /**
- * What waits for the controller: on disk, so that it survives the agent, and in memory, so that a broken disk does not stop it.
- * Bounded: what waits takes at most half of `maxBytes`, the file at most all of it (while it is rewritten, half as much again).
- * When it is full the oldest reports go, counted. Not synced: after a crash of the machine another boot id tells streams apart.
+ * Reports that wait for the controller: on disk, so that they survive the agent, and in memory, so that a broken disk does not stop them.
+ * Bounded: reports take at most half of `maxBytes`, the file at most all of it (half as much again while it is rewritten).
+ * When it is full the oldest reports are dropped and counted. Not synced: after a crash of the machine another boot id tells streams apart.
  */
 
 import { withDiskDeadline } from './disk-deadline.ts';
@@ -17,7 +17,7 @@ import { emptyWaiting, type KeptGap, restore, type PendingReports } from './spoo
 export interface Pending {
   readonly stream: string;
   readonly reports: readonly Report[];
-  /** Give the number of the last one that was taken back to `forget`. */
+  /** Pass the number of the last accepted one to `forget`. */
   readonly gaps: readonly KeptGap[];
 }
 
@@ -27,22 +27,22 @@ export interface SpoolStatus {
   readonly dropped: number;
   /** Of the file. */
   readonly bytes: number;
-  /** Gaps that were noted since the start. */
+  /** Gaps that were recorded since the start. */
   readonly gaps: ReadonlyMap<Gap['what'], number>;
   readonly onDisk: boolean;
 }
 
 export interface Spool {
-  /** Resolves when it is on disk, or the disk has failed. Never rejects. */
+  /** Resolves when it is on disk, or the disk has failed. Does not reject. */
   append(fault: Fault): Promise<void>;
   gap(gap: Gap): Promise<void>;
   pending(limit: { readonly reports: number; readonly bytes: number }): Pending;
-  /** Everything up to these numbers has been taken. */
+  /** Everything up to these numbers was accepted. */
   forget(through: { readonly seq: number; readonly gap: number }): Promise<void>;
-  /** Nothing that waits would be lost if this process ended now. */
+  /** Whether no report would be lost if this process ended now. */
   settled(): boolean;
   status(): SpoolStatus;
-  /** Resolves when everything given so far has been written. */
+  /** Resolves when everything added so far has been written. */
   close(): Promise<void>;
 }
 
@@ -67,14 +67,14 @@ export async function openSpool({ directory, maxBytes, log, changed }: SpoolOpti
   let stream = waiting.stream ?? randomUUID();
   let last: Promise<void> = Promise.resolve();
 
-  /** One change after the other: memory and file stay in step. */
+  /** Serialises changes, so that memory and file stay consistent. */
   const inTurn = (change: () => Promise<void>): Promise<void> => {
     last = last.then(change);
     return last;
   };
   const snapshot = (): string => encode([{ stream, nextSeq: waiting.nextSeq, nextGap: waiting.nextGap }, ...waiting.entries()]);
 
-  /** A failed disk starts a new stream: the old one, still on it, would give its numbers out again after a restart. */
+  /** A failed disk starts a new stream: the old one, still on disk, would reuse its numbers after a restart. */
   function leaveDisk(): void {
     stream = randomUUID();
     waiting.addGap({ seenAt: new Date().toISOString(), what: 'spool-unwritable', lost: 0 });
@@ -104,9 +104,9 @@ export async function openSpool({ directory, maxBytes, log, changed }: SpoolOpti
     const headless = typeof found === 'object' && waiting.stream === undefined;
     if (broken > 0 || headless) waiting.addGap({ seenAt: new Date().toISOString(), what: 'state-lost', lost: headless ? 'unknown' : broken });
     makeSpace();
-    // A sound file is rewritten too: it shows now whether the disk can be written, and what was forgotten goes.
+    // An intact file is rewritten too: that shows whether the disk can be written, and removes forgotten entries.
     if (!(await disk.replace(snapshot()))) leaveDisk();
-    // What could not be read has just been replaced: whatever waited there is gone.
+    // An unreadable file has just been replaced: its reports are lost.
     else if (found === 'unreadable') await write([waiting.addGap({ seenAt: new Date().toISOString(), what: 'state-lost', lost: 'unknown' })]);
   };
   await inTurn(begin);

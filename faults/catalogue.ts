@@ -1,4 +1,4 @@
-/** What the maker of the GPUs and switches says about each number, from one data file. */
+/** The vendor's catalogue of Xid and SXid numbers, from one data file. */
 
 import { type Action, actions } from '../contract/faults.ts';
 import data from './catalogue/xid.json' with { type: 'json' };
@@ -6,7 +6,7 @@ import data from './catalogue/xid.json' with { type: 'json' };
 /** `xid`: a GPU's driver. `sxid`: an NVSwitch's driver. */
 export type CodeKind = 'xid' | 'sxid';
 
-/** One row of the data file. Xid 154 names no action of its own: its text does. */
+/** One row of the data file. The action of Xid 154 is in its text. */
 export interface CatalogueEntry {
   readonly kind: CodeKind;
   readonly code: number;

@@ -1,4 +1,4 @@
-/** What a kernel line means and what its maker says to do about it. */
+/** Classifies kernel lines, with the action that the vendor recommends. */
 
 import { lookUp } from './catalogue.ts';
 import type { FaultJudgement } from './judgement.ts';
@@ -8,7 +8,7 @@ import { decideSxid } from './sxid-action.ts';
 import { decideXid } from './xid-action.ts';
 import { type OtherLine, parseDriverLine } from './xid.ts';
 
-/** A line that means something; what the line does not say is null. */
+/** A classified line; fields that the line does not contain are null. */
 export interface Classified extends FaultJudgement {
   /** Number of an Xid or SXid; a name for other lines. */
   readonly code: number | string;
@@ -18,7 +18,7 @@ export interface Classified extends FaultJudgement {
   readonly pid: number | null;
   readonly process: string | null;
   readonly link: number | null;
-  /** The driver's own words, or the catalogue's where it had none. At most 500 characters. */
+  /** The driver's text, or the catalogue's where it had none. At most 500 characters. */
   readonly message: string;
 }
 
@@ -39,7 +39,7 @@ const others: Readonly<Record<OtherLine['code'], FaultJudgement>> = {
 
 const messageOf = (text: string, otherwise: string | undefined): string => oneLine(text, 500) || (otherwise ?? '');
 
-/** Meaning of one line in any of the forms of `kernel-line.ts`; undefined when it means nothing. Never throws. */
+/** Classifies one line in any of the forms of `kernel-line.ts`; undefined when it is no driver fault. Never throws. */
 export function classifyLine(text: string): Classified | undefined {
   const line = parseDriverLine(parseKernelLine(text).text);
   if (!line) return undefined;

@@ -3,8 +3,8 @@ import { builtInPatterns } from './redaction/built-in.ts';
 import { lineLength, redactLines } from './redaction/log.ts';
 
 /**
- * What a tenant, or a program of one, wrote (a termination message, a condition that quotes it) as a part of our own sentence: secrets hidden,
- * one harmless line of at most `most` characters. Whatever goes from there to Events, histories, records and logs is clean.
+ * Untrusted text (a termination message, a condition that quotes it) for use in a message of ours: secrets redacted, one line of at most
+ * `most` characters without control characters. So Events, histories, records and logs contain only clean text.
  */
 export const foreignText = (text: string, most = 1000): string =>
   oneLine(

@@ -1,4 +1,4 @@
-/** A kernel line as a fault: what the agent reports. */
+/** Converts a kernel line to a fault, which the agent reports. */
 
 import { type Fault, faultLimits, type KernelPosition } from '../contract/faults.ts';
 import { classifyLine } from './classify.ts';
@@ -16,7 +16,7 @@ export interface ObservedKernelLine {
   readonly evidence: readonly string[];
 }
 
-/** The fault that a line stands for; undefined when it means nothing. The line itself is its last piece of evidence. */
+/** The fault of a line; undefined when it is none. The line itself is the last line of evidence. */
 export function kernelFault({ line, position, node, seenAt, evidence }: ObservedKernelLine): Fault | undefined {
   const classified = classifyLine(line);
   if (!classified) return undefined;

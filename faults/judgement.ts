@@ -1,12 +1,12 @@
-/** What is decided about a line of a driver. */
+/** The assessment of a driver line. */
 
 import type { Action, Standing } from '../contract/faults.ts';
 
 export interface FaultJudgement {
-  /** Of the catalogue; `unknown` for numbers it does not know. */
+  /** From the catalogue; `unknown` for numbers that it lacks. */
   readonly severity: string;
   readonly action: Action;
   readonly standing: Standing;
-  /** One sentence: the code, what it is, and who says what to do. */
+  /** One sentence: the code, its name, and the source of the action. */
   readonly because: string;
 }

@@ -1,9 +1,9 @@
-/** One line of the kernel log, however it was captured, without what was put before it. */
+/** Parses one line of the kernel log, however it was captured, and removes prefixes. */
 
 import { oneLine } from '../contract/text.ts';
 
 export interface KernelLine {
-  /** What the kernel wrote: one line, no control characters, at most 4096 characters. */
+  /** The kernel's text: one line, no control characters, at most 4096 characters. */
   readonly text: string;
   /** Record number of /dev/kmsg. */
   readonly sequence?: number;
@@ -11,7 +11,7 @@ export interface KernelLine {
   readonly monotonicUs?: number;
   /** 0 (emergency) to 7 (debug). */
   readonly level?: number;
-  /** User space wrote it: the kernel gives such a record a facility, and its own have none. Absent where the form of the line does not say. */
+  /** Written from user space: such records have a facility, the kernel's own have none. Absent where the form of the line does not show it. */
   readonly userSpace?: true;
 }
 
@@ -20,7 +20,7 @@ const most = 4096;
 /** `6,1234,98765432,-;text`: priority, sequence, microseconds, flags; continuation lines with ` KEY=value` may follow. */
 const record = /^(\d{1,4}),(\d{1,20}),(\d{1,20}),[^;\n]{0,200};([^\n]*)/;
 
-/** What dmesg, journalctl and syslog put before the text. Each may occur once, in this order. */
+/** Prefixes of dmesg, journalctl and syslog. Each may occur once, in this order. */
 const prefixes = [
   /^<(?<priority>\d{1,4})>/, // dmesg --raw
   /^[a-z]{3,8} {0,3}:[a-z]{3,6} {0,3}: /, // dmesg --decode: `kern  :warn  : `
@@ -31,7 +31,7 @@ const prefixes = [
   /^\[ {0,8}[TC]\d{1,10}\] ?/, // caller, where the kernel is built to print it
 ] as const;
 
-/** A count that fits a number exactly. */
+/** A safe integer, or undefined. */
 function whole(digits: string | undefined): number | undefined {
   const value = digits === undefined ? Number.NaN : Number(digits);
   return Number.isSafeInteger(value) ? value : undefined;
@@ -45,7 +45,7 @@ const line = (text: string, sequence: number | undefined, monotonicUs: number | 
   ...(priority !== undefined && priority >> 3 !== 0 && { userSpace: true }),
 });
 
-/** Never throws. What stands before the text of a /dev/kmsg record is exact, so nothing is taken off such a text. */
+/** Never throws. The header of a /dev/kmsg record is exact, so no prefix is removed from its text. */
 export function parseKernelLine(raw: string): KernelLine {
   const head = raw.slice(0, most * 2);
   const match = record.exec(head);

@@ -1,15 +1,15 @@
-/** Numbers as a report may hold them: JSON numbers, or texts in the grammar of Go, in which the reference project is written. */
+/** Numbers of a report: JSON numbers, or texts in the grammar of Go, in which the reference project is written. */
 
-/** Characters of a number in a text. Every measurement is far shorter, and text that a tenant wrote is not searched beyond it. */
+/** Most characters of a number in a text. Every measurement is far shorter; the limit bounds the search of untrusted text. */
 export const numberLength = 64;
 
 const digits = String.raw`\d(?:_?\d)*`;
-/** A second run of digits only behind a dot: two runs side by side could share their digits in as many ways as there are digits. */
+/** A second run of digits only after a dot: two adjacent runs could be split in many ways, which makes matching slow. */
 const decimal = new RegExp(`^[+-]?(?:${digits}(?:\\.(?:${digits})?)?|\\.${digits})(?:e[+-]?${digits})?$`, 'i');
 const hexadecimal = /^([+-]?)0x(_?[\da-f](?:_?[\da-f])*)?(?:\.([\da-f](?:_?[\da-f])*)?)?p([+-]?\d(?:_?\d)*)$/i;
 const infinite = /^([+-]?)inf(?:inity)?$/i;
 
-/** The number that a text says, infinite or NaN where it says that; undefined when it is none, is too large, or has more than `numberLength` characters. */
+/** The number in a text, also infinity or NaN; undefined when it is none, is too large, or has more than `numberLength` characters. */
 export function numberOfText(text: string): number | undefined {
   if (text.length > numberLength) return undefined;
   const endless = infinite.exec(text);
@@ -34,7 +34,7 @@ export function numberOf(value: unknown): number | undefined {
   return typeof value === 'string' ? numberOfText(value) : undefined;
 }
 
-/** The end of a sentence that says of a value that it is no number, where its length is why. */
+/** Suffix of the message that a value is no number, where its length is the reason. */
 export const tooLong = (value: unknown): string =>
   typeof value === 'string' && value.length > numberLength ? `: it has ${value.length} characters, at most ${numberLength} are read` : '';
 

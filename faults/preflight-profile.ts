@@ -1,8 +1,8 @@
-/** How a version of the reference project reads a preflight report, and how kcover does. */
+/** Profiles for reading preflight reports: versions of the reference project, and kcover's own. */
 
 import { preflightLimits } from '../contract/preflight.ts';
 
-/** GiB/s, where texts and numbers have limits: no network will reach it soon, and sums of such numbers are still numbers. */
+/** Highest plausible bandwidth, GiB/s, for bounded profiles: far above real networks, and sums stay finite. */
 export const mostGbps = 1_000_000;
 
 export const profileNames = ['seed', 'v008', 'v012', 'recommended', 'live'] as const;
@@ -10,26 +10,26 @@ export type ProfileName = (typeof profileNames)[number];
 
 export interface ReportProfile {
   readonly name: ProfileName;
-  /** GiB/s, of a report that names no threshold; 0: bandwidths are not looked at. */
+  /** GiB/s, for a report without a threshold; 0: bandwidths are ignored. */
   readonly threshold: number;
   readonly thresholdText: {
-    /** White space around it is cut away, and a blank one counts as none. */
+    /** White space around it is removed, and a blank one counts as absent. */
     readonly trimmed: boolean;
-    /** 0 is allowed, and switches the test of bandwidths off. */
+    /** 0 is allowed, and switches the check of bandwidths off. */
     readonly zero: boolean;
     /** `NaN` never fails a pair and `Inf` always does; refused where this is false. */
     readonly nonFinite: boolean;
   };
-  /** Ranks of a workload. */
+  /** Most ranks of a workload. */
   readonly mostRanks: number;
   readonly oddSizes: boolean;
-  /** Whether a rank may be alone: only its own checks are made then. */
+  /** Whether a workload may have a single rank, which only runs its own checks. */
   readonly alone: boolean;
   /** Rounds that count: of a run of n ranks the first n - 1, but at most `most`; with `everyPair` false, `most` for any size. */
   readonly rounds: { readonly most: number; readonly everyPair: boolean; readonly later: 'refused' | 'ignored' };
-  /** `measured`: no word of its own. `blamed`: whoever reports it is the pair where it names none. `neutral`: it may name nobody. */
+  /** Meaning of the status skip. `measured`: none, it needs a measurement. `blamed`: without a pair the reporter is blamed. `neutral`: nobody is blamed. */
   readonly skip: 'measured' | 'blamed' | 'neutral';
-  /** Texts and numbers have limits, and the words of the test are kept: a tenant wrote the file. */
+  /** Texts and numbers have limits, because the file is untrusted, and the test's reason is kept. */
   readonly bounded: boolean;
 }
 
@@ -50,8 +50,8 @@ const v012 = {
 const recommended = { ...v012, name: 'recommended', threshold: 5, thresholdText: { trimmed: true, zero: true, nonFinite: false } } as const;
 
 /**
- * `seed`, `v008`, `v012`: versions of the reference project, to the letter. `recommended`: the last of them with its documented default of
- * 5 GiB/s, and only finite thresholds. `live`: what kcover collects: any size, more rounds, and whoever could not test is not blamed for it.
+ * `seed`, `v008`, `v012`: exactly as versions of the reference project. `recommended`: the last of them with its documented default of 5 GiB/s,
+ * and only finite thresholds. `live`: for kcover's own collection: any size, more rounds, and a rank that could not test is not blamed.
  */
 export const reportProfiles = {
   seed: {

@@ -1,4 +1,4 @@
-/** Reads the report that a preflight container writes, raw or compacted: one reader for every version's rules. */
+/** Reads the report of a preflight container, raw or compacted, by the rules of any version. */
 
 import {
   addressPattern,
@@ -21,8 +21,8 @@ export { type ProfileName, profileNames, type ReportProfile, reportProfiles } fr
 export type ReadReport = { readonly kind: 'report'; readonly report: PreflightReport } | ({ readonly kind: 'problem' } & ReportProblem);
 
 /**
- * The report in `source`, JSON text or a value that was parsed before, as the profile has it; or the first field that cannot be used, in the
- * order in which the reference project looks at them. No number of the result is infinite or NaN. A long text is refused by who reads the file.
+ * The report in `source`, JSON text or a parsed value, by the rules of the profile; or the first unusable field, in the order in which the
+ * reference project checks them. No number of the result is infinite or NaN. The caller bounds the length of the text.
  */
 export function readReport(source: unknown, profile: ReportProfile): ReadReport {
   try {
@@ -48,7 +48,7 @@ function reportOf(value: unknown, profile: ReportProfile): PreflightReport {
   const fields: Fields = { ...value };
   const head = headOf(fields, profile);
   const failed = checksOf(fields);
-  // Whatever else such a report says is not looked at.
+  // The rest of such a report is ignored.
   if (failed.length > 0) return { ...head, failed, tests: [] };
   const threshold = thresholdOf(fields, profile);
   const tests = readTests(fields['batches'], { profile, size: head.size, address: head.address, threshold: threshold ?? profile.threshold });
@@ -65,12 +65,12 @@ function headOf(fields: Fields, profile: ReportProfile): Pick<PreflightReport, '
   if (size <= 0) throw new Unusable('workload_size', `workload_size is ${size}`);
   if (size > profile.mostRanks) throw new Unusable('workload_size', `workload_size ${size} is above ${profile.mostRanks}`);
   if (!profile.oddSizes && size % 2 === 1) throw new Unusable('odd_workload_size', `workload_size ${size} is odd`);
-  if (size === 1 && !profile.alone) throw new Unusable('workload_size', 'a single rank has nobody to test with');
+  if (size === 1 && !profile.alone) throw new Unusable('workload_size', 'a single rank has no partner');
   if (profile.bounded) requireBounds({ size, rank, node, address });
   return { size, rank, node, address };
 }
 
-/** Characters of the name of a Kubernetes object. */
+/** Most characters of the name of a Kubernetes object. */
 const longestName = 253;
 
 function requireBounds({ size, rank, node, address }: Pick<PreflightReport, 'size' | 'rank' | 'node' | 'address'>): void {
@@ -100,7 +100,7 @@ const checksOf = (fields: Fields): PreflightCheck[] => preflightChecks.filter((c
 
 const thresholdField = 'node_check_busbw_threshold_gbps';
 
-/** What the report names; undefined when it leaves that to others. */
+/** The report's threshold; undefined when it sets none. */
 function thresholdOf(fields: Fields, { thresholdText, bounded }: ReportProfile): number | undefined {
   const value = fields[thresholdField];
   if (!Object.hasOwn(fields, thresholdField)) return undefined;
@@ -115,5 +115,5 @@ function thresholdOf(fields: Fields, { thresholdText, bounded }: ReportProfile):
   return threshold;
 }
 
-/** No bandwidth is below a threshold that is no number, every one is below an infinite one. */
+/** Keeps comparisons as they are: no bandwidth is below NaN, every one is below infinity. */
 const finite = (threshold: number): number => (Number.isNaN(threshold) ? 0 : Math.min(threshold, Number.MAX_VALUE));

@@ -1,4 +1,4 @@
-/** The rounds of a report: each becomes one test of a pair. */
+/** Converts the rounds of a report to tests of pairs. */
 
 import { addressPattern, type PairTest, preflightLimits } from '../contract/preflight.ts';
 import { numberOf, tooLong, wholeNumberOf } from './preflight-number.ts';
@@ -6,7 +6,7 @@ import { foreignText } from './foreign-text.ts';
 import { mostGbps, type ReportProfile } from './preflight-profile.ts';
 import { Unusable } from './preflight-unusable.ts';
 
-/** What of the report its rounds are read with. */
+/** Values of the report that are needed to read its rounds. */
 export interface TestBasis {
   readonly profile: ReportProfile;
   readonly size: number;
@@ -17,18 +17,18 @@ export interface TestBasis {
 }
 
 /**
- * Bus bandwidth of an all-reduce, GiB/s: elements of the tensor, bytes of each, duration in ms, ranks that took part.
+ * Bus bandwidth of an all-reduce, GiB/s, from elements of the tensor, bytes of each, duration in ms, and participating ranks.
  * Source: nccl-tests, whose ring moves 2 (n - 1) / n of the data over every link.
  */
 export const busbw = (shape: number, bytes: number, ms: number, ranks: number): number => (((shape * bytes) / 2 ** 30 / (ms / 1000)) * 2 * (ranks - 1)) / ranks;
 
-/** Tests of the rounds that count, as they stand in the report. What is not a list counts as empty. */
+/** Tests of the rounds that count, in the order of the report. A value that is not a list counts as empty. */
 export function readTests(batches: unknown, basis: TestBasis): readonly PairTest[] {
   if (!Array.isArray(batches)) return [];
   const tests = batches.flatMap((batch: unknown) => testOf(batch, basis) ?? []);
   const rounds = new Set<number>();
   for (const { round } of tests) {
-    if (rounds.has(round)) throw new Unusable('duplicate_batch_idx', `batch_idx ${round} stands there twice`);
+    if (rounds.has(round)) throw new Unusable('duplicate_batch_idx', `batch_idx ${round} occurs twice`);
     rounds.add(round);
   }
   return tests;
@@ -78,7 +78,7 @@ function endsOf(batch: Batch, { address, profile }: TestBasis): Ends {
   return sides(pair, self);
 }
 
-/** With a pair, whoever reports it; without one, the reporter alone. */
+/** The pair where it is given, whoever reports it; otherwise the reporter alone. */
 function endsOfSkipped(batch: Batch, { address, profile }: TestBasis): Ends {
   const pair = pairOf(batch['pair'], profile);
   const self = batch['self_ip'];
@@ -101,7 +101,7 @@ function pairOf(value: unknown, profile: ReportProfile): AddressPair | undefined
 
 const fits = (address: string, { bounded }: ReportProfile): boolean => !bounded || (address.length <= preflightLimits.address && addressPattern.test(address));
 
-/** `fail` needs no measurement, and without a threshold nothing does; else the measurement must be there. */
+/** A measurement is required, except for `fail` and without a threshold. */
 function resultOf(batch: Batch, said: string, { threshold, profile }: TestBasis): Pick<PairTest, 'status' | 'gbps'> {
   const measured = measurementOf(batch);
   if (said === 'fail') return { status: 'fail', ...bandwidth(measured, profile) };
@@ -109,7 +109,7 @@ function resultOf(batch: Batch, said: string, { threshold, profile }: TestBasis)
   if (measured === undefined) throw new Unusable('performance', whyUnmeasured(batch));
   if (impossible(measured)) return { status: 'fail' };
   const result = { status: 'ok' as const, ...bandwidth(measured, profile) };
-  if (profile.bounded && !('gbps' in result)) throw new Unusable('performance', 'no such bandwidth can be');
+  if (profile.bounded && !('gbps' in result)) throw new Unusable('performance', 'the bandwidth is impossible');
   return result;
 }
 
@@ -134,7 +134,7 @@ function measurementOf(batch: Batch): Measurement | undefined {
 
 const impossible = ({ ms, shape, bytes, ranks }: Measurement): boolean => ms <= 0 || shape <= 0 || bytes <= 0 || ranks <= 1;
 
-/** Left out where it is no finite number, which is below no threshold; of a tenant's, also where it can be no bandwidth. */
+/** Left out where it is not finite, as it is below no threshold then; in bounded profiles also where it is implausible. */
 function bandwidth(measured: Measurement | undefined, { bounded }: ReportProfile): { readonly gbps: number } | undefined {
   if (measured === undefined || impossible(measured)) return undefined;
   const gbps = busbw(measured.shape, measured.bytes, measured.ms, measured.ranks);

@@ -1,6 +1,6 @@
 import type { ReportField, ReportProblem } from '../contract/preflight.ts';
 
-/** Thrown among the readers of a report, and returned by `readReport` as a value. */
+/** Thrown by the readers of a report; `readReport` returns it as a value. */
 export class Unusable extends Error {
   readonly problem: ReportProblem;
 

@@ -1,8 +1,8 @@
-/** Reads the file in which a trainer says how far it is. Fields that are not known are left out, `null` counts as absent. */
+/** Reads the progress file of a trainer. Unknown fields are ignored, `null` counts as absent. */
 
 import { type Progress, type ProgressPhase, progressPhases } from '../contract/progress.ts';
 
-/** `json`: it may be half-written. `content`: it will not get better. */
+/** `json`: it may be half-written. `content`: it is unusable for good. */
 export type ReadProgress =
   | { readonly kind: 'progress'; readonly progress: Progress }
   | { readonly kind: 'unusable'; readonly what: 'json' | 'content'; readonly because: string };
@@ -56,14 +56,14 @@ function stepIn(fields: Fields, name: 'step' | 'checkpointStep'): number | undef
   return value;
 }
 
-/** RFC 3339, as far as `Date` can tell: any number of digits in the fraction, and a zone. */
+/** RFC 3339 as `Date` parses it: up to 9 fraction digits, and a zone. */
 const rfc3339 = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d{1,9})?(?:Z|[+-]\d\d:\d\d)$/;
 
 function timeIn(fields: Fields, name: 'at' | 'checkpointAt'): string | undefined {
   const value = fields[name] ?? undefined;
   if (value === undefined) return undefined;
   const time = typeof value === 'string' && rfc3339.test(value) ? Date.parse(value) : NaN;
-  // A zone can lead beyond the years that the format has.
+  // A zone offset can lead beyond the years of the format.
   if (Number.isNaN(time) || time < Date.parse('0000-01-01T00:00:00Z') || time > Date.parse('9999-12-31T23:59:59.999Z'))
     throw new Unusable(`${name} is not a time with a zone, such as 2026-11-21T07:09:03Z`);
   return new Date(time).toISOString();

@@ -1,4 +1,4 @@
-/** What to do about an SXid: the table knows numbers, the line itself says whether it was fatal. */
+/** The action for an SXid, from the catalogue and from the word fatal or non-fatal in the line. */
 
 import { lookUp } from './catalogue.ts';
 import type { FaultJudgement } from './judgement.ts';
@@ -16,12 +16,12 @@ function decideByWord({ code, word }: SxidLine): FaultJudgement {
         severity: 'unknown',
         action: 'contact-support',
         standing: 'unknown',
-        because: `${unknown} and its line does not say whether it is fatal; somebody has to look.`,
+        because: `${unknown} and its line does not say whether it is fatal; a person has to check.`,
       };
   }
 }
 
-/** Pure. The fatal word wins over a table that calls the number harmless; otherwise the table wins over the word. */
+/** Pure. "Fatal" in the line overrides a harmless catalogue entry; otherwise the catalogue takes precedence over the line. */
 export function decideSxid(line: SxidLine): FaultJudgement {
   const entry = lookUp('sxid', line.code);
   if (!entry || entry.action === 'follow-xid-154') return decideByWord(line);

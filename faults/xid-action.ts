@@ -1,11 +1,11 @@
-/** What to do about an Xid. Xid 154 carries the driver's own answer, which is obeyed before any table. */
+/** The action for an Xid. Xid 154 contains the driver's own recovery action, which overrides the catalogue. */
 
 import type { Action } from '../contract/faults.ts';
 import { lookUp } from './catalogue.ts';
 import type { FaultJudgement } from './judgement.ts';
 import type { XidLine } from './xid.ts';
 
-/** States that Xid 154 names, in lower case. Source: NVIDIA's Xid catalogue and seen lines. */
+/** States that Xid 154 names, in lower case. Source: NVIDIA's Xid catalogue and observed lines. */
 const recoveryStates: Readonly<Record<string, Action>> = {
   none: 'ignore',
   'gpu reset required': 'reset-gpu',
@@ -25,16 +25,16 @@ function obey154({ message }: XidLine): FaultJudgement {
   const action = Object.hasOwn(recoveryStates, state) ? recoveryStates[state] : undefined;
   const because =
     action === undefined
-      ? 'Xid 154 announces a recovery action that kcover does not understand; a reset of the GPU is the careful reading.'
+      ? 'Xid 154 announces a recovery action that kcover does not know; a reset of the GPU is the safe choice.'
       : `Xid 154 is the driver's own recovery action, now "${state}"; that is ${action}.`;
   return { severity: lookUp('xid', 154)?.severity ?? 'informational', action: action ?? 'reset-gpu', standing: 'current', because };
 }
 
-/** Pure; `because` names the table row or the text that decided. */
+/** Pure; `because` names the catalogue entry or the text that decided. */
 export function decideXid(line: XidLine): FaultJudgement {
   const entry = lookUp('xid', line.code);
   if (!entry) {
-    const because = `Xid ${line.code} is not in the catalogue of Xids; somebody has to look.`;
+    const because = `Xid ${line.code} is not in the catalogue of Xids; a person has to check.`;
     return { severity: 'unknown', action: 'contact-support', standing: 'unknown', because };
   }
   if (entry.action === 'follow-xid-154') return obey154(line);

@@ -1,8 +1,8 @@
 /**
- * Shapes of the lines that NVIDIA's drivers write into the kernel log.
+ * Parses lines that NVIDIA's drivers write into the kernel log.
  *
- * Every pattern is tied to the beginning of the line. A tenant chooses process and file names, and the kernel prints them
- * (`NAME[123]: segfault at ... in FILE[...]`); a pattern that may match anywhere lets any pod condemn its node.
+ * Every pattern is anchored at the start of the line. A tenant chooses process and file names, and the kernel prints them
+ * (`NAME[123]: segfault at ... in FILE[...]`); with an unanchored pattern any pod could fake a fault of its node.
  */
 
 import { parsePciAddress } from './pci-address.ts';
@@ -28,7 +28,7 @@ export interface SxidLine {
   readonly message: string;
 }
 
-/** A line without a number that still says something. */
+/** A driver line without a number that is still a fault. */
 export interface OtherLine {
   readonly kind: 'other';
   readonly code: 'gpu-off-bus' | 'peermem';
@@ -43,7 +43,7 @@ const owner = /^pid=(?:'?<unknown>'?|'?(\d{1,10})'?)(?:, name=([^,]{0,64}))?(?:,
 const offBus = new RegExp(String.raw`^(?:${device}|NVRM: )(?=.{0,300}(?:fallen off the bus|GPU at PCI:[0-9a-f:.]{5,20} (?:is )?not responding))`, 'i');
 const peermem = /^nvidia[-_]peermem:? nv_get_p2p_free_callback:\d{1,9} ERROR detected invalid context, skipping/i;
 
-/** What the kernel writes after the name of a process: then the line was about a process that is called like a driver's line. */
+/** Texts that the kernel writes after a process name: the line is then about a process whose name imitates a driver line. */
 const aboutProcess = /^(?:[[(:]|(?:invoked|uses|used|using|sent) |page allocation|potentially )/i;
 
 /** The largest process number that Linux gives. */
@@ -59,7 +59,7 @@ function parseSxid(text: string): SxidLine | undefined {
   const match = sxid.exec(text);
   if (!match) return undefined;
   const message = match[4] ?? '';
-  // Further lines of the same error repeat its number with registers; the first line has said what matters.
+  // Further lines of the same error repeat its number with registers; the first line is enough.
   if (/^(?:Severity \d|Data ?\{)/i.test(message)) return undefined;
   const word = /^(Non-)?Fatal\b/i.exec(message);
   return {
@@ -96,5 +96,5 @@ function parseOther(text: string): OtherLine | undefined {
   return undefined;
 }
 
-/** What a driver's line says; undefined for every other line. Takes the text of a line (`kernel-line.ts`). Never throws. */
+/** The parsed driver line; undefined for every other line. Takes the text of a line (`kernel-line.ts`). Never throws. */
 export const parseDriverLine = (text: string): XidLine | SxidLine | OtherLine | undefined => parseSxid(text) ?? parseXid(text) ?? parseOther(text);

@@ -1,11 +1,11 @@
-/** What a detector is: one file that watches one thing, and one line in `index.ts`. */
+/** The interface of detectors: each is one file that watches one source, and one line in `index.ts`. */
 
 import type { Logger } from 'pino';
 import type { Fault } from '../../contract/faults.ts';
 import type { Gap } from '../../contract/reports.ts';
 import type { AgentSettings } from '../../contract/settings.schema.ts';
 
-/** What the agent gives to a detector. */
+/** What the agent provides to a detector. */
 export interface DetectorContext {
   readonly settings: AgentSettings;
   readonly node: string;
@@ -16,30 +16,30 @@ export interface DetectorContext {
   readonly log: Logger;
   /** Resolves when the fault is in the spool. The same id may be given again after a crash. */
   fault(fault: Fault): Promise<void>;
-  /** Something was missed. */
+  /** Reports that something was missed. */
   gap(gap: Omit<Gap, 'seenAt'>): Promise<void>;
-  /** Whether everything given so far would survive the end of this process; before that, no position may be moved on. */
+  /** Whether everything reported so far would survive the end of this process; until then no position may be saved. */
   settled(): boolean;
 }
 
-/** A detector at work. */
+/** A running detector. */
 export interface RunningDetector {
   stop(): Promise<void>;
   status(): DetectorStatus;
 }
 
 export interface DetectorStatus {
-  /** `blind`: it cannot see; that is never evidence of a fault. */
+  /** `unavailable`: it cannot read its source, which is never evidence of a fault. */
   readonly state: 'starting' | 'watching' | 'unavailable';
   /** One sentence. */
   readonly because: string;
-  /** Lines that it has looked at since the start. */
+  /** Lines that it has read since the start. */
   readonly read: number;
 }
 
 export interface Detector {
-  /** What it looks at, for people. */
+  /** What it watches, for people. */
   readonly watches: string;
-  /** Returns at once; what is not there yet is waited for. */
+  /** Returns at once, and waits for a source that does not exist yet. */
   start(context: DetectorContext): RunningDetector;
 }

@@ -1,4 +1,4 @@
-/** Every detector of the agent. A new one is a file, a name and a line here. */
+/** All detectors of the agent. */
 
 import type { Detector } from './detector.ts';
 import { kernelLog } from './kernel-log.ts';

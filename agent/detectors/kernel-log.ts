@@ -5,7 +5,7 @@ import { parseKernelLine } from '../../faults/kernel-line.ts';
 import { followKernelLog } from '../kernel-log/follow.ts';
 import type { Detector } from './detector.ts';
 
-/** Lines before a fault that go with it. */
+/** Lines before a fault that are kept as its evidence. */
 const linesBefore = 2;
 
 export const kernelLog: Detector = {
@@ -28,7 +28,10 @@ export const kernelLog: Detector = {
         before = [...before, line].slice(-linesBefore);
         if (fault === undefined) return false;
         if (!settings.kernelLog.userSpace && parseKernelLine(line).userSpace) {
-          log.warn({ fault: fault.id, code: fault.code, because: fault.message }, "a line like a driver's was written from user space and is no fault");
+          log.warn(
+            { fault: fault.id, code: fault.code, because: fault.message },
+            "a line in the form of a driver's was written from user space and is no fault",
+          );
           return false;
         }
         log.warn({ fault: fault.id, code: fault.code, device: fault.device, because: fault.message }, 'kernel fault seen');

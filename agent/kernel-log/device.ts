@@ -1,9 +1,9 @@
 /**
  * The device /dev/kmsg: one record for each read(2), EAGAIN when there is none, EPIPE when records were overwritten unread.
  *
- * It is opened non-blocking and looked at every few milliseconds (`follow.ts`). Node's streams would park a thread of its pool in
- * a read without end (four idle readers stop all file access), and Node offers no poll(2) for a device. Non-blocking reads only copy
- * memory, so they are made synchronously: cheaper than a trip through the thread pool for each record.
+ * It is opened non-blocking and polled every few milliseconds (`follow.ts`). Node's streams would block a thread of the pool in an
+ * endless read (four idle readers stop all file access), and Node has no poll(2) for a device. Non-blocking reads only copy memory,
+ * so they are done synchronously, which is cheaper than a trip through the thread pool for each record.
  */
 
 import { readSync } from 'node:fs';
@@ -12,9 +12,9 @@ import { parseKernelLine } from '../../faults/kernel-line.ts';
 import { systemErrorCode } from '../system-error.ts';
 import type { Begin, LogLine, LogSource } from './source.ts';
 
-/** The kernel cuts a record to 8 KiB, escapes and all. */
+/** The kernel truncates a record to 8 KiB, including escapes. */
 const recordMost = 16 * 1024;
-/** Records in one look, so that a full log does not hold up everything else. */
+/** Most records of one read, so that a full log does not block everything else. */
 const perLook = 512;
 
 type Record = { readonly kind: 'record'; readonly raw: string } | { readonly kind: 'none' | 'overrun' | 'too-large' };
@@ -32,7 +32,7 @@ function readRecord(fd: number, buffer: Buffer): Record {
   }
 }
 
-/** Reads one record after the other. `read` is there for tests: an overrun cannot be had for the asking. */
+/** Reads one record after the other. `read` is a parameter for tests, which cannot cause a real overrun. */
 export function readDevice(
   file: FileHandle,
   begin: Begin,
@@ -42,7 +42,7 @@ export function readDevice(
   const buffer = Buffer.alloc(recordMost);
   let next = begin === 'end' ? 0 : begin;
   let skipping = begin === 'end';
-  // The first record may lie beyond `begin`: what was between them was overwritten while nobody read.
+  // The first record may be beyond `begin`: those in between were overwritten unread.
   let broken = begin !== 'end' && begin > 0;
 
   return {

@@ -1,25 +1,25 @@
-/** A plain file that stands in for the device: the byte offset of a line is its sequence. */
+/** A plain file in place of the device: the byte offset of a line is its sequence. */
 
 import { stat } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import type { Begin, LogLine, LogSource } from './source.ts';
 
 const chunk = 64 * 1024;
-/** What is longer is cut; the rest of the line is passed over. */
+/** Longer lines are truncated; the rest of the line is skipped. */
 const lineMost = 8 * 1024;
 const newline = 0x0a;
 
-/** Whether the path leads to another file by now. One that is missing for a moment may be about to be replaced. */
+/** Whether the path now leads to another file. A missing file may be about to be replaced. */
 async function replaced(file: FileHandle, path: string): Promise<boolean> {
   const [open, there] = await Promise.all([file.stat(), stat(path).catch(() => undefined)]);
   return there !== undefined && (there.ino !== open.ino || there.dev !== open.dev);
 }
 
-/** Follows the file by offset. A last line without its end is waited for. */
+/** Follows the file by offset. Waits for the end of an incomplete last line. */
 export async function readFileLines(file: FileHandle, path: string, begin: Begin): Promise<LogSource> {
   const buffer = Buffer.alloc(chunk);
   let next = begin === 'end' ? (await file.stat()).size : begin;
-  // A line that is half written when we begin at the end was begun before us.
+  // A line that is half written when reading begins at the end predates the start.
   let skipping = begin === 'end' && next > 0 && !(await endsLine(file, next));
 
   const takeLines = (bytes: Buffer): LogLine[] => {
@@ -33,7 +33,7 @@ export async function readFileLines(file: FileHandle, path: string, begin: Begin
       take(end);
       skipping = false;
     }
-    // A chunk without an end is one overlong line: judge its beginning, pass over the rest.
+    // A chunk without a line end is one overlong line: use its beginning, skip the rest.
     if (from === 0 && bytes.length === buffer.length) {
       take(bytes.length);
       skipping = true;

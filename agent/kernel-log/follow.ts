@@ -1,7 +1,7 @@
 /**
  * Follows the kernel log across restarts of the agent, of the node and of the log itself.
- * Same boot: after the last line read. Another boot: from the beginning, for every line is new. First start ever: at the end, for
- * what was there before kcover is not judged.
+ * Same boot: continues after the last line read. Another boot: from the beginning, because every line is new. First start: from the
+ * end, because lines from before kcover do not count.
  */
 
 import { join } from 'node:path';
@@ -19,15 +19,15 @@ import { loadPosition, type Position, savePosition } from './position-file.ts';
 export interface KernelLogOptions extends Pick<DetectorContext, 'hostRoot' | 'stateDirectory' | 'gap' | 'settled'> {
   readonly path: string;
   readonly log: Logger;
-  /** An old line, for the evidence of the next new one. */
+  /** An old line, as evidence for the next new one. */
   readonly seen: (line: string) => void;
-  /** A new line. Resolves true when it was a fault that is now in the spool. */
+  /** A new line. Resolves to true when it was a fault that is now in the spool. */
   readonly line: (line: string, position: KernelPosition) => Promise<boolean>;
 }
 
-/** Between two tries to open a log that is not there. */
+/** Interval of attempts to open a log that does not exist. */
 const retryMs = 500;
-/** Lines without faults move the position on disk this often. */
+/** How often the position is saved for lines without faults. */
 const saveMs = 1000;
 
 export function followKernelLog(options: KernelLogOptions): RunningDetector {
@@ -42,7 +42,7 @@ export function followKernelLog(options: KernelLogOptions): RunningDetector {
   let saveFailed = false;
   let saving = false;
 
-  /** Only after every fault so far is safe, so that a crash reads it again rather than losing it. */
+  /** Saves the position only after every fault so far is stored, so that after a crash a fault is read again rather than lost. */
   async function remember(now: number): Promise<void> {
     const text = JSON.stringify(position);
     if (position === undefined || text === saved || saving || !options.settled()) return;
@@ -56,12 +56,12 @@ export function followKernelLog(options: KernelLogOptions): RunningDetector {
       saved = text;
       saveFailed = false;
     } catch (error) {
-      if (!saveFailed) log.warn({ err: error }, 'the position in the kernel log cannot be kept; after a restart of the agent lines may be reported again');
+      if (!saveFailed) log.warn({ err: error }, 'cannot store the position in the kernel log; after a restart of the agent lines may be reported again');
       saveFailed = true;
     }
   }
 
-  /** Until the log begins again or the agent stops. */
+  /** Reads until the log restarts or the agent stops. */
   async function readOn({ source, pollMs }: OpenedLog, bootId: string): Promise<'restarted' | 'stopped'> {
     while (!stopped) {
       const look = await source.look();
@@ -70,7 +70,7 @@ export function followKernelLog(options: KernelLogOptions): RunningDetector {
       let fault = false;
       read += look.lines.length;
       for (const { raw, sequence } of look.lines) fault = (await options.line(raw, { bootId, sequence })) || fault;
-      // While old lines are passed over, the position is not yet where judging begins.
+      // While old lines are skipped, the position is before the first line that counts.
       if (look.lines.length > 0 || !look.more) position = { bootId, next: look.next };
       const now = Date.now();
       if (fault || savedAt === 0 || now - savedAt >= saveMs) await remember(now);
@@ -82,7 +82,7 @@ export function followKernelLog(options: KernelLogOptions): RunningDetector {
 
   async function beginAgain(bootId: string): Promise<void> {
     const now = await readBootId(hostRoot);
-    log.warn({ bootId: now }, 'the kernel log begins again');
+    log.warn({ bootId: now }, 'the kernel log starts again');
     if (now === bootId) await options.gap({ what: 'state-lost', lost: 'unknown' });
     position = { bootId: now, next: 0 };
   }
@@ -94,7 +94,7 @@ export function followKernelLog(options: KernelLogOptions): RunningDetector {
     try {
       opened = await openKernelLog({ hostRoot, path, begin, seen: options.seen, changed: changed.notify });
     } catch (error) {
-      // What appears later was not there before us.
+      // A log that appears later has no lines from before the start.
       if (error instanceof KcoverError && error.code === 'not-found') position ??= { bootId, next: 0 };
       throw error;
     }

@@ -1,4 +1,4 @@
-/** Opens the kernel log, whichever of its two forms stands at the path. */
+/** Opens the kernel log, a device or a plain file. */
 
 import { watch } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
@@ -8,14 +8,14 @@ import { readDevice } from './device.ts';
 import { readFileLines } from './file.ts';
 import type { Begin, LogSource } from './source.ts';
 
-/** A device can only be asked; 50 ms of delay for 20 system calls a second. */
+/** A device can only be polled: 50 ms of delay for 20 system calls a second. */
 const devicePollMs = 50;
-/** A file tells when it changes; asking as well covers watches that were lost. */
+/** A file is watched; polling as well covers lost watches. */
 const filePollMs = 250;
 
 export interface OpenedLog {
   readonly source: LogSource;
-  /** Look again after this long, if nothing wakes before. */
+  /** Read again after this time, or earlier on a change. */
   readonly pollMs: number;
   close(): Promise<void>;
 }
@@ -24,9 +24,9 @@ export interface OpenLog {
   readonly hostRoot: string;
   readonly path: string;
   readonly begin: Begin;
-  /** An old line that is passed over. */
+  /** An old line that is skipped. */
   readonly seen: (line: string) => void;
-  /** There may be something new. */
+  /** There may be new lines. */
   readonly changed: () => void;
 }
 
@@ -54,7 +54,7 @@ export async function openKernelLog({ hostRoot, path, begin, seen, changed }: Op
   }
 }
 
-/** Tells of changes of this very file, whatever its path leads to by now. Without inotify the poll does it alone. */
+/** Watches this file itself, whatever its path leads to now. Without inotify only polling remains. */
 function watchFile(file: FileHandle, changed: () => void): () => void {
   try {
     const watcher = watch(`/proc/self/fd/${file.fd}`, { persistent: false }, changed);

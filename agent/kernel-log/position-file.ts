@@ -1,14 +1,14 @@
-/** What the follower remembers across restarts of the agent, so that no line is judged twice. */
+/** The position that the follower stores across restarts of the agent, so that no line is processed twice. */
 
 import { withDiskDeadline } from '../disk-deadline.ts';
 import { join } from 'node:path';
 import { readOwnFile, replaceOwnFile } from '../own-file.ts';
 import { systemErrorCode } from '../system-error.ts';
 
-/** Where to go on: after the last line that was read. */
+/** Where to continue: after the last line that was read. */
 export interface Position {
   readonly bootId: string;
-  /** First sequence that was not read: record number, or byte offset in a plain file. */
+  /** First unread sequence: record number, or byte offset in a plain file. */
   readonly next: number;
 }
 

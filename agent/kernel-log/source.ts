@@ -1,24 +1,24 @@
-/** Where kernel lines come from: the device, or a plain file that stands in for it. */
+/** The source of kernel lines: the device, or a plain file in its place. */
 
 export interface LogLine {
-  /** As it stands in the log. */
+  /** As in the log. */
   readonly raw: string;
   readonly sequence: number;
 }
 
-/** What one look brought. */
+/** Result of one read. */
 export type LogRead =
   | {
       readonly kind: 'lines';
       readonly lines: readonly LogLine[];
-      /** Where the next look begins; what a restart needs to know. */
+      /** Where the next read begins; stored for a restart. */
       readonly next: number;
-      /** More is there already. */
+      /** More lines are available. */
       readonly more: boolean;
       /** Lines that were overwritten before they were read. */
       readonly lost?: number | 'unknown';
     }
-  /** The file was cut short or replaced: it begins again. */
+  /** The file was truncated or replaced: it starts again. */
   | { readonly kind: 'restarted' };
 
 export interface LogSource {

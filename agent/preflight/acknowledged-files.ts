@@ -1,10 +1,10 @@
-/** Which report files have had their answer, remembered across restarts of the agent. Lost, it only means that files are sent again. */
+/** Which report files have been answered, stored across restarts of the agent. If it is lost, files are only sent again. */
 
 import { join } from 'node:path';
 import { readOwnFile, replaceOwnFile } from '../own-file.ts';
 import type { RankFile } from '../rank-files.ts';
 
-/** Files that are written down; those that were answered last. */
+/** Most files that are stored; the last answered ones. */
 const most = 20_000;
 
 export interface AcknowledgedFiles {
@@ -12,7 +12,7 @@ export interface AcknowledgedFiles {
   add(file: RankFile): void;
   /** Forgets files that are gone. */
   keep(files: readonly RankFile[]): void;
-  /** Replaces the file as a whole, where something has changed. Rejects when it cannot be written. */
+  /** Replaces the whole file if something has changed. Rejects when it cannot be written. */
   save(): Promise<void>;
 }
 

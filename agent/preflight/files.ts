@@ -8,9 +8,9 @@ import { listRankFiles, type RankFile, type RankListing, readRankFile, writtenAt
 
 /** Where the files are found and read. */
 export interface ReportFiles {
-  /** Throws `refused` when the directory cannot be looked at. */
+  /** Throws `refused` when the directory cannot be read. */
   list(): Promise<RankListing>;
-  /** `changed`: it was written meanwhile. Throws `refused` or `not-found`. */
+  /** `changed`: it was written in the meantime. Throws `refused` or `not-found`. */
   read(file: RankFile): Promise<PreflightFile | 'changed'>;
 }
 
@@ -24,7 +24,7 @@ function contentOf(text: string | undefined): Content {
   return read.kind === 'report' ? { report: read.report } : { problem: { field: read.field, because: oneLine(read.because, preflightLimits.because) } };
 }
 
-/** One that is not read, because the agent ended each time it read it. */
+/** A file that is skipped, because the agent ended each time it read it. */
 export const passedOver = (file: RankFile): PreflightFile => ({
   ...placeOf(file),
   problem: { field: 'parse', because: 'not read: the agent of the node ended twice while it read this file; write it again' },

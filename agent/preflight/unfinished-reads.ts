@@ -1,7 +1,6 @@
 /**
- * Which report file is being read right now, noted on disk before its text is touched. A file that ends the agent, by whatever defect, is so
- * known to later starts, which pass it over: else it would end every start before anything is reported. An agent is also killed for reasons of its
- * node; one end condemns no file.
+ * Which report file is being read, noted on disk before it is parsed. If a defect makes a file end the agent, later starts know it and skip it;
+ * otherwise every start would end before anything is reported. The agent may also be killed for other reasons, so a single end does not count.
  */
 
 import { join } from 'node:path';
@@ -11,19 +10,19 @@ import type { RankFile } from '../rank-files.ts';
 export interface UnfinishedReads {
   /** The agent ended while it read this version, more than once. */
   endedAgent(file: RankFile): boolean;
-  /** Reads with a note on disk for as long as that takes; without one where the disk cannot be written. */
+  /** Reads while a note is on disk; without one where the disk cannot be written. */
   during<T>(file: RankFile, read: () => Promise<T>): Promise<T>;
-  /** Forgets files that are gone or were written anew. */
+  /** Forgets files that are gone or were rewritten. */
   keep(files: readonly RankFile[]): void;
 }
 
 const name = 'preflight-unfinished.json';
-/** So often the agent ends in one version before that is passed over. */
+/** How often the agent ends in one version before it is skipped. */
 const mostEnds = 2;
 
 interface UnfinishedRead {
   readonly version: string;
-  /** Readings of this version that have begun and not come to their end. */
+  /** Reads of this version that began and did not finish. */
   readonly ends: number;
 }
 
@@ -36,7 +35,7 @@ function notesIn(text: string): readonly (readonly [string, UnfinishedRead])[] {
   return Object.entries(value).flatMap(([key, note]: [string, unknown]) => (isNote(note) ? [[key, note] as const] : []));
 }
 
-/** Begins with nothing when there is no such file, or it cannot be used. `unwritable` hears of each note that cannot be written. */
+/** Starts empty when there is no such file, or it cannot be used. `unwritable` is called for each note that cannot be written. */
 export async function loadUnfinishedReads(directory: string, unwritable: (error: unknown) => void): Promise<UnfinishedReads> {
   const ended = new Map(
     await readOwnFile(join(directory, name))

@@ -1,4 +1,4 @@
-/** One request with report files, and what its answers mean for them. */
+/** Sends one request with report files, and applies its answers. */
 
 import type { Logger } from 'pino';
 import { reportFields } from '../../contract/preflight.ts';
@@ -8,7 +8,7 @@ import type { AcknowledgedFiles } from './acknowledged-files.ts';
 import type { RankFile } from '../rank-files.ts';
 import type { RetrySchedule } from './waiting.ts';
 
-/** A file and what it held when it was read. */
+/** A file and its content when it was read. */
 export interface LoadedReport {
   readonly file: RankFile;
   readonly content: PreflightFile;
@@ -16,14 +16,14 @@ export interface LoadedReport {
 
 const knownReasons = [...preflightRefusals, ...reportFields];
 
-/** Why a file counts for nothing, for a metric: bounded. */
+/** Why a file was refused, as a bounded metric label. */
 export type RefusedFor = (typeof knownReasons)[number] | FailureReason | 'other';
 
 export interface ReportUpload {
-  /** Files that were taken. */
+  /** Files that were accepted. */
   readonly accepted: number;
   readonly refused: ReadonlyMap<RefusedFor, number>;
-  /** Undefined when every file has its answer, or its own time to be sent again. */
+  /** Undefined when every file has an answer, or its own time to be sent again. */
   send(reports: readonly LoadedReport[]): Promise<Failure | undefined>;
 }
 
@@ -36,7 +36,7 @@ export interface UploadOptions {
   readonly signal: AbortSignal;
 }
 
-/** The controller begins with the reason in one word; what the file itself lacks is the next best. */
+/** The controller's answer starts with the reason in one word; otherwise the field that cannot be used. */
 function refusedFor({ content }: LoadedReport, because = ''): RefusedFor {
   const known = knownReasons.find((reason) => because === reason || because.startsWith(`${reason}:`));
   return known ?? ('problem' in content ? content.problem.field : 'other');
@@ -65,7 +65,7 @@ export function createUpload({ connection, node, acknowledged, waiting, log, sig
     }
   }
 
-  /** Nothing is dropped because a request is rejected: the controller may be of another version. */
+  /** A rejected request drops no file: the controller may have another version. */
   function retryLater({ file }: LoadedReport, { reason, because }: Failure): void {
     if (waiting.again(file) > 1) return;
     count(reason);
@@ -85,7 +85,7 @@ export function createUpload({ connection, node, acknowledged, waiting, log, sig
       retryLater(first, answer);
       return undefined;
     }
-    // One of them spoils the request for all.
+    // One of the files makes the whole request invalid.
     const half = Math.ceil(reports.length / 2);
     return (await send(reports.slice(0, half))) ?? send(reports.slice(half));
   }

@@ -1,4 +1,4 @@
-/** Brings the report files of preflight containers to the controller. Each stays on the node until it is answered: no other spool is needed. */
+/** Sends the report files of preflight containers to the controller. Each stays on the node until it is answered, so no other spool is needed. */
 
 import type { Logger } from 'pino';
 import type { ControllerConnection, Failure } from '../controller-connection.ts';
@@ -17,7 +17,7 @@ export interface PreflightUploaderStatus extends FilePollerStatus {
   /** Files that Temporal has. */
   readonly accepted: number;
   readonly refused: ReadonlyMap<RefusedFor, number>;
-  /** What stands in the directory and is no report, at the last look. */
+  /** Entries of the directory that are no report, at the last poll. */
   readonly ignored: number;
 }
 
@@ -30,7 +30,7 @@ export interface PreflightUploaderOptions {
   readonly files: ReportFiles;
   readonly connection: Pick<ControllerConnection, 'postPreflight'>;
   readonly node: string;
-  /** Where it remembers what was answered. */
+  /** Where it stores which files were answered. */
   readonly stateDirectory: string;
   readonly everyMs: number;
   readonly log: Logger;
@@ -38,9 +38,9 @@ export interface PreflightUploaderOptions {
   readonly chance?: () => number;
 }
 
-/** Files in one request. */
+/** Most files of one request. */
 const perRequest = 50;
-/** A file that was written so short a time ago may not be complete, ms. */
+/** A file that was written more recently may not be complete, ms. */
 const settleMs = 1000;
 
 interface UploaderState {
@@ -49,10 +49,10 @@ interface UploaderState {
   readonly upload: ReportUpload;
 }
 
-/** One that is said to be written in the future is taken as it is: the clock may have been set back. */
+/** A file with a time in the future counts as complete: the clock may have been set back. */
 const isSettled = ({ writtenMs }: RankFile): boolean => Math.abs(Date.now() - writtenMs) >= settleMs;
 
-/** Starts at once and never throws: what cannot be had yet is waited for. */
+/** Starts at once and never throws: waits for what is not available yet. */
 export function startPreflightUploader({ files, connection, node, log, stateDirectory, everyMs, chance }: PreflightUploaderOptions): PreflightUploader {
   const poller = createFilePoller({ what: 'preflight reports', everyMs, log, chance });
   const { signal, fromDisk, warn } = poller;
@@ -62,7 +62,7 @@ export function startPreflightUploader({ files, connection, node, log, stateDire
 
   async function read(file: RankFile, unfinished: UnfinishedReads): Promise<LoadedReport | undefined> {
     if (unfinished.endedAgent(file)) {
-      warn('passed over', { file: file.key }, 'a preflight report is passed over: the agent ended twice while it read this file');
+      warn('passed over', { file: file.key }, 'a preflight report is skipped: the agent ended twice while it read this file');
       return { file, content: passedOver(file) };
     }
     try {
@@ -77,15 +77,11 @@ export function startPreflightUploader({ files, connection, node, log, stateDire
 
   async function save(acknowledged: AcknowledgedFiles): Promise<void> {
     await fromDisk(acknowledged.save()).catch((error: unknown) =>
-      warn(
-        'unsaved',
-        { because: reasonOf(error), stateDirectory },
-        'which preflight reports are answered cannot be written down; they are sent again after a restart',
-      ),
+      warn('unsaved', { because: reasonOf(error), stateDirectory }, 'cannot store which preflight reports are answered; they are sent again after a restart'),
     );
   }
 
-  /** In as many requests as it takes. */
+  /** Sends the files in as many requests as needed. */
   async function send(due: readonly RankFile[], { acknowledged, unfinished, upload }: UploaderState): Promise<Failure | undefined> {
     for (let from = 0; from < due.length && !signal.aborted; from += perRequest) {
       const reports = await inTurn(due.slice(from, from + perRequest), signal, (file) => read(file, unfinished));
@@ -103,7 +99,7 @@ export function startPreflightUploader({ files, connection, node, log, stateDire
       warn(
         'unnoted',
         { because: reasonOf(error), stateDirectory },
-        'which preflight report is being read cannot be noted; one that ends the agent will end it again',
+        'cannot record on disk which preflight report is being read; one that ends the agent will end it again',
       );
     const [acknowledged, unfinished] = await fromDisk(Promise.all([loadAcknowledgedFiles(stateDirectory), loadUnfinishedReads(stateDirectory, unwritable)]));
     return { acknowledged, unfinished, upload: createUpload({ connection, node, acknowledged, waiting, log, signal }) };

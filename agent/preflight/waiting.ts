@@ -1,4 +1,4 @@
-/** Files without a last word, and when each is to be sent again: soon at first, because its container is just about to end. */
+/** Files without a final answer, and when each is sent again: soon at first, because its container is about to end. */
 
 import type { RankFile } from '../rank-files.ts';
 
@@ -8,24 +8,24 @@ const longestMs = 30_000;
 export interface RetrySchedule {
   readonly count: number;
   isDue(file: RankFile): boolean;
-  /** It is to be sent again, after a while. How often that was said of what the file now holds. */
+  /** Schedules the file to be sent again. Returns how often this content was answered with `wait`. */
   again(file: RankFile): number;
   drop(file: RankFile): void;
-  /** These wait, and no other. */
+  /** Keeps only these files. */
   keep(files: readonly RankFile[]): void;
 }
 
 interface RetryTurn {
   readonly version: string;
   readonly tries: number;
-  /** Of the monotonic clock. */
+  /** Time of the monotonic clock. */
   readonly dueAt: number;
 }
 
 export function createWaiting(): RetrySchedule {
   let turns = new Map<string, RetryTurn>();
   const fresh = ({ version }: RankFile): RetryTurn => ({ version, tries: 0, dueAt: 0 });
-  /** What is written anew begins anew. */
+  /** A rewritten file starts again. */
   const turnOf = (file: RankFile): RetryTurn => {
     const turn = turns.get(file.key);
     return turn?.version === file.version ? turn : fresh(file);

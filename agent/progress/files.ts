@@ -8,9 +8,9 @@ export type ProgressContent = { readonly kind: 'file'; readonly file: ProgressFi
 
 /** Where the files are found and read. */
 export interface TrainerFiles {
-  /** Throws `refused` when the directory cannot be looked at. */
+  /** Throws `refused` when the directory cannot be read. */
   list(): Promise<RankListing>;
-  /** `changed`: it was written meanwhile. Throws `refused` or `not-found`. */
+  /** `changed`: it was written in the meantime. Throws `refused` or `not-found`. */
   read(file: RankFile): Promise<ProgressContent | 'changed'>;
 }
 

@@ -1,4 +1,4 @@
-/** Brings progress files of trainers to the controller: what changed, and everything once more to another controller. Only the newest counts, so nothing is kept. */
+/** Sends progress files of trainers to the controller: changed files, and all files again to another controller. Only the newest counts, so nothing is spooled. */
 
 import type { Logger } from 'pino';
 import type { ControllerConnection, Failure } from '../controller-connection.ts';
@@ -7,11 +7,11 @@ import { inTurn, type RankFile } from '../rank-files.ts';
 import type { ProgressContent, TrainerFiles } from './files.ts';
 
 export interface ProgressUploaderStatus extends FilePollerStatus {
-  /** Files that reached the controller, each sending counted. */
+  /** Files that reached the controller; a repeated upload counts again. */
   readonly sent: number;
   /** Versions of files that cannot be used. */
   readonly unusable: number;
-  /** What stands in the directory and is no progress file, at the last look. */
+  /** Entries of the directory that are no progress file, at the last poll. */
   readonly ignored: number;
 }
 
@@ -30,16 +30,16 @@ export interface ProgressUploaderOptions {
   readonly chance?: () => number;
 }
 
-/** Files in one request. */
+/** Most files of one request. */
 const perRequest = 100;
-/** A file that is not JSON this long after it was written will not become it, ms. */
+/** A file that is not JSON this long after it was written is not half-written but unusable, ms. */
 const settleMs = 2000;
-/** How long the controller may take to see a container start, ms: what is ignored until then is sent again. */
+/** How long the controller may take to observe a container start, ms: files that are ignored until then are sent again. */
 const youngMs = 3 * 60_000;
 
 const isSettled = ({ writtenMs }: RankFile): boolean => Date.now() - writtenMs >= settleMs;
 
-/** One of the future is not: it would be sent for ever. */
+/** A file with a time in the future does not count as recent: it would be sent forever. */
 const isYoung = ({ writtenMs }: RankFile): boolean => Math.abs(Date.now() - writtenMs) < youngMs;
 
 interface LoadedProgress {
@@ -53,7 +53,7 @@ export function startProgressUploader({ files, connection, node, everyMs, log, c
   const { signal, fromDisk, warn } = poller;
   /** Versions that need not be sent, by key. */
   const done = new Map<string, string>();
-  /** Versions that were said to be unusable. */
+  /** Versions that were logged as unusable. */
   const unusable = new Map<string, string>();
   let knownConnections = -1;
   let count = { sent: 0, unusable: 0, ignored: 0 };
@@ -66,7 +66,7 @@ export function startProgressUploader({ files, connection, node, everyMs, log, c
     log.warn({ file: file.key, because }, 'a progress file cannot be used');
   }
 
-  /** Undefined when there is nothing to send: half-written, changed just now, or no use at all. */
+  /** Undefined when there is nothing to send: half-written, just changed, or unusable. */
   async function read(file: RankFile): Promise<LoadedProgress | undefined> {
     try {
       const content = await fromDisk(files.read(file));
@@ -91,7 +91,7 @@ export function startProgressUploader({ files, connection, node, everyMs, log, c
     return undefined;
   }
 
-  /** One of them spoils the request for all; the controller may be of another version. */
+  /** One of the files makes the whole request invalid; the controller may have another version. */
   async function isolateRejected(loaded: readonly LoadedProgress[], failure: Failure): Promise<Failure | undefined> {
     const [first] = loaded;
     if (first === undefined) return undefined;
@@ -112,7 +112,7 @@ export function startProgressUploader({ files, connection, node, everyMs, log, c
     return undefined;
   }
 
-  /** What is gone is forgotten; and all that was sent, when it may be another controller that answers now. */
+  /** Forgets files that are gone; and all sent files when another controller may answer now. */
   function forget(there: readonly RankFile[]): void {
     const keys = new Set(there.map(({ key }) => key));
     for (const versions of [done, unusable]) for (const key of versions.keys()) if (!keys.has(key)) versions.delete(key);

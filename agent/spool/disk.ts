@@ -1,20 +1,20 @@
-/** Writes to the journal that never throw and never hang: a node's disk is one of the things that break. */
+/** Writes to the journal that neither throw nor hang, because a node's disk may fail. */
 
 import type { Logger } from 'pino';
 import { withDiskDeadline } from '../disk-deadline.ts';
 import { appendJournal, replaceJournal } from './journal.ts';
 
-/** After a failure the disk is left alone this long. */
+/** After a failure no write is attempted for this time. */
 const againMs = 5000;
 
 export interface Disk {
-  /** Whether the last write was done. */
+  /** Whether the last write succeeded. */
   readonly works: boolean;
   readonly bytes: number;
-  /** False when it was not written. Only whole replacements are tried again after a failure: an append may have left half a line. */
+  /** False when it was not written. After a failure only whole replacements are attempted: an append may have left half a line. */
   append(text: string): Promise<boolean>;
   replace(text: string): Promise<boolean>;
-  /** Whether a replacement should be tried now. */
+  /** Whether a replacement should be attempted now. */
   due(now: number): boolean;
 }
 
@@ -34,7 +34,7 @@ export function openDisk(directory: string, bytesFound: number, log: Logger): Di
       if (!works) log.info({ directory }, 'the spool is written to disk again');
       works = true;
     } catch (error) {
-      if (works) log.error({ err: error, directory }, 'the spool cannot be written; reports go on from memory');
+      if (works) log.error({ err: error, directory }, 'the spool cannot be written; reports are kept in memory');
       works = false;
       failedAt = Date.now();
     }

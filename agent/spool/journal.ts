@@ -1,20 +1,20 @@
-/** The spool's file: one JSON object a line, only ever appended to or replaced as a whole. */
+/** The spool's file: one JSON object per line, only appended to or replaced as a whole. */
 
 import { join } from 'node:path';
 import type { Gap, Report } from '../../contract/reports.ts';
 import { appendOwnFile, readOwnFile, replaceOwnFile } from '../own-file.ts';
 import { systemErrorCode } from '../system-error.ts';
 
-/** First line: `stream`. Then what was put in, and what may be forgotten. */
+/** First line: `stream`. Then added entries, and what may be forgotten. */
 export type JournalEntry =
   | { readonly stream: string; readonly nextSeq: number; readonly nextGap: number }
   | { readonly report: Report }
   /** The same number again replaces it. */
   | { readonly gap: Gap; readonly number: number }
-  /** Everything up to these numbers is with the controller, or was dropped. */
+  /** The controller has everything up to these numbers, or it was dropped. */
   | { readonly forget: { readonly seq: number; readonly gap: number } };
 
-/** What was found on disk; lines that are not whole entries are counted. */
+/** Content of the file; lines that are not complete entries are counted. */
 export interface JournalContents {
   readonly entries: readonly JournalEntry[];
   readonly broken: number;
@@ -25,7 +25,7 @@ const name = 'spool.jsonl';
 const isObject = (value: unknown): value is Readonly<Record<string, unknown>> => typeof value === 'object' && value !== null && !Array.isArray(value);
 const isNumber = (value: unknown): value is number => Number.isSafeInteger(value);
 
-/** Only kcover writes this file: shapes are checked as far as a half-written or damaged line could differ. */
+/** Only kcover writes this file, so types are only checked as far as a half-written or damaged line could differ. */
 function isEntry(value: unknown): value is JournalEntry {
   if (!isObject(value)) return false;
   if ('stream' in value) return typeof value['stream'] === 'string' && isNumber(value['nextSeq']) && isNumber(value['nextGap']);
@@ -53,7 +53,7 @@ export async function readJournal(directory: string): Promise<JournalContents | 
   });
   if (text === undefined) return undefined;
   const lines = text.split('\n');
-  // A last line without its end was being written when the agent died, even if it happens to parse.
+  // A last line without a line end was being written when the agent ended, even if it parses.
   const tail = lines.pop() ?? '';
   const entries = lines.map(parse).filter((entry) => entry !== undefined);
   return { entries, broken: lines.length - entries.length + (tail === '' ? 0 : 1), bytes: Buffer.byteLength(text) };

@@ -1,4 +1,4 @@
-/** The spool's memory: reports and gaps that the controller has not taken. */
+/** The spool's memory: reports and gaps that the controller has not accepted. */
 
 import type { Fault } from '../../contract/faults.ts';
 import type { Gap, Report } from '../../contract/reports.ts';
@@ -8,20 +8,20 @@ interface StoredReport {
   readonly report: Report;
   readonly bytes: number;
 }
-/** Gaps are told in the order of their numbers. */
+/** Gaps are reported in the order of their numbers. */
 export interface KeptGap {
   readonly gap: Gap;
   readonly number: number;
 }
 
-/** More gaps than this are told as fewer, larger ones; a batch may carry 100. */
+/** More gaps than this are merged; a batch may have 100. */
 const gapsMost = 50;
 
 const sizeOf = (report: Report): number => Buffer.byteLength(JSON.stringify(report));
 const add = (one: Gap['lost'], other: Gap['lost']): Gap['lost'] => (one === 'unknown' || other === 'unknown' ? 'unknown' : one + other);
 
 export interface PendingReports {
-  /** Of the file it was restored from. */
+  /** Stream of the file that it was restored from. */
   readonly stream: string | undefined;
   readonly nextSeq: number;
   readonly nextGap: number;
@@ -29,7 +29,7 @@ export interface PendingReports {
   readonly bytes: number;
   readonly dropped: number;
   readonly gapsNoted: ReadonlyMap<Gap['what'], number>;
-  /** Numbers a fault. It is not sent before `show`, so that no number is given away that the disk does not know. */
+  /** Numbers a fault. It is not sent before `show`, so that no number is used that is not on disk. */
   take(fault: Fault): Report;
   show(seq: number): void;
   addGap(gap: Gap): KeptGap;
@@ -87,7 +87,7 @@ function waitingFrom(start: SpoolStart): PendingReports {
     gapsNoted,
     addGap(gap) {
       gapsNoted.set(gap.what, (gapsNoted.get(gap.what) ?? 0) + 1);
-      // One that is on its way must not change any more; when there are too many, counting twice is the lesser evil.
+      // A gap in flight must not change; if there are too many, counting twice is accepted.
       const same = gaps.findLast((one) => one.gap.what === gap.what && (one.number > shownGap || gaps.length >= gapsMost));
       const entry = same ? { gap: { ...same.gap, lost: add(same.gap.lost, gap.lost) }, number: same.number } : { gap, number: nextGap++ };
       gaps = [...gaps.filter((one) => one.number !== entry.number), entry].toSorted((one, other) => one.number - other.number);
@@ -128,7 +128,7 @@ function waitingFrom(start: SpoolStart): PendingReports {
 
 export const emptyWaiting = (): PendingReports => waitingFrom({ stream: undefined, nextSeq: 1, nextGap: 1, kept: [], gaps: [] });
 
-/** What a journal leaves when it is read from beginning to end. */
+/** Restores the state from all entries of a journal. */
 export function restore(entries: readonly JournalEntry[]): PendingReports {
   let stream: string | undefined;
   let nextSeq = 1;

@@ -1,4 +1,4 @@
-/** All patterns that are always looked for. */
+/** The built-in patterns. */
 
 import { flag, shortOption, user } from './command-line.ts';
 import { authorization, bearerToken, cookie, headerPair, urlCredentials, urlQuery } from './http.ts';
@@ -40,7 +40,7 @@ export const builtInPatterns: readonly RedactionPattern[] = [
   shortOption,
 ];
 
-/** The built-in patterns and an operator's own regular expressions. Throws a SyntaxError for what is none. */
+/** The built-in patterns and an operator's own regular expressions. Throws a SyntaxError for an invalid one. */
 export const redactionPatterns = (more: readonly string[]): readonly RedactionPattern[] => [
   ...builtInPatterns,
   ...more.map((source, index) => ({ name: `setting-${index + 1}`, pattern: new RegExp(source, 'gu') })),

@@ -1,8 +1,8 @@
-/** Which lines of a log are a private key in many lines, also with lines of other ranks in between and with either end missing. */
+/** Finds private keys of several lines in a log, also with lines of other ranks in between and with either end missing. */
 
 import { withoutEscapes } from '../../contract/text.ts';
 
-/** No key has more lines. */
+/** Most lines of a key. */
 export const keyLength = 150;
 
 const begins = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/;
@@ -21,13 +21,13 @@ interface KeyBlockLine {
   readonly text: string;
 }
 
-/** Keys that are looked for at once; each of so many more would be compared with every line. */
+/** Most keys that are tracked at once, because each is compared with every line. */
 const mostOpen = 64;
 
-/** So much of what a logger puts before a line is compared. */
+/** Most characters of a logger's prefix that are compared. */
 const startLength = 400;
 
-/** Lines of one logger begin alike, but for their numbers. */
+/** Lines of one logger have the same prefix, except for numbers. */
 const alike = (start: string): string => start.trimStart().replace(/\d+/g, '0');
 
 export class KeyBlocks {
@@ -35,7 +35,7 @@ export class KeyBlocks {
   /** Keys that began and did not end, as their lines begin, and how many lines are left for each. */
   #open: { readonly start: string; left: number }[] = [];
 
-  /** Takes a line; answers which lines are known to be of a key now, as distances back from it: 0 is the line itself. */
+  /** Takes a line; returns which lines are now known to be part of a key, as distances back from it: 0 is the line itself. */
   push(line: string): readonly number[] {
     const text = withoutEscapes(line).trimEnd();
     const isKey = longEnd.test(text.slice(-longEndLength)) || header.test(text);

@@ -1,4 +1,4 @@
-/** Keys that are known by their own form. */
+/** Keys that are recognised by their form. */
 
 import { patternOf, type RedactionPattern } from './pattern.ts';
 

@@ -1,4 +1,4 @@
-/** Hides secrets in the lines of a log, also those that stand in several lines. Reads a stream: it holds no more lines than a key has. */
+/** Redacts secrets in the lines of a log, also those that span several lines. Reads a stream, and buffers at most as many lines as a key has. */
 
 import { namedLine } from './pairs.ts';
 import { emptyValue } from './named.ts';
@@ -6,14 +6,14 @@ import { KeyBlocks, keyLength } from './key-blocks.ts';
 import type { RedactionPattern } from './pattern.ts';
 import { hiddenPlaces, redact } from './redact.ts';
 
-/** Characters of one line; the rest is cut off before it is looked at, so that no line is long to search. */
+/** Most characters of one line; the rest is cut off before the search, to bound its time. */
 export const lineLength = 16 * 1024;
 
 export interface RedactedLine {
   readonly text: string;
-  /** Places that were hidden, by pattern. */
+  /** Number of redactions, by pattern. */
   readonly hidden: ReadonlyMap<string, number>;
-  /** It was too long. */
+  /** The line was too long and was cut. */
   readonly cut: boolean;
 }
 
@@ -22,7 +22,7 @@ const time = /^\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d\S*\s/;
 const oneValue = /^(?<kept>\s{0,200}(?:[|>][+-]?\s)?[bru]{0,2}["']?)[^\s"']{4,}["']?,?\s*$/i;
 const valueOf = /^(?<kept>\s{0,200}["']?value["']?\s{0,8}[:=]\s{0,8})\S.*$/i;
 
-/** What the line after this one is, where it holds the value of a name at the end of this one. */
+/** The pattern for the next line, where that holds the value of a name at the end of this one. */
 function expectedAfter(line: string): RegExp | undefined {
   if (/[=:|>+-]\s{0,8}$/.test(line.slice(-9)) && emptyValue.test(line)) return oneValue;
   return line.length < 400 && namedLine.test(line) ? valueOf : undefined;
@@ -32,14 +32,14 @@ export class LogRedactor {
   readonly #patterns: readonly RedactionPattern[];
   readonly #keys = new KeyBlocks();
   #waiting: RedactedLine[] = [];
-  /** What the next line holds is the value of the one before. */
+  /** Pattern for the next line, if it holds the value of the one before. */
   #expects: RegExp | undefined;
 
   constructor(patterns: readonly RedactionPattern[]) {
     this.#patterns = patterns;
   }
 
-  /** Takes one line; answers with those that can no longer be a part of a key. */
+  /** Takes one line; returns those that can no longer be part of a key. */
   push(line: string): RedactedLine[] {
     const looked = line.slice(0, lineLength);
     const cut = line.length > lineLength;
@@ -53,7 +53,7 @@ export class LogRedactor {
     return this.#waiting.splice(0, this.#waiting.length - keyLength);
   }
 
-  /** The lines that are left. */
+  /** The remaining lines. */
   end(): RedactedLine[] {
     return this.#waiting.splice(0);
   }
@@ -75,13 +75,13 @@ export class LogRedactor {
 
 export interface RedactedLog {
   readonly lines: readonly string[];
-  /** Lines in which something was hidden. */
+  /** Lines in which something was redacted. */
   readonly redacted: number;
   /** Lines were too long. */
   readonly cut: boolean;
 }
 
-/** All lines of a log, private keys that stand in many lines included. */
+/** All lines of a log, including private keys of several lines. */
 export function redactLines(lines: readonly string[], patterns: readonly RedactionPattern[]): RedactedLog {
   const log = new LogRedactor(patterns);
   const done = [...lines.flatMap((line) => log.push(line)), ...log.end()];

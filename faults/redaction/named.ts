@@ -1,4 +1,4 @@
-/** Values that stand behind a name which says that they are secret. */
+/** Values after a name that says that they are secret. */
 
 import { assignment, bare, called, list, patternOf, quote, quoted, type RedactionPattern, upTo } from './pattern.ts';
 
@@ -18,7 +18,7 @@ export const passwordInQuotes: RedactionPattern = patternOf(
 
 export const password: RedactionPattern = patternOf('password', `(?<kept>${passwords}${assignment})${anything}`);
 
-/** A line that ends with such a name: the value stands in the next one. */
+/** A line that ends with such a name: the value is in the next line. */
 export const emptyValue = new RegExp(String.raw`(?:${passwords}|(?:${keys}) keys?)${assignment}(?:[|>][+-]?)?\s{0,8}$`, 'i');
 
 /** S3 and other servers answer in XML. */

@@ -1,6 +1,6 @@
-/** What a pattern of a secret is, and the pieces that patterns share. Every piece is searched in linear time: no unbounded repetition stands in another. */
+/** Patterns of secrets, and the pieces that they share. Every piece is searched in linear time: unbounded repetitions are never nested. */
 
-/** What is looked for; what its group `kept` matches stays. */
+/** A pattern to redact; what its group `kept` matches stays. */
 export interface RedactionPattern {
   readonly name: string;
   /** With the flag `g`. */

@@ -1,4 +1,4 @@
-/** Tokens with a beginning that their provider gave them. Sources: the providers' own pages, and the rules of gitleaks and trufflehog. */
+/** Tokens with a provider's prefix. Sources: the providers' own pages, and the rules of gitleaks and trufflehog. */
 
 import { patternOf, type RedactionPattern } from './pattern.ts';
 
@@ -31,7 +31,7 @@ const tokens: Readonly<Record<string, readonly string[]>> = {
 
 export const providerToken: RedactionPattern = patternOf('provider-token', String.raw`\b(?:${Object.values(tokens).flat().join('|')})`, 'g');
 
-/** Who knows the address of a webhook may write there; that of a Telegram bot holds its token. */
+/** The URL of a webhook is a secret, as anyone who has it can post; that of a Telegram bot contains its token. */
 export const webhook: RedactionPattern = patternOf(
   'webhook',
   String.raw`(?<kept>\bhooks\.slack\.com\/(?:services|workflows|triggers)\/|\bdiscord(?:app)?\.com\/api\/webhooks\/\d{1,24}\/|\bwebhook\.office\.com\/webhookb2\/)[^\s"'<>\\]+|(?<=\bbot|\b)\d{6,12}:AA[\w-]{30,}`,

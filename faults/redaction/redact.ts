@@ -1,6 +1,6 @@
 /**
- * Hides what looks like a secret in lines that others wrote. It knows shapes, not meanings: a secret without a shape stays, and a
- * harmless word that looks like one goes.
+ * Redacts what looks like a secret in untrusted lines. It matches patterns only: a secret without a known pattern stays, and a harmless word
+ * that matches one is redacted.
  */
 
 import { withoutEscapes } from '../../contract/text.ts';
@@ -17,7 +17,7 @@ function keptOf(groups: unknown): string {
 
 const placeholder = /\[redacted: ([\w-]+)\]/g;
 
-/** How many places of a line were hidden, by pattern. `before` may hold marks of its own. */
+/** Number of redactions in a line, by pattern. `before` may already contain marks. */
 export function hiddenPlaces(before: string, after: string): ReadonlyMap<string, number> {
   if (before === after) return new Map();
   const [was, is] = [placeholdersIn(before), placeholdersIn(after)];

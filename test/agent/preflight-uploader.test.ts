@@ -139,7 +139,7 @@ describe('the uploader of preflight reports', () => {
     await untilAnswered(1);
     await looked();
     expect(requests).toHaveLength(1);
-    expect(logged.filter(({ msg }) => msg.includes('cannot be written down'))).toHaveLength(1);
+    expect(logged.filter(({ msg }) => msg.includes('cannot store which'))).toHaveLength(1);
   });
 
   it('forgets files that are gone', async () => {

@@ -132,7 +132,7 @@ describe('the reporter', () => {
     start();
     await until(() => controller.requests.length >= 2);
     expect(spool.status().waiting).toBe(1);
-    expect(logged).toMatchObject([{ level: 50, msg: expect.stringContaining('does not let this agent in') }]);
+    expect(logged).toMatchObject([{ level: 50, msg: expect.stringContaining('does not authorise this agent') }]);
     expect(reporter?.status().because).toContain('403');
     controller.answer(() => undefined);
     await empty();

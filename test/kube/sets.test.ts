@@ -80,7 +80,7 @@ describe('opting in', () => {
     expect(jobKinds.Job.view(ownedBy(child, 'jobset.x-k8s.io/v1alpha2', 'JobSet'), taint)).toMatchObject({
       optedIn: false,
       canStopBy: [],
-      failsWhenDeleted: { because: expect.stringContaining('jobset/llm made it'), remedy: 'kcover start jobset/llm' },
+      failsWhenDeleted: { because: expect.stringContaining('jobset/llm created it'), remedy: 'kcover start jobset/llm' },
     });
     expect(jobKinds.JobSet.view(ownedBy(jobSet(common), 'trainer.kubeflow.org/v1alpha1', 'TrainJob'), taint).optedIn).toBe(false);
     expect(jobKinds.Job.view(ownedBy(child, 'batch/v1', 'CronJob'), taint).optedIn).toBe(true);
