@@ -39,7 +39,7 @@ const codes = () => controller.requests.flatMap(({ batch }) => batch.reports.map
 const write = (code: number) => appendFile(join(root, 'dev/kmsg'), `NVRM: Xid (PCI:0000:5d:00): ${code}, x\n`);
 
 describe('the agent', () => {
-  it('brings a kernel line to the controller as a fault', async () => {
+  it('sends a kernel line to the controller as a fault', async () => {
     await start();
     await write(79);
     await until(() => codes().length === 1);
@@ -67,7 +67,7 @@ describe('the agent', () => {
     if (agent) expect(remarksOn(agent.status())).toEqual([]);
   }, 20_000);
 
-  it('delivers after a restart what the controller had not taken, and judges no line twice', async () => {
+  it('sends after a restart what the controller had not accepted, and processes no line twice', async () => {
     await start();
     controller.answer(() => ({ status: 503 }));
     await write(79);
@@ -94,7 +94,7 @@ describe('the agent', () => {
     expect(agent?.status().spool.onDisk).toBe(false);
   });
 
-  it('says that it is blind while it cannot read the kernel log, and goes on beating', async () => {
+  it('says that it cannot read the kernel log, and keeps sending heartbeats', async () => {
     await rm(join(root, 'dev/kmsg'));
     await mkdir(join(root, 'dev/kmsg'));
     const { url, caFile, tokenFile } = controller;

@@ -49,7 +49,7 @@ describe('the kernel log as a device', () => {
     await source.close();
   });
 
-  it('judges what comes after the end it began at', async () => {
+  it('processes what comes after the end at which it began', async () => {
     const { source, seen } = await device('end', [5, 6, 'none', 7]);
     await source.look();
     expect(summary(await source.look())).toEqual({ sequences: [7], next: 8, lost: 0 });

@@ -57,7 +57,7 @@ const watching = ({ detector }: { detector: RunningDetector }) => until(() => de
 const aWhile = () => setTimeout(400);
 
 describe('the kernel log in a plain file', () => {
-  it('does not judge what was there before the first start', async () => {
+  it('ignores lines from before the first start', async () => {
     await writeFile(kmsg(), xid(79));
     const seen = observe();
     await watching(seen);
@@ -114,7 +114,7 @@ describe('the kernel log in a plain file', () => {
     expect(seen.codes()).toEqual(['xid/79']);
   });
 
-  it('does not judge the end of a line that was begun before the first start', async () => {
+  it('ignores the end of a line that was begun before the first start', async () => {
     await writeFile(kmsg(), 'begun ');
     const seen = observe();
     await watching(seen);
@@ -154,7 +154,7 @@ describe('the kernel log in a plain file', () => {
     expect(second.faults[0]?.id).toBe(first.faults[0]?.id);
   });
 
-  it('judges every line of another boot', async () => {
+  it('processes every line of another boot', async () => {
     await writeFile(kmsg(), xid(79));
     const first = observe();
     await watching(first);
@@ -168,7 +168,7 @@ describe('the kernel log in a plain file', () => {
     expect(second.gaps).toEqual([]);
   });
 
-  it('begins again and tells the gap when the file is cut short', async () => {
+  it('starts again and reports the gap when the file is truncated', async () => {
     await writeFile(kmsg(), 'old\n'.repeat(100));
     const seen = observe();
     await watching(seen);
@@ -181,7 +181,7 @@ describe('the kernel log in a plain file', () => {
     expect(seen.gaps).toEqual([{ what: 'state-lost', lost: 'unknown' }]);
   });
 
-  it('tells the gap when the file was cut short while nobody looked', async () => {
+  it('reports the gap when the file was truncated while the agent was down', async () => {
     await writeFile(kmsg(), 'old\n'.repeat(100));
     const first = observe();
     await watching(first);
@@ -215,7 +215,7 @@ describe('the kernel log in a plain file', () => {
     expect(seen.codes()).toEqual(['xid/79']);
   });
 
-  it('is blind, and says why, until the file is there; then judges all of it', async () => {
+  it('is unavailable, and says why, until the file exists; then processes all of it', async () => {
     const seen = observe();
     await until(() => seen.detector.status().state === 'unavailable');
     expect(seen.detector.status().because).toContain('dev/kmsg');

@@ -130,7 +130,7 @@ describe('a report file', () => {
     });
   });
 
-  it('is told of with its problem when it is no report', async () => {
+  it('is sent with its problem when it is no report', async () => {
     await node.report('train/llm-0.json', '{"workload_size": 4');
     expect(await files.read(await only())).toMatchObject({ rank: 0, problem: { field: 'parse' } });
     await node.report('train/llm-0.json', rawReport({ node_name: '' }));

@@ -70,7 +70,7 @@ async function looked(): Promise<void> {
 const untilAnswered = (count: number) => until(() => uploader?.status().waiting === 0 && requests.length >= count);
 
 describe('the uploader of preflight reports', () => {
-  it('asks nothing of the controller while there is no report', async () => {
+  it('sends no requests while there is no report', async () => {
     start();
     await looked();
     expect(requests).toEqual([]);
@@ -104,7 +104,7 @@ describe('the uploader of preflight reports', () => {
     expect(requests[1]?.files).toMatchObject([{ writtenAt: '2026-11-21T08:00:00.000Z', report: { size: 8 } }]);
   });
 
-  it('remembers across a restart what was taken or refused, and nothing else', async () => {
+  it('stores across a restart what was accepted or refused, and nothing else', async () => {
     const answers: Readonly<Record<number, PreflightFileAnswer>> = { 0: accepted, 1: { answer: 'refused', because: 'stale' }, 2: { answer: 'wait' } };
     answering = each(({ rank }) => answers[rank] ?? accepted);
     for (const rank of [0, 1, 2]) await node.report(`train/llm-${rank}.json`, rawReport({ rank }));
@@ -271,7 +271,7 @@ describe('the uploader of preflight reports', () => {
     await until(() => uploader?.status().accepted === 2);
   });
 
-  it('says that it is blind while the directory cannot be looked at, and forgets nothing', async () => {
+  it('says that the directory cannot be read, and forgets nothing', async () => {
     let broken = false;
     const real = reportFiles(node.hostRoot);
     await node.report('train/llm-0.json');

@@ -61,7 +61,7 @@ async function looked(): Promise<void> {
 }
 
 describe('the uploader of progress files', () => {
-  it('asks nothing of the controller while nobody trains', async () => {
+  it('sends no requests while there are no progress files', async () => {
     start();
     await looked();
     expect(requests).toEqual([]);
@@ -84,7 +84,7 @@ describe('the uploader of progress files', () => {
     expect(sent().slice(1)).toEqual([['llm-0 2']]);
   });
 
-  it('tells everything once more to what may be another controller', async () => {
+  it('sends everything again to what may be another controller', async () => {
     await write('llm-0', 1);
     start();
     await looked();

@@ -56,7 +56,7 @@ const accepted = () => controller.requests.flatMap(({ batch }) => batch.reports.
 const empty = () => until(() => spool.status().waiting === 0);
 
 describe('the reporter', () => {
-  it('greets the controller, then beats while there is nothing to say', async () => {
+  it('sends a first heartbeat at once, then regular ones while there is nothing to report', async () => {
     start({ heartbeatMs: 50 });
     await until(() => controller.requests.length >= 3);
     expect(controller.requests[2]).toMatchObject({
@@ -126,7 +126,7 @@ describe('the reporter', () => {
     expect(reporter?.status().refused).toEqual(new Map([['too-many', 1]]));
   });
 
-  it('keeps everything when it is not let in, and says clearly so', async () => {
+  it('keeps everything when it is not authorised, and says so', async () => {
     await spool.append(fault(1));
     controller.answer(() => ({ status: 403, body: { error: 'other-account' } }));
     start();
@@ -151,7 +151,7 @@ describe('the reporter', () => {
     expect(controller.requests.map(({ batch }) => batch.reports.map((report) => report.seq))).toEqual([[1, 2, 3], [3]]);
   });
 
-  it('does not hurry when the controller accepts nothing', async () => {
+  it('backs off when the controller accepts nothing', async () => {
     await spool.append(fault(1));
     controller.answer(() => ({ status: 202, body: { accepted: 0 } }));
     start();
@@ -159,7 +159,7 @@ describe('the reporter', () => {
     expect(spool.status().waiting).toBe(1);
   });
 
-  it('believes no answer that is not one', async () => {
+  it('rejects an answer that is not one of a controller', async () => {
     await spool.append(fault(1));
     controller.answer(() => ({ status: 200, body: 'hello' }));
     start();
@@ -177,7 +177,7 @@ describe('the reporter', () => {
     expect(Math.max(...controller.requests.map(({ bytes }) => bytes))).toBeLessThan(1024 * 1024);
   });
 
-  it('finds the one report that will never be taken, drops it, and delivers all others', async () => {
+  it('finds the one report that will never be accepted, drops it, and sends all others', async () => {
     const poison = 'will never be taken';
     for (let number = 1; number <= 20; number++) await spool.append(fault(number, number === 7 ? poison : 'x'));
     await spool.gap({ seenAt: '2026-11-21T09:15:12.000Z', what: 'kernel-log-overrun', lost: 1 });
@@ -198,7 +198,7 @@ describe('the reporter', () => {
     expect(logged).toMatchObject([{ level: 50, fault: 'kernel/boot/7', msg: expect.stringContaining('dropped') }]);
   });
 
-  it('finds the one gap that will never be taken, drops it, and tells all others', async () => {
+  it('finds the one gap that will never be accepted, drops it, and reports all others', async () => {
     for (const what of ['kernel-log-overrun', 'state-lost', 'spool-full'] as const) await spool.gap({ seenAt: '2026-11-21T09:15:12.000Z', what, lost: 1 });
     const reported = new Set<string>();
     controller.answer(({ batch }) => {

@@ -59,7 +59,7 @@ describe('the spool', () => {
     expect(seqs(after)).toEqual([1, 2, 3]);
   });
 
-  it('forgets what was taken, for good, and gives no number twice', async () => {
+  it('forgets accepted reports for good, and uses no number twice', async () => {
     const spool = await open();
     for (let number = 1; number <= 3; number++) await spool.append(fault(number));
     await spool.forget({ seq: 2, gap: 0 });
@@ -72,7 +72,7 @@ describe('the spool', () => {
     expect(seqs(again)).toEqual([4]);
   });
 
-  it('keeps a gap that came after those that were taken', async () => {
+  it('keeps a gap that came after the accepted ones', async () => {
     const spool = await open();
     await spool.gap({ seenAt: 'x', what: 'kernel-log-overrun', lost: 1 });
     const lastGap = spool.pending(all).gaps.at(-1)?.number ?? 0;
@@ -81,7 +81,7 @@ describe('the spool', () => {
     expect(gaps(spool)).toEqual([{ what: 'kernel-log-overrun', lost: 2 }]);
   });
 
-  it('puts gaps of one kind together while nobody takes them', async () => {
+  it('merges gaps of one kind until they are accepted', async () => {
     const spool = await open();
     for (let count = 0; count < 500; count++) {
       await spool.gap({ seenAt: 'x', what: 'kernel-log-overrun', lost: 2 });
@@ -90,7 +90,7 @@ describe('the spool', () => {
     expect(spool.pending(all).gaps.length).toBeLessThanOrEqual(50);
   });
 
-  it('passes over a last line that was never finished, says so, and goes on', async () => {
+  it('skips an unfinished last line, says so, and continues', async () => {
     const before = await open();
     await before.append(fault(1));
     await appendFile(file(), '{"report":{"seq":2,"fault":{"id":"ker');
@@ -100,7 +100,7 @@ describe('the spool', () => {
     expect(seqs(await open())).toEqual([1, 2]);
   });
 
-  it('passes over damage in the middle', async () => {
+  it('skips damage in the middle', async () => {
     const before = await open();
     await before.append(fault(1));
     await appendFile(file(), 'null\n{}\n\u0000\u0000\n');
@@ -134,7 +134,7 @@ describe('the spool', () => {
     expect([seqs(after), gaps(after)]).toEqual([kept, gaps(spool)]);
   });
 
-  it('does not let the file grow while all is taken', async () => {
+  it('does not let the file grow while everything is accepted', async () => {
     const spool = await open();
     for (let number = 1; number <= 600; number++) {
       await spool.append(fault(number, 'x'.repeat(400)));
@@ -144,7 +144,7 @@ describe('the spool', () => {
     expect((await readFile(file(), 'utf8')).split('\n')[0]).toContain(spool.status().stream);
   });
 
-  it('goes on from memory, and says so once, when its directory cannot be written', async () => {
+  it('keeps reports in memory, and says so once, when its directory cannot be written', async () => {
     await writeFile(join(directory, 'file'), '');
     const spool = await open({ directory: join(directory, 'file/below') });
     await spool.append(fault(1));

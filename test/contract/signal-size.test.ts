@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { howManyFit, signalBytes } from '../../contract/signal-size.ts';
 
-describe('what travels in one signal', () => {
+describe('the size of one signal', () => {
   it.each<[string, readonly unknown[], number]>([
     ['nothing of nothing', [], 0],
     ['as many as were asked for', Array.from({ length: 200 }, () => 'x'), 100],

@@ -54,7 +54,7 @@ const oneLines: readonly [string, string][] = [
   ['a condition of a job', finishedBy([{ type: 'Failed', status: 'True', reason: 'x', message: withSecret }], 'Complete', 'Failed')?.because ?? ''],
 ];
 
-describe('text of a tenant becomes a harmless sentence without its secrets', () => {
+describe('text of a tenant becomes one clean line without its secrets', () => {
   it.each(oneLines)('in %s', (_, text) => {
     expect(text).toMatch(/AWS_SECRET_ACCESS_KEY=\[redacted: password\] .*loss is nan.*click/);
     expect(text).not.toContain(secret);
@@ -63,7 +63,7 @@ describe('text of a tenant becomes a harmless sentence without its secrets', () 
   });
 });
 
-describe('no border lets through what steers a terminal', () => {
+describe('no output contains terminal escape sequences', () => {
   const announcement = { about: { kind: 'job', job }, type: 'Normal', reason: 'JobRecovered', message: hostile, key: 'k' } as const;
   const node = { metadata: { name: 'n' } };
   const settings = { taint: { key: 'k', effect: 'NoSchedule' }, cordon: false } as const;

@@ -13,7 +13,7 @@ const observed = (line: string, more: Partial<ObservedKernelLine> = {}): Observe
 });
 
 describe('a kernel line as a fault', () => {
-  it('carries position, device, action, and the lines around it', () => {
+  it('has position, device, action, and the lines around it', () => {
     expect(
       kernelFault(observed('4,1234,5,-;NVRM: Xid (PCI:0000:5d:00): 79, GPU has fallen off the bus.', { evidence: ['4,1233,4,-;pcieport: link down'] })),
     ).toEqual({

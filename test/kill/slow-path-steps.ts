@@ -98,7 +98,7 @@ export function watchSlowPathSteps(live: LiveKcover, job: LiveJob, { slowPath, b
 
 /** By the Event, because a recovery is held for other reasons as well. */
 const lacksCapacity = async (live: LiveKcover, job: LiveJob): Promise<boolean> =>
-  (await live.events(job)).some(({ reason, message = '' }) => reason === eventReasons.recoveryHeld && message.includes('room for'));
+  (await live.events(job)).some(({ reason, message = '' }) => reason === eventReasons.recoveryHeld && message.includes('capacity for'));
 
 const isResized = async ({ cluster }: LiveKcover, job: LiveJob): Promise<boolean> =>
   (await readJob(cluster.api, job)).metadata.annotations?.[annotations.podsBefore] !== undefined;

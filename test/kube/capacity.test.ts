@@ -133,7 +133,7 @@ describe('what the next attempt needs', () => {
     ]);
   });
 
-  it('is told in accelerators too', () => {
+  it('is given in accelerators too', () => {
     const taint = { key: 'kcover.io/quarantine', effect: 'NoSchedule' } as const;
     const gpus = (each: number) =>
       jobKinds.MPIJob.view(kubeflowJob('MPIJob', { name: 'llm', gpus: each, roles: { Launcher: 1, Worker: 3 } }) as unknown as KubernetesObject, taint).gpus;
@@ -183,7 +183,7 @@ describe('a node', () => {
   });
 });
 
-describe('who makes room', () => {
+describe('pods that free capacity', () => {
   const job: JobRef = { kind: 'PyTorchJob', namespace: 'train', name: 'llm', uid: 'job' };
   const pod = (namespace: string, uid = 'pod') => ({
     metadata: { namespace, uid, ownerReferences: [{ apiVersion: 'kubeflow.org/v1', kind: 'PyTorchJob', name: 'llm', uid: 'job', controller: true }] },

@@ -28,7 +28,7 @@ describe('an answer of the API server', () => {
     expect(kubeError(answer(404, '404 page not found'), 'read node gpu-3').code).toBe('kube.unreachable');
   });
 
-  it('is told in its own sentence, without headers', () => {
+  it('is reported with its own message, without headers', () => {
     const error = kubeError(answer(403, '{"message":"nodes \\"gpu-3\\" is forbidden","details":{}}', { authorization: 'Bearer secret' }), 'change node gpu-3');
     expect(error.because).toBe('change node gpu-3: 403 nodes "gpu-3" is forbidden');
     expect(JSON.stringify(error) + error.message + error.because).not.toContain('secret');

@@ -13,7 +13,7 @@ const onNode: Announcement = {
 };
 
 describe('an Event', () => {
-  it('has the same name whenever the same thing is told, and another for anything else', () => {
+  it('has the same name for the same content, and another for anything else', () => {
     const name = (more: Partial<Announcement>, at = now) => eventOf({ ...onNode, ...more }, at).metadata.name;
     expect(name({}, now + 60_000)).toBe(name({}));
     expect(name({ message: 'in other words' })).toBe(name({}));

@@ -154,7 +154,7 @@ describe('a Job of Volcano', () => {
     expect(view().succeedsWith).toBeUndefined();
   });
 
-  it('is heard in the words of the Ascend reference', () => {
+  it('accepts the overrides of the Ascend reference', () => {
     const labels = { 'fault-scheduling': 'force', 'elastic-scheduling': 'on', minReplicas: '2', 'fault-retry-times': '5' };
     expect(view({}, undefined, { labels }).overrides).toEqual({ mode: 'force', capacity: 'shrink', minReplicas: 2, retries: 5, ignored: [] });
   });

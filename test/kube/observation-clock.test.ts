@@ -47,7 +47,7 @@ describe('a deadline', () => {
     expect(wait.passes(1).isLate(minute)).toBe(true);
   });
 
-  it('is put off by the length of an outage and, once, by the time that a cluster needs to go on after a long one', () => {
+  it('is extended by the length of an outage and, once, by the time that a cluster needs to recover after a long one', () => {
     const wait = new Wait().passes(10 * second).outage(5 * minute);
     expect(wait.passes(60 * second - 1).isLate(minute)).toBe(false);
     expect(wait.passes(1).isLate(minute)).toBe(true);
@@ -100,7 +100,7 @@ describe('a deadline', () => {
   });
 });
 
-describe('what an earlier try told', () => {
+describe('the clock state of an earlier attempt', () => {
   it.each([undefined, null, 'x', {}, { clock: {} }, { clock: { lostMs: '1', until: 2, lateFrom: 3 } }])('is nothing when it told %j', (details) => {
     expect(observedOf(details)).toBeUndefined();
   });

@@ -52,7 +52,7 @@ function watch(more: Partial<WatchOptions<V1ConfigMap>> = {}) {
 }
 
 describe('a watch', () => {
-  it('tells what is there before it is synced, and then every change', async () => {
+  it('reports what exists before it is synced, and then every change', async () => {
     await create('a');
     const { watched, events } = watch();
     await watched.synced;
@@ -70,7 +70,7 @@ describe('a watch', () => {
     expect(watched.objects().map((object) => object.data)).toEqual([{ x: '1' }]);
   });
 
-  it('loses nothing when its connection is cut, and says so once', async () => {
+  it('loses nothing when its connection is cut, and reports that once', async () => {
     await create('a');
     const { watched, events, states } = watch();
     await watched.synced;
@@ -90,7 +90,7 @@ describe('a watch', () => {
     expect(states).toEqual(['watching', 'broken', 'watching']);
   });
 
-  it('tells an object that was created anew under its name as two', async () => {
+  it('reports an object that was created again under its name as two', async () => {
     await create('a');
     const { watched, events } = watch();
     await watched.synced;
@@ -140,7 +140,7 @@ describe('a watch', () => {
     await expect(watch().watched.synced).rejects.toThrow('enough');
   });
 
-  it('notices that the server has forgotten its place', async () => {
+  it('notices that the server no longer has its resource version', async () => {
     // The server began to remember these when it learnt of their kind, long after its first version.
     const customResources = '/apis/kubeflow.org/v1/pytorchjobs';
     const listener = { opened: () => undefined, changed: () => undefined, deleted: () => undefined };

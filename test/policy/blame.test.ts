@@ -7,7 +7,7 @@ const fault = (more: Partial<Fault>): Fault => ({ id: 'f', source: 'kernel', cod
 const notReady = fault({ id: 'n', source: 'node', code: 'node/not-ready' });
 const asked = fault({ id: 'o', source: 'operator', code: 'operator/recover' });
 
-describe('whom faults blame', () => {
+describe('the blame of faults', () => {
   it.each<[string, readonly Fault[], Blame]>([
     ['a GPU that must be reset blames the hardware', [kernelFault({ code: 'xid/48', action: 'reset-gpu' })], 'hardware'],
     ['a node that must be rebooted blames the hardware', [kernelFault()], 'hardware'],

@@ -29,7 +29,7 @@ const decide = (blame: Blame, usage: readonly BudgetEntry[], more: Partial<Incid
   return decideIncident(facts, settings({ recovery: { budget: given } }));
 };
 
-describe('a ledger for each blame', () => {
+describe('a budget category for each blame', () => {
   it.each<[Blame, number]>([
     ['hardware', 20],
     ['platform', 20],
@@ -40,18 +40,18 @@ describe('a ledger for each blame', () => {
     expect(decide(blame, many(limit, { blame }))).toMatchObject({ kind: 'refuse', until: now + minute });
   });
 
-  it('never lets infrastructure use up what the user has, nor the other way round', () => {
+  it('keeps recoveries for infrastructure and for user code in separate categories', () => {
     const infrastructure = [...many(20, { blame: 'hardware' }), ...many(20, { blame: 'platform' })];
     expect(decide('user', infrastructure).kind).toBe('open');
     expect(decide('hardware', many(5, { blame: 'user' })).kind).toBe('open');
   });
 
-  it('lets nobody wait for the pause after the recovery of another', () => {
+  it('does not back off after a recovery of another category', () => {
     expect(decide('user', [recovery(0.1, { blame: 'hardware' })]).kind).toBe('open');
     expect(decide('hardware', [recovery(0.1, { blame: 'hardware' })]).kind).toBe('wait');
   });
 
-  it('says in a refusal who spent what', () => {
+  it('names the used recoveries of each category in a refusal', () => {
     const usage = [...many(5, { blame: 'user' }), ...many(2, { blame: 'hardware' })];
     expect(decide('user', usage)).toMatchObject({
       kind: 'refuse',
@@ -59,7 +59,7 @@ describe('a ledger for each blame', () => {
     });
   });
 
-  it('counts nothing that a person asked for', () => {
+  it('does not count recoveries that a person requested', () => {
     expect(decide('user', many(5, { asked: true })).kind).toBe('open');
     expect(decide('user', [], { askedBy: { by: 'ada', reason: 'hung' } })).toMatchObject({ kind: 'open', attribution: { asked: true } });
   });
@@ -72,13 +72,13 @@ describe('a ledger for each blame', () => {
     expect(decide('user', many(2, { blame: 'user' }), {}, given).kind).toBe('refuse');
   });
 
-  it('charges a recovery to whom its faults blame, with the step that training had reached', () => {
+  it('attributes a recovery to the blame of its faults, with the step that training had reached', () => {
     const progress = { step: 1200, checkpointStep: 1100, at: '2026-11-21T07:09:00Z' };
     expect(decide('user', [], { progress })).toMatchObject({ kind: 'open', attribution: { blame: 'user', step: 1200, checkpointStep: 1100 } });
     expect(decide('hardware', [])).toMatchObject({ attribution: { blame: 'hardware' } });
   });
 
-  it('charges a pod that exits beside a broken node to the hardware, however empty the ledger of the user is', () => {
+  it('attributes a pod that exits beside a broken node to the hardware, also when the category of the user is exhausted', () => {
     const usage = many(5, { blame: 'user' });
     const late = { faults: [podFault(), kernelFault({ quarantine: { state: 'quarantined', because: 'xid/79' } })] };
     expect(decide('user', usage, late)).toMatchObject({ kind: 'open', attribution: { blame: 'hardware' } });
@@ -87,13 +87,13 @@ describe('a ledger for each blame', () => {
   });
 });
 
-describe('a recovery of which nobody knows whom it blames', () => {
+describe('a recovery of unrecorded blame', () => {
   it.each<Blame>(['hardware', 'platform', 'user', 'unknown'])('counts against %s, and in all no more than the plain limit allows', (blame) => {
     expect(decide(blame, many(4)).kind).toBe('open');
     expect(decide(blame, many(5))).toMatchObject({ kind: 'refuse', because: expect.stringContaining('5 of unrecorded cause') });
   });
 
-  it('is what an earlier version carried over', () => {
+  it('comes from continue-as-new state without blame', () => {
     const continued: ContinuedJob = {
       optedInAt: '2026-11-21T06:00:00Z',
       inbox: [],
@@ -105,7 +105,7 @@ describe('a recovery of which nobody knows whom it blames', () => {
     expect(decide('user', continued.usage)).toMatchObject({ kind: 'refuse', until: now + 10 * minute });
   });
 
-  it('leaves room where there was room', () => {
+  it('does not exhaust a category that has recoveries left', () => {
     expect(decide('user', [...many(2), ...many(2, { blame: 'user' })]).kind).toBe('open');
     expect(decide('user', [...many(2), ...many(3, { blame: 'user' })]).kind).toBe('refuse');
   });
@@ -142,26 +142,26 @@ describe('a crash loop', () => {
     expect(judge(usage, progress).kind).toBe('open');
   });
 
-  it('is none of crashes that lie weeks apart', () => {
+  it('does not include crashes that are weeks apart', () => {
     const usage = crashed([24 * 40, { checkpointStep: 1100 }], [24 * 20, { checkpointStep: 1100 }], [24, { checkpointStep: 1100 }]);
     expect(judge(usage, { step: 90_000, checkpointStep: 1100, at }).kind).toBe('open');
   });
 
-  it('keeps nobody from recovering from a fault of the hardware', () => {
+  it('does not block a recovery from a hardware fault', () => {
     expect(judge(stuck(1100), { step: 1190, checkpointStep: 1100, at }, 'hardware').kind).toBe('open');
   });
 
-  it('is not broken by a fault of the hardware in between', () => {
+  it('is not interrupted by a hardware fault in between', () => {
     expect(judge([...stuck(1100), recovery(60, { blame: 'hardware', checkpointStep: 1100 })], { step: 1190, checkpointStep: 1100, at }).kind).toBe('refuse');
   });
 
-  it('of a job without checkpoints is told by its steps', () => {
+  it('of a job without checkpoints is detected by its steps', () => {
     const usage = crashed([3, { step: 500 }], [2.5, { step: 500 }], [2, { step: 500 }]);
     expect(judge(usage, { step: 500, at })).toMatchObject({ kind: 'refuse', because: expect.stringContaining('no step beyond 500') });
     expect(judge(usage, { step: 501, at }).kind).toBe('open');
   });
 
-  it('is refused until the same moment whenever it is judged within a day, so that it is told once', () => {
+  it('is refused until the same time whenever it is decided within a day, so that it is reported once', () => {
     const progress = { step: 1190, checkpointStep: 1100, at };
     const until = (later: number) => decide('user', stuck(1100), { progress, now: now + later });
     expect(until(minute)).toMatchObject({ until: now + 14 * 60 * minute });

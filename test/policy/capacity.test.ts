@@ -18,34 +18,34 @@ const short = 'capacity for 6 of 8 pods (3 nodes: taint maintenance=true)';
 const decide = (plan: Partial<CapacityPlan>, more: Partial<CapacityFacts> = {}, request: Partial<CapacityRequest> = {}, given: object = {}) =>
   decideCapacity({ facts: facts(more), plan: { choice: 'hold', least: 8, ...plan }, severity: 'degrading', by: 'suspend', ...request }, settings(given));
 
-describe('room for all', () => {
+describe('capacity for all pods', () => {
   it.each(['hold', 'standby', 'shrink', 'ask', 'restart'] as const)('lets it go on, whatever the choice: %s', (choice) => {
     expect(decide({ choice }, { fit: 8 })).toEqual({ kind: 'go', because: 'capacity for 8 pods' });
   });
 });
 
-describe('without room', () => {
-  it('it holds, and says what keeps pods off the nodes', () => {
+describe('without capacity', () => {
+  it('it holds, and names what keeps pods off the nodes', () => {
     expect(decide({ choice: 'hold' })).toMatchObject({ kind: 'hold', because: short, lookAgainMs: 5000 });
   });
 
-  it('it stops all the same where that is the choice, and says who will wait', () => {
+  it('it stops anyway where that is the choice, and says that the other pods stay pending', () => {
     expect(decide({ choice: 'restart' })).toEqual({ kind: 'go', because: `${short}; the other pods will stay pending` });
   });
 
-  it('a person is asked, for so long and with such a default as settings say', () => {
+  it('it asks for an approval, with the deadline and default of the settings', () => {
     const approval = { recovery: { approval: { within: '5m', otherwise: 'approve' } } };
     expect(decide({ choice: 'ask' }, {}, {}, approval)).toEqual({ kind: 'ask', because: short, withinMs: 300_000, otherwise: 'approve' });
   });
 
-  it('nobody is asked twice', () => {
+  it('it does not ask twice', () => {
     expect(decide({ choice: 'ask' }, {}, { approved: true })).toMatchObject({ kind: 'go' });
   });
 });
 
 describe('standby nodes', () => {
   const enough = { fitWithStandby: 8, standbyNodes: ['s-0', 's-1'] };
-  it('are taken when all find room with them', () => {
+  it('are taken when all pods fit with them', () => {
     expect(decide({ choice: 'standby' }, enough)).toEqual({
       kind: 'standby',
       nodes: ['s-0', 's-1'],
@@ -64,7 +64,7 @@ describe('standby nodes', () => {
     expect(decide({ choice: 'standby' }, enough, { standbyTaken: true })).toMatchObject({ kind: 'hold', because: `${short}, after standby nodes were taken` });
   });
 
-  it('are nobody else`s choice', () => {
+  it('are not taken with any other choice', () => {
     expect(decide({ choice: 'hold' }, enough).kind).toBe('hold');
   });
 });
@@ -79,7 +79,7 @@ describe('a smaller job', () => {
     expect(decide({ choice: 'shrink', ...plan }, more)).toMatchObject({ kind: 'shrink', pods });
   });
 
-  it('says what it goes on with', () => {
+  it('says how many pods it continues with', () => {
     expect(decide({ choice: 'shrink', least: 4 })).toEqual({ kind: 'shrink', pods: 6, because: `${short}; it continues with 6 pods instead of 8` });
   });
 
@@ -100,7 +100,7 @@ describe('a smaller job', () => {
     expect(decide({ choice: 'shrink', ...plan }, more, request)).toMatchObject({ kind: 'hold', because, lookAgainMs: 5000 });
   });
 
-  it('is none where the kind has one size', () => {
+  it('is not possible where the kind has one size', () => {
     const { sizes: _, ...without } = facts();
     const request = { facts: without, plan: { choice: 'shrink', least: 1 }, severity: 'dead', by: 'suspend' } as const;
     expect(decideCapacity(request, settings())).toMatchObject({ kind: 'hold', because: `${short}, and this job cannot be shrunk` });

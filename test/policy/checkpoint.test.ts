@@ -13,8 +13,8 @@ const judge = (latest: LatestProgress | undefined, minutes: number, more: { stal
   return judgeCheckpoint({ request: { atLeast: 1200, withinMs: 30 * minute, ...stall }, latest, startedAt: began, lateFrom }, began + minutes * minute);
 };
 
-describe('a checkpoint that is waited for', () => {
-  it('is there as soon as it holds the step, or a later one', () => {
+describe('an awaited checkpoint', () => {
+  it('is saved as soon as it has the step, or a later one', () => {
     expect(judge(seenAfter([0, says(1210, { checkpointStep: 1200 })]), 0)).toEqual({
       kind: 'saved',
       checkpointStep: 1200,
@@ -58,7 +58,7 @@ describe('a checkpoint that is waited for', () => {
     expect(judge(seenAfter([0, says(1150)]), 29, {})).toEqual({ kind: 'wait', until: began + 30 * minute });
   });
 
-  it('is not late just after nobody could see', () => {
+  it('is not late just after the cluster could not be observed', () => {
     expect(judge(undefined, 31, { lateFrom: began + 40 * minute })).toEqual({ kind: 'wait', until: began + 40 * minute });
     expect(judge(undefined, 40, { lateFrom: began + 40 * minute })).toMatchObject({ kind: 'missed' });
   });

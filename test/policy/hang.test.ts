@@ -27,7 +27,7 @@ describe('training that makes no step', () => {
     expect([hangs(lastWait - 0.01, seen), hangs(lastWait, seen)]).toEqual([false, true]);
   });
 
-  it('is told with its step, for how long, and what is usual', () => {
+  it('is reported with its step, the duration, and the usual pace', () => {
     expect(judgeHang({ progress: says(), movedAt: 0 }, settings, 12 * minute).because).toBe(
       'no step for 12m after step 1200; half of its steps take no more than 2s',
     );

@@ -17,11 +17,11 @@ const facts = (more: Partial<IncidentFacts> = {}): IncidentFacts => ({
 const usage = (...minutesAgo: number[]) =>
   minutesAgo.map((minutes, index) => ({ incident: `i${index}`, startedAt: now - minutes * 60_000, endedAt: now - minutes * 60_000 + 1000 }));
 
-describe('a recovery that is asked for', () => {
+describe('a requested recovery', () => {
   const byLabel = { by: 'label', reason: 'need-recovery', byLabel: true } as const;
   const asked = (...minutesAgo: number[]) => usage(...minutesAgo).map((one) => ({ ...one, asked: true, byLabel: true }) as const);
 
-  it('by label has a ledger of its own, and says when it is open again and what a person can do', () => {
+  it('by label has a budget category of its own, and says when it is available again and what a person can do', () => {
     const decision = decideIncident(facts({ askedBy: byLabel, usage: asked(50, 40, 30, 20, 10) }), settings());
     expect(decision).toMatchObject({
       kind: 'refuse',
@@ -36,7 +36,7 @@ describe('a recovery that is asked for', () => {
     });
   });
 
-  it('by label counts recoveries of which nothing is known, and neither those for faults nor those of a person', () => {
+  it('by label counts recoveries of unrecorded cause, and neither those for faults nor those of a person', () => {
     expect(decideIncident(facts({ askedBy: byLabel, usage: usage(50, 40, 30, 20, 11) }), settings()).kind).toBe('refuse');
     const others = [
       ...usage(50, 40, 30).map((one) => ({ ...one, blame: 'hardware' as const })),
@@ -108,22 +108,22 @@ describe('whether faults open an incident', () => {
     expect(decision.dismissed[0]?.because).toContain(because);
   });
 
-  it('takes what failed long before the first run for history, and says so', () => {
+  it('treats failures from long before the first run as history, and says so', () => {
     const decision = decideIncident(facts({ faults: [podFault()], historyUntil: '2026-11-21T07:09:04Z' }), settings());
     expect(decision).toMatchObject({ kind: 'nothing', dismissed: [{ notify: 'history', because: expect.stringContaining('llm-worker-2') }] });
     expect(decideIncident(facts({ faults: [podFault()], historyUntil: '2026-11-21T07:09:03Z' }), settings()).dismissed).toEqual([]);
   });
 
-  it('takes no fault of a node for history', () => {
+  it('does not treat a node fault as history', () => {
     const later = { historyUntil: '2026-11-21T08:00:00Z' };
     expect(decideIncident(facts({ faults: [kernelFault({ quarantine: quarantined })], ...later }), settings()).kind).toBe('open');
   });
 
-  it('counts a death in the very second of the opt-in', () => {
+  it('counts an exit in the same second as the opt-in', () => {
     expect(decideIncident(facts({ faults: [podFault()], optedInAt: '2026-11-21T07:09:03.900Z' }), settings()).dismissed).toEqual([]);
   });
 
-  it('sets a fault aside whose node was released', () => {
+  it('dismisses a fault whose node was released', () => {
     expect(decideIncident(facts({ faults: [kernelFault({ quarantine: { state: 'released', because: 'ada' } })] }), settings()).kind).toBe('nothing');
   });
 
@@ -147,13 +147,13 @@ describe('whether faults open an incident', () => {
     });
   });
 
-  it('refuses the sixth recovery of an hour until the first has slid out', () => {
+  it('refuses the sixth recovery of an hour until the first is out of the window', () => {
     const history = usage(50, 40, 30, 20, 15);
     expect(decideIncident(facts({ faults: [kernelFault()], usage: history }), settings())).toMatchObject({ kind: 'refuse', until: now + 10 * 60_000 });
     expect(decideIncident(facts({ faults: [kernelFault()], usage: usage(61, 40, 30, 20, 15) }), settings()).kind).toBe('open');
   });
 
-  it('does what a person asks, beyond the budget and without a window', () => {
+  it('does what a person requests, beyond the budget and without a correlation window', () => {
     expect(
       decideIncident(facts({ faults: [podFault()], usage: usage(50, 40, 30, 20, 0.1), askedBy: { by: 'ada', reason: 'hung' } }), settings()),
     ).toMatchObject({ kind: 'open', because: 'ada asked: hung' });
@@ -170,7 +170,7 @@ describe('training that stands still', () => {
     job: job.uid,
   } as const;
 
-  it('is told to people, and nothing more, unless the operator or the job wants a recovery', () => {
+  it('is only reported, unless the operator or the job wants a recovery', () => {
     expect(decideIncident(facts({ faults: [hang] }), settings())).toMatchObject({ kind: 'nothing', dismissed: [{ id: 'h', notify: 'hang' }] });
     expect(decideIncident(facts({ faults: [hang], overrides: { hang: 'ignore' } }), settings()).dismissed[0]?.notify).toBeUndefined();
     expect(decideIncident(facts({ faults: [hang], overrides: { hang: 'recover' } }), settings())).toMatchObject({ kind: 'open', dismissed: [] });
@@ -181,7 +181,7 @@ describe('training that stands still', () => {
 describe('a job that a person has paused', () => {
   const paused = { by: 'ada', reason: 'debugging' };
 
-  it('opens no incident, unless a person asks for one', () => {
+  it('opens no incident, unless a person requests one', () => {
     const waiting = facts({ faults: [kernelFault({ quarantine: quarantined })], paused });
     expect(decideIncident(waiting, settings())).toMatchObject({ kind: 'paused', because: expect.stringContaining('paused by ada: debugging') });
     expect(decideIncident({ ...waiting, askedBy: { by: 'bob', reason: 'now' } }, settings()).kind).toBe('open');
@@ -189,7 +189,7 @@ describe('a job that a person has paused', () => {
 });
 
 describe('retries that a job asks for', () => {
-  it('limit what its own code may spend, down to nothing', () => {
+  it('limit the recoveries of its own code, down to none', () => {
     const crash = facts({ faults: [podFault()], since: now - 1000 });
     expect(decideIncident({ ...crash, overrides: { retries: 0 } }, settings())).toMatchObject({
       kind: 'refuse',

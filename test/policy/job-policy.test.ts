@@ -6,8 +6,8 @@ import { settings } from '../support/builders.ts';
 const overrides = (more: Partial<JobOverrides>): JobOverrides => ({ ignored: [], ...more });
 const { recovery } = settings();
 
-describe('what holds for one job', () => {
-  it("is the operator's word where the job says nothing", () => {
+describe('the policy for one job', () => {
+  it('is that of the operator where the job sets nothing', () => {
     expect(jobPolicy(undefined, recovery)).toEqual({
       mode: 'grace',
       checkpoint: 'fresh',
@@ -19,7 +19,7 @@ describe('what holds for one job', () => {
     });
   });
 
-  it('is what the job asks for', () => {
+  it('is what the job requests', () => {
     const asked = overrides({ mode: 'off', checkpoint: 'on-termination', capacity: 'shrink', minReplicas: 2, level: 'pod', hang: 'recover', retries: 3 });
     expect(jobPolicy(asked, recovery)).toEqual({
       mode: 'off',
@@ -33,7 +33,7 @@ describe('what holds for one job', () => {
     });
   });
 
-  it('is never more than the operator allows, and says what was not granted', () => {
+  it('is limited to what the operator allows, and says what was not applied', () => {
     const strict = settings({ recovery: { jobMay: { mode: ['grace', 'off'], capacity: ['hold'], hang: ['notify'], retries: 5 } } }).recovery;
     const policy = jobPolicy(overrides({ mode: 'force', capacity: 'standby', hang: 'recover', retries: 50, ignored: ['level fast is not known'] }), strict);
     expect(policy).toMatchObject({ mode: 'grace', short: 'hold', dead: 'restart', hang: 'notify', retries: 5 });
@@ -50,7 +50,7 @@ describe('what holds for one job', () => {
     );
   });
 
-  it('says of a choice without room for whom it does not count, where it is the default of the other', () => {
+  it('says whether a refused capacity choice is for a running or a dead job, where it is the default of the other', () => {
     const strict = settings({ recovery: { jobMay: { capacity: ['ask'] } } }).recovery;
     expect(jobPolicy(overrides({ capacity: 'hold' }), strict)).toMatchObject({
       short: 'hold',
@@ -68,7 +68,7 @@ describe('what holds for one job', () => {
     expect(jobPolicy(overrides({ capacity: 'shrink', allowedSizes: [] }), recovery)).toMatchObject({ short: 'shrink', dead: 'shrink' });
   });
 
-  it('does not shrink a job that says not how small it may become', () => {
+  it('does not shrink a job that does not say how small it may become', () => {
     expect(jobPolicy(overrides({ capacity: 'shrink' }), recovery)).toMatchObject({
       short: 'hold',
       dead: 'restart',
@@ -77,7 +77,7 @@ describe('what holds for one job', () => {
     expect(jobPolicy(overrides({ capacity: 'shrink', allowedSizes: [4, 2] }), recovery)).toMatchObject({ short: 'shrink', ignored: [] });
   });
 
-  it('awaits no dying gasp where pods get no time to end', () => {
+  it('awaits no final checkpoint where pods get no grace period', () => {
     expect(jobPolicy(overrides({ mode: 'force', checkpoint: 'on-termination' }), recovery)).toMatchObject({
       mode: 'force',
       checkpoint: 'none',

@@ -18,7 +18,7 @@ describe('what a fault means for its node', () => {
     expect(decideNode({ node: nodeView(), faults: [kernelFault(fault)] }, act).kind).toBe(kind);
   });
 
-  it('obeys a site rule for a code before anything else', () => {
+  it('applies a site rule for a code before anything else', () => {
     const strict = settings({ mode: 'act', faults: { codes: { 'xid/13': 'quarantine', 'xid/79': 'record' } } });
     expect(decideNode({ node: nodeView(), faults: [kernelFault({ code: 'xid/13', action: 'restart-app' })] }, strict).kind).toBe('quarantine');
     expect(decideNode({ node: nodeView(), faults: [kernelFault()] }, strict).kind).toBe('record');
@@ -30,7 +30,7 @@ describe('what a fault means for its node', () => {
     expect(decision.faults.map((fault) => fault.id)).toEqual(['a', 'b']);
   });
 
-  it('says whose preflight speaks against a node, unless anything else does too', () => {
+  it('names the namespace whose preflight is the only reason', () => {
     const tested = kernelFault({ id: 'preflight/a', source: 'preflight', code: 'preflight/slow-node', namespace: 'team-a' });
     const warned = kernelFault({ id: 'kernel/boot-1/1', code: 'xid/13', action: 'restart-app' });
     expect(decideNode({ faults: [tested, warned] }, act)).toMatchObject({ kind: 'quarantine', preflight: { namespace: 'team-a' } });
@@ -38,18 +38,18 @@ describe('what a fault means for its node', () => {
     expect(decideNode({ faults: [tested], askedBy: { by: 'ada', reason: 'slow' } }, act)).not.toHaveProperty('preflight');
   });
 
-  it('only tells in mode observe', () => {
+  it('only reports in mode observe', () => {
     expect(decideNode({ node: nodeView(), faults: [kernelFault()] }, settings()).kind).toBe('observe');
   });
 
-  it('never judges a line at or below the last one judged in the same boot', () => {
+  it('ignores lines up to the last one taken into account in the same boot', () => {
     const at = (sequence: number, bootId = 'boot-1') => decideNode({ node: nodeView({ judged: { bootId, sequence } }), faults: [kernelFault()] }, act);
     expect(at(100)).toMatchObject({ kind: 'record', faults: [] });
     expect(at(99).kind).toBe('quarantine');
     expect(at(5000, 'boot-0').kind).toBe('quarantine');
   });
 
-  it('does what a person asks, in mode observe too', () => {
+  it('does what a person requests, in mode observe too', () => {
     expect(decideNode({ node: nodeView(), faults: [], askedBy: { by: 'ada', reason: 'loose cable' } }, settings())).toMatchObject({
       kind: 'quarantine',
       reason: 'operator',
@@ -57,7 +57,7 @@ describe('what a fault means for its node', () => {
     });
   });
 
-  it('takes no node out for its storage, which others share, unless the settings say so', () => {
+  it('quarantines no node for its storage, which others share, unless the settings say so', () => {
     const storage = kernelFault({ source: 'preflight', code: 'preflight/storage-check', message: 'its storage check failed' });
     const { action: _, standing: __, ...check } = storage;
     expect(decideNode({ node: nodeView(), faults: [check] }, act)).toMatchObject({

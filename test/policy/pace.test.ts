@@ -46,13 +46,13 @@ describe('the pace of training', () => {
     expect(second.steps).toHaveLength(1);
   });
 
-  it('goes on from what an earlier controller has seen', () => {
+  it('continues from the pace of an earlier controller', () => {
     const known = paceFrom({ msPerStep: 1500, stepsPerCheckpoint: 40 });
     expect(paceOf(known)).toEqual({ msPerStep: 1500, stepsPerCheckpoint: 40 });
     expect(paceOf(seen([says(0, 0), says(1, 90)], known))).toEqual({ msPerStep: 1500, stepsPerCheckpoint: 40 });
   });
 
-  it('remembers no more than it needs', () => {
+  it('keeps no more than it needs', () => {
     const long = seen(Array.from({ length: 100 }, (_, index) => says(index, index, { checkpointStep: index })));
     expect([long.steps.length, long.checkpoints.length]).toEqual([20, 20]);
   });

@@ -89,16 +89,16 @@ describe('a node', () => {
 });
 
 describe('pods of one job', () => {
-  it('find room as far as nodes have it', () => {
+  it('fit as far as nodes have capacity', () => {
     expect(find(nodes(3), workers(4))).toMatchObject({ needed: 4, fit: 3, because: 'no other nodes' });
   });
 
-  it('share a node that has room for several', () => {
+  it('share a node that has capacity for several', () => {
     expect(find(nodes(1), workers(4, { requests: { [gpu]: 2 } })).fit).toBe(4);
     expect(find(nodes(1), workers(5, { requests: { [gpu]: 2 } })).fit).toBe(4);
   });
 
-  it('share no node when they keep apart', () => {
+  it('share no node with anti-affinity', () => {
     const apart = [[{ key: 'job', operator: 'In', values: ['llm'] }]];
     expect(find(nodes(3), workers(4, { requests: { [gpu]: 2 }, apart })).fit).toBe(3);
     const master = workers(1, { fixed: true, requests: { [gpu]: 1 }, apart });
@@ -132,7 +132,7 @@ describe('pods of one job', () => {
     expect(find([...nodes(1), plain], launcher, workers(1, { requests: { [gpu]: 8, cpu: 192_000 } })).fit).toBe(2);
   });
 
-  it('are counted among nodes by the commonest reason first', () => {
+  it('list obstacles by number of nodes, most frequent first', () => {
     const given = [
       ...nodes(2),
       ...nodes(3, { taints: [maintenance] }).map((each, index) => ({ ...each, name: `m-${index}` })),
@@ -143,20 +143,20 @@ describe('pods of one job', () => {
     expect(find(given, workers(4)).because).toBe(`3 nodes: taint maintenance=true; 2 nodes: 0 of 8 ${gpu} free; 1 node: not ready`);
   });
 
-  it('have no more than five reasons told', () => {
+  it('list no more than five reasons', () => {
     const given = Array.from({ length: 9 }, (_, index) => node(`n-${index}`, { taints: [{ key: `t${index}`, effect: 'NoSchedule' }] }));
     expect(find(given, workers(1)).because).toBe(
       '1 node: taint t0; 1 node: taint t1; 1 node: taint t2; 1 node: taint t3; 1 node: taint t4; 4 nodes: other reasons',
     );
   });
 
-  it('find the same room whatever the order of the nodes', () => {
+  it('fit in the same way whatever the order of the nodes', () => {
     const given = [...nodes(5), node('half', { used: { [gpu]: 4 } }), node('standby-0', { taints: [{ key: standbyTaint, effect: 'NoSchedule' }] })];
     const shapes = [workers(6), workers(1, { fixed: true, requests: { [gpu]: 4 } })];
     expect(placePods(given.toReversed(), shapes.toReversed(), standbyTaint)).toEqual(placePods(given, shapes, standbyTaint));
   });
 
-  it('find room among five thousand nodes', () => {
+  it('are placed among five thousand nodes', () => {
     const given = Array.from({ length: 5000 }, (_, index) => node(`n-${index}`, index % 3 === 0 ? { taints: [maintenance] } : { used: { [gpu]: index % 8 } }));
     const whole = given.filter(({ taints, used }) => taints.length === 0 && used[gpu] === 0).length;
     expect(find(given, workers(5000))).toMatchObject({ fit: whole, because: expect.stringMatching(/^1667 nodes: taint maintenance=true; /) });
@@ -167,11 +167,11 @@ describe('standby nodes', () => {
   const standbyNodes = (name: string, more: Partial<NodeCapacity> = {}): NodeCapacity =>
     node(name, { taints: [{ key: standbyTaint, effect: 'NoSchedule' }], ...more });
 
-  it('take what finds no other room, and no more of them than it takes', () => {
+  it('take pods that fit nowhere else, with as few nodes as possible', () => {
     expect(find([...nodes(3), standbyNodes('s-0'), standbyNodes('s-1')], workers(4))).toMatchObject({ fit: 3, fitWithStandby: 4, standbyNodes: ['s-0'] });
   });
 
-  it('are left alone when there is room', () => {
+  it('are left alone when there is capacity', () => {
     expect(find([...nodes(4), standbyNodes('s-0')], workers(4))).toMatchObject({ fit: 4, fitWithStandby: 4, standbyNodes: [] });
   });
 
@@ -199,12 +199,12 @@ describe('standby nodes', () => {
 
 describe('sizes', () => {
   const sizes = { now: 4, least: 2 };
-  it('are told while all that every size has finds room', () => {
+  it('are given while all fixed pods fit', () => {
     const master = workers(1, { fixed: true });
     expect(capacityOf({ nodes: nodes(2), shapes: [workers(3), master], sizes }, standbyTaint)).toMatchObject({ fit: 2, sizes });
   });
 
-  it('are none when a pod that every size has finds no room', () => {
+  it('are missing when a fixed pod does not fit', () => {
     const big = workers(1, { fixed: true, requests: { [gpu]: 16 } });
     const facts = capacityOf({ nodes: nodes(3), shapes: [workers(3), big], sizes }, standbyTaint);
     expect(facts).toMatchObject({ fit: 3, because: `3 nodes: only 8 ${gpu}` });

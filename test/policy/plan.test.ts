@@ -49,7 +49,7 @@ describe('what comes before a stop', () => {
     expect(plan(given).plan.checkpoint).toMatchObject({ strategy: 'none', because: expect.stringContaining(because) });
   });
 
-  it('is nothing where the trainer saves when it is told to end: that comes after the stop', () => {
+  it('is nothing where the trainer saves on termination: that comes after the stop', () => {
     expect(plan({ job: overrides({ checkpoint: 'on-termination' }) }).plan.checkpoint).toMatchObject({
       strategy: 'on-termination',
       atLeast: 1290,
@@ -57,7 +57,7 @@ describe('what comes before a stop', () => {
     });
   });
 
-  it('is a question to a person, by severity and number of GPUs; who asked has agreed', () => {
+  it('is an approval, by severity and number of GPUs; a person who requested the recovery has approved', () => {
     const asks = { approval: { degrading: 32, within: '10m' } };
     expect(plan({ settings: asks }).plan.approval).toEqual({
       because: 'the job is degrading and holds 32 GPUs: an approval is needed from 32 GPUs on',
@@ -69,14 +69,14 @@ describe('what comes before a stop', () => {
     expect(plan({ settings: asks, facts: { asked: true } }).plan.approval).toBeUndefined();
   });
 
-  it('looks for room as the job asks, and otherwise by whether it still runs', () => {
+  it('checks capacity as the job requests, and otherwise by whether it still runs', () => {
     const small = overrides({ capacity: 'shrink', minReplicas: 2, allowedSizes: [4, 2] });
     expect(plan({ job: small }).plan.capacity).toEqual({ choice: 'shrink', least: 2, allowedSizes: [4, 2] });
     expect(plan({ facts: { fresh: [podFault()] } }).plan.capacity).toEqual({ choice: 'restart', least: 4 });
     expect(plan({ settings: { capacity: { check: false } } }).plan.capacity).toBeUndefined();
   });
 
-  it('holds up no first stop that a person asked for: without room its pods wait', () => {
+  it('holds no first stop that a person requested: without capacity its pods stay pending', () => {
     const operator = { id: 'operator/1', source: 'operator', code: 'operator/recover', message: 'ada asked', seenAt: '2026-11-21T07:09:03Z' } as const;
     const asked = { asked: true, fresh: [operator, degrading] };
     const holds = { capacity: { short: 'hold', dead: 'hold' } };
@@ -86,7 +86,7 @@ describe('what comes before a stop', () => {
     expect(plan({ settings: holds, facts: { ...asked, stops: 1 } }).plan.capacity?.choice).toBe('hold');
   });
 
-  it('keeps a job at its size whose wishes for other sizes cannot be used', () => {
+  it('keeps the size of a job whose requested sizes cannot be used', () => {
     expect(plan({ job: overrides({ capacity: 'shrink', allowedSizes: [] }) }).plan.capacity).toEqual({ choice: 'shrink', least: 4, allowedSizes: [] });
   });
 });
@@ -109,7 +109,7 @@ describe('what is restarted', () => {
     expect(plan({ ...given, job }).plan.level).toMatchObject({ name: 'job', because: expect.stringContaining(because) });
   });
 
-  it('is nothing yet where processes are to try by themselves, unless a node is to blame', () => {
+  it('is nothing yet where processes are asked first, unless a node is to blame', () => {
     const inProcess = overrides({ level: 'process' });
     expect(plan({ job: inProcess, facts: { fresh: [podFault()] } }).inProcess).toMatchObject({ beyond: 1290, withinMs: 120_000 });
     expect(plan({ job: inProcess }).inProcess).toBeUndefined();
@@ -118,7 +118,7 @@ describe('what is restarted', () => {
     });
   });
 
-  it('tells a person meanwhile what helps: another recovery would be refused', () => {
+  it('tells a person meanwhile what helps, because another recovery would be refused', () => {
     const job = jobView({ progress, ...overrides({ level: 'process' }) });
     const facts = { attempt: { job, pods, nodes: [], undecided: [] }, fresh: [podFault()], handled: [], stops: 0, attempts: 3, asked: false, now };
     expect(decideRecovery(facts, settings({ mode: 'act' }))).toMatchObject({

@@ -50,7 +50,7 @@ describe('the planner of rounds', () => {
     expect(new Set(rounds.flatMap(({ idle }) => idle)).size).toBe(rounds.length * (size % 2));
   });
 
-  it('lets everybody meet everybody when there are rounds for it', () => {
+  it('lets all ranks meet when there are enough rounds', () => {
     expect(new Set(keysOf(play(8, { rounds: 'fixed', most: 16 }).rounds)).size).toBe(28);
   });
 
@@ -119,7 +119,7 @@ describe('adaptive rounds', () => {
     expect(rounds.slice(out).every(({ idle }) => idle.includes(3))).toBe(true);
   });
 
-  it('go on for whom nobody could test, and stop at the most', () => {
+  it('continue for ranks that could not be tested, up to the limit', () => {
     const untested = play(8, { rounds: 'adaptive', most: 4 }, (a, b) => (a === 2 || b === 2 ? { status: 'skip' } : well));
     expect(untested).toMatchObject({ rounds: { length: 4 }, because: '4 rounds are the most' });
     expect(new Set(partnersOf(2, untested.rounds)).size).toBe(4);

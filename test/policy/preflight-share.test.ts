@@ -16,7 +16,7 @@ describe.each(preflightRules)('by the rule %s, a node', (rule) => {
   const decide = (request: JudgementRequest) => decidePreflight(request, settings({ mode: 'act', preflight: { rule, threshold: 50 } }));
   const nodes = ({ faults }: ReturnType<typeof decide>) => faults.map(({ node = '' }) => node).toSorted();
 
-  it('is convicted by pods that ask for all its accelerators', () => {
+  it('is convicted by pods that request all its accelerators', () => {
     expect(nodes(decide(asked(whole)))).toEqual(['gpu-3', 'gpu-5']);
   });
 
@@ -34,13 +34,13 @@ describe.each(preflightRules)('by the rule %s, a node', (rule) => {
     expect(decision.because).toContain(`${share.asked} of the ${share.of} accelerators`);
   });
 
-  it('is told of at once only by pods that ask for all its accelerators', () => {
+  it('is reported at once only by pods that request all its accelerators', () => {
     expect(nodes(decide(asked(whole, { evidence: 'part' })))).toEqual(['gpu-5']);
     expect(decide(asked({ asked: 1, of: 8 }, { evidence: 'part' }))).toMatchObject({ failed: [], faults: [] });
   });
 });
 
-it('pods that share a node convict it together, however early the first of them was heard', () => {
+it('pods that share a node convict it together, however early the first of them reported', () => {
   const reports = reportsOf({ size: 8, broken: [5] }).map((each) =>
     each.report.rank < 4 ? each : { ...each, report: { ...each.report, node: 'gpu-5' }, share: { asked: each.report.rank === 7 ? 8 : 2, of: 8 } },
   );

@@ -167,7 +167,7 @@ describe('the statistical rule', () => {
     expect(ranksOf(judgement, 'healthy')).toEqual([0, 1, 2, 3]);
   });
 
-  it('convicts nobody when more look slow than well', () => {
+  it('convicts no node when more look slow than healthy', () => {
     const odd = [1, 3, 5, 7, 9, 11, 13];
     const bandwidths = judge(reports(16, circle(16, 5, slow(0, 2, 4, 6, 8, 10, 12, 14, 15))));
     expect(ranksOf(bandwidths, 'healthy').every((rank) => odd.includes(rank))).toBe(true);

@@ -26,7 +26,7 @@ describe('the decision on a run of preflight reports', () => {
     expect(decision.because).toContain('slow: gpu-3');
   });
 
-  it('tells of a part only what is broken, and of nobody twice', () => {
+  it('reports from a part only what is broken, and no node twice', () => {
     const truth = { size: 8, slow: [3], broken: [5] };
     const part = decidePreflight(asked(truth, { evidence: 'part' }), settings());
     expect(part).toMatchObject({ slow: [], failed: [{ node: 'gpu-5' }], faults: [{ code: preflightFaults.gpu, node: 'gpu-5' }] });
@@ -41,18 +41,18 @@ describe('the decision on a run of preflight reports', () => {
     expect(decision.because).toContain('from 6 of 8 reports');
   });
 
-  it('tells no node that nobody reported for', () => {
+  it('notifies no node without a report', () => {
     const reports = [2, 3, 5].map((rank) => reportOf({ size: 6, slow: [4] }, rank));
     const decision = decidePreflight(asked({ size: 6 }, { evidence: 'expired', reports }), settings({ preflight: { rule: 'strict' } }));
     const reported = new Set(reports.map(({ report }) => report.node));
     expect(decision.faults.filter(({ node }) => !reported.has(node ?? ''))).toEqual([]);
   });
 
-  it('has something to say of no reports at all', () => {
+  it('has a decision without any reports', () => {
     expect(decidePreflight(asked({ size: 0 }, { size: 0, evidence: 'expired' }), settings())).toMatchObject({ faults: [], missing: [] });
   });
 
-  it('leaves to settings what a slow and what a broken node lead to', () => {
+  it('applies the configured responses to slow and to broken nodes', () => {
     const { faults } = decidePreflight(asked({ size: 8, slow: [3], broken: [5] }), settings());
     const kinds = (given: object) => faults.map((fault) => decideNode({ faults: [fault] }, settings({ mode: 'act', ...given })).kind);
     expect(kinds({})).toEqual(['quarantine', 'quarantine']);

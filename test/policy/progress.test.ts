@@ -95,7 +95,7 @@ describe('whether training moves on', () => {
     expect(judge(seenOf([1260, minute], [1261, 2 * minute]), 2 * minute)).toMatchObject({ kind: 'verified' });
   });
 
-  it('counts nothing of an earlier attempt, and says so', () => {
+  it('does not count progress of an earlier attempt, and says so', () => {
     const stale = says(1205, -2000);
     expect(seeProgress(undefined, stale, { since }, restart)).toBeUndefined();
     expect(judge(undefined, 15 * minute, { progress: stale })).toMatchObject({
@@ -103,12 +103,12 @@ describe('whether training moves on', () => {
     });
   });
 
-  it('counts nothing of the second in which the new pods were created: the old attempt may have told of a step in it', () => {
+  it('does not count the second in which the new pods were created: the old attempt may have reported a step in it', () => {
     expect(seeProgress(undefined, says(1205, 999), { since }, restart)).toBeUndefined();
     expect(seeProgress(undefined, says(1205, 1000), { since }, restart)).toBeDefined();
   });
 
-  it('counts nothing that a stopped pod tells, however late', () => {
+  it('does not count what a stopped pod reports, however late', () => {
     const late = { ...says(1205, minute), pod: 'old' };
     expect(seeProgress(undefined, late, { since, stopped: ['older', 'old'] }, restart + minute)).toBeUndefined();
     expect(seeProgress(undefined, { ...late, pod: 'new' }, { since, stopped: ['old'] }, restart + minute)).toBeDefined();
@@ -129,13 +129,13 @@ describe('whether training moves on', () => {
     expect(seeProgress(seenOf([1000, 9 * minute]), says(1010, minute), { since }, restart + 10 * minute)?.pace).toEqual([]);
   });
 
-  it('is not late just after nobody could see', () => {
+  it('is not late just after the cluster could not be observed', () => {
     const lateFrom = restart + 20 * minute;
     expect(judge(undefined, 19 * minute, { lateFrom })).toEqual({ kind: 'wait', until: lateFrom });
     expect(judge(undefined, 20 * minute, { lateFrom })).toMatchObject({ kind: 'unverified' });
   });
 
-  it('remembers no more than it needs', () => {
+  it('keeps no more than it needs', () => {
     expect(seenOf(...Array.from({ length: 100 }, (_, index) => [index, index * minute] as const))?.pace).toHaveLength(20);
   });
 

@@ -8,7 +8,7 @@ const unsafe = (kind: 'Job' | 'JobSet' | 'TrainJob'): JobView =>
 const stopping = (kind: string) => settings({ recovery: { unsafeSuspend: { [kind]: 'stop' } } });
 
 describe.each(['Job', 'JobSet', 'TrainJob'] as const)('a %s that its own controller may fail in a stop', (kind) => {
-  it('is refused, and people hear at opt-in what to change', () => {
+  it('is refused, and an Event at opt-in says what to change', () => {
     expect(whyNotRecoverable(unsafe(kind), settings())).toEqual({ because: 'its controller counts ranks', remedy: 'raise backoffLimit' });
     expect(decideOptIn(unsafe(kind), settings())).toMatchObject({
       kind: 'warn',
@@ -17,7 +17,7 @@ describe.each(['Job', 'JobSet', 'TrainJob'] as const)('a %s that its own control
     });
   });
 
-  it('is recovered where the settings want that, and people hear of the risk', () => {
+  it('is recovered where the settings allow it, and an Event names the risk', () => {
     expect(whyNotRecoverable(unsafe(kind), stopping(kind))).toBeUndefined();
     expect(decideOptIn(unsafe(kind), stopping(kind))).toMatchObject({ kind: 'warn', because: 'a recovery may fail this job: its controller counts ranks' });
   });

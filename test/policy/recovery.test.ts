@@ -43,17 +43,17 @@ describe('the next step of a recovery', () => {
     });
   });
 
-  it('hands over a job that counts as succeeded since its pods were deleted', () => {
+  it('escalates a job that counts as succeeded since its pods were deleted', () => {
     const finished = { job: jobView({ finished: { as: 'succeeded', because: 'done' } }) } as const;
     expect(decideRecovery(facts({ stops: 1, stoppedBy: 'delete-collection' }, finished), act)).toMatchObject({ outcome: 'escalated' });
     expect(decideRecovery(facts({ stops: 1, stoppedBy: 'suspend' }, finished), act)).toMatchObject({ outcome: 'restarted' });
   });
 
-  it('hands over after the last stop that is allowed', () => {
+  it('escalates after the last allowed stop', () => {
     expect(decideRecovery(facts({ stops: 3 }), act)).toMatchObject({ kind: 'end', outcome: 'escalated' });
   });
 
-  it('says in mode observe what it would do, and acts when a person asked', () => {
+  it('says in mode observe what it would do, and acts when a person requested it', () => {
     expect(decideRecovery(facts(), settings())).toMatchObject({
       kind: 'end',
       outcome: 'refused',
@@ -99,7 +99,7 @@ describe('the next step of a recovery', () => {
     expect(decideRecovery(facts({ fresh: [released] }), act)).toMatchObject({ kind: 'end', outcome: 'cancelled', because: 'gpu-3 was released' });
   });
 
-  it('goes on waiting when a later fault does not touch the new attempt', () => {
+  it('keeps waiting when a later fault does not affect the new attempt', () => {
     expect(decideRecovery(facts({ stops: 1, fresh: [kernelFault({ node: 'gpu-7' })] }), act).kind).toBe('go-on');
     expect(decideRecovery(facts({ stops: 1 }), act).kind).toBe('stop');
   });
@@ -142,12 +142,12 @@ describe('the failure of a pod', () => {
     });
   });
 
-  it('needs nothing once none of those that ran beside it is left', () => {
+  it('needs nothing once no pod that ran beside it is left', () => {
     const { pods: _, ...nothing } = facts().attempt;
     expect(decide({ ...nothing, pods: [] })).toMatchObject({ kind: 'end', outcome: 'cancelled' });
   });
 
-  it('stops no later attempt when it is told after the stop of its own', () => {
+  it('stops no later attempt when it is reported after the stop of its own', () => {
     const late = { fresh: [{ ...gone, seenAt: '2026-11-21T07:09:04Z' }], stops: 1 };
     expect(decide({ oldestPodAt: '2026-11-21T07:09:05Z' }, late)).toMatchObject({ kind: 'go-on', because: expect.stringContaining('llm-worker-2') });
     expect(decide({ oldestPodAt: '2026-11-21T07:09:05Z' }, { ...late, fresh: [podFault({ seenAt: '2026-11-21T07:12:00Z' })] }).kind).toBe('stop');
@@ -173,7 +173,7 @@ describe('a node that is not ready', () => {
   const lost = kernelFault({ id: 'node/not-ready/x', source: 'node', code: 'node/not-ready', quarantine: { state: 'not-ready', because: 'kubelet silent' } });
   const dead = nodeView({ ready: false });
 
-  it('has its job restarted without a quarantine, for Kubernetes keeps it free', () => {
+  it('has its job restarted without a quarantine, because Kubernetes keeps new pods off it', () => {
     expect(decideRecovery(facts({ fresh: [lost] }, { nodes: [dead] }), act).kind).toBe('stop');
   });
 
@@ -195,8 +195,8 @@ describe('a node that is not ready', () => {
   });
 });
 
-describe('a blind look', () => {
-  it('holds and looks again, and takes missing facts for nothing', () => {
+describe('an observation that fails', () => {
+  it('holds and observes again, and draws no conclusion from missing facts', () => {
     const { job: _, ...nothing } = facts().attempt;
     const unobservable = { ...nothing, pods: [], nodes: [], unobservable: 'the Kubernetes API did not answer: read node gpu-3' };
     expect(decideRecovery(facts({ attempt: unobservable }), act)).toMatchObject({

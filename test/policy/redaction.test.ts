@@ -12,7 +12,7 @@ const fence = (side: string) => `-----${side} RSA PRIVATE KEY-----`;
 const [begin, end] = [fence('BEGIN'), fence('END')];
 const keyLines = [word('MIIE', 60), word('kq/+', 60), word('zz', 20).concat('==')];
 
-describe('a line is blacked out', () => {
+describe('a line is redacted', () => {
   it.each([
     ['a bearer token', `Authorization: Bearer ${word('', 30)}`, 'Authorization: [redacted: authorization]'],
     ['basic credentials in a header of JSON', `{"authorization": "Basic ${word('', 24)}"}`, '{"authorization": [redacted: authorization]}'],

@@ -27,7 +27,7 @@ function line(text: string): Fault {
   return found;
 }
 
-describe('how much of the training is left', () => {
+describe('the severity of faults', () => {
   it.each<[string, readonly Fault[], Severity]>([
     ['a pod that failed has the others wait', [podFault()], 'dead'],
     ['a pod that was evicted too', [podFault({ code: 'pod/evicted' })], 'dead'],
@@ -66,7 +66,7 @@ describe('how much of the training is left', () => {
     expect(severityOf(faults.toReversed(), there).severity).toBe(severity);
   });
 
-  it('takes a node that is not ready for the end of its pods, whatever it was blamed for', () => {
+  it('treats pods on a node that is not ready as dead, whatever the fault', () => {
     const gone = { pods, nodes: [nodeView({ ready: false })] };
     expect(severityOf([notReady], gone).severity).toBe('dead');
     expect(severityOf([slow], gone)).toEqual({ severity: 'dead', because: 'preflight/slow-node on gpu-3: gpu-3 is not ready' });
@@ -78,7 +78,7 @@ describe('how much of the training is left', () => {
     expect(severityOf([notReady], there)).toEqual({ severity: 'degrading', because: 'node/not-ready on gpu-3: gpu-3 is ready again' });
   });
 
-  it('takes a job without pods for dead', () => {
+  it('treats a job without pods as dead', () => {
     expect(severityOf([slow], { pods: [], nodes: [] })).toEqual({ severity: 'dead', because: 'no pod of the job is left' });
   });
 

@@ -112,7 +112,7 @@ describe('progress that does not say enough', () => {
   });
 });
 
-describe('a choice that is made anew at every look', () => {
+describe('a choice that is made again at every observation', () => {
   const random = randomFrom('looks');
   const between = (least: number, most: number): number => least * (most / least) ** random();
 

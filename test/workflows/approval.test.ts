@@ -35,7 +35,7 @@ describe('a question', () => {
     const handle = await begin({ capacity: { short: 'ask' } });
     const recovery = await recovering(jobRig, handle, 'waiting for approval');
     const first = await asked(recovery, 'stop');
-    expect(first).toMatchObject({ because: expect.stringContaining('a person decides'), otherwise: 'deny' });
+    expect(first).toMatchObject({ because: expect.stringContaining('an approval is needed'), otherwise: 'deny' });
     expect((await statusOf(recovery)).waitingFor).toContain(`--question ${first.id} --reason`);
     expect(await answer(recovery, 'approve', first.id)).toMatchObject({ approved: true, question: first });
 

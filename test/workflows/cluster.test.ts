@@ -163,7 +163,7 @@ describe('the workflow of a cluster', () => {
     cluster = new FakeCluster();
     cluster.countable = new Promise((resolve) => (count = resolve));
     handle = await start();
-    await expect(reserve('a')).rejects.toMatchObject({ cause: { message: expect.stringContaining('still being counted') } });
+    await expect(reserve('a')).rejects.toMatchObject({ cause: { message: expect.stringContaining('still counting') } });
     await handle.executeUpdate('pause', { args: [{ by: 'ada', reason: 'mass outage' }] });
     cluster.pauseKept = { state: 'open', by: 'bob', reason: 'long ago', at: 1 };
     count();
