@@ -5,7 +5,7 @@ const deadlineMs = 1000;
 export async function withDiskDeadline<T>(writing: Promise<T>): Promise<T> {
   const deadline = Promise.withResolvers<never>();
   const timer = setTimeout(() => deadline.reject(new Error(`the disk did not answer within ${deadlineMs} ms`)), deadlineMs);
-  writing.catch(() => undefined); // it may fail after the deadline, when nobody listens
+  writing.catch(() => undefined); // it may fail after the deadline, when the rejection is unhandled
   try {
     return await Promise.race([writing, deadline.promise]);
   } finally {

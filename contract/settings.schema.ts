@@ -235,7 +235,7 @@ export const agentSettings = z.strictObject({
     .strictObject({
       url: z.url({ protocol: /^https$/, error: 'must be an https address' }).default('https://kcover-intake.kcover-system.svc:8443'),
       caFile: z.string().min(1).default('/etc/kcover/tls/ca.crt'),
-      tokenFile: z.string().min(1).default('/var/run/secrets/kcover/token').describe('Projected token; read anew for every request'),
+      tokenFile: z.string().min(1).default('/var/run/secrets/kcover/token').describe('Projected token; read again for every request'),
     })
     .prefault({}),
   heartbeat: duration('10s'),

@@ -43,17 +43,17 @@ const messageOf = (text: string, otherwise: string | undefined): string => oneLi
 export function classifyLine(text: string): Classified | undefined {
   const line = parseDriverLine(parseKernelLine(text).text);
   if (!line) return undefined;
-  const nobody = { pid: null, process: null, link: null };
+  const noProcess = { pid: null, process: null, link: null };
   switch (line.kind) {
     case 'xid': {
       const { kind, code, pci, pid, process } = line;
-      return { ...nobody, kind, code, pci, pid, process, ...decideXid(line), message: messageOf(line.message, lookUp(kind, code)?.name) };
+      return { ...noProcess, kind, code, pci, pid, process, ...decideXid(line), message: messageOf(line.message, lookUp(kind, code)?.name) };
     }
     case 'sxid': {
       const { kind, code, pci, link } = line;
-      return { ...nobody, kind, code, pci, link, ...decideSxid(line), message: messageOf(line.message, lookUp(kind, code)?.name) };
+      return { ...noProcess, kind, code, pci, link, ...decideSxid(line), message: messageOf(line.message, lookUp(kind, code)?.name) };
     }
     case 'other':
-      return { ...nobody, kind: line.kind, code: line.code, pci: line.pci, ...others[line.code], message: messageOf(line.message, undefined) };
+      return { ...noProcess, kind: line.kind, code: line.code, pci: line.pci, ...others[line.code], message: messageOf(line.message, undefined) };
   }
 }

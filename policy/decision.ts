@@ -1,2 +1,2 @@
-/** A decision before its time and the settings that made it are named: what `policy/` returns and `activities/` completes. */
+/** A decision without its time and settings digest: `policy/` returns it, `activities/` completes it. */
 export type Undated<Decision> = Decision extends unknown ? Omit<Decision, 'settings' | 'at'> : never;

@@ -56,7 +56,7 @@ describe('the agent', () => {
     expect(agent?.status()).toMatchObject({ node: 'gpu-3', detectors: { 'kernel-log': { state: 'watching' } }, reporter: { failures: 0 } });
   });
 
-  it('says that it sees no files of containers where their directory is not mounted', async () => {
+  it('says that it cannot read files of containers where their directory is not mounted', async () => {
     await start();
     const unavailable = `${join(root, 'var/lib/kcover')} is not there: mount /var/lib/kcover of the node at ${join(root, 'var/lib/kcover')}`;
     await until(() => agent?.status().preflight.unavailable !== undefined && agent.status().progress.unavailable !== undefined);

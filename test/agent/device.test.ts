@@ -37,7 +37,7 @@ describe('the kernel log as a device', () => {
     ['reads until there is nothing more', 0, [0, 1, 2], { sequences: [0, 1, 2], next: 3, lost: 0 }],
     ['passes over what was there when it begins at the end', 'end', [5, 6, 'none', 7], { sequences: [], next: 7, lost: 0 }],
     ['goes on after what was read before', 6, [5, 6, 7], { sequences: [6, 7], next: 8, lost: 0 }],
-    ['counts what was overwritten while nobody read', 6, [20, 21], { sequences: [20, 21], next: 22, lost: 14 }],
+    ['counts what was overwritten unread', 6, [20, 21], { sequences: [20, 21], next: 22, lost: 14 }],
     ['counts what was overwritten while it read', 0, [0, 'overrun', 10, 11], { sequences: [0, 10, 11], next: 12, lost: 9 }],
     ['does not count numbers that the kernel left out', 3, [2, 3, 5], { sequences: [3, 5], next: 6, lost: 0 }],
     ['counts a record that does not fit', 0, [0, 'too-large', 2], { sequences: [0, 2], next: 3, lost: 1 }],

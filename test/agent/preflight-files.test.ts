@@ -27,7 +27,7 @@ describe('the report files of a node', () => {
     expect(await files.list()).toEqual({ files: [], ignored: 0 });
   });
 
-  it('cannot be looked at where nothing of the node is mounted', async () => {
+  it('cannot be read where no directory of the node is mounted', async () => {
     await rm(`${node.hostRoot}/var/lib/kcover`, { recursive: true });
     const because = `${node.hostRoot}/var/lib/kcover is not there: mount /var/lib/kcover of the node at ${node.hostRoot}/var/lib/kcover`;
     await expect(files.list()).rejects.toMatchObject({ code: 'refused', because });
@@ -66,7 +66,7 @@ describe('the report files of a node', () => {
     expect((await files.list()).ignored).toBe(5);
   });
 
-  it('cannot be looked at through a link', async () => {
+  it('cannot be read through a link', async () => {
     await node.report('train/llm-0.json');
     const other = await preflightNode();
     try {
@@ -109,7 +109,7 @@ describe('the report files of a node', () => {
     expect(await files.list()).toMatchObject({ files: [{ key: 'train/llm-0.json' }], ignored: 1100 });
   });
 
-  it('have another version when they were written anew with as many bytes', async () => {
+  it('have another version when they were rewritten with as many bytes', async () => {
     await node.report('train/llm-0.json', rawReport({ rank: 0 }));
     const before = await only();
     await node.report('train/llm-0.json', rawReport({ rank: 1 }));

@@ -118,7 +118,7 @@ describe('a report file in whose reading the agent ended', () => {
     expect(sent.filter(({ rank }) => rank === 1)).toMatchObject([notRead]);
   });
 
-  it('is read when it was written anew', async () => {
+  it('is read when it was rewritten', async () => {
     await endTwiceWhileReading(bad);
     const uploader = start();
     await until(() => uploader.status().accepted === 2);
@@ -126,7 +126,7 @@ describe('a report file in whose reading the agent ended', () => {
     await until(() => uploader.status().accepted === 3);
   });
 
-  it('is none that was not yet begun when the agent was told to stop', async () => {
+  it('is not one whose reading had not begun when the agent was stopped', async () => {
     let release = (): void => undefined;
     const held = new Promise<void>((resolve) => (release = resolve));
     const real = reportFiles(node.hostRoot);

@@ -95,7 +95,7 @@ describe('the uploader of preflight reports', () => {
     expect(uploader?.status()).toMatchObject({ waiting: 0, accepted: 2 });
   });
 
-  it('sends a report again when it was written anew', async () => {
+  it('sends a report again when it was rewritten', async () => {
     await node.report('train/llm-0.json');
     start();
     await untilAnswered(1);

@@ -68,7 +68,7 @@ describe('the uploader of progress files', () => {
     expect(uploader.status()).toEqual({ sent: 0, unusable: 0, ignored: 0, failures: 0 });
   });
 
-  it('sends what a trainer wrote, with the time of the file, and again only when it was written anew', async () => {
+  it('sends what a trainer wrote, with the time of the file, and again only when it was rewritten', async () => {
     await write('llm-0', 1, '2026-11-21T07:00:00.250Z');
     await write('llm-12', 1);
     start();

@@ -83,7 +83,7 @@ describe('the reporter', () => {
     await until(() => spool.pending({ reports: 1, bytes: 1 }).gaps.length === 0);
   });
 
-  it('reads the token anew for each request', async () => {
+  it('reads the token again for each request', async () => {
     start();
     await until(() => controller.requests.length === 1);
     await writeFile(controller.tokenFile, 'token-2');

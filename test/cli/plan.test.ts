@@ -109,7 +109,7 @@ describe('the plan for a job', () => {
 
     it('holds where no size of the job finds capacity, or capacity was not looked up', () => {
       expect(planned({ ...all, fit: 1 })).toMatchObject({ does: 'holds', because: expect.stringContaining('needs at least 2') });
-      expect(planned(undefined)).toMatchObject({ does: 'holds', because: expect.stringContaining('only the whole job can be made smaller') });
+      expect(planned(undefined)).toMatchObject({ does: 'holds', because: expect.stringContaining('only the whole job can be shrunk') });
     });
   });
 

@@ -58,8 +58,8 @@ function pass(seconds: number): void {
   }
 }
 
-describe('training that stands still', () => {
-  it('is reported once, and again when it stops at a later step', () => {
+describe('training that hangs', () => {
+  it('is told once, and again when it stands at a later step', () => {
     hangs.hear(pod, step(7));
     pass(300);
     hangs.hear(pod, step(8));

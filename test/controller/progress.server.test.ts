@@ -124,8 +124,8 @@ describe('progress files of trainers', () => {
   });
 });
 
-describe('training that stands still', () => {
-  it('is reported to the workflow of its job, with the pace from its annotations', async () => {
+describe('training that hangs', () => {
+  it('is told to the workflow of its job, with the pace that stands on the job', async () => {
     const job = await create(
       pytorchJob({
         name: `hangs-${run}`,

@@ -47,7 +47,7 @@ describe('a progress file', () => {
       'at is not a time with a zone, such as 2026-11-21T07:09:03Z',
     ],
     [
-      'cannot be in a phase that nobody knows',
+      'cannot be in an unknown phase',
       `{"step": 7, "at": "${at}", "phase": "lunch"}`,
       'content',
       'phase is none of training, checkpointing, evaluating, compiling',

@@ -192,7 +192,7 @@ describe('pods that free capacity', () => {
   it.each([
     ['all of the job', undefined],
     ['one of its pods', ['pod']],
-  ])('is nobody in another namespace who names the job as its owner, when %s is to be restarted', (_, uids) => {
+  ])('are not in another namespace, whatever owner they name, when %s is to be restarted', (_, uids) => {
     expect(whoGoes(job, uids)(pod('train'))).toBe(true);
     expect(whoGoes(job, uids)(pod('other'))).toBe(false);
     expect(whoGoes(job, ['another'])(pod('train'))).toBe(false);

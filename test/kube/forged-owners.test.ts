@@ -36,7 +36,7 @@ describe.each(kinds)('a pod that says that a %s controls it', (kind) => {
 describe.each([
   ['Job', 'JobSet', 'jobset.x-k8s.io/v1alpha2'],
   ['JobSet', 'TrainJob', 'trainer.kubeflow.org/v1alpha1'],
-] as const)('a %s that says that a %s made it', (child, kind, apiVersion) => {
+] as const)('a %s that names a %s as its owner', (child, kind, apiVersion) => {
   const ownerJob = (more: Partial<V1OwnerReference>) => ownerJobOf(child, { namespace: 'tenant', ownerReferences: [owner(apiVersion, kind, more)] });
 
   it('was made by that one', () => {

@@ -91,7 +91,7 @@ describe('an MPIJob of the mpi-operator', () => {
     expect(view({ workers: 4 })).toMatchObject({ podsExpected: 5, gpus: 32, succeedsWith: { role: 'launcher' }, canStopBy: ['suspend'] });
   });
 
-  it('whose launcher may not fail once is told so: it may end before it is asked to go', () => {
+  it('whose launcher may not fail once is reported as unsafe: it may exit before it is deleted', () => {
     expect(view({ backoffLimit: 0 }).unsafeSuspend).toMatchObject({ remedy: 'set runPolicy.backoffLimit to 2 or more' });
     expect(view({ backoffLimit: 2 }).unsafeSuspend).toBeUndefined();
     expect(view().unsafeSuspend).toBeUndefined();
@@ -108,7 +108,7 @@ describe('a Job of Volcano', () => {
     jobKinds.VolcanoJob.view(withUid(volcanoJob({ name: 'llm', ...options, spec: { ...volcanoJob({ name: 'llm' }).spec, ...spec } }), status), taint);
   const policy = (action: string, more: object = { event: 'PodEvicted' }) => ({ policies: [{ ...more, action }] });
 
-  it('is stopped by deleting its pods, which its controller creates anew', () => {
+  it('is stopped by deleting its pods, which its controller recreates', () => {
     expect(view()).toMatchObject({ canStopBy: ['delete-collection'], podsExpected: 3, restartPolicy: 'Never' });
   });
 

@@ -85,7 +85,7 @@ describe('a job whose pods are deleted', () => {
     await lasting.letGo();
   });
 
-  it('has succeeded when the pod that decides is told to go and ends with 0: suspend knows no such end', async () => {
+  it('has succeeded when the deciding pod is deleted and exits with 0, which cannot happen with suspend', async () => {
     const { ref, first } = await rig.started(({ name, gpus, labels }) => kubeflowJob('PyTorchJob', { name, gpus, labels, terminationSeconds: 20 }));
     const master = podOf(first, ref, 'master');
     const lasting = await keep([master]);

@@ -68,7 +68,7 @@ describe('what a job asks for', () => {
       { 'fault-scheduling': 'external-grace' },
       'fault-scheduling "external-grace" leaves stopping to another system, which is not supported',
     ],
-    ['a word that nobody knows', { 'kcover.io/hang': 'panic' }, {}, 'kcover.io/hang "panic" is none of ignore, notify, recover'],
+    ['an unknown word', { 'kcover.io/hang': 'panic' }, {}, 'kcover.io/hang "panic" is none of ignore, notify, recover'],
     ['a switch that is neither', {}, { 'elastic-scheduling': 'yes' }, 'elastic-scheduling "yes" is neither on nor off'],
     ['more retries than there may be', {}, { 'fault-retry-times': '101' }, 'fault-retry-times "101" is no whole number from 0 to 100'],
     ['a number with a fraction', { 'kcover.io/retries': '1.5' }, {}, 'kcover.io/retries "1.5" is no whole number from 0 to 100'],

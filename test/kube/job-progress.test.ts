@@ -38,7 +38,7 @@ describe('the progress that a job tells', () => {
   it.each<[string, string, object]>([
     ['what is no JSON', '{', {}],
     ['what is no object', 'null', {}],
-    ['a phase that nobody knows', '{"phase":"resting","pace":{"msPerStep":5}}', { pace: { msPerStep: 5 } }],
+    ['an unknown phase', '{"phase":"resting","pace":{"msPerStep":5}}', { pace: { msPerStep: 5 } }],
     ['a pace that stands', '{"phase":"training","pace":{"msPerStep":0}}', { phase: 'training' }],
     ['a pace that runs backwards', '{"pace":{"msPerStep":-1}}', {}],
     ['a pace without end', '{"pace":{"msPerStep":1e999}}', {}],

@@ -101,7 +101,7 @@ describe('the size that a job had', () => {
   it('is that of its owner after several incidents', () => {
     expect(before(6, '8', 4)).toMatchObject({ before: 8, after: 4 });
   });
-  it('is forgotten when its owner made it larger since', () => {
+  it('is dropped when its owner has made the job larger since', () => {
     expect(before(6, '4', 5)).toMatchObject({ before: 6, after: 5 });
   });
   it('is the present one when the note makes no sense', () => {

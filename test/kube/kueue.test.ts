@@ -47,7 +47,7 @@ describe.each(kinds)('a %s that Kueue owns', (kind) => {
   const view = (stage: QueueStage) => jobKinds[kind].view(written(kind, stage), taint);
   const [queued, running] = [view('queued'), view('admitted')];
 
-  it('is suspended by its owner while it waits, where its kind can be: nobody but Kueue lets it go on', () => {
+  it('is suspended by its owner while it waits, where its kind can be: only Kueue resumes it', () => {
     expect(queued.suspension).toEqual(jobKinds[kind].suspend ? { by: 'owner' } : undefined);
     expect(queued.canStopBy).not.toContain('suspend');
   });
@@ -62,7 +62,7 @@ describe.each(kinds)('a %s that Kueue owns', (kind) => {
     expect(running.suspension).toBeUndefined();
   });
 
-  it('is told at opt-in that it cannot be recovered, unless it survives a deletion of its pods', () => {
+  it('is reported at opt-in as not recoverable, unless it survives a deletion of its pods', () => {
     const decision = decideOptIn(running, settings());
     if (deletable.includes(kind)) return expect(decision.kind).toBe('watch');
     expect(decision).toMatchObject({

@@ -101,7 +101,7 @@ describe('a deadline', () => {
 });
 
 describe('the clock state of an earlier attempt', () => {
-  it.each([undefined, null, 'x', {}, { clock: {} }, { clock: { lostMs: '1', until: 2, lateFrom: 3 } }])('is nothing when it told %j', (details) => {
+  it.each([undefined, null, 'x', {}, { clock: {} }, { clock: { lostMs: '1', until: 2, lateFrom: 3 } }])('is ignored when it is %j', (details) => {
     expect(observedOf(details)).toBeUndefined();
   });
 });

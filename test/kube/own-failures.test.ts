@@ -16,7 +16,7 @@ describe('a batch Job that its controller may fail while it is suspended', () =>
   it.each<[sentence: string, view: ReturnType<typeof batch>, limit: number | undefined]>([
     ['has OnFailure, many ranks, and a limit below the restarts of them', batch({}), 120],
     ['has a limit below two restarts of each rank', batch({ backoffLimit: 119 }), 120],
-    ['is none with a limit that such restarts leave unspent', batch({ backoffLimit: 120 }), undefined],
+    ['is none with a limit that such restarts do not exhaust', batch({ backoffLimit: 120 }), undefined],
     ['is none with Never: pods that are asked to go do not count', batch({ restartPolicy: 'Never', backoffLimit: 0 }), undefined],
     ['is none with so few ranks that all are asked to go at once', batch({ pods: 15 }), undefined],
   ])('%s', (_sentence, { unsafeSuspend }, limit) => {
@@ -29,7 +29,7 @@ describe('a JobSet that its controller may fail while it is suspended', () => {
     ['has a job for each node, none of which may fail', set(64, 1, 0), 2],
     ['has jobs of many pods and the usual limit', set(1, 8), 16],
     ['counts pods that end once with Never', set(2, 8, 6, 'Never'), 8],
-    ['is none with limits that the ranks of each job leave unspent', set(64, 1, 2), undefined],
+    ['is none with limits that the ranks of each job do not exhaust', set(64, 1, 2), undefined],
     ['is none with a single rank: nothing dies of another', set(1, 1, 0), undefined],
   ])('%s', (_sentence, { unsafeSuspend }, limit) => {
     expect(unsafeSuspend?.remedy).toEqual(limit === undefined ? undefined : `set backoffLimit of its job templates to ${limit} or more`);

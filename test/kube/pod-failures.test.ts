@@ -103,7 +103,7 @@ const cases: readonly [sentence: string, pod: V1Pod, expected: readonly [id: str
     ],
   ],
   [
-    'a program that cannot be run is told from one that failed',
+    'a program that cannot run is distinguished from one that failed',
     pod({ containerStatuses: [container('pytorch', { state: { terminated: ended(128, 'ContainerCannotRun') } })] }),
     [['pod/pod-1/containerd://a', 'pod/cannot-run']],
   ],

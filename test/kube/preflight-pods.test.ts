@@ -99,7 +99,7 @@ describe('whose pod it is that tests its node, and its rank', () => {
       'none',
     ],
     [
-      'of a pod that nobody controls none',
+      'of a pod without a controller none',
       pod({ labels: { [`${batch}/job-name`]: 'bench' }, annotations: { [`${batch}/job-completion-index`]: '1' } }),
       undefined,
       'none',

@@ -94,7 +94,7 @@ describe.each(['JobSet', 'TrainJob'] as const)('a %s', (kind) => {
     expect(await topJob(kube, child)).toEqual(set.ref);
   });
 
-  it('stands alone, though somebody writes that it made itself', async () => {
+  it('has no owner, though an owner reference names the job itself', async () => {
     const set = await play({ kind, labels: optIn, podLabels: optIn });
     const { apiVersion } = jobKinds[kind];
     const claim = (ownerJob: JobRef) => ({ metadata: { ownerReferences: [{ apiVersion, kind, name: ownerJob.name, uid: ownerJob.uid, controller: true }] } });

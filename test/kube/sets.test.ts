@@ -22,7 +22,7 @@ describe('the pods of a JobSet', () => {
     expect(viewOfSet({ replicatedJobs }, { replicatedJobsStatus }).podsExpected).toBe(podsExpected);
   });
 
-  it('restart on failure unless told', () => {
+  it('restart on failure by default', () => {
     expect(viewOfSet({ replicatedJobs: [replicated('a', 1, {})] }).restartPolicy).toBe('OnFailure');
     expect(viewOfSet({ replicatedJobs: [replicated('a', 1, { template: { spec: { restartPolicy: 'Never' } } })] }).restartPolicy).toBe('Never');
   });
@@ -46,7 +46,7 @@ describe('the pods of a JobSet', () => {
     expect(belongsTo(ref, { metadata: { namespace, labels, ownerReferences: [each] } })).toBe(theirs);
   });
 
-  it('are those of the TrainJob that made it: its name is the same, and no label tells the UID', () => {
+  it('are those of the TrainJob that owns it: its name is the same, and no label has the UID', () => {
     const pod = { metadata: { namespace: 'train', labels: { ...name, 'jobset.sigs.k8s.io/jobset-uid': 'set-uid' }, ownerReferences: [owner] } };
     expect(belongsTo({ ...ref, kind: 'TrainJob', uid: 'train-uid' }, pod)).toBe(true);
     expect(belongsTo({ ...ref, kind: 'TrainJob', name: 'other', uid: 'train-uid' }, pod)).toBe(false);

@@ -61,7 +61,7 @@ describe('a pod that trains', () => {
   it.each<[sentence: string, given: Given]>([
     ['is none while it has no node', { node: '' }],
     ['is none when it is a parameter server', { role: 'ps' }],
-    ['is none of a kind of job that nobody knows', { kind: 'RayJob' }],
+    ['is none of an unknown kind of job', { kind: 'RayJob' }],
   ])('%s', (_sentence, given) => {
     expect(trainingPodOf(pod(given))).toBeUndefined();
   });

@@ -82,7 +82,7 @@ describe('a budget category for each blame', () => {
     const usage = many(5, { blame: 'user' });
     const late = { faults: [podFault(), kernelFault({ quarantine: { state: 'quarantined', because: 'xid/79' } })] };
     expect(decide('user', usage, late)).toMatchObject({ kind: 'open', attribution: { blame: 'hardware' } });
-    // Before the window is over nobody knows yet who is to pay.
+    // The blame is decided only after the correlation window.
     expect(decide('user', usage, { since: now }).kind).toBe('wait');
   });
 });
@@ -137,7 +137,7 @@ describe('a crash loop', () => {
     ],
     ['that a person restarted in between', [...stuck(1100), recovery(60, { asked: true, checkpointStep: 1100 })], { step: 1190, checkpointStep: 1100, at }],
     ['of a job that tells of no progress', stuck(1100), undefined],
-    ['whose recoveries told of none', crashed([3, {}], [2.5, {}], [2, {}]), { step: 1190, checkpointStep: 1100, at }],
+    ['whose recoveries have no checkpoint', crashed([3, {}], [2.5, {}], [2, {}]), { step: 1190, checkpointStep: 1100, at }],
   ])('is none %s', (_, usage, progress) => {
     expect(judge(usage, progress).kind).toBe('open');
   });

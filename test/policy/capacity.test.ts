@@ -71,10 +71,10 @@ describe('standby nodes', () => {
 
 describe('a smaller job', () => {
   it.each<[sentence: string, plan: Partial<CapacityPlan>, more: Partial<CapacityFacts>, pods: number]>([
-    ['is as large as there is room', { least: 4 }, {}, 6],
-    ['has the largest shape that finds room', { least: 2, allowedSizes: [8, 4, 2] }, {}, 4],
+    ['is as large as there is capacity', { least: 4 }, {}, 6],
+    ['has the largest allowed size that fits', { least: 2, allowedSizes: [8, 4, 2] }, {}, 4],
     ['may be as small as it says', { least: 6 }, {}, 6],
-    ['is smaller, not the same, when its last pod has no room', { least: 1 }, { fit: 7 }, 7],
+    ['is smaller, not the same, when its last pod does not fit', { least: 1 }, { fit: 7 }, 7],
   ])('%s', (_, plan, more, pods) => {
     expect(decide({ choice: 'shrink', ...plan }, more)).toMatchObject({ kind: 'shrink', pods });
   });
@@ -86,7 +86,7 @@ describe('a smaller job', () => {
   it.each<[sentence: string, plan: Partial<CapacityPlan>, more: Partial<CapacityFacts>, request: Partial<CapacityRequest>, because: string]>([
     ['is none below what the job needs', { least: 7 }, {}, {}, `${short}, and it needs at least 7`],
     ['is none below what its kind needs', { least: 1 }, { sizes: { now: 8, least: 7 } }, {}, `${short}, and it needs at least 7`],
-    ['is none when no shape finds room', { least: 2, allowedSizes: [8, 7] }, {}, {}, `${short}, and it needs at least 2, in sizes of 8, 7`],
+    ['is none when no allowed size fits', { least: 2, allowedSizes: [8, 7] }, {}, {}, `${short}, and it needs at least 2, in sizes of 8, 7`],
     [
       'is none when what the job says of its sizes cannot be used',
       { least: 2, allowedSizes: [] },

@@ -5,7 +5,7 @@ import { judgeCheckpoint, type LatestProgress, latestOf } from '../../policy/che
 const minute = 60_000;
 const began = 1_000_000_000;
 const says = (step: number, more: Partial<JobProgress> = {}): JobProgress => ({ step, at: '2026-11-21T07:00:00Z', ...more });
-/** What was told, and at which minute. */
+/** Reported progress, and the minute of the report. */
 const seenAfter = (...reports: readonly (readonly [minutes: number, progress: JobProgress])[]) =>
   reports.reduce<LatestProgress | undefined>((seen, [minutes, progress]) => latestOf(seen, progress, began + minutes * minute), undefined);
 const judge = (latest: LatestProgress | undefined, minutes: number, more: { stallMs?: number; lateFrom?: number } = { stallMs: 5 * minute }) => {
@@ -48,7 +48,7 @@ describe('an awaited checkpoint', () => {
       25,
       'no step for 5m after step 1150: no further checkpoint is expected; the last checkpoint is not known',
     ],
-    ['as long as that, when nothing was ever told', undefined, 5, 'no step for 5m: no further checkpoint is expected; the last checkpoint is not known'],
+    ['as long as that, when nothing was ever reported', undefined, 5, 'no step for 5m: no further checkpoint is expected; the last checkpoint is not known'],
   ])('is waited for %s', (_sentence, latest, until, because) => {
     expect(judge(latest, until - 0.01)).toEqual({ kind: 'wait', until: began + until * minute });
     expect(judge(latest, until)).toEqual({ kind: 'missed', because });

@@ -12,7 +12,7 @@ describe('training that makes no step', () => {
   it.each<[sentence: string, seen: Partial<Standstill>, lastWait: number]>([
     ['hangs after the least time, where its steps are short', {}, 10],
     ['hangs after twenty of its steps, where they are long', { progress: says({ pace: { msPerStep: minute } }) }, 20],
-    ['has ten times as long while nobody knows how long its steps are', { progress: { step: 0, at: '2026-11-21T07:00:00Z' } }, 100],
+    ['has ten times as long while the duration of its steps is unknown', { progress: { step: 0, at: '2026-11-21T07:00:00Z' } }, 100],
     ['may evaluate for ten times the least', { progress: says({ phase: 'evaluating' }), turnedAt: minute }, 100],
     [
       'may checkpoint for as long as its long steps allow',
@@ -21,7 +21,7 @@ describe('training that makes no step', () => {
     ],
     ['has its whole time again after it has compiled', { progress: says({ phase: 'training' }), turnedAt: 45 * minute }, 55],
     ['gains no more by turning from one thing to another for ever', { progress: says({ phase: 'training' }), turnedAt: 300 * minute }, 110],
-    ['is excused for as long as its silence means nothing', { excusedAt: 500 * minute }, 510],
+    ['is excused while its missing steps are excused', { excusedAt: 500 * minute }, 510],
     ['is not excused by what was before its last step', { movedAt: 30 * minute, excusedAt: minute, turnedAt: minute }, 40],
   ])('%s', (_sentence, seen, lastWait) => {
     expect([hangs(lastWait - 0.01, seen), hangs(lastWait, seen)]).toEqual([false, true]);

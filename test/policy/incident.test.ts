@@ -160,7 +160,7 @@ describe('whether faults open an incident', () => {
   });
 });
 
-describe('training that stands still', () => {
+describe('training that hangs', () => {
   const hang = {
     id: 'h',
     source: 'progress',

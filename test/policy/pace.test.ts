@@ -20,10 +20,10 @@ describe('the pace of training', () => {
       [says(0, 0), says(10, 10), says(20, 20), says(21, 3600), says(31, 3610)],
       { msPerStep: 1000 },
     ],
-    ['is told to three digits', [says(0, 0), says(7, 10)], { msPerStep: 1430 }],
+    ['has three digits', [says(0, 0), says(7, 10)], { msPerStep: 1430 }],
     ['leaves out steps that run backwards', [says(100, 0), says(90, 1000), says(91, 1002)], { msPerStep: 2000 }],
     ['leaves out times that do', [says(1, 100), says(2, 50), says(3, 52)], { msPerStep: 2000 }],
-    ['leaves out what is told twice', [says(1, 0), says(1, 50), says(2, 100)], { msPerStep: 100_000 }],
+    ['leaves out repeated reports', [says(1, 0), says(1, 50), says(2, 100)], { msPerStep: 100_000 }],
     [
       'leaves out times in which the trainer said that it does something else',
       [says(1, 0, { phase: 'training' }), says(1, 5, { phase: 'evaluating' }), says(1, 500, { phase: 'training' }), says(2, 501), says(4, 503)],

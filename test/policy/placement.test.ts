@@ -43,7 +43,7 @@ describe('a node', () => {
       'taint ToBeDeletedByClusterAutoscaler=1700000000',
     ],
     ['with a taint that only evicts takes none', { taints: [{ key: 'gone', effect: 'NoExecute' }] }, {}, 'taint gone'],
-    ['with a taint that is only a wish takes pods', { taints: [{ key: 'busy', effect: 'PreferNoSchedule' }] }, {}, undefined],
+    ['with a PreferNoSchedule taint takes pods', { taints: [{ key: 'busy', effect: 'PreferNoSchedule' }] }, {}, undefined],
     ['with a taint that the pods tolerate takes them', { taints: [maintenance] }, { tolerations: [{ key: 'maintenance', value: 'true' }] }, undefined],
     [
       'with another value than they tolerate takes none',
@@ -122,7 +122,7 @@ describe('pods of one job', () => {
     const master = workers(1, { fixed: true, requests: { [gpu]: 1, pods: 1 } });
     const given = [node('a'), node('b', { allocatable: { [gpu]: 9, pods: 110 } })];
     expect(find(given, master, workers(2)).fit).toBe(3);
-    // Not all find room: a smaller job needs its master.
+    // Not all fit: a smaller job needs its master.
     expect(find(nodes(2), master, workers(2))).toMatchObject({ fit: 2, fixedFit: true });
   });
 

@@ -44,7 +44,7 @@ describe('what comes before a stop', () => {
     ['when the job is dead', { facts: { fresh: [podFault()] } }, 'no longer trains'],
     ['when a person wants it now', { facts: { asked: true } }, 'a person requested'],
     ['when the attempt has not proved that it trains', { facts: { stops: 1 } }, 'was not verified'],
-    ['when nobody tells of progress', { job: { progress: undefined } as unknown as Partial<JobView> }, 'progress is not known'],
+    ['when no progress is reported', { job: { progress: undefined } as unknown as Partial<JobView> }, 'progress is not known'],
   ] as const)('is no checkpoint %s', (_, given, because) => {
     expect(plan(given).plan.checkpoint).toMatchObject({ strategy: 'none', because: expect.stringContaining(because) });
   });

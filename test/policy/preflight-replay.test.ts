@@ -70,7 +70,7 @@ describe('collecting', () => {
     for (const profile of collectingProfiles) expect(said(replay(set(20, ...steps), profile))).toEqual(['waiting', 'waiting', 'swept', 'ready']);
   });
 
-  it('drops the report that finds its set expired, and the next begins anew; only the recommended one keeps it', () => {
+  it('drops the report that finds its set expired, and the next starts again; only the recommended one keeps it', () => {
     const steps = set(10, step(0), step(1, { at: 10 }), step(0, { at: 11 }));
     for (const profile of ['seed', 'v008', 'v012'] as const) expect(said(replay(steps, profile))).toEqual(['waiting', 'timeout', 'waiting']);
     expect(said(replay(steps, 'recommended'))).toEqual(['waiting', 'waiting', 'ready']);

@@ -24,7 +24,7 @@ describe.each(preflightRules)('by the rule %s, a node', (rule) => {
     ['for none', { asked: 0, of: 8 }],
     ['for some', { asked: 7, of: 8 }],
     ['for none, where there are none', { asked: 0, of: 0 }],
-  ])('is convicted by nobody whose pods ask %s, and is undetermined', (_, share) => {
+  ])('is not convicted by pods that request %s, and is undetermined', (_, share) => {
     const decision = decide(asked(share));
     expect(nodes(decision)).toEqual([]);
     expect(decision).toMatchObject({ failed: [], slow: [], counts: { failed: 0, slow: 0 } });

@@ -65,7 +65,7 @@ describe('the statistical rule', () => {
     ['one node is 2 % slower', (a: number, b: number) => (a === 3 || b === 3 ? 98 : 100)],
     ['one round is slower for all', (_a: number, _b: number, round: number) => (round === 2 ? 70 : 100)],
     ['one pair fails in one round', (a: number, b: number, round: number) => (round === 1 && (a === 3 || b === 3) ? 'fail' : 100)],
-  ] as const)('calls nobody slow when %s', (_, word) => {
+  ] as const)('calls no node slow when %s', (_, word) => {
     const judgement = judge(reports(16, circle(16, 5, word)));
     expect(verdicts(judgement)).toEqual(Array.from({ length: 16 }, () => 'healthy'));
   });
@@ -239,7 +239,7 @@ describe('the statistical rule on strange reports', () => {
   it('keeps a test with its reporter, whoever else claims its address, and drops tests against such an address', () => {
     const pairs = circle(8, 5, slow(3));
     const judgement = judge(reports(8, pairs, { 3: { address: 'ip-4' } }));
-    // Partners of 3 speak of an address that nobody claims, so it is judged by its own reports: against all but 4's.
+    // Partners of 3 name an address that no report claims, so only its own reports count: against all but 4's.
     expect(ranksOf(judgement, 'slow')).toEqual([3]);
     const doubled = judge(reports(8, circle(8, 5, slow()), { 3: { address: 'ip-4', tests: [] } }));
     expect(ranksOf(doubled, 'undetermined')).toEqual([3]);

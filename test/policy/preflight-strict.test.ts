@@ -29,7 +29,7 @@ describe('the strict rule', () => {
     expect(abnormal(demanding)).toEqual(['gpu-0']);
   });
 
-  it('blames nobody while a round has no failed pair, unless a node has failed', () => {
+  it('blames no node while a round has no failed pair, unless a node has failed', () => {
     const without = (round: number) => cohort(4, [2]).map((report) => ({ ...report, tests: report.tests.filter((test) => test.round !== round) }));
     expect(abnormal(without(1))).toEqual([]);
     const broken = without(1).map((report): PreflightReport => (report.rank === 0 ? { ...report, failed: ['storage'], tests: [] } : report));

@@ -25,7 +25,7 @@ describe.each(['Job', 'JobSet', 'TrainJob'] as const)('a %s that its own control
 
 describe('a job', () => {
   it('of which ranks have succeeded is refused, for they would not run again', () => {
-    const incomplete = { because: '2 of its 8 ranks have succeeded', remedy: 'create the job anew' };
+    const incomplete = { because: '2 of its 8 ranks have succeeded', remedy: 'create the job again' };
     expect(whyNotRecoverable(jobView({ incomplete }), settings())).toEqual(incomplete);
   });
 
