@@ -7,16 +7,16 @@ export const keyLength = 150;
 
 const begins = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/;
 const ends = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY/;
-/** Behind the mark only what belongs to a text in a program stands: in a sentence it is a mention. Runs of alike signs are bounded, else each would be tried with each. */
+/** After the BEGIN mark only key data, quotes and escapes may follow: in a sentence it is only a mention. Repetitions are bounded to keep matching linear. */
 const startsBlock = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----(?:\\[rn]|["'\s,+\\]){0,64}[\w+/=]*["'\\,\s]{0,64}$/;
-/** What stands last in a line of a key, whatever a logger put before it. */
+/** The end of a line of a key, after any prefix of a logger. */
 const longEnd = /[A-Za-z0-9+/=]{24}["'\\n,+\s]{0,8}$/;
 const longEndLength = 32;
 const header = /(?:Proc-Type|DEK-Info):/;
 const encoded = /^["']?[A-Za-z0-9+/]{1,400}={0,2}(?:\\[rn]|["'\\,+\s]){0,8}$/;
 
 interface KeyBlockLine {
-  /** A line of a key by itself. */
+  /** The line consists of key data only. */
   readonly isKey: boolean;
   readonly text: string;
 }
@@ -32,7 +32,7 @@ const alike = (start: string): string => start.trimStart().replace(/\d+/g, '0');
 
 export class KeyBlocks {
   readonly #lines: KeyBlockLine[] = [];
-  /** Keys that began and did not end, as their lines begin, and how many lines are left for each. */
+  /** Open keys, by the prefix of their lines, and how many lines are left for each. */
   #open: { readonly start: string; left: number }[] = [];
 
   /** Takes a line; returns which lines are now known to be part of a key, as distances back from it: 0 is the line itself. */
@@ -64,7 +64,7 @@ export class KeyBlocks {
     return inside;
   }
 
-  /** The lines before the end that begin as it does, and those that are of a key by themselves without any other in between. */
+  /** Lines before the END mark with its prefix, and uninterrupted lines of key data. */
   #ended(before: string): readonly number[] {
     const hasStarted = this.#open.length > 0;
     this.#open.pop();

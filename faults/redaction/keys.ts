@@ -13,7 +13,7 @@ export const privateKey: RedactionPattern = patternOf(
   'g',
 );
 
-/** What is no word in three parts is passed over as a whole, however many beginnings it has. */
+/** JSON Web Tokens. The lookahead skips words without three parts as a whole, which keeps the search linear. */
 export const jsonWebToken: RedactionPattern = patternOf(
   'jwt',
   String.raw`(?<![\w-])(?=[\w-]{11,}\.[\w-]{8,}\.)(?<kept>[\w-]*?)\beyJ[\w-]*\.[\w-]*\.[\w-]*`,

@@ -4,13 +4,13 @@ import { assignment, bare, called, list, patternOf, quote, quoted, type Redactio
 
 export const keys = 'api|access|account|private|encryption|secret|signing|auth|subscription|license|kaggle';
 
-/** Names whose value is hidden whatever it is. PWD is a shell's directory, and credentials often are a file. */
+/** Names whose value is always redacted, except paths for PWD, a shell's directory, and for credentials, often a file. */
 const passwords = String.raw`(?:password|passwd|passphrase|secret|(?:pwd|credential)(?!s?${assignment}(?:${quote})?[~./])|(?:${keys})[-_.]?key|fs\.azure\.account\.key[\w.]{1,100}|private_key_id|client-key-data)s?`;
 
-/** What a value of one of these names is; the mark of a block of YAML is none. */
+/** A value of one of these names; the block indicator of YAML is none. */
 const anything = String.raw`(?![|>][+-]?\s{0,8}$)(?:${called}|${quoted}|${list}|${bare})`;
 
-/** The quote stands before the name: all up to its end is the value. */
+/** The quote starts before the name: the value extends to its end. */
 export const passwordInQuotes: RedactionPattern = patternOf(
   'password',
   String.raw`(?<kept>(?<whole>${quote})[\w-]{0,40}${passwords}=)(?!["'\\])${upTo('whole')}`,
@@ -27,7 +27,7 @@ export const passwordInXml: RedactionPattern = patternOf('password', String.raw`
 /** Long enough for a key, and with a number in it. */
 const digitWithin = String.raw`(?=[^\s\d]{0,200}\d)`;
 
-/** What is written without a sign. */
+/** Values that follow the name without a separator. */
 export const passwordInWords: RedactionPattern = patternOf(
   'password',
   [
@@ -44,7 +44,7 @@ export const passwordInWords: RedactionPattern = patternOf(
 /** A number as programs print it, also several and with an exponent. */
 const number = String.raw`[\d.,:/x±+-]+(?:e[+-]?\d{1,4})?`;
 
-/** Passes are counted and timed all day, and few are a password. A number with its unit, a yes or no, and a state are none. */
+/** `pass` is rarely a password, often a count or a time: numbers with a unit, yes or no, and states are no secrets. */
 const state = String.raw`(?:${quote})?(?:true|false|yes|no|on|off|none|null|nil|ok|done|failed|passed|enabled|disabled|required|basic|${number}[a-zµ%]{0,2}(?:\/[a-z]{1,5})?)(?![\w.-])`;
 const steps = 'forward|backward|fwd|bwd|first|second|third|last|final|one|two|three|single|multi|by|num|max|min|this|next|per|warmup|eval|train';
 
@@ -62,7 +62,7 @@ export const dockerAuth: RedactionPattern = patternOf(
   'g',
 );
 
-/** Trainers count tokens all day: a number with its unit, a short word, one without a digit, or a mark such as <pad> is no secret. */
+/** Trainers log token counts: a number with its unit, a short word, one without a digit, or a token such as <pad> is no secret. */
 const counted = String.raw`(?:${quote})?(?:[<[]|${number}[a-zµ%]{0,3}(?:\/[a-z]{1,5})?(?![^\s"',;&}\])\\]))`;
 const eight = String.raw`(?:${quote}(?:\\.|[^"'\\]){8}|[^\s"']{8})`;
 const digit = String.raw`(?=(?:${quote})?[^\d"'\s]{0,400}\d)`;
@@ -73,10 +73,10 @@ const secretValue = String.raw`(?:${calledWithDigit}|(?=${eight})(?:(?=[^"']{0,1
 
 export const token: RedactionPattern = patternOf('token', String.raw`(?<kept>token${assignment})(?!${counted})${secretValue}`);
 
-/** In a sentence a name is followed by anything: `license key: accepted`. */
+/** In a sentence any word may follow: `license key: accepted`. */
 export const keyInWords: RedactionPattern = patternOf('password', String.raw`(?<kept>\b(?:${keys}) keys?${assignment})(?!${counted})${secretValue}`);
 
-/** Keys of storages and sessions mostly are names: theirs is a secret when it looks like one, in capitals, small letters and digits, or in base 64 or 16. */
+/** Keys of storages and sessions are mostly names: a value is a secret only with upper case, lower case and digits, or in base64 or hex. */
 export const unnamedKey: RedactionPattern = patternOf(
   'password',
   String.raw`(?<kept>(?:[Mm]aster|MASTER|[Ss]ession|SESSION|[Ss]torage|STORAGE)[-_ .]?(?:[Kk]ey|KEY)s?${assignment}(?:${quote})?)(?:[\w+/-]{16,400}={1,2}|(?=[\w+-]{0,400}[A-Z])(?=[\w+-]{0,400}[a-z])(?=[\w+-]{0,400}\d)[\w+-]{16,400}|[0-9a-fA-F]{32,400})(?![\w+/.-])`,

@@ -10,23 +10,23 @@ export interface RedactionPattern {
 /** A pattern from pieces. Case counts only where `flags` says so. */
 export const patternOf = (name: string, source: string, flags: 'g' | 'gi' = 'gi'): RedactionPattern => ({ name, pattern: new RegExp(source, flags) });
 
-/** A quote, with the backslashes that texts within texts put before it. */
+/** A quote, with the backslashes of nested quoting. */
 export const quote = String.raw`\\{0,7}["']`;
 
-/** Up to the same quote, or to the end of the line: a quote with more backslashes belongs to what is quoted. */
+/** Up to the same quote, or to the end of the line: a quote with more backslashes is part of the quoted text. */
 export const upTo = (group: string) => String.raw`(?:(?!(?<!\\)\k<${group}>).)*`;
 
-/** A sign of whatever language, or how JSON and URLs write it. */
+/** An assignment operator of any language, or escaped as in JSON and URLs. */
 const sign = String.raw`(?:[=:][=:>]*(?![=:>])|->|\\{1,7}u003[ad]|%3[ad])`;
 
-/** Dumps are aligned. */
+/** Dumps are aligned with blanks. */
 export const assignment = String.raw`(?:${quote}\]?|%22)?\s{0,40}${sign}\s{0,40}`;
 
 const letter = String.raw`[^\s"',;&}\])]`;
 
 /**
- * Without quotes a value ends at white space, at a quote or closing brackets behind which it does not go on, and at a separator behind which
- * another name or text begins. What an earlier pattern hid is one letter.
+ * Without quotes a value ends at white space, at a quote or closing bracket after which it does not continue, and at a separator before
+ * another name or text. A mark of an earlier pattern counts as one letter.
  */
 export const bare = String.raw`(?:\[redacted: [\w-]{1,40}\]|(?!\[redacted: )${letter}|[}\])](?=[}\])]{0,8}${letter})|[,;&](?![\w.-]{0,40}[=:]|[\s"'{[(]|$))+`;
 
@@ -36,5 +36,5 @@ export const quoted = String.raw`(?:\b[bru]{1,2}(?=["'\\]))?(?<open>${quote})${u
 /** `SecretStr('...')`, `Some("...")`, `Secret(value='...')`. */
 export const called = String.raw`(?:[\w.]{1,40}\((?:\w{1,40}=)?){1,3}(?<call>[bru]{0,2}${quote})${upTo('call')}(?:\k<call>\){0,3})?`;
 
-/** All that stands in brackets, and what follows without a blank. */
+/** Everything in brackets, and what follows without a blank. */
 export const list = String.raw`[[{(][^\])}]*[\])}]?(?:${bare})?`;

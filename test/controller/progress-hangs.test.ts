@@ -58,7 +58,7 @@ function pass(seconds: number): void {
   }
 }
 
-describe('training that hangs', () => {
+describe('training that stands still', () => {
   it('is told once, and again when it stands at a later step', () => {
     hangs.hear(pod, step(7));
     pass(300);

@@ -124,7 +124,7 @@ describe('progress files of trainers', () => {
   });
 });
 
-describe('training that hangs', () => {
+describe('training that stands still', () => {
   it('is told to the workflow of its job, with the pace that stands on the job', async () => {
     const job = await create(
       pytorchJob({

@@ -23,7 +23,7 @@ afterAll(() => live?.close(), 120_000);
 
 const trains = { msPerStep: 500, stepsPerCheckpoint: 10, from: 100 };
 
-describe('training that hangs', () => {
+describe('training that stands still', () => {
   it('is told to people, and nothing is done about it unless somebody wants that', async () => {
     const job = await live.pytorch();
     const before = (await podsOf(live.cluster.api, job)).map(({ metadata }) => metadata?.uid);
