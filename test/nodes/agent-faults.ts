@@ -16,11 +16,11 @@ import { xid64 } from './moved-ranks.ts';
 /** Another GPU, so that no line is a repetition of another. */
 const xid48 = (device: number): string => `NVRM: Xid (PCI:0000:${device.toString(16).padStart(2, '0')}:00): 48, DBE (double bit error)`;
 
-export function agentFaults(worldOf: () => FaultyCluster): void {
-  afterEach(() => worldOf().live.clear(), 120_000);
+export function agentFaults(clusterOf: () => FaultyCluster): void {
+  afterEach(() => clusterOf().live.clear(), 120_000);
 
   const agentOf = ({ name }: RealNode): Server => {
-    const agent = worldOf().live.kcover.agents.get(name);
+    const agent = clusterOf().live.kcover.agents.get(name);
     if (agent === undefined) throw new Error(`${name} has no agent`);
     return agent;
   };
@@ -28,14 +28,14 @@ export function agentFaults(worldOf: () => FaultyCluster): void {
   /** Codes of all faults that its workflow knows, as soon as there are so many. */
   const faultsOf = ({ name }: RealNode, atLeast: number): Promise<string[]> =>
     until(`${atLeast} faults of ${name}`, 60_000, async () => {
-      const { faults } = await worldOf().live.temporal.workflow.getHandle(nodeWorkflowId(name)).query<NodeStatus>(statusQuery);
+      const { faults } = await clusterOf().live.temporal.workflow.getHandle(nodeWorkflowId(name)).query<NodeStatus>(statusQuery);
       const codes = faults.map(({ code }) => code).toSorted();
       return codes.length >= atLeast ? { found: codes } : { missing: codes.join() };
     });
 
   /** How often agents said that they missed something of this kind. */
   async function gaps(what: string): Promise<number> {
-    const { kcover } = worldOf().live;
+    const { kcover } = clusterOf().live;
     const [, count] = new RegExp(`^kcover_intake_gaps_total\\{what="${what}"\\} (\\d+)$`, 'm').exec(await kcover.metricsOf(kcover.controller)) ?? [];
     return Number(count ?? 0);
   }
@@ -44,19 +44,19 @@ export function agentFaults(worldOf: () => FaultyCluster): void {
     until(`the gap ${what}`, 60_000, async () => ((await gaps(what)) > before ? { found: true } : { missing: `${before} as before` }));
 
   const isOut = ({ name }: RealNode): Promise<void> => {
-    const { recorder } = worldOf().live;
+    const { recorder } = clusterOf().live;
     return recorder.seen(`quarantine of ${name}`, 60_000, () => recorder.isQuarantined(name));
   };
 
   async function stoppedOnce(job: LiveJob): Promise<void> {
-    const facts = await worldOf().live.facts(job);
+    const facts = await clusterOf().live.facts(job);
     expect(suspendsOf(facts)).toHaveLength(1);
     expect(violations(facts)).toEqual([]);
   }
 
   describe('an agent', () => {
     it('that is killed between two lines of the kernel loses none of them and tells none of them twice', async () => {
-      const { train, nodes, nodeOf, live } = worldOf();
+      const { train, nodes, nodeOf, live } = clusterOf();
       const job = await train({ prefers: { Master: nodes[0]?.name ?? '', Worker: nodes[1]?.name ?? '' } });
       const node = nodeOf(job, 1);
       node.kernelLog(xid64);
@@ -71,7 +71,7 @@ export function agentFaults(worldOf: () => FaultyCluster): void {
     });
 
     it('that was away while the kernel wrote more than it keeps says so, and judges what is left', async () => {
-      const [node] = worldOf().nodes as [RealNode];
+      const [node] = clusterOf().nodes as [RealNode];
       const before = await gaps('kernel-log-overrun');
       await agentOf(node).kill('SIGKILL');
       const filler = 'x'.repeat(900);
@@ -84,7 +84,7 @@ export function agentFaults(worldOf: () => FaultyCluster): void {
     });
 
     it('whose disk is full goes on to report, says so, and tells nothing twice when there is room again', async () => {
-      const [, node] = worldOf().nodes as [RealNode, RealNode];
+      const [, node] = clusterOf().nodes as [RealNode, RealNode];
       const before = await gaps('spool-unwritable');
       await node.fillState();
       try {
@@ -104,7 +104,7 @@ export function agentFaults(worldOf: () => FaultyCluster): void {
 
   describe('an API server that is away for a minute', () => {
     it('has a fault of that time answered afterwards, with one stop', async () => {
-      const { train, nodes, nodeOf, live, cluster } = worldOf();
+      const { train, nodes, nodeOf, live, cluster } = clusterOf();
       const job = await train({ prefers: { Master: nodes[0]?.name ?? '', Worker: nodes[1]?.name ?? '' } });
       const node = nodeOf(job, 1);
       await cluster.servers.apiserver.kill('SIGKILL');

@@ -16,10 +16,10 @@ const patience = 300_000;
 /** Whether the trainer of this job still is a process of the node. */
 const trainsOn = async (node: RealNode, { name }: LiveJob): Promise<boolean> => (await node.run('ps', 'ax', '-o', 'args')).includes(name);
 
-export function nodeFaults(worldOf: () => FaultyCluster): void {
+export function nodeFaults(clusterOf: () => FaultyCluster): void {
   /** The whole job runs elsewhere, by force only on that node, and nobody says that its old process is dead. */
   async function leftNode(job: LiveJob, node: RealNode, pod: number): Promise<void> {
-    const { live } = worldOf();
+    const { live } = clusterOf();
     const [record] = await live.settled(job, { withinMs: patience });
     expect(record).toMatchObject({ outcome: 'recovered', because: expect.stringMatching(/not proven dead/) });
     expect(record?.faults.map(({ code, node: blamed }) => [code, blamed])).toEqual([['node/not-ready', node.name]]);
@@ -33,7 +33,7 @@ export function nodeFaults(worldOf: () => FaultyCluster): void {
   }
 
   async function isBack(node: RealNode, job: LiveJob): Promise<void> {
-    const { cluster, live } = worldOf();
+    const { cluster, live } = clusterOf();
     await until(`${node.name} Ready`, 120_000, async () =>
       isReady(await cluster.api.core.readNode({ name: node.name })) ? { found: true } : { missing: 'it is not' },
     );
@@ -47,7 +47,7 @@ export function nodeFaults(worldOf: () => FaultyCluster): void {
     let withoutRuntime: RealNode;
 
     beforeAll(async () => {
-      const { nodes, train } = worldOf();
+      const { nodes, train } = clusterOf();
       const [sound, second, third] = nodes as [RealNode, RealNode, RealNode];
       jobs = [await train({ prefers: { Master: second.name, Worker: sound.name } }), await train({ prefers: { Master: sound.name, Worker: third.name } })];
       expect(jobs.map((job) => job.nodes.map(({ name }) => name))).toEqual([
@@ -57,9 +57,9 @@ export function nodeFaults(worldOf: () => FaultyCluster): void {
       [withoutKubelet, withoutRuntime] = [second, third];
       await Promise.all([withoutKubelet.kubelet.kill('SIGKILL'), withoutRuntime.containerd.kill('SIGKILL')]);
     }, patience);
-    afterAll(() => worldOf().live.clear(), 120_000);
+    afterAll(() => clusterOf().live.clear(), 120_000);
 
-    describe('and meanwhile, on the one that is left,', () => dyingRanks(() => new RankStory(worldOf(), worldOf().nodes.slice(0, 1))));
+    describe('and meanwhile, on the one that is left,', () => dyingRanks(() => new RankStory(clusterOf(), clusterOf().nodes.slice(0, 1))));
 
     it('have the job of the one without a kubelet restarted elsewhere, though its old master still trains', async () => {
       await leftNode(jobs[0], withoutKubelet, 0);
@@ -72,7 +72,7 @@ export function nodeFaults(worldOf: () => FaultyCluster): void {
     });
 
     it('end the old trainers when they come back, and the jobs stay where they are', async () => {
-      const { live } = worldOf();
+      const { live } = clusterOf();
       await Promise.all([withoutKubelet.kubelet.start(), withoutRuntime.containerd.start()]);
       const agent = live.kcover.agents.get(withoutRuntime.name);
       await agent?.kill('SIGKILL');
@@ -87,16 +87,16 @@ export function nodeFaults(worldOf: () => FaultyCluster): void {
     let node: RealNode;
 
     beforeAll(async () => {
-      const { nodes, train, live } = worldOf();
+      const { nodes, train, live } = clusterOf();
       job = await train({ prefers: { Master: nodes[0]?.name ?? '', Worker: nodes[2]?.name ?? '' } });
-      node = worldOf().nodeOf(job, 1);
+      node = clusterOf().nodeOf(job, 1);
       // Agents are processes of this computer: the cable does not cut them off.
       await live.kcover.agents.get(node.name)?.kill('SIGKILL');
       await node.cutNetwork();
     }, patience);
-    afterAll(() => worldOf().live.clear(), 120_000);
+    afterAll(() => clusterOf().live.clear(), 120_000);
 
-    describe('and meanwhile, on the two that are left,', () => movedRanks(() => new RankStory(worldOf(), worldOf().nodes.slice(0, 2))));
+    describe('and meanwhile, on the two that are left,', () => movedRanks(() => new RankStory(clusterOf(), clusterOf().nodes.slice(0, 2))));
 
     it('has its job restarted elsewhere, though its old worker still trains', async () => {
       await leftNode(job, node, 1);
@@ -105,7 +105,7 @@ export function nodeFaults(worldOf: () => FaultyCluster): void {
 
     it('ends the old trainer when it is connected again, and the job stays where it is', async () => {
       await node.restoreNetwork();
-      await worldOf().live.kcover.agents.get(node.name)?.start();
+      await clusterOf().live.kcover.agents.get(node.name)?.start();
       await isBack(node, job);
     });
   });

@@ -10,13 +10,13 @@ import { RankStory } from './rank-story.ts';
 const gib = 2 ** 30;
 
 /** A kubelet that wants so much free disk: what it does below that, it does for real, and the disk of the computer is never full. */
-export function shortOfDisk(worldOf: () => FaultyCluster): void {
+export function shortOfDisk(clusterOf: () => FaultyCluster): void {
   let story: RankStory;
   let job: LiveJob;
   let node: RealNode;
   let before: string;
 
-  const configuration = (): string => join(worldOf().cluster.directory, 'real-nodes', node.name, 'kubelet.json');
+  const configuration = (): string => join(clusterOf().cluster.directory, 'real-nodes', node.name, 'kubelet.json');
   async function restartWith(text: string): Promise<void> {
     await writeFile(configuration(), text);
     await node.kubelet.kill('SIGKILL');
@@ -27,8 +27,8 @@ export function shortOfDisk(worldOf: () => FaultyCluster): void {
 
   describe('a rank under a kubelet that is short of disk', () => {
     beforeEach(async () => {
-      const { nodes, nodeOf } = worldOf();
-      story = new RankStory(worldOf(), nodes);
+      const { nodes, nodeOf } = clusterOf();
+      story = new RankStory(clusterOf(), nodes);
       job = await story.train({ prefers: { Master: nodes[0]?.name ?? '', Worker: nodes[2]?.name ?? '' } });
       node = nodeOf(job, 1);
       before = await readFile(configuration(), 'utf8');
@@ -36,16 +36,16 @@ export function shortOfDisk(worldOf: () => FaultyCluster): void {
     afterEach(async () => {
       await restartWith(before);
       // Under pressure a kubelet removes images that nobody uses.
-      await node.importImage(worldOf().imageArchive);
+      await node.importImage(clusterOf().imageArchive);
       await story.end();
     }, 120_000);
 
     it('is evicted, has its whole job restarted, and blames the platform', async () => {
-      const { bavail, bsize } = await statfs(worldOf().cluster.directory);
+      const { bavail, bsize } = await statfs(clusterOf().cluster.directory);
       await wantFree(String(bavail * bsize - gib));
       // A kubelet that starts turns its own pods away when it is short by then.
       await sleep(5000);
-      await worldOf().order(job, 1, 'fallocate -l 3G /var/tmp/large');
+      await clusterOf().order(job, 1, 'fallocate -l 3G /var/tmp/large');
       const record = await story.restartedOnce(job, 'pod/evicted', 'platform');
       expect(record?.because).toMatch(/The node was low on resource: ephemeral-storage/);
     });
