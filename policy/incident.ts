@@ -140,6 +140,10 @@ function whyNothing(fault: Fault, { optedInAt, attemptStartedAt, progress }: Inc
 const isHistory = ({ pod, seenAt }: Fault, { historyUntil }: IncidentFacts): boolean =>
   pod !== undefined && historyUntil !== undefined && Date.parse(seenAt) < Date.parse(historyUntil);
 
+/** An eviction or a drain explains how the containers of the pod ended. */
+const takenAway: readonly string[] = ['pod/evicted', 'pod/disruption'];
+const placeInSentence = ({ source, code }: Fault): number => (source !== 'pod' ? 0 : takenAway.includes(code) ? 1 : 2);
+
 /** One sentence for all faults; node faults come first, because they explain pod faults. */
 export function describeFaults(faults: readonly Fault[]): string {
   const ordered = faults.toSorted((a, b) => placeInSentence(a) - placeInSentence(b) || a.id.localeCompare(b.id));

@@ -7,6 +7,8 @@ import type { JobView, PodRole } from '../contract/jobs.ts';
 export interface PodSeen {
   readonly uid: string;
   readonly failures: readonly Fault[];
+  /** Its kubelet has yet to say what became of it. */
+  readonly unexplained?: true;
   /** Its role, once it has succeeded. */
   readonly succeededAs?: PodRole;
 }

@@ -122,7 +122,7 @@ function budgetLine({ usage, recoveriesThisHour, usageByCategory }: JobStatus, b
   const each = blames.map((blame) => `${blame} ${(whose[blame] ?? 0) + unblamed} of ${limits[blame]}`).join(', ');
   const labelled = usage.filter(({ startedAt, byLabel }) => startedAt > now - budget.window && byLabel).length;
   const asked = labelled > 0 ? `; asked for by label ${labelled} of ${budget.label}` : '';
-  return `${said(counted.length, formatDuration(budget.window))}: ${each}${nobodys > 0 ? ` (${nobodys} of which nobody knows, in each)` : ''}${asked}`;
+  return `${said(counted.length, formatDuration(budget.window))}: ${each}${unblamed > 0 ? ` (${unblamed} of unknown cause, counted in each)` : ''}${asked}`;
 }
 
 /** What a person who is asked can type. */
