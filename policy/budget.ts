@@ -119,7 +119,7 @@ function hasAdvanced(then: BudgetEntry, now: JobProgress): boolean {
 function describeUsage(recent: readonly BudgetEntry[], budget: Budget): string {
   const limits = categoryLimits(budget);
   const parts = blames.map((blame) => ({ name: `${blame} %s of ${limits[blame]}`, count: recent.filter((one) => one.blame === blame).length }));
-  const all = [...parts, { name: `%s of unrecorded cause`, count: recent.filter((one) => one.blame === undefined).length }];
+  const all = [...parts, { name: `%s of unknown cause`, count: recent.filter((one) => one.blame === undefined).length }];
   const said = all.filter(({ count }) => count > 0).map(({ name, count }) => name.replace('%s', String(count)));
   return `used: ${said.join(', ') || 'nothing in the window'}`;
 }

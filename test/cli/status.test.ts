@@ -52,7 +52,7 @@ suite('the page of kcover status', () => {
   });
 
   it('says what can be typed where a person is asked', () => {
-    const because = 'the job is dead and holds 64 GPUs: from 32 on a person decides';
+    const because = 'the job is dead and holds 64 GPUs: an approval is needed from 32 GPUs on';
     const question = { id: 'stop@2026-11-21T07:09:03.204Z', because, until: '2026-11-21T07:39:03.204Z', otherwise: 'deny' } as const;
     const recovery: RecoveryStatus = { ...open, phase: 'waiting for approval', because, question };
     const options = `-n train --question ${question.id} --reason "..."`;
@@ -95,7 +95,7 @@ suite('the page of kcover status', () => {
     expect(describe(job, {}, now)).toContain('  budget    4 recoveries in the last hour: hardware 1, platform 0, user 2, unknown 0');
     const { budget } = settings({ recovery: { budget: { user: 7 } } }).recovery;
     expect(describe(job, { budget }, now)).toContain(
-      '  budget    4 recoveries in the last 1h: hardware 2 of 20, platform 1 of 20, user 3 of 7, unknown 1 of 5 (1 of which nobody knows, in each)',
+      '  budget    4 recoveries in the last 1h: hardware 2 of 20, platform 1 of 20, user 3 of 7, unknown 1 of 5 (1 of unknown cause, counted in each)',
     );
   });
 

@@ -93,7 +93,7 @@ describe('a new attempt', () => {
     ['one is terminating', [pod('w-0', { terminating: true }), pod('w-1')], 'w-0 is still terminating (1 of 2 pods ready)'],
     ['one is terminating beside a full set', [pod('w-9', { terminating: true }), pod('w-0'), pod('w-1')], 'w-9 is still terminating (2 of 2 pods ready)'],
     [
-      'the scheduler finds no room',
+      'the scheduler finds no capacity',
       [pod('w-0'), pod('w-1', { unschedulable: '0/8 nodes are available: 8 Insufficient nvidia.com/gpu.' })],
       'w-1 pending: 0/8 nodes are available: 8 Insufficient nvidia.com/gpu. (1 of 2 pods ready)',
     ],

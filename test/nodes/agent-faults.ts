@@ -40,7 +40,7 @@ export function agentFaults(clusterOf: () => FaultyCluster): void {
     return Number(count ?? 0);
   }
 
-  const isToldMissing = (what: string, before: number): Promise<true> =>
+  const isReportedMissing = (what: string, before: number): Promise<true> =>
     until(`the gap ${what}`, 60_000, async () => ((await gaps(what)) > before ? { found: true } : { missing: `${before} as before` }));
 
   const isOut = ({ name }: RealNode): Promise<void> => {
@@ -79,7 +79,7 @@ export function agentFaults(clusterOf: () => FaultyCluster): void {
       node.kernelLog(xid79);
       await agentOf(node).start();
       await isOut(node);
-      await isToldMissing('kernel-log-overrun', before);
+      await isReportedMissing('kernel-log-overrun', before);
       expect(await faultsOf(node, 1)).toEqual(['xid/79']);
     });
 
@@ -91,7 +91,7 @@ export function agentFaults(clusterOf: () => FaultyCluster): void {
         for (let device = 1; device <= 12; device++) node.kernelLog(xid48(device));
         await isOut(node);
         expect(await faultsOf(node, 12)).toHaveLength(12);
-        await isToldMissing('spool-unwritable', before);
+        await isReportedMissing('spool-unwritable', before);
       } finally {
         await node.freeState();
       }

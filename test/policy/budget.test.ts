@@ -90,7 +90,7 @@ describe('a budget category for each blame', () => {
 describe('a recovery of unrecorded blame', () => {
   it.each<Blame>(['hardware', 'platform', 'user', 'unknown'])('counts against %s, and in all no more than the plain limit allows', (blame) => {
     expect(decide(blame, many(4)).kind).toBe('open');
-    expect(decide(blame, many(5))).toMatchObject({ kind: 'refuse', because: expect.stringContaining('5 of unrecorded cause') });
+    expect(decide(blame, many(5))).toMatchObject({ kind: 'refuse', because: expect.stringContaining('5 of unknown cause') });
   });
 
   it('comes from continue-as-new state without blame', () => {

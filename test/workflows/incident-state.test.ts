@@ -86,7 +86,7 @@ describe('what was seen before a stop', () => {
 
   it('tries the broken pods first again where they were passed over for lack of capacity, and not where they were tried', () => {
     const state = new IncidentState([kernelFault()]);
-    state.tried.push({ level: 'pod', because: 'no room', noCapacity: true });
+    state.tried.push({ level: 'pod', because: 'no capacity', noCapacity: true });
     expect([state.podsFirstAgain(), state.tried]).toEqual([true, []]);
     state.tried.push({ level: 'pod', because: 'it did not help' });
     expect([state.podsFirstAgain(), state.tried.length]).toEqual([false, 1]);

@@ -178,7 +178,7 @@ describe('before a stop', () => {
     jobRig.cluster.capacity = { fit: 3, because: '1 node: cordoned' };
     const handle = await jobRig.start();
     await signalFault(handle);
-    expect(await ends(jobRig, handle, 'escalated')).toContain('still no room after its deadline: capacity for 3 of 4 pods');
+    expect(await ends(jobRig, handle, 'escalated')).toContain('still no capacity after its deadline: capacity for 3 of 4 pods');
     expect(jobRig.cluster.stopped).toEqual([]);
     jobRig.cluster.capacity = 'unseen';
     await signalFault(handle, degrading({ id: 'kernel/boot-1/300' }));
