@@ -51,7 +51,7 @@ suite('the page of kcover status', () => {
     ]);
   });
 
-  it('says what can be typed where a person is asked', () => {
+  it('shows the commands that answer a request for approval', () => {
     const because = 'the job is dead and holds 64 GPUs: an approval is needed from 32 GPUs on';
     const question = { id: 'stop@2026-11-21T07:09:03.204Z', because, until: '2026-11-21T07:39:03.204Z', otherwise: 'deny' } as const;
     const recovery: RecoveryStatus = { ...open, phase: 'waiting for approval', because, question };
