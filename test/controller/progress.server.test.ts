@@ -125,7 +125,7 @@ describe('progress files of trainers', () => {
 });
 
 describe('training that stands still', () => {
-  it('is told to the workflow of its job, with the pace that stands on the job', async () => {
+  it('is reported to the workflow of its job, with the pace from its annotations', async () => {
     const job = await create(
       pytorchJob({
         name: `hangs-${run}`,

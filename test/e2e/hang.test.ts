@@ -23,8 +23,8 @@ afterAll(() => live?.close(), 120_000);
 
 const trains = { msPerStep: 500, stepsPerCheckpoint: 10, from: 100 };
 
-describe('training that stands still', () => {
-  it('is told to people, and nothing is done about it unless somebody wants that', async () => {
+describe('training that stalls', () => {
+  it('is reported to people, and nothing is done about it by default', async () => {
     const job = await live.pytorch();
     const before = (await podsOf(live.cluster.api, job)).map(({ metadata }) => metadata?.uid);
     const trainer = startTrainer(live.cluster, job, trains);
