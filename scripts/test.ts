@@ -1,6 +1,6 @@
 /**
  * `npm test`: every tier, three groups in parallel, and one closing line. Arguments go to jest (`npm test -- test/e2e`).
- * The tiers are the files `test/jest.*.json`: `stories` (all of kcover, end to end) and `cluster` (parts of it) have one set of servers
+ * The tiers are the files `test/jest.*.json`: `e2e` (all of kcover, end to end) and `cluster` (parts of it) have one set of servers
  * each, `isolated` has Temporal alone or a cluster for each file, `offline` starts nothing. `npm run test:nodes` is the tier `nodes` alone,
  * which needs root, and `npm run test:kinds` the tier `kinds`, which builds further controllers of jobs.
  */
