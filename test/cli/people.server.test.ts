@@ -134,7 +134,7 @@ describe('people and a recovery', () => {
     const earlier = 'stop@2026-11-21T07:09:03.204Z';
     expect(await ask('deny', incident, '--question', earlier, '--reason', 'not now')).toMatchObject({
       code: 3,
-      stderr: expect.stringContaining(`the recovery does not wait for this answer\n  because: ${earlier} is not asked: what is asked now is stop@`),
+      stderr: expect.stringContaining(`the recovery does not wait for this answer\n  because: ${earlier} is not open: the open question is stop@`),
     });
     const { code, stdout } = await ask('deny', incident, '--reason', 'not now');
     expect({ code, stdout }).toEqual({
