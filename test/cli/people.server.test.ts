@@ -157,7 +157,7 @@ describe('people and a recovery', () => {
       ({ code }) => code === 3,
       patience,
     );
-    expect(refused.stderr).toContain('error[refused]: the recovery does not wait for this answer\n  because: nothing is asked');
+    expect(refused.stderr).toContain('error[refused]: the recovery does not wait for this answer\n  because: no question is open');
     fixture.cluster.unobservable = undefined;
     await lastOutcome(data.incident);
   }, 300_000);
