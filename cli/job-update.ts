@@ -1,4 +1,4 @@
-/** An operator's wish to the workflow of one job, and the words for a person about that job. */
+/** An operator's request to the workflow of one job, and what a person is told about that job. */
 
 import type { Client } from '@temporalio/client';
 import { KcoverError } from '../contract/errors.ts';

@@ -14,7 +14,7 @@ export async function startWorkflow<Input>(client: Client, start: WorkflowStart<
   return workflowId;
 }
 
-/** The same, with an operator's wish that it must hear. */
+/** The same, together with an operator's request as a signal. */
 export async function signalWithStart<Input>(client: Client, start: WorkflowStart<Input>, signal: string, request: OperatorRequest): Promise<string> {
   const { workflowType, workflowId } = start;
   await askTemporal(client, `tell ${workflowId}`, () => client.workflow.signalWithStart(workflowType, { ...optionsOf(start), signal, signalArgs: [request] }));

@@ -1,4 +1,4 @@
-/** What runs in Temporal: lists by visibility, states by query, wishes by update. */
+/** What runs in Temporal: lists by visibility, states by query, requests by update. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, WithStartWorkflowOperation, type WorkflowExecutionInfo } from '@temporalio/client';

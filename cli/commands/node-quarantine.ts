@@ -7,7 +7,7 @@ import type { NodeStatus } from '../../contract/nodes.ts';
 import { nodeStart } from '../../contract/starts.ts';
 import { type CommandEntry, sharedOptions } from '../command.ts';
 
-/** How long the command waits for the taint; the wish stands whatever it sees. */
+/** How long the command waits for the taint; the request stays valid after that. */
 const patienceMs = 10_000;
 
 export const nodeQuarantine: CommandEntry = {

@@ -20,7 +20,7 @@ export interface PlanInput {
   readonly hypothetical?: Fault;
   /** Missing where nobody looked. */
   readonly capacity?: CapacityFacts;
-  /** Beside the room for the broken pods alone, that for all, where the job may be made smaller. */
+  /** Where the job may be made smaller: the capacity for all pods, beside that for the broken pods alone. */
   readonly capacityOfAll?: CapacityFacts;
   /** What could not be asked, a sentence each. */
   readonly unseen: readonly string[];

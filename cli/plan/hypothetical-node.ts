@@ -1,4 +1,4 @@
-/** What an imagined fault would first lead to on its node, and how the world would look after that. Pure. */
+/** What a hypothetical fault would first lead to on its node, and the facts after that. Pure. */
 
 import type { NodeDecision } from '../../contract/activities.ts';
 import { type Fault, nodeNotReady, type QuarantineStatus } from '../../contract/faults.ts';

@@ -10,7 +10,7 @@ import type { PlanInput } from './facts.ts';
 
 export interface CapacityJudgement {
   readonly decision: Undated<CapacityDecision>;
-  /** Single pods are passed over: they find no room, and a smaller job would, in this. */
+  /** The level `pod` is skipped: the broken pods do not fit, and this smaller job would. */
   readonly wholeJobNext?: { readonly because: string; readonly capacity: CapacityFacts };
 }
 

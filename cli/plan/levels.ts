@@ -10,7 +10,7 @@ import { judgeCapacity } from './judge-capacity.ts';
 import { type PlanLevel, type PlanStep, stopOf } from './steps.ts';
 
 export interface ReachedLevel {
-  /** As the worker would record it; one that ends here looks for no room. */
+  /** As the worker would record it; a plan that ends here does not check capacity. */
   readonly recovery: Undated<RecoveryDecision>;
   /** Of what is tried before any stop. */
   readonly steps: readonly PlanStep[];
@@ -42,7 +42,7 @@ function passProcesses(request: LevelFacts, settings: WorkerSettings) {
   return { decision: decideRecovery(next, settings), request: next, steps: [step] };
 }
 
-/** Broken pods alone that find no room, where a smaller job would. */
+/** The broken pods alone do not fit, and a smaller job would. */
 function passPods(decision: Undated<RecoveryDecision>, request: LevelFacts, facts: PlanInput, settings: WorkerSettings): PlanLevel {
   const stop = stopOf(facts, decision, settings);
   const next = stop && judgeCapacity(facts, stop.plan, stop.by, settings)?.wholeJobNext;

@@ -29,7 +29,7 @@ export interface PlanReport {
   readonly remedy?: string;
   /** In their order. */
   readonly steps: readonly PlanStep[];
-  /** Wishes of the job that do not count, a sentence each. */
+  /** Overrides of the job that are ignored, a sentence each. */
   readonly ignored: readonly string[];
   readonly decisions: PlanDecisions;
 }
