@@ -122,6 +122,10 @@ const send = {
   pods: deleteLeft,
 } as const satisfies Record<StopRequest['by'], (sending: Sending) => Promise<NotSent | undefined>>;
 
+/** Whether the job carries the mark of this stop. */
+export const isSuspendedBy = ({ incident, attempt }: StopRequest, { suspension }: Pick<JobView, 'suspension'>): boolean =>
+  suspension?.by === 'kcover' && suspension.incident === incident && suspension.attempt === attempt;
+
 /** Looks for our own mark first: after a lost answer, the job no longer has the resource version of the look. */
 async function suspend({ dependencies: { kube, settings }, request, progress, clock, whyNot }: Sending): Promise<NotSent | undefined> {
   const title = jobTitle(request.job);
@@ -129,7 +133,7 @@ async function suspend({ dependencies: { kube, settings }, request, progress, cl
     const job = await observed(clock, readJob(kube, request.job, settings.quarantine.taint));
     if (!job) return interfered(`${title} is gone`);
     const { suspension, resourceVersion } = job;
-    if (suspension?.by === 'kcover' && suspension.incident === request.incident && suspension.attempt === request.attempt) return undefined;
+    if (isSuspendedBy(request, job)) return undefined;
     if (suspension) return interfered(suspension.by === 'owner' ? `${title} was suspended by its owner` : `${title} is suspended by ${suspension.incident}`);
     if (resourceVersion !== request.resourceVersion && !(await isSameAttempt(kube, job, request))) return interfered(`${title} changed since it was looked at`);
     const why = await whyNot();

@@ -5,13 +5,14 @@ import { formatDuration } from '../contract/duration.ts';
 import { KcoverError } from '../contract/errors.ts';
 import type { AttemptPod } from '../contract/jobs.ts';
 import type { StopRequest, StopResult } from '../contract/recovery.ts';
-import { awaitGone, awaitTerminating } from '../kube/attempts.ts';
+import { awaitGone, awaitTerminating, type Gone } from '../kube/attempts.ts';
+import { readJob } from '../kube/jobs.ts';
 import { type ObservationClock, observationClock, observedOf } from '../kube/observation-clock.ts';
 import type { Dependencies } from './dependencies.ts';
 import { reportInHeartbeats } from './heartbeats.ts';
 import { findLostPods, forceMore, forcePods } from './lost-pods.ts';
 import { forceAsTimeEnds, longestTimeLeft } from './overdue-pods.ts';
-import { type StopHeartbeat, sendStop } from './send-stop.ts';
+import { isSuspendedBy, type StopHeartbeat, sendStop } from './send-stop.ts';
 
 /** Temporal retries a transient error, but not beyond the deadline of the stop: then the recovery must decide. */
 export async function stopAttempt(dependencies: Dependencies, request: StopRequest): Promise<StopResult> {
@@ -49,7 +50,7 @@ async function sendAndWait(dependencies: Dependencies, request: StopRequest): Pr
   const seen = await (request.immediate && !request.overdue ? goneByForce : goneOrLost)(dependencies, waiting);
   const doubt = forced.length > 0 ? { forced } : {};
   if ('lost' in seen) return { kind: 'lost', because: becauseLost(seen.lost), pods: seen.lost, ...doubt };
-  const { left } = seen;
+  const { left, late } = seen;
   if (left.length > 0)
     return {
       kind: 'timed-out',
@@ -57,7 +58,7 @@ async function sendAndWait(dependencies: Dependencies, request: StopRequest): Pr
       left,
       ...doubt,
     };
-  return { kind: 'stopped', at: new Date(now()).toISOString(), requests: progress.requests, ...doubt };
+  return { kind: 'stopped', at: new Date(now()).toISOString(), requests: progress.requests, ...doubt, ...(late.length > 0 && { late }) };
 }
 
 /** Time for a deletion by force, after the pod's own grace period, ms. */
@@ -78,22 +79,31 @@ interface StopWait {
 }
 
 /** Waits until all are gone or the deadline has passed. The controller of a large job needs time to delete its pods; each is forced once it has. */
-async function goneByForce(dependencies: Dependencies, { request, pods, forced, clock, deadline, signal }: StopWait): Promise<{ left: readonly string[] }> {
+async function goneByForce(dependencies: Dependencies, { request, pods, forced, clock, deadline, signal }: StopWait): Promise<Gone> {
   const { kube } = dependencies;
-  const left = await awaitGone({ kube, job: request.job, clock, deadline, signal }, pods, (present) => forceMore(dependencies, request, present, forced));
-  return { left };
+  return awaitGone({ kube, job: request.job, clock, deadline, signal }, pods, {
+    meanwhile: (present) => forceMore(dependencies, request, present, forced),
+    isHeld: () => isHeldBy(request, dependencies),
+  });
+}
+
+/** A suspended job gets no pods, so those that are there belong to the attempt that is being stopped. */
+async function isHeldBy(request: StopRequest, { kube, settings }: Dependencies): Promise<boolean> {
+  if (request.by !== 'suspend') return false;
+  const job = await readJob(kube, request.job, settings.quarantine.taint);
+  return job !== undefined && isSuspendedBy(request, job);
 }
 
 /** Waits until all are gone, the deadline has passed, or some are found that no kubelet ends any more and that were not forced yet. */
 async function goneOrLost(
   dependencies: Dependencies,
   { request, pods, forced, clock, deadline, signal }: StopWait,
-): Promise<{ left: readonly string[] } | { lost: readonly AttemptPod[] }> {
+): Promise<Gone | { lost: readonly AttemptPod[] }> {
   const over = new AbortController();
   const both = AbortSignal.any([signal, over.signal]);
   const known = new Set(forced.map(({ uid }) => uid));
   const others = (some: readonly AttemptPod[]) => some.filter(({ uid }) => !known.has(uid));
-  const gone = awaitGone({ kube: dependencies.kube, job: request.job, clock, deadline, signal: both }, pods).then((left) => ({ left }));
+  const gone = awaitGone({ kube: dependencies.kube, job: request.job, clock, deadline, signal: both }, pods, { isHeld: () => isHeldBy(request, dependencies) });
   const lost = findLostPods(dependencies, { job: request.job, pods: others(request.pods), terminating: others(request.terminating ?? []) }, both).then(
     (some) => ({
       lost: some,

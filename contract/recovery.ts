@@ -145,7 +145,13 @@ export interface StopRequest {
 
 /** Result of a stop. `interfered`: the job changed between observation and stop; nothing was done, observe again. */
 export type StopResult =
-  | (Forced & { readonly kind: 'stopped'; readonly at: string; readonly requests: number })
+  | (Forced & {
+      readonly kind: 'stopped';
+      readonly at: string;
+      readonly requests: number;
+      /** Pods that the job's controller created between the look and the stop: they were stopped too. */
+      readonly late?: readonly AttemptPod[];
+    })
   | { readonly kind: 'interfered'; readonly because: string }
   /** It could not, or may no longer, be sent; nothing was done, observe again. */
   | { readonly kind: 'unsent'; readonly because: string }

@@ -7,7 +7,7 @@ import type { Kube } from './connection.ts';
 import { jobKinds, namespacePath } from './job-kinds/index.ts';
 import type { QuarantineTaint } from './nodes.ts';
 import type { ObservationClock } from './observation-clock.ts';
-import { belongsTo, isTerminating, podsPath } from './pods.ts';
+import { attemptPod, belongsTo, isTerminating, podsPath } from './pods.ts';
 import { type Watched, type WatchEvent, watchResource } from './watch.ts';
 
 export interface AttemptWait {
@@ -29,26 +29,37 @@ const againMs = 1000;
 export const waitFor = ({ clock }: Pick<AttemptWait, 'clock'>, until: number): number =>
   Math.min(lookEveryMs, Math.max(until - clock.time(), clock.isRunning ? 0 : 1000));
 
-/**
- * Waits until the pods are observed gone, and returns the names of those left at the deadline.
- * Where a kind keeps pods that ended, an ended one counts as gone: its processes are.
- * After every change `meanwhile` is called with the present pods; the next observation waits for it.
- */
-export async function awaitGone(
-  wait: AttemptWait,
-  pods: readonly AttemptPod[],
-  meanwhile?: (present: readonly V1Pod[]) => Promise<void>,
-): Promise<readonly string[]> {
+export interface GoneOptions {
+  /** Called after every change with the present pods; the next observation waits for it. */
+  readonly meanwhile?: (present: readonly V1Pod[]) => Promise<void>;
+  /** Whether the job's controller creates no pods now: then every other pod of the job belongs to the same attempt, and is waited for too. */
+  readonly isHeld?: () => Promise<boolean>;
+}
+
+export interface Gone {
+  /** Names of those that are still there at the deadline. */
+  readonly left: readonly string[];
+  /** Pods of the attempt that were not named, because its controller created them after the pods were listed. */
+  readonly late: readonly AttemptPod[];
+}
+
+/** Waits until the pods are observed gone. Where a kind keeps pods that ended, an ended one counts as gone: its processes are. */
+export async function awaitGone(wait: AttemptWait, pods: readonly AttemptPod[], { meanwhile, isHeld }: GoneOptions = {}): Promise<Gone> {
+  const named = new Set(pods.map(({ uid }) => uid));
+  const late = new Map<string, AttemptPod>();
   const seen = await watching(wait, undefined, async (watches) => {
-    const left = () => pods.filter((pod) => watches.present.has(pod.uid)).map((pod) => pod.name);
+    const left = () => [...pods, ...late.values()].filter((pod) => watches.present.has(pod.uid)).map((pod) => pod.name);
     const gone = await watches.until(async () => {
-      if (left().length === 0) return [];
+      const others = watches.pods().map(attemptPod).filter(({ uid }) => watches.present.has(uid) && !named.has(uid));
+      const held = others.length > 0 && (await isHeld?.()) === true;
+      if (held) for (const pod of others) late.set(pod.uid, pod);
+      if (!held && pods.every(({ uid }) => !watches.present.has(uid))) return [];
       await meanwhile?.(watches.pods());
       return undefined;
     });
     return gone ?? left();
   });
-  return seen ?? pods.map((pod) => pod.name);
+  return { left: seen ?? pods.map((pod) => pod.name), late: [...late.values()] };
 }
 
 /** Waits until each of the pods is gone or terminating, or the deadline, and returns those that still exist. */

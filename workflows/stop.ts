@@ -52,14 +52,15 @@ export async function stop(preparing: Preparing): Promise<StopOutcome> {
   const forced = state.forcedNow();
   const doubt = notProvenDead(forced);
   state.remaining = level ? facts.pods.flatMap(({ uid }) => (level.pods.includes(uid) ? [] : [uid])) : [];
+  const stopped = [...pods, ...(result.late ?? [])];
   state.stopped(
-    { attempt, by, at: result.at, pods, ...(facts.more && !level && { digest: facts.more.digest }), ...(forced.length > 0 ? { forced } : {}) },
+    { attempt, by, at: result.at, pods: stopped, ...(facts.more && !level && { digest: facts.more.digest }), ...(forced.length > 0 ? { forced } : {}) },
     terminating,
   );
-  timeline.happened(`attempt ${attempt} stopped`, `${counted({ pods })} by ${by}${doubt}`);
+  timeline.happened(`attempt ${attempt} stopped`, `${counted({ pods: stopped })} by ${by}${doubt}`);
   if (plan && by === 'suspend') await betweenAttempts(preparing, plan);
   await resume(preparing);
-  void announce(event(doubt ? 'Warning' : 'Normal', 'attemptStopped', `attempt ${attempt} stopped (${counted({ pods })}) by ${by}${doubt}: ${because}`));
+  void announce(event(doubt ? 'Warning' : 'Normal', 'attemptStopped', `attempt ${attempt} stopped (${counted({ pods: stopped })}) by ${by}${doubt}: ${because}`));
   return 'stopped';
 }
 

@@ -116,6 +116,28 @@ describe('a stop', () => {
     expect(await cluster.run('stopAttempt', request)).toMatchObject({ kind: 'stopped', requests: 0 });
   });
 
+  it('by suspend also waits for a pod that was created after the look, and reports it', async () => {
+    const running = await pytorch({ terminationSeconds: 3 });
+    await awaitRunning(cluster.api, running);
+    const job = refOf(running);
+    const { pods, ...request } = await requestFor(job, 'suspend');
+    const [late, ...seen] = pods;
+    expect(await cluster.run('stopAttempt', { ...request, pods: seen })).toMatchObject({ kind: 'stopped', requests: 1, late: [late] });
+    expect(await podsOfJob(cluster.kube, job)).toMatchObject({ present: [], terminating: [] });
+    expect(await cluster.run('resumeJob', { job, incident })).toEqual({ resumed: true });
+  });
+
+  it('by suspend does not wait for the pods of an attempt that its owner resumed meanwhile', async () => {
+    const running = await pytorch();
+    await awaitRunning(cluster.api, running);
+    const job = refOf(running);
+    const request = await requestFor(job, 'suspend');
+    await cluster.run('stopAttempt', request);
+    expect(await cluster.run('resumeJob', { job, incident })).toEqual({ resumed: true });
+    await awaitRunning(cluster.api, running);
+    expect(await cluster.run('stopAttempt', { ...request, force: [] })).toMatchObject({ kind: 'stopped', requests: 0 });
+  });
+
   it('by suspend goes on when the job was written to but its pods are the ones that were looked at', async () => {
     const running = await pytorch();
     await awaitRunning(cluster.api, running);

@@ -64,6 +64,14 @@ const ask = async (...args: readonly string[]): Promise<string> => {
   return stdout;
 };
 
+/** What the doctor says once nothing fails. A leader is elected, and its Service is known to every node, only after the pods are ready. */
+const doctorIn = (role: ChartRole): Promise<string> =>
+  until('a doctor that finds no failure', 60_000, async () => {
+    const host = role === 'agent' ? ['--host-root', '/host'] : [];
+    const args = ['--role', role, '--config', '/etc/kcover/settings/settings.yaml', ...host, '--output', 'json'];
+    return { found: await chart.kcoverIn(role, 'doctor', ...args) };
+  });
+
 const eventWith = (reason: string, text: string): Promise<CoreV1Event> =>
   until(`an Event ${reason} with ${text}`, 60_000, async () => {
     const { items } = await cluster.api.core.listEventForAllNamespaces();
@@ -107,8 +115,7 @@ describe('the chart on real kubelets', () => {
   });
 
   it.each(roles)('has nothing that the doctor finds wrong in the pod of the %s, but for what a Temporal to try things out lacks', async (role) => {
-    const host = role === 'agent' ? ['--host-root', '/host'] : [];
-    const said = await chart.kcoverIn(role, 'doctor', '--role', role, '--config', '/etc/kcover/settings/settings.yaml', ...host, '--output', 'json');
+    const said = await doctorIn(role);
     const findings = JSON.parse(said) as readonly { readonly check: string; readonly result: string }[];
     expect(findings.length).toBeGreaterThan(3);
     // Plain text and the namespace `default`; and reads that the role has no right to.
