@@ -17,7 +17,10 @@ export interface RunFacts {
   /** Ids of the recoveries that the workflow of the job started. */
   readonly recoveries: readonly string[];
   readonly suspended: boolean;
-  /** Pods that nothing but the kubelet deleted: the simulated kubelet deletes by name, sometimes twice, and then hits the next pod of that name. */
+  /**
+   * Pods that nothing but a kubelet deleted: somebody evicted them, or the simulated kubelet, which deletes by name and sometimes twice, hit the
+   * next pod of that name.
+   */
   readonly deletedByKubelet: ReadonlySet<string>;
 }
 
@@ -28,12 +31,14 @@ export function violations(facts: RunFacts): string[] {
 
 export const ourWrites = (writes: readonly Write[]): Write[] => writes.filter(({ user }) => user.startsWith('system:serviceaccount:kcover-system:kcover-'));
 
-/** UIDs that only the simulated kubelet deleted. */
+/** UIDs that only a kubelet deleted. */
 export function deletedByKubelet(writes: readonly Write[]): Set<string> {
-  const deletedBy = (isKubelet: boolean) => [...deletesOfPods(writes.filter(({ user }) => (user === 'kwok') === isKubelet)).keys()];
-  const byOthers = new Set(deletedBy(false));
-  return new Set(deletedBy(true).filter((uid) => !byOthers.has(uid)));
+  const [byKubelets = [], byOthers = []] = [true, false].map((is) => [...deletesOfPods(writes.filter(({ user }) => isKubelet(user) === is)).keys()]);
+  const others = new Set(byOthers);
+  return new Set(byKubelets.filter((uid) => !others.has(uid)));
 }
+
+const isKubelet = (user: string): boolean => user === 'kwok' || user.startsWith('system:node:');
 
 /** Effective suspends of the job, each with its annotation. */
 export const suspendsOf = ({ job, writes }: Pick<RunFacts, 'job' | 'writes'>): string[] =>
