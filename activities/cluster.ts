@@ -4,12 +4,12 @@ import type { V1Node } from '@kubernetes/client-node';
 import type { Activities } from '../contract/activities.ts';
 import type { Reservation } from '../contract/cluster.ts';
 import { annotations } from '../contract/ids.ts';
-import { keepPause, readPause } from '../kube/kept-pause.ts';
+import { storePause, readPause } from '../kube/stored-pause.ts';
 import { nodeView } from '../kube/nodes.ts';
 import { pagesOf } from '../kube/requests.ts';
 import type { Dependencies } from './dependencies.ts';
 
-export function clusterActivities({ kube, namespace, settings, now }: Dependencies): Pick<Activities, 'observeCluster' | 'keepPause'> {
+export function clusterActivities({ kube, namespace, settings, now }: Dependencies): Pick<Activities, 'observeCluster' | 'storePause'> {
   const { taint } = settings.quarantine;
 
   function reservationOf(node: V1Node): Reservation[] {
@@ -27,7 +27,7 @@ export function clusterActivities({ kube, namespace, settings, now }: Dependenci
       const pause = await readPause(kube, namespace);
       return { out, ...(pause && { pause }) };
     },
-    keepPause: (word) => keepPause(kube, namespace, word),
+    storePause: (word) => storePause(kube, namespace, word),
   };
 }
 

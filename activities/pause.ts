@@ -7,7 +7,7 @@ import { clusterWorkflowId, jobWorkflowId, searchAttributes } from '../contract/
 import type { JobRef } from '../contract/jobs.ts';
 import { type OperatorRequest, statusQuery } from '../contract/messages.ts';
 import type { JobStatus } from '../contract/training-job.ts';
-import { readPause } from '../kube/kept-pause.ts';
+import { readPause } from '../kube/stored-pause.ts';
 import type { Dependencies } from './dependencies.ts';
 
 const phaseKey = defineSearchAttributeKey('KcoverPhase', searchAttributes.KcoverPhase);
@@ -32,9 +32,9 @@ async function askWorkflow(temporal: Dependencies['temporal']): Promise<Operator
     const { status, typedSearchAttributes } = await cluster.describe();
     if (status.name !== 'RUNNING') return 'unknown';
     if (typedSearchAttributes.get(phaseKey) === 'open') return undefined;
-    const { paused, counted } = await cluster.query<ClusterStatus>(statusQuery);
+    const { paused, phase } = await cluster.query<ClusterStatus>(statusQuery);
     if (paused) return { by: paused.by, reason: paused.reason };
-    return counted ? undefined : 'unknown';
+    return phase === 'counting' ? 'unknown' : undefined;
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return 'unknown';
     throw new KcoverError('temporal.unreachable', `ask whether kcover is paused: ${error instanceof Error ? error.message : 'unknown failure'}`);

@@ -22,12 +22,12 @@ async function readUid(session: Session): Promise<string> {
 }
 
 /** Why the pause is not kept outside of Temporal yet; undefined when it is. */
-export async function whyUnkept(session: Session): Promise<string | undefined> {
+export async function whyUnstored(session: Session): Promise<string | undefined> {
   const client = await session.temporal();
   const until = Date.now() + patienceMs;
   for (;;) {
     const seen = await statusOf(client, 'cluster', clusterWorkflowId).then(
-      ({ unkept }) => ({ because: unkept }),
+      ({ unstored }) => ({ because: unstored }),
       () => ({ because: 'its workflow does not answer' }),
     );
     if (seen.because === undefined || Date.now() > until) return seen.because;

@@ -4,7 +4,7 @@
  * Every effect is idempotent. Errors follow `errors.ts`.
  */
 
-import type { ClusterSeen, PauseWord, PreflightScope, ReserveAnswer, Reservation } from './cluster.ts';
+import type { ClusterSeen, StoredPause, PreflightScope, ReserveAnswer, Reservation } from './cluster.ts';
 import type { Evidence, EvidenceRequest } from './evidence.ts';
 import type { Fault } from './faults.ts';
 import type { EventReason } from './ids.ts';
@@ -140,7 +140,7 @@ export interface Activities {
   /** Quarantined nodes and the stored pause, for a `cluster` workflow that starts without state. */
   observeCluster(request: { readonly clusterUid: string }): Promise<ClusterSeen>;
   /** Stores a pause or its end, unless something newer is stored. */
-  keepPause(word: PauseWord): Promise<void>;
+  storePause(word: StoredPause): Promise<void>;
   /** Requests a reservation from `cluster`, which is started where it does not run; concurrent requests of one worker are sent in one update. */
   reserveQuarantine(request: Omit<Reservation, 'since'> & { readonly byOperator?: boolean }): Promise<ReserveAnswer>;
   /** Taints the node and reads the taint back. Throws `node.gone` for another UID. */

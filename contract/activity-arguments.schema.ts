@@ -41,7 +41,7 @@ export const activityArguments = {
   decidePreflight: anything,
   observeNode: z.looseObject({ node: name }),
   observeCluster: z.looseObject({ clusterUid: uid }),
-  keepPause: anything,
+  storePause: anything,
   reserveQuarantine: z.looseObject({ node: name, nodeUid: uid, incident: id }),
   quarantineNode: z.looseObject({ node: name, uid, incident: id }),
   releaseNode: z.looseObject({ node: name, uid, incident: id }),

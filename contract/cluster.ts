@@ -4,7 +4,6 @@
 export interface ClusterInput {
   /** UID of the namespace `kube-system`: one Temporal namespace serves one Kubernetes cluster. */
   readonly clusterUid: string;
-  readonly continued?: ContinuedCluster;
 }
 
 /** The right to keep a node out of service. Times are milliseconds since the epoch. */
@@ -22,16 +21,6 @@ export interface PreflightScope {
   readonly namespace: string;
 }
 
-/** What survives continue-as-new. */
-export interface ContinuedCluster {
-  readonly reservations: readonly Reservation[];
-  readonly paused?: Paused;
-  /** A pause, or its end, that is not yet stored outside of Temporal. */
-  readonly unkept?: PauseWord;
-  /** Ids of workflows that were refused and wait for a change. */
-  readonly waiting: readonly string[];
-}
-
 export interface Paused {
   readonly by: string;
   readonly reason: string;
@@ -39,7 +28,7 @@ export interface Paused {
 }
 
 /** The last pause or resume of the whole cluster. Stored in a ConfigMap, so that it outlives the workflow. */
-export interface PauseWord {
+export interface StoredPause {
   readonly state: 'paused' | 'open';
   readonly by: string;
   readonly reason: string;
@@ -51,7 +40,7 @@ export interface PauseWord {
 export interface ClusterSeen {
   /** Nodes with our taint and annotation. */
   readonly out: readonly Reservation[];
-  readonly pause?: PauseWord;
+  readonly pause?: StoredPause;
 }
 
 /** How many nodes may be out at once, and why. */
@@ -87,8 +76,8 @@ export interface ClusterStatus {
   readonly reservations: readonly Reservation[];
   readonly paused?: Paused;
   /** Why the last pause or resume is not yet stored outside of Temporal. */
-  readonly unkept?: string;
-  /** False until the quarantined nodes are counted and a stored pause is read. */
-  readonly counted: boolean;
+  readonly unstored?: string;
+  /** `counting` until the quarantined nodes are counted and a stored pause is read. */
+  readonly phase: 'counting' | 'open' | 'paused';
   readonly waiting: readonly string[];
 }

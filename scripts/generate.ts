@@ -13,8 +13,11 @@ import { metricsPage } from './generate/metrics-page.ts';
 import { policyPage } from './generate/policy-page.ts';
 import { rbacPage } from './generate/rbac-page.ts';
 import { settingsPage } from './generate/settings-page.ts';
+import { withStateDiagrams } from './generate/state-diagrams.ts';
 
-const pages = {
+/** What each page should be; one that people write too is given as it is. */
+const pages: Readonly<Record<string, (page: string) => string>> = {
+  'docs/architecture.md': withStateDiagrams,
   'docs/reference/cli.md': cliPage,
   'docs/reference/errors.md': errorsPage,
   'docs/reference/metrics.md': metricsPage,
@@ -25,18 +28,19 @@ const pages = {
   'charts/kcover/templates/admission.yaml': chartAdmission,
   'charts/kcover/templates/rbac.yaml': chartRbac,
   'charts/kcover/values.schema.json': chartSchema,
-} as const satisfies Record<string, () => string>;
+};
 
 const pathOf = (page: string): string => fileURLToPath(new URL(`../${page}`, import.meta.url));
 
-const current = async (path: string): Promise<string | undefined> => (existsSync(path) ? readFile(path, 'utf8') : undefined);
+const current = async (path: string): Promise<string> => (existsSync(path) ? readFile(path, 'utf8') : '');
 
 const check = process.argv.includes('--check');
 const stale: string[] = [];
 for (const [page, render] of Object.entries(pages)) {
   const path = pathOf(page);
-  const text = render();
-  if ((await current(path)) === text) continue;
+  const before = await current(path);
+  const text = render(before);
+  if (before === text) continue;
   stale.push(page);
   if (check) continue;
   await mkdir(dirname(path), { recursive: true });

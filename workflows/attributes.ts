@@ -24,6 +24,12 @@ export function attributeWriter(given: Attributes = {}): (attributes: Attributes
 
 export const showDetails = (title: string, rows: Rows): void => setCurrentDetails(detailsOf(title, rows));
 
+/** Title and rows of the current details. */
+export interface Details {
+  readonly title: string;
+  readonly rows: Rows;
+}
+
 type Rows = readonly (readonly [string, string | undefined])[];
 
 /** Details as Markdown: a title line and a two-column table. Text written by tenants is escaped. */

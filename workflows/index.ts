@@ -1,4 +1,4 @@
-export { cluster } from './cluster.ts';
+export { cluster } from './cluster/index.ts';
 export { nodeQuarantine } from './node-quarantine.ts';
 export { preflight } from './preflight.ts';
 export { recovery } from './recovery.ts';

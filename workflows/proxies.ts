@@ -97,7 +97,7 @@ const table = {
   observeAttempt: look,
   listPods: look,
   observeCluster: count,
-  keepPause: optional,
+  storePause: optional,
   reserveQuarantine: call,
   quarantineNode: taint,
   releaseNode: taint,

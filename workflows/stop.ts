@@ -60,7 +60,9 @@ export async function stop(preparing: Preparing): Promise<StopOutcome> {
   timeline.happened(`attempt ${attempt} stopped`, `${counted({ pods: stopped })} by ${by}${doubt}`);
   if (plan && by === 'suspend') await betweenAttempts(preparing, plan);
   await resume(preparing);
-  void announce(event(doubt ? 'Warning' : 'Normal', 'attemptStopped', `attempt ${attempt} stopped (${counted({ pods: stopped })}) by ${by}${doubt}: ${because}`));
+  void announce(
+    event(doubt ? 'Warning' : 'Normal', 'attemptStopped', `attempt ${attempt} stopped (${counted({ pods: stopped })}) by ${by}${doubt}: ${because}`),
+  );
   return 'stopped';
 }
 

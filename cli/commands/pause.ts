@@ -24,12 +24,12 @@ export const pause: CommandEntry = {
 };
 
 async function pauseAll(session: Session, taskQueue: string, request: OperatorRequest): Promise<CommandOutput> {
-  const { whyUnkept, sendClusterUpdate } = await import('../cluster-update.ts');
+  const { whyUnstored, sendClusterUpdate } = await import('../cluster-update.ts');
   const { by, reason, since } = await sendClusterUpdate<Paused>(session, taskQueue, updates.pause, request);
-  const unkept = await whyUnkept(session);
-  const warning = unkept === undefined ? '' : `\n  not yet stored outside of Temporal, where it would outlive the workflow ${clusterWorkflowId}: ${unkept}`;
+  const unstored = await whyUnstored(session);
+  const warning = unstored === undefined ? '' : `\n  not yet stored outside of Temporal, where it would outlive the workflow ${clusterWorkflowId}: ${unstored}`;
   return {
-    data: { workflow: clusterWorkflowId, paused: { by, reason, since: new Date(since).toISOString() }, unkept: unkept ?? null },
+    data: { workflow: clusterWorkflowId, paused: { by, reason, since: new Date(since).toISOString() }, unstored: unstored ?? null },
     text: `paused by ${by}: ${reason}\n  no quarantine and no stop begins until: kcover resume${warning}`,
   };
 }

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { V1ConfigMap, V1Node } from '@kubernetes/client-node';
-import type { ClusterStatus, PauseWord } from '../../contract/cluster.ts';
+import type { ClusterStatus, StoredPause } from '../../contract/cluster.ts';
 import { clusterWorkflowId, nodeWorkflowId } from '../../contract/ids.ts';
 import { clusterUid } from '../../kube/connection.ts';
 import { ownNamespace, pauseConfigMap } from '../../kube/permissions.ts';
@@ -46,17 +46,17 @@ const endCluster = () =>
 const status = () => handle().query<ClusterStatus>('status');
 const reserve = (wanted: string, more: { byOperator?: boolean } = {}) =>
   cluster.run('reserveQuarantine', { node: wanted, nodeUid: `uid-${wanted}`, incident: `node/${wanted}/x`, ...more });
-const word = (more: Partial<PauseWord>): PauseWord => ({ state: 'paused', by: 'ada', reason: 'mass outage', at: Date.now(), ...more });
+const word = (more: Partial<StoredPause>): StoredPause => ({ state: 'paused', by: 'ada', reason: 'mass outage', at: Date.now(), ...more });
 const kept = async () => (await readObject<V1ConfigMap>(cluster.kube, path, 'read the pause'))?.data;
 
 describe('what a cluster must not lose', () => {
   it('is stored for a pause in a ConfigMap, and a late write changes nothing', async () => {
     const at = Date.now();
-    await cluster.run('keepPause', word({ at }));
-    await cluster.run('keepPause', word({ at: at - 1000, state: 'open', by: 'bob' }));
+    await cluster.run('storePause', word({ at }));
+    await cluster.run('storePause', word({ at: at - 1000, state: 'open', by: 'bob' }));
     expect(await kept()).toEqual({ state: 'paused', by: 'ada', reason: 'mass outage', at: new Date(at).toISOString() });
     expect(await cluster.run('observeCluster', { clusterUid: 'u' })).toMatchObject({ pause: { state: 'paused', by: 'ada', at } });
-    await cluster.run('keepPause', word({ at: at + 1, state: 'open', by: 'bob', reason: 'over' }));
+    await cluster.run('storePause', word({ at: at + 1, state: 'open', by: 'bob', reason: 'over' }));
     expect(await kept()).toMatchObject({ state: 'open', by: 'bob' });
   });
 
@@ -70,7 +70,7 @@ describe('what a cluster must not lose', () => {
   });
 
   it('is restored by a reservation that finds no workflow: still paused, and the nodes that are out counted', async () => {
-    await cluster.run('keepPause', word({ at: Date.now() }));
+    await cluster.run('storePause', word({ at: Date.now() }));
     expect(await reserve('other')).toMatchObject({ granted: false, because: 'paused by ada: mass outage' });
     expect((await status()).reservations.map((one) => one.nodeUid)).toContain(uid());
     await handle().terminate('lost');

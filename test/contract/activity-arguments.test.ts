@@ -102,7 +102,7 @@ it('every activity but a decision is looked at here', () => {
   expect(Object.keys(honest).toSorted()).toEqual(
     Object.keys(activityArguments)
       // A decision is pure, and a pause is kept under a fixed name.
-      .filter((activity) => !activity.startsWith('decide') && activity !== 'keepPause')
+      .filter((activity) => !activity.startsWith('decide') && activity !== 'storePause')
       .toSorted(),
   );
 });

@@ -186,7 +186,7 @@ export const recordings: readonly Recording[] = [
     });
     await eventually(
       () => cluster.query<ClusterStatus>(statusQuery),
-      ({ counted }) => counted,
+      ({ phase }) => phase !== 'counting',
     );
     const limit = reserveLimit(1);
     const reserve = (node: string) =>

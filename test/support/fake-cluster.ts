@@ -5,7 +5,7 @@ import type { Client } from '@temporalio/client';
 import { attemptInShort, digestOf } from '../../activities/attempt-in-short.ts';
 import { toFailure } from '../../activities/failures.ts';
 import type { Activities, Announcement, WorkloadSeen } from '../../contract/activities.ts';
-import type { PauseWord, PreflightScope, Reservation } from '../../contract/cluster.ts';
+import type { StoredPause, PreflightScope, Reservation } from '../../contract/cluster.ts';
 import { KcoverError } from '../../contract/errors.ts';
 import type { Fault } from '../../contract/faults.ts';
 import { jobWorkflowId } from '../../contract/ids.ts';
@@ -42,7 +42,7 @@ export class FakeCluster {
   settings = settings({ mode: 'act' });
   paused: { by: string; reason: string } | undefined;
   /** State that outlives the workflow of the cluster: a pause, and the nodes with our annotation; `countable` delays reading them. */
-  pauseKept: PauseWord | undefined;
+  pauseKept: StoredPause | undefined;
   unkeepable: string | undefined;
   outBefore: readonly Reservation[] = [];
   countable: Promise<void> = Promise.resolve();
@@ -163,7 +163,7 @@ export class FakeCluster {
         await this.countable;
         return { out: this.outBefore, ...(this.pauseKept && { pause: this.pauseKept }) };
       },
-      keepPause: async (word) => {
+      storePause: async (word) => {
         if (this.unkeepable !== undefined) throw toFailure(new KcoverError('kube.invalid', this.unkeepable));
         this.pauseKept = word;
       },

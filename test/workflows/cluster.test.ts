@@ -16,7 +16,7 @@ const notified: string[][] = [];
 const status = () => handle.query<ClusterStatus>('status');
 const start = (workflowId = `cluster-${randomUUID()}`) =>
   rig.client.workflow.start('cluster', { workflowId, taskQueue: rig.taskQueue, args: [{ clusterUid: 'kube-system-uid' }] });
-const counted = () => eventually(status, (seen) => seen.counted);
+const counted = () => eventually(status, (seen) => seen.phase !== 'counting');
 const ask = (request: ReserveRequest) => handle.executeUpdate<ReserveAnswer[], [ReserveRequest]>('reserve', { args: [request] });
 const reserve = (...nodes: string[]) => ask({ limit: reserveLimit(2), wanted: nodes.map((node) => ({ node, nodeUid: node, incident: `node/${node}` })) });
 
@@ -187,10 +187,10 @@ describe('the workflow of a cluster', () => {
     cluster.unkeepable = 'an admission webhook denied the request';
     await handle.executeUpdate('pause', { args: [{ by: 'ada', reason: 'mass outage' }] });
     expect((await reserve('a'))[0]).toMatchObject({ granted: false, because: 'paused by ada: mass outage' });
-    await eventually(status, ({ unkept }) => unkept?.includes('an admission webhook denied') === true);
+    await eventually(status, ({ unstored }) => unstored?.includes('an admission webhook denied') === true);
     cluster.unkeepable = undefined;
     await handle.executeUpdate('resume', { args: [{ by: 'ada', reason: 'over' }] });
-    await eventually(status, ({ unkept }) => unkept === undefined);
+    await eventually(status, ({ unstored }) => unstored === undefined);
     expect(cluster.pauseKept).toMatchObject({ state: 'open', by: 'ada' });
     await rig.replay(handle.workflowId);
   });

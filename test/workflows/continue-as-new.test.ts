@@ -189,7 +189,7 @@ describe('continue-as-new', () => {
       });
     await eventually(
       () => rig.client.workflow.getHandle('cluster').query<ClusterStatus>('status'),
-      ({ counted }) => counted,
+      ({ phase }) => phase !== 'counting',
     );
     expect((await reserve('a'))[0]?.granted).toBe(true);
     await rig.client.workflow.getHandle('cluster').signal('waiting', { workflowId: 'node/b' });

@@ -1,0 +1,117 @@
+import { describe, expect, it } from '@jest/globals';
+import * as fc from 'fast-check';
+import type { ReserveRequest } from '../../contract/cluster.ts';
+import { type ClusterState, firstState, reserve } from '../../workflows/cluster/state.ts';
+import { type ClusterEvent, clusterTransitions } from '../../workflows/cluster/transitions.ts';
+import { reserveLimit } from '../support/builders.ts';
+import { findViolation, type MachineProperty, type Played, withTransition } from '../support/machine-properties.ts';
+
+const limit = reserveLimit(2);
+const node = fc.constantFrom('a', 'b', 'c', 'd');
+const by = { by: 'ada', reason: 'a test' };
+
+/** What a caller and the driver would dispatch in the state, and late answers too. */
+const property = (answer: typeof reserve = reserve): MachineProperty<ClusterState, ClusterEvent> => ({
+  first: () => firstState(0),
+  events: fc.array(
+    fc.oneof(
+      fc.array(node, { minLength: 1, maxLength: 4 }).map((nodes) => (state: ClusterState, at: number): ClusterEvent => {
+        const wanted: ReserveRequest['wanted'] = nodes.map((name) => ({ node: name, nodeUid: name, incident: `node/${name}` }));
+        // The validator refuses requests before the count.
+        return state.phase === 'counting' ? { kind: 'notifying' } : { kind: 'reserved', reservations: answer(state, { limit, wanted }, at).reservations };
+      }),
+      fc.array(node, { maxLength: 2 }).map((nodeUids) => (): ClusterEvent => ({ kind: 'returned', nodeUids })),
+      fc.constant((_state: ClusterState, at: number): ClusterEvent => ({ kind: 'pauseRequested', request: by, at })),
+      fc.constant((_state: ClusterState, at: number): ClusterEvent => ({ kind: 'resumeRequested', request: by, at })),
+      fc.constantFrom('paused', 'open', undefined).map((stored) => (_state: ClusterState, at: number): ClusterEvent => ({
+        kind: 'counted',
+        seen: {
+          out: [{ node: 'z', nodeUid: 'z', incident: 'node/z', since: 0 }],
+          ...(stored && { pause: { state: stored, by: 'bob', reason: 'stored', at: at - 1000 } }),
+        },
+      })),
+      fc.constantFrom('job/a', 'job/b').map((workflowId) => (): ClusterEvent => ({ kind: 'waitRequested', workflowId })),
+      fc.constant((): ClusterEvent => ({ kind: 'notifying' })),
+      fc.boolean().map((isLate) => (state: ClusterState): ClusterEvent => ({
+        kind: 'pauseStored',
+        pause: state.unstored && !isLate ? state.unstored.pause : { state: 'open', ...by, at: -1 },
+      })),
+    ),
+    { maxLength: 40 },
+  ),
+  violations,
+});
+
+function violations({ before, event, after }: Played<ClusterState, ClusterEvent>, earlier: readonly Played<ClusterState, ClusterEvent>[]): string[] {
+  const [was, is] = [before, after].map(({ reservations }) => Object.keys(reservations));
+  const granted = event.kind === 'reserved' ? (is ?? []).filter((uid) => !was?.includes(uid)) : [];
+  const pausedBy = [...earlier.map((one) => one.event), event].findLast(({ kind }) => kind === 'pauseRequested' || kind === 'resumeRequested');
+  const counted = earlier.some((one) => one.event.kind === 'counted') || event.kind === 'counted';
+  return [
+    ...(granted.length > 0 && before.paused ? [`${granted.join()} was granted during a pause`] : []),
+    ...(granted.length > 0 && (is ?? []).length > limit.nodes ? [`${is?.length} nodes are out`] : []),
+    ...(pausedBy?.kind === 'pauseRequested' && !after.paused ? ['a pause is gone that no person ended'] : []),
+    ...(counted && (after.phase === 'paused') !== (after.paused !== undefined) ? ['the phase does not show the pause'] : []),
+    ...(event.kind === 'pauseRequested' && after.unstored?.pause.at !== event.at ? ['the last pause is not to be stored'] : []),
+    ...(event.kind === 'pauseStored' && event.pause.at === -1 && before.unstored && !after.unstored ? ['a late answer hid a pause that is not stored'] : []),
+    ...(event.kind === 'returned' && was?.length !== is?.length && !after.changed ? ['no workflow is notified of a returned reservation'] : []),
+    ...(event.kind !== 'notifying' && before.changed && !after.changed ? ['a change was forgotten before any workflow was notified'] : []),
+    ...(event.kind !== 'notifying' && before.waiting.some((id) => !after.waiting.includes(id)) ? ['a waiting workflow was forgotten'] : []),
+  ];
+}
+
+const table = clusterTransitions;
+const replace = <Phase extends ClusterState['phase'], Kind extends ClusterEvent['kind']>(
+  phase: Phase,
+  kind: Kind,
+  transition: NonNullable<(typeof table)[Phase][Kind]>,
+) => withTransition(table, phase, kind, transition);
+
+describe('the machine of a cluster', () => {
+  it('keeps its invariants in any order of events', () => {
+    expect(findViolation(table, property())).toBeUndefined();
+  });
+
+  it.each<[string, typeof table, RegExp]>([
+    [
+      'a count that hides the pause of this run',
+      replace('counting', 'counted', { to: ['open'], next: (state) => ({ ...state, phase: 'open', paused: undefined }) }),
+      /pause is gone/,
+    ],
+    [
+      'a second count that ends a pause',
+      replace('paused', 'counted', { to: ['open'], next: (state) => ({ ...state, phase: 'open', paused: undefined }) }),
+      /pause is gone/,
+    ],
+    [
+      'a phase that the table does not name',
+      replace('open', 'pauseRequested', { to: [], next: (state, { at }) => ({ ...state, phase: 'paused', paused: { ...by, since: at } }) }),
+      /which the table does not say/,
+    ],
+    [
+      'a pause that is not stored',
+      replace('open', 'pauseRequested', { to: ['paused'], next: (state, { at }) => ({ ...state, phase: 'paused', paused: { ...by, since: at } }) }),
+      /not to be stored/,
+    ],
+    ['a late answer that counts', replace('paused', 'pauseStored', { to: [], next: (state) => ({ ...state, unstored: undefined }) }), /late answer/],
+    [
+      'a return that no workflow is notified of',
+      replace('open', 'returned', { to: [], next: (state) => ({ ...state, reservations: {}, changed: false }) }),
+      /no workflow is notified|forgotten before/,
+    ],
+    [
+      'a registration that is dropped',
+      replace('open', 'waitRequested', { to: [], next: (state, { workflowId }) => ({ ...state, waiting: [workflowId] }) }),
+      /workflow was forgotten/,
+    ],
+  ])('is found to break them with %s', (_defect, mutant, message) => {
+    expect(findViolation(mutant, property())).toMatch(message);
+  });
+
+  it.each<[string, RegExp, typeof reserve]>([
+    ['a limit that is not kept', /nodes are out/, (state, request, at) => reserve(state, { ...request, limit: reserveLimit(9) }, at)],
+    ['a grant during a pause', /granted during a pause/, (state, request, at) => reserve({ ...state, paused: undefined, phase: 'open' }, request, at)],
+  ])('is found to break them with %s', (_defect, message, answer) => {
+    expect(findViolation(table, property(answer))).toMatch(message);
+  });
+});

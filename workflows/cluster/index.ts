@@ -1,0 +1,110 @@
+import { condition, continueAsNew, defineQuery, defineSignal, defineUpdate, setHandler, workflowInfo } from '@temporalio/workflow';
+import type { ClusterInput, ClusterStatus, Paused, ReserveAnswer, ReserveRequest, Returned, WaitingWorkflow } from '../../contract/cluster.ts';
+import { notCounted, type OperatorRequest, signals, statusQuery, updates } from '../../contract/messages.ts';
+import { attributeWriter, showDetails } from '../attributes.ts';
+import { isObject, textOf } from '../faults.ts';
+import { validateOperatorRequest } from '../operator-requests.ts';
+import { Machine } from '../state-machine.ts';
+import { startTimer } from '../timer.ts';
+import { count, notifyWaiting, storePause } from './effects.ts';
+import { type ClusterState, firstState, reserve } from './state.ts';
+import { attributesOf, detailsOf, statusOf } from './status.ts';
+import { type ClusterEvent, clusterTransitions } from './transitions.ts';
+
+/** State that a cluster shares: which nodes may be out, and whether a person has paused everything. Never ends by itself; callers start it when it does not run. */
+export async function cluster({ clusterUid, state: continued }: ClusterInput & { readonly state?: ClusterState }): Promise<void> {
+  const machine = new Machine<ClusterState, ClusterEvent>(clusterTransitions, continued ?? firstState(Date.now()));
+  const write = attributeWriter();
+  let storing = false;
+  handleMessages();
+  publish();
+
+  const recount = machine.state.recountAt === undefined ? undefined : startTimer(machine.state.recountAt - Date.now(), 'count once more');
+  const isRecountDue = () => recount?.fired === true && machine.state.recountAt !== undefined;
+  const mustNotify = () => machine.state.phase !== 'counting' && machine.state.changed && machine.state.waiting.length > 0;
+  while (!workflowInfo().continueAsNewSuggested) {
+    if (machine.state.phase === 'counting' || isRecountDue()) dispatch(await count(clusterUid));
+    else if (mustNotify()) await notifyWaiting(machine.state, dispatch);
+    else await condition(() => mustNotify() || isRecountDue() || workflowInfo().continueAsNewSuggested);
+  }
+  await continueAsNew<typeof cluster>({ clusterUid, state: machine.state });
+
+  function dispatch(event: ClusterEvent): void {
+    machine.dispatch(event);
+    publish();
+  }
+
+  function publish(): void {
+    const { state } = machine;
+    write(attributesOf(state));
+    const { title, rows } = detailsOf(clusterUid, state);
+    showDetails(title, rows);
+    if (!state.unstored || storing) return;
+    storing = true;
+    // It rejects only when this workflow itself ends.
+    void storePause(machine, dispatch)
+      .catch(() => undefined)
+      .finally(() => {
+        storing = false;
+      });
+  }
+
+  function handleMessages(): void {
+    setHandler(defineQuery<ClusterStatus>(statusQuery), () => statusOf(clusterUid, machine.state));
+    setHandler(defineUpdate<ReserveAnswer[], [ReserveRequest]>(updates.reserve), takeReserve, {
+      description: 'Asks for the right to keep nodes out of service',
+      validator: (request) => {
+        requireCount();
+        if (!isReserveRequest(request)) throw new Error('`limit` and `wanted` with node, nodeUid and incident are needed');
+      },
+    });
+    setHandler(defineUpdate<Paused, [OperatorRequest]>(updates.pause), takePause, {
+      description: 'Stops every quarantine and stop that has not begun',
+      validator: validateOperatorRequest,
+    });
+    setHandler(defineUpdate<{ wasPaused: boolean }, [OperatorRequest]>(updates.resume), takeResume, {
+      description: 'Ends a pause; what waited is judged anew',
+      validator: (request) => {
+        validateOperatorRequest(request);
+        requireCount();
+      },
+    });
+    setHandler(defineSignal<[WaitingWorkflow]>(signals.waiting), (payload) => {
+      const workflowId = isObject(payload) ? textOf(payload.workflowId, 1000) : undefined;
+      if (workflowId !== undefined) dispatch({ kind: 'waitRequested', workflowId });
+    });
+    setHandler(defineSignal<[Returned]>(signals.returned), (payload) => {
+      if (isObject(payload) && Array.isArray(payload.nodeUids)) dispatch({ kind: 'returned', nodeUids: payload.nodeUids });
+    });
+  }
+
+  function requireCount(): void {
+    if (machine.state.phase === 'counting') throw new Error(notCounted);
+  }
+
+  function takeReserve(request: ReserveRequest): ReserveAnswer[] {
+    const { answers, reservations } = reserve(machine.state, request, Date.now());
+    dispatch({ kind: 'reserved', reservations });
+    return answers;
+  }
+
+  function takePause(request: OperatorRequest): Paused {
+    const at = Date.now();
+    dispatch({ kind: 'pauseRequested', request, at });
+    return { by: request.by, reason: request.reason, since: at };
+  }
+
+  function takeResume(request: OperatorRequest): { wasPaused: boolean } {
+    const wasPaused = machine.state.phase === 'paused';
+    dispatch({ kind: 'resumeRequested', request, at: Date.now() });
+    return { wasPaused };
+  }
+}
+
+const isReserveRequest = (request: unknown): request is ReserveRequest =>
+  isObject(request) &&
+  isObject(request['limit']) &&
+  typeof request['limit']['nodes'] === 'number' &&
+  isObject(request['limit']['preflight']) &&
+  Array.isArray(request['wanted']) &&
+  request['wanted'].every((one) => isObject(one) && ['node', 'nodeUid', 'incident'].every((key) => textOf(one[key]) !== undefined));

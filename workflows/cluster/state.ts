@@ -1,0 +1,70 @@
+import type { Paused, Reservation, ReserveAnswer, ReserveLimit, ReserveRequest, StoredPause } from '../../contract/cluster.ts';
+
+/**
+ * `counting`: the nodes that were out before this run are not known yet, and a limit would begin from zero. `open`: reservations are granted up
+ * to the limit. `paused`: a person has stopped every quarantine and stop that has not begun.
+ */
+export type ClusterState = ClusterData & ({ readonly phase: 'counting' } | { readonly phase: 'open' } | { readonly phase: 'paused'; readonly paused: Paused });
+
+export interface ClusterData {
+  /** By node UID, in the order in which they were granted. */
+  readonly reservations: Readonly<Record<string, Reservation>>;
+  /** Ids of workflows that were refused and wait for a change, in the order of their requests. */
+  readonly waiting: readonly string[];
+  /** Something changed since they were notified: a refusal may no longer hold. */
+  readonly changed: boolean;
+  readonly paused?: Paused | undefined;
+  /** The pause, or its end, of this run is newer than a stored one. */
+  readonly pauseKnown: boolean;
+  /** A pause, or its end, that is not yet stored outside of Temporal, and why not. */
+  readonly unstored?: undefined | { readonly pause: StoredPause; readonly because: string };
+  /** When the nodes are counted once more, ms: writes may have been under way when this run began. */
+  readonly recountAt?: number | undefined;
+}
+
+/** By then, a quarantine that was being written when this run began has been written, or given up. ms */
+const recountMs = 2 * 60_000;
+
+export const firstState = (now: number): ClusterState => ({
+  phase: 'counting',
+  reservations: {},
+  waiting: [],
+  changed: false,
+  pauseKnown: false,
+  recountAt: now + recountMs,
+});
+
+/** Answers a request, and lists what is reserved afterwards. Asking again returns the same reservation. */
+export function reserve(
+  state: ClusterState,
+  { wanted, limit }: ReserveRequest,
+  now: number,
+): { readonly answers: ReserveAnswer[]; readonly reservations: ClusterData['reservations'] } {
+  let { reservations } = state;
+  const answers = wanted.map(({ byOperator, ...one }): ReserveAnswer => {
+    const { nodeUid } = one;
+    const because = byOperator ? undefined : whyNot({ ...state, reservations }, one, limit);
+    if (because !== undefined) return { granted: false, nodeUid, because };
+    const reservation = reservations[nodeUid] ?? { ...one, since: now };
+    reservations = { ...reservations, [nodeUid]: reservation };
+    return { granted: true, nodeUid, incident: reservation.incident };
+  });
+  return { answers, reservations };
+}
+
+function whyNot({ paused, reservations }: ClusterData, { nodeUid, preflight }: Pick<Reservation, 'nodeUid' | 'preflight'>, limit: ReserveLimit) {
+  // A write that was granted before the pause and is retried waits too.
+  if (paused) return `paused by ${paused.by}: ${paused.reason}`;
+  if (reservations[nodeUid]) return undefined;
+  const out = Object.values(reservations);
+  if (out.length >= limit.nodes) return `${out.length} nodes are out and ${limit.nodes} may be (${limit.because})`;
+  return preflight && whyNotByPreflight(out, preflight.namespace, limit.preflight);
+}
+
+function whyNotByPreflight(all: readonly Reservation[], namespace: string, limit: ReserveLimit['preflight']): string | undefined {
+  const { nodes, perNamespace, because } = limit;
+  const out = all.flatMap(({ preflight }) => preflight ?? []);
+  if (out.length >= nodes) return `${out.length} nodes are out because of preflights alone and ${nodes} may be (${because})`;
+  const own = out.filter((one) => one.namespace === namespace).length;
+  return own >= perNamespace ? `${own} nodes are out because of preflights in ${namespace} alone and ${perNamespace} may be (${because})` : undefined;
+}

@@ -1,0 +1,34 @@
+/** What the state of a cluster looks like from outside: answer of the query, current details, search attributes. Pure. */
+
+import type { ClusterStatus } from '../../contract/cluster.ts';
+import { type Attributes, type Details, iso } from '../attributes.ts';
+import type { ClusterState } from './state.ts';
+
+export const statusOf = (clusterUid: string, { phase, reservations, paused, unstored, waiting }: ClusterState): ClusterStatus => ({
+  clusterUid,
+  phase,
+  reservations: Object.values(reservations),
+  waiting,
+  ...(paused && { paused }),
+  ...(unstored && { unstored: unstored.because }),
+});
+
+export const attributesOf = ({ phase, paused, reservations }: ClusterState): Attributes => ({
+  KcoverPhase: paused ? 'paused' : phase === 'counting' ? 'starting' : 'open',
+  KcoverNode: Object.values(reservations)
+    .map(({ node }) => node)
+    .toSorted(),
+});
+
+export function detailsOf(clusterUid: string, { phase, paused, reservations, waiting, unstored }: ClusterState): Details {
+  const out = Object.values(reservations).map(({ node, since, preflight }) => `${node} since ${iso(since)}${preflight ? ' (preflight)' : ''}`);
+  return {
+    title: paused ? `paused by ${paused.by}: ${paused.reason}` : 'open',
+    rows: [
+      ['nodes out', phase === 'counting' ? 'being counted' : out.toSorted().join(', ') || 'none'],
+      ['waiting for a reservation', waiting.toSorted().join(', ') || 'none'],
+      ['not yet stored outside of Temporal', unstored?.because],
+      ['cluster', clusterUid],
+    ],
+  };
+}
