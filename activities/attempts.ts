@@ -1,8 +1,6 @@
 /** Observes an attempt, stops it, and waits for the next one. */
 
-import { WorkflowNotFoundError } from '@temporalio/common';
 import type { Activities } from '../contract/activities.ts';
-import { nodeWorkflowId } from '../contract/ids.ts';
 import { statusQuery } from '../contract/messages.ts';
 import type { NodeStatus } from '../contract/nodes.ts';
 import type { AttemptFacts } from '../contract/recovery.ts';
@@ -14,6 +12,7 @@ import { decides } from '../policy/pod-watch.ts';
 import { attemptInShort, digestOf } from './attempt-in-short.ts';
 import { awaitAttempt } from './await-attempt.ts';
 import type { Dependencies } from './dependencies.ts';
+import { queryNode } from './node-queries.ts';
 import { captureEvidence } from './evidence.ts';
 import { pauseOfCluster } from './pause.ts';
 import { observeOrElse } from './reachability.ts';
@@ -28,14 +27,11 @@ export function attemptActivities(dependencies: Dependencies): Attempts {
 
   /** The fault of a pod may arrive before that of its node: whether the node's workflow is still about to decide. */
   async function undecidedNode(node: string): Promise<AttemptFacts['undecided'][number] | undefined> {
-    const handle = temporal().workflow.getHandle(nodeWorkflowId(node));
     try {
-      // A closed workflow decides nothing, and a query would replay its whole history.
-      if ((await handle.describe()).status.name !== 'RUNNING') return undefined;
-      const { phase, because } = await handle.query<NodeStatus>(statusQuery);
-      return phase === 'deciding' ? { node, because } : undefined;
-    } catch (error) {
-      return error instanceof WorkflowNotFoundError ? undefined : { node, because: 'its workflow does not answer' };
+      const status = await queryNode<NodeStatus>(temporal(), node, statusQuery);
+      return status?.phase === 'deciding' ? { node, because: status.because } : undefined;
+    } catch {
+      return { node, because: 'its workflow does not answer' };
     }
   }
 

@@ -9,6 +9,7 @@ import { decideOptIn } from '../policy/recoverable.ts';
 import { decideCollection, decidePreflight } from '../policy/preflight.ts';
 import { decideRecovery } from '../policy/recovery.ts';
 import type { Dependencies } from './dependencies.ts';
+import { faultsBehindPods } from './node-queries.ts';
 
 /** Identifies the settings that decided: twelve hex digits of a SHA-256 over all of them. */
 export const settingsDigest = (settings: object): string => createHash('sha256').update(JSON.stringify(settings)).digest('hex').slice(0, 12);
@@ -18,12 +19,17 @@ type DecisionActivities = Pick<
   'decideNode' | 'decideIncident' | 'decideRecovery' | 'decideOptIn' | 'decideCapacity' | 'decideCollection' | 'decidePreflight'
 >;
 
-export function decisionActivities({ settings, now }: Pick<Dependencies, 'settings' | 'now'>): DecisionActivities {
+export function decisionActivities(dependencies: Pick<Dependencies, 'settings' | 'now' | 'temporal' | 'log'>): DecisionActivities {
+  const { settings, now } = dependencies;
   const digest = settingsDigest(settings);
   const date = () => ({ settings: digest, at: now() });
   return {
     decideNode: async (facts) => ({ ...decideNode(facts, settings), ...date() }),
-    decideIncident: async (facts) => ({ ...decideIncident(facts, settings), ...date() }),
+    decideIncident: async (facts) => {
+      const found = await faultsBehindPods(dependencies, facts.faults);
+      const decision = decideIncident({ ...facts, faults: [...facts.faults, ...found] }, settings);
+      return { ...decision, ...(found.length > 0 && { found }), ...date() };
+    },
     decideRecovery: async (facts) => ({ ...decideRecovery(facts, settings), ...date() }),
     decideOptIn: async (job) => ({ ...decideOptIn(job, settings), ...date() }),
     decideCapacity: async (request) => ({ ...decideCapacity(request, settings), ...date() }),

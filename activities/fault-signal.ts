@@ -1,6 +1,7 @@
 /** Signals faults to workflows. */
 
 import type { Client } from '@temporalio/client';
+import { WorkflowNotFoundError } from '@temporalio/common';
 import { type Fault, faultLimits } from '../contract/faults.ts';
 import { type FaultsObserved, signals } from '../contract/messages.ts';
 import { searchAttributePairs } from '../contract/search-attributes.ts';
@@ -12,10 +13,7 @@ const callMs = 10_000;
 
 /** Signals a workflow, and starts it if it does not run. Throws what Temporal's client throws. */
 export async function signalFaults(client: Client, { workflowType, attributes, ...start }: WorkflowStart<unknown>, faults: readonly Fault[]): Promise<void> {
-  for (let left = faults; left.length > 0;) {
-    const count = howManyFit(left, faultLimits.perSignal);
-    const batch: FaultsObserved = { faults: left.slice(0, count) };
-    left = left.slice(count);
+  for (const batch of batchesOf(faults)) {
     await client.withDeadline(Date.now() + callMs, () =>
       client.workflow.signalWithStart(workflowType, {
         ...start,
@@ -24,5 +22,24 @@ export async function signalFaults(client: Client, { workflowType, attributes, .
         signalArgs: [batch],
       }),
     );
+  }
+}
+
+/** Signals a workflow if it runs, and returns its id if so. Throws what Temporal's client throws otherwise. */
+export async function signalRunning(client: Client, workflowId: string, faults: readonly Fault[]): Promise<readonly string[]> {
+  try {
+    for (const batch of batchesOf(faults)) await client.workflow.getHandle(workflowId).signal(signals.faultsObserved, batch);
+    return faults.length > 0 ? [workflowId] : [];
+  } catch (error) {
+    if (error instanceof WorkflowNotFoundError) return [];
+    throw error;
+  }
+}
+
+function* batchesOf(faults: readonly Fault[]): Generator<FaultsObserved> {
+  for (let left = faults; left.length > 0;) {
+    const count = howManyFit(left, faultLimits.perSignal);
+    yield { faults: left.slice(0, count) };
+    left = left.slice(count);
   }
 }

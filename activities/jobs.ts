@@ -13,10 +13,12 @@ import { inParallel } from '../kube/parallel.ts';
 import { podsOnNode } from '../kube/pods.ts';
 import type { Dependencies } from './dependencies.ts';
 import { signalFaults } from './fault-signal.ts';
+import { concerning, notifyWaitingJobs } from './waiting-jobs.ts';
 
 type Jobs = Pick<Activities, 'observeJob' | 'resumeJob' | 'removeRecoveryLabel' | 'notifyJobs'>;
 
-export function jobActivities({ kube, settings, temporal }: Dependencies): Jobs {
+export function jobActivities(dependencies: Dependencies): Jobs {
+  const { kube, settings, temporal } = dependencies;
   const { taint } = settings.quarantine;
 
   async function isWatched(job: JobRef): Promise<boolean> {
@@ -33,12 +35,13 @@ export function jobActivities({ kube, settings, temporal }: Dependencies): Jobs 
       const terminating = faults.some((fault) => fault.code === nodeNotReady);
       const jobs = await topJobs(kube, jobsOfPods(await podsOnNode(kube, node, { terminating })));
       const notified = await inParallel(jobs, async ({ job, childUids }) => {
-        const concerned = faults.filter((fault) => fault.job === undefined || fault.job === job.uid || childUids.includes(fault.job));
+        const concerned = concerning(faults, [job.uid, ...childUids]);
         if (concerned.length === 0 || !(await isWatched(job))) return [];
-        await signalFaults(temporal(), jobStart(job, settings.temporal.taskQueue), concerned);
-        return [job];
+        const start = jobStart(job, settings.temporal.taskQueue);
+        await signalFaults(temporal(), start, concerned);
+        return [start.workflowId];
       });
-      return notified.flat();
+      return [...notified.flat(), ...(await notifyWaitingJobs(dependencies, { node, faults }, notified.flat()))];
     },
   };
 }

@@ -147,8 +147,8 @@ export interface Activities {
   quarantineNode(request: QuarantineRequest): Promise<Quarantined>;
   /** Removes only what kcover set. */
   releaseNode(request: ReleaseRequest): Promise<ReleaseResult>;
-  /** Signals every opted-in job with pods on the node, and returns them. */
-  notifyJobs(request: { readonly node: string; readonly faults: readonly Fault[] }): Promise<readonly JobRef[]>;
+  /** Signals every opted-in job with pods on the node, and those that wait because a pod of theirs failed there. Returns the ids of their workflows. */
+  notifyJobs(request: { readonly node: string; readonly faults: readonly Fault[] }): Promise<readonly string[]>;
 
   /** The job object; null when it, or this UID of it, is gone. */
   observeJob(request: { readonly job: JobRef }): Promise<JobView | null>;

@@ -56,6 +56,9 @@ export const notCounted = 'kcover is still counting the quarantined nodes: try a
 /** The one query of every workflow. */
 export const statusQuery = 'status';
 
+/** Query of a node's workflow: its faults. */
+export const faultsQuery = 'faults';
+
 export interface FaultsObserved {
   readonly faults: readonly Fault[];
 }

@@ -106,6 +106,11 @@ export interface NodeOutcome {
   readonly quarantinedFor?: readonly Fault[];
 }
 
+/** Answer of the `faults` query of a node workflow: faults as jobs on the node receive them, while it is quarantined or to be quarantined. */
+export interface NodeFaults {
+  readonly faults: readonly Fault[];
+}
+
 /** Answer of the `status` query of a node workflow. */
 export interface NodeStatus {
   readonly node: string;

@@ -118,6 +118,8 @@ export type IncidentDecision = Decided & {
     /** Set when an Event reports it: for what. */
     readonly notify?: 'hang' | 'history';
   }[];
+  /** Faults of nodes that explain the failures of pods, and that the job was not notified of. */
+  readonly found?: readonly Fault[];
 } & (
     | { readonly kind: 'open'; readonly limits: RecoveryLimits; readonly attribution?: BudgetAttribution }
     | { readonly kind: 'wait'; readonly until: number }

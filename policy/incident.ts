@@ -140,6 +140,22 @@ function whyNothing(fault: Fault, { optedInAt, attemptStartedAt, progress }: Inc
 const isHistory = ({ pod, seenAt }: Fault, { historyUntil }: IncidentFacts): boolean =>
   pod !== undefined && historyUntil !== undefined && Date.parse(seenAt) < Date.parse(historyUntil);
 
+/** Nodes on which pods failed, where no fault of the node itself is known. At most this many are asked. */
+const mostAsked = 20;
+export function nodesInDoubt(faults: readonly Fault[]): readonly string[] {
+  const explained = new Set(faults.flatMap(({ pod, node }) => (pod === undefined && node !== undefined ? [node] : [])));
+  const nodes = faults.flatMap(({ pod, node }) => (pod !== undefined && node !== undefined && !explained.has(node) ? [node] : []));
+  return [...new Set(nodes)].slice(0, mostAsked);
+}
+
+/** Those faults of nodes that were seen after a pod that failed there was created: older ones did not end it. */
+export function faultsBehind(failures: readonly Fault[], ofNodes: readonly Fault[]): readonly Fault[] {
+  const isBehind = (fault: Fault, { pod, node }: Fault): boolean =>
+    pod !== undefined && node !== undefined && node === fault.node && Date.parse(fault.seenAt) >= Date.parse(pod.createdAt);
+  // A fault of one job, such as that of its preflight, reaches that job from the node.
+  return ofNodes.filter((fault) => fault.job === undefined && failures.some((failure) => isBehind(fault, failure)));
+}
+
 /** An eviction or a drain explains how the containers of the pod ended. */
 const takenAway: readonly string[] = ['pod/evicted', 'pod/disruption'];
 const placeInSentence = ({ source, code }: Fault): number => (source !== 'pod' ? 0 : takenAway.includes(code) ? 1 : 2);

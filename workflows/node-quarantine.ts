@@ -1,7 +1,7 @@
 import { condition, continueAsNew, defineQuery, defineSignal, defineUpdate, setHandler, workflowInfo } from '@temporalio/workflow';
 import { quarantineId } from '../contract/ids.ts';
-import { type FaultsObserved, type NodeObserved, type OperatorRequest, signals, statusQuery, updates } from '../contract/messages.ts';
-import type { HeldQuarantine, NodeInput, NodeOutcome, NodeStatus, NodeView, Quarantined } from '../contract/nodes.ts';
+import { type FaultsObserved, type NodeObserved, type OperatorRequest, signals, statusQuery, updates, faultsQuery } from '../contract/messages.ts';
+import type { HeldQuarantine, NodeFaults, NodeInput, NodeOutcome, NodeStatus, NodeView, Quarantined } from '../contract/nodes.ts';
 import { iso } from './attributes.ts';
 import { NodeState } from './node-state.ts';
 import { nodeStatusView } from './node-status-view.ts';
@@ -53,6 +53,7 @@ export async function nodeQuarantine({ node, continued }: NodeInput): Promise<No
     },
   );
   setHandler(defineQuery<NodeStatus>(statusQuery), statusView.status);
+  setHandler(defineQuery<NodeFaults>(faultsQuery), statusView.faults);
 
   // First of all: does the node still exist, and is it still the same machine?
   const before: MachineId | undefined = continued?.uid === undefined ? undefined : { uid: continued.uid, systemUuid: continued.systemUuid ?? '' };

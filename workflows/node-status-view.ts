@@ -1,6 +1,6 @@
 /** What a node's workflow shows: answer of its query, current details, search attributes. */
 
-import type { NodeOutcome, NodeStatus, NodeView } from '../contract/nodes.ts';
+import type { NodeFaults, NodeOutcome, NodeStatus, NodeView } from '../contract/nodes.ts';
 import { attributeWriter, iso, showDetails } from './attributes.ts';
 import type { NodeState } from './node-state.ts';
 
@@ -14,6 +14,8 @@ export interface NodeSnapshot {
 
 export interface NodeStatusView {
   status(): NodeStatus;
+  /** As the jobs on the node receive them, while it is quarantined or to be quarantined. */
+  faults(): NodeFaults;
   /** Writes what changed. */
   show(): void;
   close(outcome: NodeOutcome): void;
@@ -52,6 +54,10 @@ export function nodeStatusView(node: string, state: NodeState, snapshot: () => N
         ...(quarantine ? { incident: quarantine.incident, by: quarantine.by } : {}),
         ...(until === undefined ? {} : { until: iso(until) }),
       };
+    },
+    faults() {
+      const shown = phase();
+      return { faults: shown === 'quarantined' || shown === 'held' ? state.withHold(shown, state.because) : [] };
     },
     show() {
       const { until } = snapshot();

@@ -7,7 +7,7 @@ import type { RequestedBy, IncidentDecision, JobInput, JobOutcome, JobStatus, Re
 import { dismissalEvents, mayBeOver, refusalEvent } from './dismissal-events.ts';
 import { attributeWriter, iso, showDetails } from './attributes.ts';
 import { announceStuck, howToEnd, lookAtRecovery, startRecovery, signalPause, signalRecovery } from './child.ts';
-import { isObject, takeFaults, textOf } from './faults.ts';
+import { isObject, nodesOf, takeFaults, textOf } from './faults.ts';
 import { overridesIn, endOf } from './job-look.ts';
 import { JobState } from './job-state.ts';
 import { allAnnounced, announce, attempt, awaitAnnounced, decideIncident, decideOptIn, perform, short, tolerate } from './proxies.ts';
@@ -243,6 +243,7 @@ export async function trainingJob({ job, continued }: JobInput): Promise<JobOutc
       ...(state.attemptStartedAt === undefined ? {} : { attemptStartedAt: state.attemptStartedAt }),
     });
     judgedAt = decision.at;
+    if (decision.found) state.take({ faults: [...decision.found], dropped: 0 });
     state.dismiss(decision.dismissed.map((one) => one.id));
     const events = dismissalEvents(job, decision.dismissed);
     if (events.length > 0) void announce(...events);
@@ -276,7 +277,12 @@ export async function trainingJob({ job, continued }: JobInput): Promise<JobOutc
   function setStatus(phase: JobStatus['phase'], because: string, waitingFor: string, until?: number): void {
     const same = status.phase === phase && status.because === because;
     status = { phase, because, waitingFor, since: same ? status.since : iso(Date.now()), ...(until === undefined ? {} : { until: iso(until) }) };
-    write({ KcoverPhase: phase, ...(state.last ? { KcoverOutcome: state.last.outcome } : {}) });
+    // A fault of these nodes may explain why pods failed there: see `notifyJobs`.
+    write({
+      KcoverPhase: phase,
+      KcoverNode: phase === 'waiting' ? nodesOf(state.inbox).slice(0, 20) : [],
+      ...(state.last ? { KcoverOutcome: state.last.outcome } : {}),
+    });
     showDetails(`${jobTitle(job)}: ${phase}`, [
       ['because', because],
       ['waiting for', waitingFor],

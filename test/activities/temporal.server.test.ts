@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { KubernetesObject } from '@kubernetes/client-node';
+import { defaultPayloadConverter, defineSearchAttributeKey, TypedSearchAttributes } from '@temporalio/common';
 import { jobWorkflowId, labels, nodeWorkflowId } from '../../contract/ids.ts';
 import type { JobRef } from '../../contract/jobs.ts';
 import { jobPath } from '../../kube/job-kinds/index.ts';
@@ -36,8 +37,8 @@ describe('notifying the jobs on a node', () => {
       const notified = (
         await Promise.all([...new Set([...nodes, ...other.nodes])].map((node) => cluster.run('notifyJobs', { node, faults: [kernelFault({ node })] })))
       ).flat();
-      expect(notified).toContainEqual(job);
-      expect(notified).not.toContainEqual(other.job);
+      expect(notified).toContain(jobWorkflowId(job));
+      expect(notified).not.toContain(jobWorkflowId(other.job));
       const seen = await handle.describe();
       expect(seen.type).toBe('trainingJob');
       const { events } = await handle.fetchHistory();
@@ -45,6 +46,34 @@ describe('notifying the jobs on a node', () => {
     } finally {
       await handle.terminate('tidy up');
       await Promise.all([remove(job), remove(other.job)]);
+    }
+  });
+});
+
+describe('a job whose failed pod was replaced on another node', () => {
+  const start = async (node: string) => {
+    const workflowId = jobWorkflowId({ namespace: 'train', name: `waits-${uid()}`, uid: 'u-1' });
+    const attributes = new TypedSearchAttributes([{ key: defineSearchAttributeKey('KcoverNode', 'KEYWORD_LIST'), value: [node] }]);
+    return cluster.client.workflow.start('trainingJob', { workflowId, taskQueue: 'nobody-listens', args: [], typedSearchAttributes: attributes });
+  };
+
+  it('is notified of the faults of the node as long as it waits for them, and not of those of another job', async () => {
+    const node = `gone-${uid()}`;
+    const [waiting, other] = await Promise.all([start(node), start(`not-${node}`)]);
+    try {
+      const faults = [kernelFault({ node }), kernelFault({ id: 'kernel/b/2', node, job: 'u-2' })];
+      const notified = await eventually(
+        () => cluster.run('notifyJobs', { node, faults }),
+        (ids) => ids.length > 0,
+      );
+      expect(notified).toEqual([waiting.workflowId]);
+      const { events } = await waiting.fetchHistory();
+      const signals = events?.flatMap(({ workflowExecutionSignaledEventAttributes: given }) =>
+        given ? [JSON.stringify(defaultPayloadConverter.fromPayload(given.input?.payloads?.[0] ?? {}))] : [],
+      );
+      expect(signals).toEqual([JSON.stringify({ faults: faults.slice(0, 1) })]);
+    } finally {
+      await Promise.all([waiting, other].map((handle) => handle.terminate('tidy up')));
     }
   });
 });

@@ -88,6 +88,30 @@ describe('a GPU that falls off the bus', () => {
     expect(record.faults.map(({ code }) => code).toSorted()).toEqual(['pod/exit', 'xid/79']);
   });
 
+  it('explains the failure of a pod that its controller had replaced on another node before the kernel line came', async () => {
+    const job = await live.pytorch();
+    const { node, pod } = lastOf(job);
+    const cordon = (unschedulable: boolean) => live.cluster.api.core.patchNode({ name: node.name, body: { spec: { unschedulable } } }, merge);
+    await cordon(true);
+    try {
+      await failContainer(live.cluster.api, pod, { exitCode: 1 });
+      await until('a pod in place of the failed one', 30_000, async () => {
+        const next = live.recorder.podsOf(job).filter(({ name, gone }) => name === pod.metadata?.name && gone === undefined);
+        return next.some(({ uid, node: on }) => uid !== pod.metadata?.uid && on !== undefined && on !== node.name)
+          ? { found: true }
+          : { missing: JSON.stringify(next) };
+      });
+      await breakGpu(node, xid79);
+      await live.quarantined(node);
+      const [record] = await live.settled(job);
+      expect(record?.faults.map(({ code }) => code).toSorted()).toEqual(['pod/exit', 'xid/79']);
+      expect(record?.decisions.find(({ kind }) => kind === 'stop')?.blame).toBe('hardware');
+      expect(violations(await live.facts(job))).toEqual([]);
+    } finally {
+      await cordon(false);
+    }
+  });
+
   it('is enough by itself, while all pods still look healthy', async () => {
     const job = await live.pytorch();
     const { node } = lastOf(job);

@@ -189,7 +189,7 @@ export class FakeCluster {
       notifyJobs: async ({ node, faults }) => {
         if (!this.view?.optedIn || !this.pods.some((pod) => pod.node === node)) return [];
         await this.client?.workflow.getHandle(jobWorkflowId(this.job)).signal('faultsObserved', { faults });
-        return [this.job];
+        return [jobWorkflowId(this.job)];
       },
       notifyNodes: async ({ faults }) => {
         const unnotified = faults.filter(({ node }) => this.unnotifiable.has(node ?? ''));
