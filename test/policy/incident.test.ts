@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { IncidentFacts } from '../../contract/training-job.ts';
-import { decideIncident, describeFaults } from '../../policy/incident.ts';
+import { decideIncident, describeFaults, faultsBehind, nodesInDoubt } from '../../policy/incident.ts';
 import { job, kernelFault, podFault, settings } from '../support/builders.ts';
 
 const now = Date.parse('2026-11-21T07:09:04Z');
@@ -196,6 +196,27 @@ describe('retries that a job asks for', () => {
       because: expect.stringContaining('0 are allowed for user code'),
     });
     expect(decideIncident({ ...crash, overrides: { retries: 1 } }, settings()).kind).toBe('open');
+  });
+});
+
+describe('the nodes on which pods failed', () => {
+  it('are in doubt, each once, until a fault of the node itself is known, and at most 20 of them', () => {
+    expect(nodesInDoubt([podFault(), podFault({ id: 'pod/b' }), podFault({ id: 'pod/c', node: 'gpu-4' })])).toEqual(['gpu-3', 'gpu-4']);
+    expect(nodesInDoubt([podFault(), kernelFault()])).toEqual([]);
+    const many = Array.from({ length: 30 }, (_, n) => podFault({ id: `pod/${n}`, node: `gpu-${n}` }));
+    expect(nodesInDoubt(many)).toHaveLength(20);
+  });
+
+  it('explain a failure by their own faults since that pod was created, and not by those of another job', () => {
+    const failure = podFault({ pod: { name: 'llm-worker-2', uid: 'pod-3', createdAt: '2026-11-21T07:00:00Z' } });
+    const [during, before, elsewhere, ofOther] = [
+      kernelFault(),
+      kernelFault({ id: 'kernel/boot-1/1', seenAt: '2026-11-21T06:59:59Z' }),
+      kernelFault({ id: 'kernel/boot-2/1', node: 'gpu-4' }),
+      kernelFault({ id: 'preflight/1', job: 'another' }),
+    ];
+    expect(faultsBehind([failure], [during, before, elsewhere, ofOther])).toEqual([during]);
+    expect(faultsBehind([], [during])).toEqual([]);
   });
 });
 
