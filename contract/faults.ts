@@ -1,14 +1,15 @@
 /** A fault, whatever its source. */
 
+import type { FaultSource } from './fault-sources.ts';
+
+export { type Blame, blames } from './blame.ts';
+
 /** What the vendor of a device, or a site's own table, says to do about a code. */
 export const actions = ['ignore', 'restart-app', 'reset-gpu', 'reboot', 'contact-support'] as const;
 export type Action = (typeof actions)[number];
 
 /** Whether a code is still emitted by supported hardware; retired and unknown codes never act by themselves. */
 export type Standing = 'current' | 'retired' | 'unknown';
-
-/** Where it was observed: a kernel line, a pod's containers, the Node object, preflight tests, training that hangs, or an operator's request. */
-export type FaultSource = 'kernel' | 'pod' | 'node' | 'preflight' | 'progress' | 'operator';
 
 /** Position of a kernel line: unique on its node, and ordered within one boot. */
 export interface KernelPosition {
@@ -63,15 +64,14 @@ export interface Fault {
   readonly evidence?: readonly string[];
 }
 
-/** What a fault blames, strongest first: an earlier one explains later ones. */
-export const blames = ['hardware', 'platform', 'user', 'unknown'] as const;
-export type Blame = (typeof blames)[number];
-
 /** Code of the fault of a job whose training hangs; it blames no node, and `seenAt` is when that was noticed. */
 export const trainingHangs = 'progress/hang';
 
 /** Code of the fault of a node whose kubelet no longer answers for it. */
 export const nodeNotReady = 'node/not-ready';
+
+/** Code of the fault that stands for a request of a person. */
+export const recoveryRequested = 'operator/recover';
 
 /** Codes of preflight findings: a node that slows down its pairs, and failed checks of the node itself. */
 export const preflightFaults = { slow: 'preflight/slow-node', gpu: 'preflight/gpu-check', storage: 'preflight/storage-check' } as const;

@@ -1,14 +1,11 @@
 /** Validation of what arrives from agents. Everything is bounded: a compromised node can send false reports, but not flood. */
 
 import { z } from 'zod';
-import { actions, type Fault, faultLimits, type FaultSource } from './faults.ts';
+import { sourcesOf, traitsOf } from './fault-sources.ts';
+import { actions, type Fault, faultLimits } from './faults.ts';
 import { identifier, time } from './plain-line.schema.ts';
 import { nodePattern } from './preflight.ts';
 import { gapKinds, type ReportBatch } from './reports.ts';
-
-/** Fault sources that an agent may report, each with the form of its codes: never a pod, the Node object or a person. */
-const codesOf = { kernel: /^(xid|sxid|kernel)\/[\w-]{1,40}$/ } as const satisfies Partial<Record<FaultSource, RegExp>>;
-const sources = Object.keys(codesOf).filter((name): name is keyof typeof codesOf => name in codesOf);
 
 /** Text is truncated and cleaned on receipt, so that no fault is refused for a single character. */
 const text = (length: number) => z.string().max(length);
@@ -17,7 +14,7 @@ const node = z.string().min(1).max(253).regex(nodePattern, 'is no name');
 export const reportedFault = z
   .strictObject({
     id: text(faultLimits.id).min(1),
-    source: z.enum(sources),
+    source: z.enum(sourcesOf('agent')),
     code: text(faultLimits.code),
     message: text(faultLimits.message),
     seenAt: time,
@@ -28,7 +25,7 @@ export const reportedFault = z
     kernel: z.strictObject({ bootId: identifier(64), sequence: z.int().min(0) }).exactOptional(),
     evidence: z.array(text(faultLimits.evidenceLine)).max(faultLimits.evidenceLines).exactOptional(),
   })
-  .refine(({ source, code }) => codesOf[source].test(code), { path: ['code'], message: 'is no code of its source' }) satisfies z.ZodType<Fault>;
+  .refine(({ source, code }) => traitsOf(source).codes.test(code), { path: ['code'], message: 'is no code of its source' }) satisfies z.ZodType<Fault>;
 
 export const reportBatch = z.strictObject({
   schema: z.literal(1),

@@ -2,6 +2,7 @@
 
 import { z } from 'zod';
 import { formatDuration } from './duration.ts';
+import { sourcesOf, traitsOf } from './fault-sources.ts';
 import { actions } from './faults.ts';
 import { agentAudience } from './reports.ts';
 import { defaultTaskQueue, quarantineTaintKey } from './ids.ts';
@@ -16,7 +17,15 @@ export const responses = ['record', 'warn', 'restart', 'quarantine'] as const;
 const response = z.enum(['record', 'warn', 'quarantine']);
 export type Response = (typeof responses)[number];
 
-const code = z.string().regex(/^(xid|sxid|kernel)\/[\w-]+$/, { error: 'must be a code such as xid/79 or sxid/20034' });
+/** A code that an agent may report. */
+const code = z.string().regex(
+  new RegExp(
+    sourcesOf('agent')
+      .map((source) => traitsOf(source).codes.source)
+      .join('|'),
+  ),
+  { error: 'must be a code such as xid/79 or sxid/20034' },
+);
 
 /** `host:port`. */
 const listen = (byDefault: string) =>

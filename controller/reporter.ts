@@ -1,5 +1,6 @@
 /** Who may report, and for which node: pure decisions about a reviewed token, its pod, and a batch. */
 
+import { traitsOf } from '../contract/fault-sources.ts';
 import { type Fault, faultLimits } from '../contract/faults.ts';
 import type { Rejection, Report, ReportBatch } from '../contract/reports.ts';
 import { oneLine } from '../contract/text.ts';
@@ -69,11 +70,18 @@ export function decideReporter(claimed: Claimed, pod: LivePod | undefined): Repo
 export function objection(batch: ReportBatch, reporter: ReporterIdentity): Refusal | undefined {
   if (batch.node !== reporter.node) return refused('other-node', `the batch is of ${batch.node}, its sender runs on ${reporter.node}`);
   for (const { fault } of batch.reports) {
-    // Not the batch's boot: a spool may still hold faults from before a reboot.
-    const expected = fault.kernel && `kernel/${fault.kernel.bootId}/${fault.kernel.sequence}`;
-    if (fault.id !== expected) return refused('malformed', `the id of a fault of the kernel is its position: ${expected ?? 'kernel/<boot id>/<sequence>'}`);
+    const because = whyNotItsId(fault, reporter.node);
+    if (because !== undefined) return refused('malformed', because);
   }
   return undefined;
+}
+
+/** Two faults with one id count as one, so no node may give the ids of another. */
+function whyNotItsId({ id, source, kernel }: Fault, node: string): string | undefined {
+  if (!traitsOf(source).hasPosition) return id.startsWith(`${source}/${node}/`) ? undefined : `the id of a fault of ${source} begins with ${source}/${node}/`;
+  // Not the batch's boot: a spool may still hold faults from before a reboot.
+  const expected = kernel && `${source}/${kernel.bootId}/${kernel.sequence}`;
+  return id === expected ? undefined : `the id of a fault of the ${source} is its position: ${expected ?? `${source}/<boot id>/<sequence>`}`;
 }
 
 /** The reports not acknowledged before, in order. Each blames only the sender's node, and its texts are plain lines. */

@@ -1,5 +1,6 @@
 /** What caused a fault: decides which budget category a recovery counts in. */
 
+import { traitsOf } from '../contract/fault-sources.ts';
 import { type Action, type Blame, blames, type Fault, preflightFaults } from '../contract/faults.ts';
 
 /**
@@ -20,32 +21,23 @@ const byAction = {
   'contact-support': 'hardware',
 } as const satisfies Record<Action, Blame>;
 
-/** Source: Kubernetes' reasons for the end of a pod. A container that could not start is unknown: its command or the device's driver may be missing. */
-const byPodCode: Readonly<Record<string, Blame>> = {
+/**
+ * What single codes blame. Source: Kubernetes' reasons for the end of a pod. A container that could not start is unknown: its command or the device's
+ * driver may be missing. The storage of a preflight is seldom local.
+ */
+const byCode: Readonly<Record<string, Blame>> = {
   'pod/exit': 'user',
   'pod/oom-killed': 'user',
   'pod/init-exit': 'user',
   'pod/evicted': 'platform',
   'pod/disruption': 'platform',
+  [preflightFaults.storage]: 'platform',
 };
 
 function blameOfOne({ source, code, action, unobservable, message }: Fault): Blame {
-  switch (source) {
-    case 'kernel':
-      return action === undefined ? 'unknown' : byAction[action];
-    case 'preflight':
-      // The storage mounted there is seldom local.
-      return code === preflightFaults.storage ? 'platform' : 'hardware';
-    case 'node':
-      return 'platform';
-    case 'pod':
-      // Its node could not report whether it was the cause.
-      if (unobservable !== undefined) return 'unknown';
-      // Evicted for exceeding its own requests.
-      if (code === 'pod/evicted' && /exceed/i.test(message)) return 'user';
-      return byPodCode[code] ?? 'unknown';
-    case 'progress':
-    case 'operator':
-      return 'unknown';
-  }
+  // Its node could not report whether it was the cause.
+  if (unobservable !== undefined) return 'unknown';
+  // Evicted for exceeding its own requests.
+  if (code === 'pod/evicted' && /exceed/i.test(message)) return 'user';
+  return byCode[code] ?? (action === undefined ? traitsOf(source).blame : byAction[action]);
 }

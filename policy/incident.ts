@@ -1,6 +1,8 @@
 import { formatDuration } from '../contract/duration.ts';
 import { type Fault, trainingHangs } from '../contract/faults.ts';
 import type { HangResponse } from '../contract/job-overrides.ts';
+import { faultsSentence } from '../contract/fault-sentence.ts';
+import { traitsOf } from '../contract/fault-sources.ts';
 import { jobTitle } from '../contract/jobs.ts';
 import type { JobProgress } from '../contract/progress.ts';
 import type { WorkerSettings } from '../contract/settings.schema.ts';
@@ -11,8 +13,7 @@ import { judgeBudget, judgeLabel } from './budget.ts';
 import type { Undated } from './decision.ts';
 import { jobPolicy } from './job-policy.ts';
 
-/** What may follow shortly after a fault of this source. */
-const mayFollow: Readonly<Partial<Record<Fault['source'], string>>> = { pod: 'a fault of its node', preflight: 'another node of the same verdict' };
+const isOfPod = ({ source }: Fault): boolean => traitsOf(source).about === 'pod';
 
 /** Whether the faults of a job open an incident now, later, or not at all. */
 export function decideIncident(facts: IncidentFacts, settings: WorkerSettings): Undated<IncidentDecision> {
@@ -39,17 +40,17 @@ export function decideIncident(facts: IncidentFacts, settings: WorkerSettings): 
   if (facts.askedBy) return onRequest(facts, facts.askedBy, { limits, dismissed, progress, hasFaults: pending.length > 0 }, settings);
 
   if (pending.length === 0) return { kind: 'nothing', dismissed, because: dismissed[0]?.because ?? 'no fault is waiting' };
-  const because = describeFaults(pending);
+  const because = faultsSentence(pending);
   if (facts.paused) return { kind: 'paused', dismissed, because: `paused by ${facts.paused.by}: ${facts.paused.reason}; waiting: ${because}` };
 
   const unobservable = pending.find((fault) => fault.unobservable !== undefined)?.unobservable;
   const seen = facts.since + recovery.silentAgent;
-  if (unobservable !== undefined && pending.every((fault) => fault.source === 'pod') && seen > facts.now) {
+  if (unobservable !== undefined && pending.every(isOfPod) && seen > facts.now) {
     return { kind: 'wait', until: seen, dismissed, because: `unobservable: ${unobservable}, so it is unknown whether the node is bad; waiting: ${because}` };
   }
   const correlated = facts.since + recovery.correlation;
-  if (pending.every(({ source }) => source in mayFollow) && correlated > facts.now) {
-    const what = mayFollow[pending.some(({ source }) => source === 'pod') ? 'pod' : 'preflight'];
+  if (pending.every(({ source }) => traitsOf(source).mayPrecede !== undefined) && correlated > facts.now) {
+    const what = traitsOf((pending.find(isOfPod) ?? pending[0])?.source ?? 'pod').mayPrecede;
     return { kind: 'wait', until: correlated, dismissed, because: `${because}; ${what} may follow` };
   }
   // The blame is decided only after the correlation window: a fault that explains a pod failure may arrive later.
@@ -155,20 +156,3 @@ export function faultsBehind(failures: readonly Fault[], ofNodes: readonly Fault
   // A fault of one job, such as that of its preflight, reaches that job from the node.
   return ofNodes.filter((fault) => fault.job === undefined && failures.some((failure) => isBehind(fault, failure)));
 }
-
-/** An eviction or a drain explains how the containers of the pod ended. */
-const takenAway: readonly string[] = ['pod/evicted', 'pod/disruption'];
-const placeInSentence = ({ source, code }: Fault): number => (source !== 'pod' ? 0 : takenAway.includes(code) ? 1 : 2);
-
-/** One sentence for all faults; node faults come first, because they explain pod faults. */
-export function describeFaults(faults: readonly Fault[]): string {
-  const ordered = faults.toSorted((a, b) => placeInSentence(a) - placeInSentence(b) || a.id.localeCompare(b.id));
-  const [first] = ordered;
-  if (first === undefined) return 'no fault';
-  const where = first.node === undefined ? '' : ` on ${first.node}`;
-  const more = ordered.length > 1 ? ` (and ${ordered.length - 1} more)` : '';
-  return `${first.code}${where}: ${withoutStop(first.message)}${more}`;
-}
-
-/** Removes the full stop of a driver message, which is quoted within a sentence. */
-export const withoutStop = (text: string): string => text.replace(/\.\s*$/, '');

@@ -1,9 +1,10 @@
 import type { NodeDecision, NodeFacts } from '../contract/activities.ts';
 import type { PreflightScope } from '../contract/cluster.ts';
 import { type Fault, type KernelPosition, nodeNotReady, preflightFaults } from '../contract/faults.ts';
+import { faultSentence } from '../contract/fault-sentence.ts';
+import { traitsOf } from '../contract/fault-sources.ts';
 import type { Response, WorkerSettings } from '../contract/settings.schema.ts';
 import type { Undated } from './decision.ts';
-import { withoutStop } from './incident.ts';
 
 const strength = { record: 0, warn: 1, restart: 2, quarantine: 3 } as const satisfies Record<Response, number>;
 
@@ -21,7 +22,7 @@ export function decideNode(facts: NodeFacts, settings: WorkerSettings): Undated<
   if (worst === undefined) return { kind: 'record', faults: [], because: 'every line was taken into account before', ...times };
 
   const { fault, response } = worst;
-  const because = `${fault.code} on ${fault.node ?? 'the node'}${fault.device ? ` (${fault.device})` : ''}: ${withoutStop(fault.message)}`;
+  const because = faultSentence(fault);
   if (response === 'quarantine') {
     const kind = settings.mode === 'act' ? 'quarantine' : 'observe';
     const preflight = preflightAlone(counted.filter((each) => responseTo(each, settings) === 'quarantine'));
@@ -43,7 +44,7 @@ export function decideNode(facts: NodeFacts, settings: WorkerSettings): Undated<
 
 /** Set when only a tenant's preflight calls for the quarantine: such quarantines have a limit of their own. */
 function preflightAlone(convicting: readonly Fault[]): PreflightScope | undefined {
-  if (!convicting.every(({ source }) => source === 'preflight')) return undefined;
+  if (!convicting.every(({ source }) => traitsOf(source).byTenant === true)) return undefined;
   return { namespace: convicting[0]?.namespace ?? '' };
 }
 
@@ -51,17 +52,23 @@ function preflightAlone(convicting: readonly Fault[]): PreflightScope | undefine
 export function responseTo(fault: Fault, { faults, preflight }: Pick<WorkerSettings, 'faults' | 'preflight'>): Response {
   const own = faults.codes[fault.code];
   if (own !== undefined) return own;
-  if (fault.code === nodeNotReady) return faults.responses.notReady;
-  if (fault.source === 'preflight') return toPreflight(fault, preflight);
+  const ofCode = responsesByCode(faults, preflight)[fault.code];
+  if (ofCode !== undefined) return ofCode;
   if (fault.standing === 'retired') return faults.responses.retired;
   if (fault.standing === 'unknown' || fault.action === undefined) return faults.responses.unknown;
   return faults.responses[fault.action];
 }
 
-function toPreflight({ code }: Fault, { slow, storage, failed }: WorkerSettings['preflight']): Response {
-  if (code === preflightFaults.slow) return slow;
-  return code === preflightFaults.storage ? storage : failed;
-}
+/** Codes with a setting of their own. */
+const responsesByCode = (
+  { responses }: WorkerSettings['faults'],
+  { slow, storage, failed }: WorkerSettings['preflight'],
+): Readonly<Record<string, Response>> => ({
+  [nodeNotReady]: responses.notReady,
+  [preflightFaults.slow]: slow,
+  [preflightFaults.storage]: storage,
+  [preflightFaults.gpu]: failed,
+});
 
 /** True when the line is at or before the last one that was taken into account in the same boot. */
 export function wasJudged(fault: Fault, last: KernelPosition | undefined): boolean {

@@ -1,4 +1,5 @@
 import { formatDuration } from '../contract/duration.ts';
+import { traitsOf } from '../contract/fault-sources.ts';
 import type { Fault } from '../contract/faults.ts';
 import type { AttemptPod, JobView } from '../contract/jobs.ts';
 import type { Approval, CapacityPlan, CheckpointPlan, RecoveryLevel, RecoveryPlan, Severity } from '../contract/recovery-plan.ts';
@@ -60,7 +61,7 @@ function tryProcesses(planning: Planning): InProcess | undefined {
   return { beyond: job.progress.step, withinMs, because: `its processes have ${formatDuration(withinMs)} to pass step ${job.progress.step} by themselves` };
 }
 
-const blamesNode = ({ source, node }: Fault): boolean => node !== undefined && source !== 'pod';
+const blamesNode = ({ source, node }: Fault): boolean => node !== undefined && traitsOf(source).about !== 'pod';
 
 /** Source: Ascend's Volcano plugin and ModelArts, which both restart the broken pods alone first, and the whole job at once when rank 0 is among them. */
 function levelOf(planning: Planning): RecoveryLevel {

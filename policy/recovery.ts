@@ -6,7 +6,7 @@ import { type AttemptFacts, podCount, type RecoveryDecision, type RecoveryFacts,
 import type { WorkerSettings } from '../contract/settings.schema.ts';
 import { blameOf } from './blame.ts';
 import type { Undated } from './decision.ts';
-import { describeFaults } from './incident.ts';
+import { faultsSentence } from '../contract/fault-sentence.ts';
 import { jobPolicy } from './job-policy.ts';
 import { whyNotNeeded } from './need.ts';
 import { planStop } from './plan.ts';
@@ -62,12 +62,12 @@ function notAllowed(facts: RecoveryFacts, job: JobView, settings: WorkerSettings
   const { attempts, stops, asked, fresh, handled, attempt } = facts;
   const why = whyNotRecoverable(job, settings);
   if (why) return end('refused', why.because, why.remedy);
-  if (stops >= attempts) return end('escalated', `stopped ${stops} times in this incident and not running: ${describeFaults([...fresh, ...handled])}`);
+  if (stops >= attempts) return end('escalated', `stopped ${stops} times in this incident and not running: ${faultsSentence([...fresh, ...handled])}`);
   // A person's request covers one stop; the mode applies to later ones.
   if (asked && stops === 0) return undefined;
   const isOff = jobPolicy(job.overrides, settings.recovery).mode === 'off';
   if (settings.mode !== 'observe' && !isOff) return undefined;
-  const would = `would stop ${podCount(attempt)} pods by ${stopMethod(job, settings) ?? 'nothing'}: ${describeFaults(fresh)}`;
+  const would = `would stop ${podCount(attempt)} pods by ${stopMethod(job, settings) ?? 'nothing'}: ${faultsSentence(fresh)}`;
   const { plan } = planStop(facts, job, settings.recovery);
   if (settings.mode === 'observe') return { ...end('refused', `mode is observe; ${would}`, 'set mode: act, or kcover recover'), plan };
   return { ...end('refused', `mode of the job is off; ${would}`, `set the annotation ${overrideAnnotations.mode}: grace, or kcover recover`), plan };
@@ -113,7 +113,7 @@ function openNode(fault: Fault, attempt: AttemptFacts): string | undefined {
 function stop(facts: RecoveryFacts, job: JobView, settings: WorkerSettings): Decision {
   const by = stopMethod(job, settings);
   if (by === undefined) return end('refused', `there is no way to stop ${job.ref.kind} without failing it`);
-  const because = facts.fresh.length > 0 ? describeFaults(facts.fresh) : (facts.tried?.at(-1)?.because ?? 'a person requested it');
+  const because = facts.fresh.length > 0 ? faultsSentence(facts.fresh) : (facts.tried?.at(-1)?.because ?? 'a person requested it');
   const { plan, inProcess } = planStop(facts, job, settings.recovery);
   if (inProcess) {
     const { beyond, withinMs } = inProcess;

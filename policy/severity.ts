@@ -1,6 +1,7 @@
 /** State of the training, derived from its faults. */
 
 import { type Fault, nodeNotReady, preflightFaults, trainingHangs } from '../contract/faults.ts';
+import { traitsOf } from '../contract/fault-sources.ts';
 import { severities, type Severity } from '../contract/recovery-plan.ts';
 import type { AttemptFacts } from '../contract/recovery.ts';
 import { lookUp } from '../faults/catalogue.ts';
@@ -24,16 +25,18 @@ export function severityOf(faults: readonly Fault[], attempt: Pick<AttemptFacts,
 
 /** Undefined where the fault says nothing about the training. */
 function judge(fault: Fault, { nodes, pods }: Pick<AttemptFacts, 'nodes' | 'pods'>): AssessedSeverity | undefined {
-  if (fault.source === 'operator') return undefined;
+  const { about } = traitsOf(fault.source);
   const where = fault.node === undefined ? '' : ` on ${fault.node}`;
   const says = (severity: Severity, why: string): AssessedSeverity => ({ severity, because: `${fault.code}${where}: ${why}` });
-  if (fault.source === 'pod') return says('dead', 'the others wait for a pod that failed');
+  if (about === 'pod') return says('dead', 'the others wait for a pod that failed');
   if (fault.code === trainingHangs) return says('dead', 'training hangs');
+  // A request of a person says nothing about it.
+  if (about === 'job') return undefined;
   const node = nodes.find(({ name }) => name === fault.node);
   if (node?.ready === false && pods.some((pod) => pod.node === node.name)) return says('dead', `${node.name} is not ready`);
   if (fault.code === nodeNotReady) return node?.ready === true ? says('degrading', `${node.name} is ready again`) : says('dead', 'its kubelet does not answer');
   if (fault.code === preflightFaults.slow) return says('slow', 'every step waits for the slowest node');
-  const end = fault.source === 'kernel' ? endOfProcess(fault) : undefined;
+  const end = endOfProcess(fault);
   return end === undefined ? says('degrading', 'training may continue for a while') : says('dead', end);
 }
 

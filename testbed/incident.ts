@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import type { CoreV1Event, KubernetesObject, V1Node, V1Pod } from '@kubernetes/client-node';
 import { Client, Connection } from '@temporalio/client';
 import { annotations } from '../contract/ids.ts';
+import { traitsOf } from '../contract/fault-sources.ts';
 import { jobTitle } from '../contract/jobs.ts';
 import type { NodeRecord } from '../contract/nodes.ts';
 import type { IncidentRecord, TimelineEntry } from '../contract/recovery.ts';
@@ -130,7 +131,7 @@ export async function watchIncident(
       );
       stop.abort();
       await kube.close();
-      const node = record.faults.find(({ source }) => source === 'kernel' || source === 'preflight')?.node ?? '';
+      const node = record.faults.find(({ source }) => traitsOf(source).about === 'node')?.node ?? '';
       const reportedAt = node === '' ? quarantinedAt : await acceptedAt(cluster, node);
       return {
         outcome: record.outcome,

@@ -1,6 +1,7 @@
 /** Faults as they arrive in a workflow: checked by hand, cut to size, each kept once. */
 
 import { type Action, actions, type Fault, faultLimits, type QuarantineStatus } from '../contract/faults.ts';
+import { isFaultSource } from '../contract/fault-sources.ts';
 import { bytesOf } from '../contract/signal-size.ts';
 
 /** What a workflow keeps of one fault, so that hundreds fit into one payload whatever a node sends. */
@@ -69,15 +70,13 @@ const absentOr = (value: unknown, ok: (value: unknown) => boolean): boolean => v
 
 const quarantineStates: readonly unknown[] = ['quarantined', 'held', 'observed', 'released', 'not-ready'] satisfies QuarantineStatus['state'][];
 const knownActions: readonly unknown[] = actions satisfies readonly Action[];
-const sources = { kernel: true, pod: true, node: true, preflight: true, progress: true, operator: true } as const satisfies Record<Fault['source'], true>;
 
 const isFault = (value: unknown): value is Fault =>
   isObject(value) &&
   isText(value['id'], faultLimits.id) &&
   isText(value['code'], faultLimits.code) &&
   typeof value['message'] === 'string' &&
-  typeof value['source'] === 'string' &&
-  Object.hasOwn(sources, value['source']) &&
+  isFaultSource(value['source']) &&
   isTime(value['seenAt']) &&
   absentOr(value['node'], (node) => isText(node, 253)) &&
   absentOr(value['device'], (device) => isText(device, 64)) &&

@@ -1,6 +1,6 @@
 /** An incident as people list it: one recovery of one job, or one quarantine of one node. */
 
-import type { Fault } from '../../contract/faults.ts';
+import { type Fault, recoveryRequested } from '../../contract/faults.ts';
 import { jobTitle } from '../../contract/jobs.ts';
 import type { NodeOutcome, NodeQuarantine, NodeRecord } from '../../contract/nodes.ts';
 import type { Outcome } from '../../contract/outcomes.ts';
@@ -52,7 +52,7 @@ export const nodesOf = (faults: readonly Fault[]): readonly string[] => [...new 
 
 export function fromRecord(record: IncidentRecord | NodeRecord): IncidentSummary {
   if ('job' in record) {
-    const asked = record.faults.find(({ source }) => source === 'operator');
+    const asked = record.faults.find(({ code }) => code === recoveryRequested);
     const { incident, job, faults, startedAt, endedAt, outcome, because } = record;
     const by = asked?.message.split(' asked: ')[0] ?? 'kcover';
     return {

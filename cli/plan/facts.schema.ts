@@ -3,6 +3,7 @@
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { KcoverError } from '../../contract/errors.ts';
+import { type FaultSource, faultSources } from '../../contract/fault-sources.ts';
 import { actions, blames } from '../../contract/faults.ts';
 import { capacityChoices, checkpointStrategies, hangResponses, recoveryModes, restartLevels } from '../../contract/job-overrides.ts';
 import { jobKinds, stopMethods } from '../../contract/jobs.ts';
@@ -25,7 +26,7 @@ const pod = z.looseObject({ name: text, uid: text, node: text.optional() });
 
 const fault = z.looseObject({
   id: text,
-  source: z.enum(['kernel', 'pod', 'node', 'preflight', 'progress', 'operator']),
+  source: z.enum(Object.keys(faultSources) as [FaultSource, ...FaultSource[]]),
   code: text,
   message: z.string(),
   seenAt: time,

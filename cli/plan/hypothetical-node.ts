@@ -21,7 +21,7 @@ interface NodeAssessment {
 /** A quarantine comes before any stop, so the node is taken to be quarantined when the job is looked at. */
 export function judgeHypothetical(facts: PlanInput, settings: WorkerSettings): NodeAssessment {
   const { hypothetical: fault } = facts;
-  if (fault?.node === undefined || fault.source === 'pod') return { facts, steps: [], concerns: true };
+  if (fault?.node === undefined || fault.pod !== undefined) return { facts, steps: [], concerns: true };
   const view = facts.attempt.nodes.find(({ name }) => name === fault.node);
   const decision = decideNode({ ...(view && { node: view }), faults: [fault] }, settings);
   const state = holdOf(decision, fault);

@@ -2,7 +2,8 @@
 
 import type { V1ContainerStatus, V1PodStatus } from '@kubernetes/client-node';
 import { KcoverError } from '../../contract/errors.ts';
-import { type Fault, nodeNotReady, preflightFaults, trainingHangs } from '../../contract/faults.ts';
+import { sourcesOf, traitsOf } from '../../contract/fault-sources.ts';
+import { type Fault, nodeNotReady, preflightFaults, recoveryRequested, trainingHangs } from '../../contract/faults.ts';
 import type { AttemptPod, JobRef } from '../../contract/jobs.ts';
 import { lookUp } from '../../faults/catalogue.ts';
 import { kernelFault } from '../../faults/from-kernel.ts';
@@ -29,6 +30,8 @@ export function hypotheticalFault(wanted: HypotheticalFault): Fault {
   if (podStatuses[code] !== undefined) return onPod(wanted, podStatuses[code]);
   if (code === nodeNotReady) return { ...seen(wanted, 'node', 'its kubelet no longer answers'), node: nodeOf(wanted) };
   if (preflightCodes.includes(code)) return { ...seen(wanted, 'preflight', 'a preflight found it'), node: nodeOf(wanted) };
+  const [source] = sourcesOf('agent').filter((name) => traitsOf(name).codes.test(code) && !traitsOf(name).hasPosition);
+  if (source !== undefined) return { ...seen(wanted, source, traitsOf(source).observes), node: nodeOf(wanted) };
   if (code === trainingHangs) return { ...seen(wanted, 'progress', 'training stands still'), job: wanted.job.uid };
   if (code === askedFor) return seen(wanted, 'operator', `${wanted.by} asked: kcover recover`);
   throw new KcoverError('usage', `${code} is no fault that kcover knows`, {
@@ -36,7 +39,7 @@ export function hypotheticalFault(wanted: HypotheticalFault): Fault {
   });
 }
 
-const askedFor = 'operator/recover';
+const askedFor = recoveryRequested;
 const preflightCodes: readonly string[] = Object.values(preflightFaults);
 
 /** Lines without a number, as drivers write them. */

@@ -1,6 +1,7 @@
 /** The level at which a recovery would stop the job. Pure. */
 
 import { formatDuration } from '../../contract/duration.ts';
+import { recoveryRequested } from '../../contract/faults.ts';
 import type { RecoveryDecision, RecoveryFacts } from '../../contract/recovery.ts';
 import type { WorkerSettings } from '../../contract/settings.schema.ts';
 import type { Undated } from '../../policy/decision.ts';
@@ -20,7 +21,7 @@ export interface ReachedLevel {
 export function reachLevel(facts: PlanInput, now: number, settings: WorkerSettings): ReachedLevel {
   const { fresh, handled, open: already } = facts.known;
   const all = [...fresh, ...(facts.hypothetical ? [facts.hypothetical] : [])];
-  const asked = already?.asked ?? all.some(({ source }) => source === 'operator');
+  const asked = already?.asked ?? all.some(({ code }) => code === recoveryRequested);
   const attempts = already?.attempts ?? settings.recovery.attempts;
   const first = { attempt: facts.attempt, fresh: all, handled, stops: already?.stops ?? 0, attempts, asked, now, tried: [] };
   const { decision, request, steps } = passProcesses(first, settings);

@@ -1,6 +1,7 @@
 /** What would be done now: the worker's own decisions, one after the other, over facts. Pure. */
 
 import { formatDuration } from '../../contract/duration.ts';
+import { recoveryRequested } from '../../contract/faults.ts';
 import { jobTitle } from '../../contract/jobs.ts';
 import type { CapacityDecision } from '../../contract/recovery-plan.ts';
 import type { RecoveryDecision } from '../../contract/recovery.ts';
@@ -92,13 +93,13 @@ function open(facts: PlanInput, settings: WorkerSettings): Opening {
   const at = Date.parse(facts.at);
   if (already) return { does: 'stops', because: `${already.incident} is open`, steps: [], now: at };
   const faults = [...fresh, ...(facts.hypothetical ? [facts.hypothetical] : [])];
-  const asked = faults.find(({ source }) => source === 'operator');
+  const asked = faults.find(({ code }) => code === recoveryRequested);
   const steps: PlanStep[] = [];
   for (let now = at; ;) {
     const decision = decideIncident(
       {
         job: job.ref,
-        faults: faults.filter(({ source }) => source !== 'operator'),
+        faults: faults.filter(({ code }) => code !== recoveryRequested),
         usage,
         optedInAt: job.optedInAt,
         since: Math.min(at, ...faults.map(({ seenAt }) => Date.parse(seenAt))),

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { IncidentFacts } from '../../contract/training-job.ts';
-import { decideIncident, describeFaults, faultsBehind, nodesInDoubt } from '../../policy/incident.ts';
+import { decideIncident, faultsBehind, nodesInDoubt } from '../../policy/incident.ts';
 import { job, kernelFault, podFault, settings } from '../support/builders.ts';
 
 const now = Date.parse('2026-11-21T07:09:04Z');
@@ -217,15 +217,5 @@ describe('the nodes on which pods failed', () => {
     ];
     expect(faultsBehind([failure], [during, before, elsewhere, ofOther])).toEqual([during]);
     expect(faultsBehind([], [during])).toEqual([]);
-  });
-});
-
-describe('several faults in one sentence', () => {
-  const exit = podFault({ id: 'pod/a/containerd://a' });
-  const evicted = podFault({ id: 'pod/a/Evicted', code: 'pod/evicted', message: 'llm-worker-2 was evicted' });
-
-  it('are told by the one that explains the others', () => {
-    expect(describeFaults([exit, evicted])).toBe('pod/evicted on gpu-3: llm-worker-2 was evicted (and 1 more)');
-    expect(describeFaults([evicted, exit, kernelFault()])).toMatch(/^xid\/79 .*\(and 2 more\)$/);
   });
 });
