@@ -1,8 +1,10 @@
-/** Kubernetes Events. */
+/** Kubernetes Events: written by an activity of their own, or by another activity that takes them along. */
 
-import type { Activities } from '../contract/activities.ts';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Activities, Announcements } from '../contract/activities.ts';
 import { announceEvent } from '../kube/events.ts';
 import type { Dependencies } from './dependencies.ts';
+import { type Activity, mapActivities } from './map-activities.ts';
 
 export function announcementActivities({ kube, log, now }: Pick<Dependencies, 'kube' | 'log' | 'now'>): Pick<Activities, 'announce'> {
   return {
@@ -13,4 +15,41 @@ export function announcementActivities({ kube, log, now }: Pick<Dependencies, 'k
       if (failed.length > 0) throw failed[0];
     },
   };
+}
+
+/** How long an activity waits for the Events that it took along, ms. */
+const waitMs = 2000;
+
+/** After that, how often they are tried again, and the first pause, ms, which doubles. */
+const tries = 8;
+const pauseMs = 500;
+
+/**
+ * The same activities; each also writes the Events of its second argument, and neither waits long for them nor fails for them. They are lost when
+ * the API server refuses them and this process ends before it accepts them: the history has what they say.
+ */
+export function withAnnouncements(activities: Activities, log: Pick<Dependencies['log'], 'warn'>): Activities {
+  async function write({ events }: Announcements): Promise<void> {
+    for (let count = 1; ; count++) {
+      try {
+        return await activities.announce({ events });
+      } catch (error) {
+        if (count === tries) return log.warn({ error, events: events.map(({ reason }) => reason) }, 'Events could not be written');
+      }
+      await sleep(pauseMs * 2 ** (count - 1), undefined, { ref: false });
+    }
+  }
+  const announcing =
+    (activity: Activity): Activity =>
+    async (request, along) => {
+      const events = along as Announcements | undefined;
+      if (events === undefined) return activity(request);
+      const written = write(events);
+      try {
+        return await activity(request);
+      } finally {
+        await Promise.race([written, sleep(waitMs, undefined, { ref: false })]);
+      }
+    };
+  return mapActivities(activities, announcing);
 }

@@ -1,7 +1,7 @@
 /** All activities of a worker. */
 
 import type { Activities } from '../contract/activities.ts';
-import { announcementActivities } from './announcements.ts';
+import { announcementActivities, withAnnouncements } from './announcements.ts';
 import { withCheckedArguments } from './arguments.ts';
 import { attemptActivities } from './attempts.ts';
 import { capacityActivities } from './capacity.ts';
@@ -39,5 +39,5 @@ export function createActivities(dependencies: Dependencies): Activities {
     ...incidentActivities(dependencies),
     ...preflightActivities(dependencies),
   };
-  return withLife(withFailures(withCheckedArguments(made)));
+  return withLife(withFailures(withAnnouncements(withCheckedArguments(made), dependencies.log)));
 }

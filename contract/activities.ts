@@ -105,6 +105,11 @@ export interface Announcement {
   readonly key: string;
 }
 
+/** Second argument of any activity: Events that it writes beside what it does. */
+export interface Announcements {
+  readonly events: readonly Announcement[];
+}
+
 /** What `decideCapacity` looks at. */
 export interface CapacityRequest {
   readonly facts: CapacityFacts;
@@ -194,7 +199,7 @@ export interface Activities {
   /** Writes the verdict to the job's annotation; does nothing when the job is gone. */
   noteVerdict(request: { readonly job: JobRef; readonly note: PreflightNote }): Promise<void>;
 
-  announce(request: { readonly events: readonly Announcement[] }): Promise<void>;
+  announce(request: Announcements): Promise<void>;
   /** Stores the record; a second one of the same incident overwrites it. Returns its address. */
   recordIncident(record: IncidentRecord | NodeRecord): Promise<{ readonly address: string }>;
 

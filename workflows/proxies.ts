@@ -12,7 +12,7 @@ import {
   TimeoutFailure,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { Activities, Announcement } from '../contract/activities.ts';
+import type { Activities, Announcement, Announcements } from '../contract/activities.ts';
 import { waitsTaskQueue } from '../contract/ids.ts';
 import type { NodeView } from '../contract/nodes.ts';
 import { inMarkdown } from '../contract/text.ts';
@@ -132,22 +132,60 @@ export const { decideCapacity } = decided('whether there is capacity for the nex
 export const { decideCollection } = decided('how long reports may be collected');
 export const { decidePreflight } = decided('which nodes are slow or broken');
 
-/** Calls one activity under its entry in the table, with the sentence that the Temporal UI shows beside it. */
-export const perform = <N extends keyof typeof table>(name: N, summary: string, request: Parameters<Activities[N]>[0]): ReturnType<Activities[N]> => {
+type Performed = keyof typeof table;
+
+/**
+ * Calls one activity under its entry in the table, with the sentence that the Temporal UI shows beside it. It takes the Events along that wait to be
+ * written: an activity for each would double the history.
+ */
+export const perform = <N extends Performed>(name: N, summary: string, request: Parameters<Activities[N]>[0]): ReturnType<Activities[N]> => {
+  const events = name === 'announce' ? [] : unwritten.splice(0);
+  if (events.length === 0) return schedule(name, summary, request);
+  const result = schedule(name, summary, request, { events });
+  // An activity that fails for good may never have begun.
+  result.then(
+    () => settled(events),
+    () => announceAlone(events),
+  );
+  return result;
+};
+
+function schedule<N extends Performed>(name: N, summary: string, request: Parameters<Activities[N]>[0], along?: Announcements): ReturnType<Activities[N]> {
   const options = table[name];
   const queue = waits.includes(options) && { taskQueue: waitsTaskQueue(workflowInfo().taskQueue) };
   const proxy = proxyActivities<Activities>({ ...options, ...queue, summary: short(summary) });
-  return (proxy[name] as (one: unknown) => unknown)(request) as ReturnType<Activities[N]>;
-};
+  return (proxy[name] as (...args: readonly unknown[]) => unknown)(request, ...(along ? [along] : [])) as ReturnType<Activities[N]>;
+}
 
-/** Calls of `announce` under way. Each run has its own modules, and so its own count. */
+/** Events that the next activity takes along. Each run has its own modules, and so its own list. */
+const unwritten: Announcement[] = [];
+
+/** Number of Events that are not written yet. */
 let announcing = 0;
 
-/** Writes Kubernetes Events. A failure stops nothing; neither does a cancellation that reaches only this, because often nothing waits for it. */
+/** Writes Kubernetes Events. Nothing fails for them, and nothing has to wait for them. */
 export async function announce(...events: Announcement[]): Promise<void> {
-  announcing += 1;
-  await perform('announce', events.map((one) => `Event ${one.reason}`).join(', '), { events }).catch(() => undefined);
-  announcing -= 1;
+  announcing += events.length;
+  unwritten.push(...events);
+  await endOfTask();
+  const left = unwritten.splice(0);
+  if (left.length > 0) await announceAlone(left);
+}
+
+/** Resolves when everything has run that this workflow task makes possible: conditions are looked at again at its end. */
+function endOfTask(): Promise<void> {
+  let looks = 0;
+  return condition(() => looks++ > 0);
+}
+
+/** A cancellation that reaches only this stops nothing, because often nothing waits for it. */
+async function announceAlone(events: Announcement[]): Promise<void> {
+  await schedule('announce', events.map((one) => `Event ${one.reason}`).join(', '), { events }).catch(() => undefined);
+  settled(events);
+}
+
+function settled(events: readonly Announcement[]): void {
+  announcing -= events.length;
 }
 
 /** Whether every Event was written, or given up: a run that ends earlier loses those that are still tried. */

@@ -237,8 +237,8 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
       .signal(signals.recoveryEnded, report)
       .catch(() => undefined);
     await Promise.allSettled([
-      perform('recordIncident', `keep the record: ${outcome}`, record),
       announce(event(good || outcome === 'cancelled' ? 'Normal' : 'Warning', reason, `${outcome}: ${because}`)),
+      perform('recordIncident', `keep the record: ${outcome}`, record),
     ]);
     await condition(allAnnounced);
     timeline.now('ended', { because: `${outcome}: ${because}`, waitingFor: 'nothing' });

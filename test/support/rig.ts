@@ -4,6 +4,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { Client, Connection } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
+import { withAnnouncements } from '../../activities/announcements.ts';
 import type { Activities } from '../../contract/activities.ts';
 import { waitsTaskQueue } from '../../contract/ids.ts';
 import { until } from '../../testbed/until.ts';
@@ -50,7 +51,7 @@ export async function startRig(given: Activities, { ownTemporal, waits = 100 }: 
   const [connection, native] = await Promise.all([Connection.connect({ address }), NativeConnection.connect({ address })]);
   const client = new Client({ connection });
   const taskQueue = `test-${randomUUID()}`;
-  const activities = { ...given };
+  const activities = { ...withAnnouncements(given, { warn: () => undefined }) };
   const effects = await Worker.create({ connection: native, taskQueue, workflowBundle: { codePath: workflowBundle }, activities });
   const waiting = await Worker.create({
     connection: native,
