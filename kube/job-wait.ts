@@ -1,9 +1,9 @@
 /** Waits for a condition on a job object. */
 
 import type { KubernetesObject } from '@kubernetes/client-node';
+import { AsyncEvent } from '../contract/async-event.ts';
 import type { JobView } from '../contract/jobs.ts';
 import { notifyWhen, viewIn, type AttemptWait, waitFor } from './attempts.ts';
-import { AsyncEvent } from './async-event.ts';
 import { jobKinds, namespacePath } from './job-kinds/index.ts';
 import type { QuarantineTaint } from './nodes.ts';
 import { watchResource } from './watch.ts';
