@@ -6,7 +6,7 @@ import type { CommandEntry, ExitName, Option, Typed } from './command.ts';
 import { commands, groups } from './commands/index.ts';
 import type { CliEnvironment } from './environment.ts';
 import { exitMeanings } from './exit.ts';
-import { speakAs } from './program-name.ts';
+import { withProgramName } from './program-name.ts';
 
 /** Runs one command that was typed. */
 export type Perform = (entry: CommandEntry, typed: Typed) => Promise<void>;
@@ -15,7 +15,7 @@ const everyExit: readonly ExitName[] = ['ok', 'failed', 'usage', 'refused', 'not
 
 export function buildProgram({ version, programName, stdout }: Pick<CliEnvironment, 'version' | 'programName' | 'stdout'>, perform: Perform): Command {
   const program = strict(new Command(programName))
-    .configureOutput({ writeOut: (text) => void stdout.write(speakAs(programName, text)) })
+    .configureOutput({ writeOut: (text) => void stdout.write(withProgramName(programName, text)) })
     .description('Keeps AI training jobs on Kubernetes running when GPU nodes break.')
     .version(version, '-V, --version', 'Print the version')
     .helpCommand('help [command]', 'Print the help of a command');
