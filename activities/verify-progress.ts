@@ -7,7 +7,7 @@ import type { VerifyRequest, VerifyResult } from '../contract/verification.ts';
 import { whyEnded } from '../kube/attempt-progress.ts';
 import { awaitJob, type Looked } from '../kube/job-wait.ts';
 import { observationClock, observedOf } from '../kube/observation-clock.ts';
-import { judgeProgress, type ProgressSeen, seeProgress } from '../policy/progress.ts';
+import { judgeProgress, type ProgressObservations, foldProgress } from '../policy/progress.ts';
 import type { Dependencies } from './dependencies.ts';
 import { reportInHeartbeats } from './heartbeats.ts';
 
@@ -27,7 +27,7 @@ export async function verifyProgress({ kube, settings, now }: Dependencies, requ
     return { answer: { kind: 'unverified', ...(seen && { progress: seen.last }), ...moves, because } };
   };
   const look = (job: JobView | undefined): Looked<VerifyResult> => {
-    seen = seeProgress(seen, job?.progress, request, clock.time());
+    seen = foldProgress(seen, job?.progress, request, clock.time());
     const end = endOf(job, request, seen);
     if (end) return { answer: end };
     return judge(job?.progress);
@@ -41,7 +41,7 @@ export async function verifyProgress({ kube, settings, now }: Dependencies, requ
  * A job that finished after its restart has moved on as far as possible. Where pods were deleted under its running controller, that deletion
  * may have ended it: then only a step beyond the last one proves that it trained.
  */
-function endOf(job: JobView | undefined, { stoppedBy, beyond }: VerifyRequest, seen: ProgressSeen | undefined): Ended | undefined {
+function endOf(job: JobView | undefined, { stoppedBy, beyond }: VerifyRequest, seen: ProgressObservations | undefined): Ended | undefined {
   const end = whyEnded(job, stoppedBy);
   const proven = end?.outcome === 'restarted' || (seen !== undefined && seen.last.step > beyond);
   return end && job?.finished?.as === 'succeeded' && proven
@@ -52,7 +52,7 @@ function endOf(job: JobView | undefined, { stoppedBy, beyond }: VerifyRequest, s
 type Ended = Extract<VerifyResult, { kind: 'ended' }>;
 
 /** Heartbeat details of an earlier try. */
-function seenBefore(details: unknown): ProgressSeen | undefined {
-  const { seen } = (typeof details === 'object' && details !== null ? details : {}) as { readonly seen?: ProgressSeen };
+function seenBefore(details: unknown): ProgressObservations | undefined {
+  const { seen } = (typeof details === 'object' && details !== null ? details : {}) as { readonly seen?: ProgressObservations };
   return typeof seen?.movedAt === 'number' && typeof seen.last?.step === 'number' && Array.isArray(seen.pace) ? seen : undefined;
 }

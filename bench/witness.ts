@@ -9,7 +9,7 @@ import { now, within } from './clock.ts';
 const deadlineMs = 300_000;
 
 /** When each step was seen. Times in ms since the epoch. */
-export interface RestartSeen {
+export interface ObservedRestart {
   readonly firstDeleted: Promise<number>;
   readonly oldGone: Promise<number>;
   readonly newRunning: Promise<number>;
@@ -34,7 +34,7 @@ export class Witness {
   }
 
   /** Call it before the attempt is stopped; `old` are the UIDs of its pods. */
-  restartOf(job: RunningJob, old: ReadonlySet<string>): RestartSeen {
+  restartOf(job: RunningJob, old: ReadonlySet<string>): ObservedRestart {
     const [firstDeleted, oldGone, newRunning] = [Promise.withResolvers<number>(), Promise.withResolvers<number>(), Promise.withResolvers<number>()];
     const left = new Set(old);
     const running = new Set<string>();

@@ -15,7 +15,7 @@ import type { Authenticate } from './authenticate.ts';
 import type { ServingCertificate } from './certificate.ts';
 import { limitConnections, patience } from './connections.ts';
 import type { Outbox } from './outbox.ts';
-import { openDoor } from './door.ts';
+import { guardRequests } from './request-guard.ts';
 import { type FaultRates, limitFaults } from './fault-rates.ts';
 import { faultMessage } from './messages.ts';
 import type { ControllerMetrics } from './metrics.ts';
@@ -71,7 +71,7 @@ export function openIntake(options: IntakeOptions): FastifyInstance {
   });
   limitConnections(server.server, limits);
   options.certificate.onChange((pair) => server.server.setSecureContext(pair));
-  const reporterOf = openDoor(server, {
+  const reporterOf = guardRequests(server, {
     authenticate: {
       [reportPath]: authenticate.agents,
       [preflightPath]: authenticate.agents,

@@ -1,4 +1,4 @@
-import type { IncidentSeen } from './incident.ts';
+import type { ObservedIncident } from './incident.ts';
 import type { DemoFixture, DemoFixtureOptions } from './demo-fixture.ts';
 
 /** One demo of `npm run demo`. */
@@ -11,7 +11,7 @@ export interface Story {
 
 /** Result of a completed demo. */
 export interface StoryResult {
-  readonly seen: IncidentSeen;
+  readonly seen: ObservedIncident;
   /** Time before the fault was injected. */
   readonly since: Date;
   /** Facts of this demo, for JSON. */

@@ -2,7 +2,7 @@
 
 export interface Announcements {
   /** This pod represents the set of the workflow from now on; returns what to call when Temporal has that, and when it is lost. */
-  begin(id: string, uid: string): { readonly took: () => void; readonly lost: () => void };
+  begin(id: string, uid: string): { readonly accepted: () => void; readonly lost: () => void };
   /** Whether the set of this pod was begun. */
   covers(id: string, uid: string): boolean;
   /** Whether Temporal knows of it. */
@@ -34,7 +34,7 @@ export function openAnnouncements(): Announcements {
       const set: Announced = { uid, notified: false };
       sets.set(id, set);
       return {
-        took: () => void (set.notified = true),
+        accepted: () => void (set.notified = true),
         lost: () => void (sets.get(id) === set && sets.delete(id)),
       };
     },

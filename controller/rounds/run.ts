@@ -109,13 +109,13 @@ export function openRun({ plan, withinMs, onPlan }: RunOptions): Run {
     while (planned.at(-1)?.kind !== 'done' && ready.size > 0 && (awaited.size === 0 || now >= lastSeenAt + withinMs)) {
       const round = planned.length;
       const without = [...awaited];
-      const took = [...ready].toSorted((a, b) => a - b);
-      const next = ready.size < 2 ? alone() : decide(round, took);
+      const participants = [...ready].toSorted((a, b) => a - b);
+      const next = ready.size < 2 ? alone() : decide(round, participants);
       planned.push(next === 'past' ? { kind: 'past' } : rememberedOf(next));
       if (next !== 'past') onPlan?.(round, next, without);
       version++;
-      ready = new Set(took.filter((rank) => resultsOf(rank) > round));
-      awaited = new Set(took.filter((rank) => resultsOf(rank) <= round));
+      ready = new Set(participants.filter((rank) => resultsOf(rank) > round));
+      awaited = new Set(participants.filter((rank) => resultsOf(rank) <= round));
       lastSeenAt = now;
     }
   }
@@ -126,10 +126,14 @@ export function openRun({ plan, withinMs, onPlan }: RunOptions): Run {
   });
 
   /** The facts of a round are the same for every leader: results of later rounds are left out. */
-  function decide(round: number, took: readonly number[]): RoundPlan | 'past' {
+  function decide(round: number, participants: readonly number[]): RoundPlan | 'past' {
     seed ??= seedOf([...members.values()].map(({ pod }) => pod));
-    if (took.every((rank) => resultsOf(rank) > round)) return 'past';
-    const ranks = took.map((rank) => ({ rank, node: members.get(rank)?.pod.node ?? '', results: members.get(rank)?.request.results.slice(0, round) ?? [] }));
+    if (participants.every((rank) => resultsOf(rank) > round)) return 'past';
+    const ranks = participants.map((rank) => ({
+      rank,
+      node: members.get(rank)?.pod.node ?? '',
+      results: members.get(rank)?.request.results.slice(0, round) ?? [],
+    }));
     return plan({ size, ranks, round, seed });
   }
 

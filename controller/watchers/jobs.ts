@@ -8,8 +8,8 @@ import { findStrays, findUnsupervised, foldJob, type JobStep } from '../../polic
 import { jobEndMessage, type WorkflowMessage, optedInMessage, startMessage, recoverMessage } from '../messages.ts';
 import type { Workflows } from '../temporal.ts';
 import { follow, enqueue, type WatchContext } from './follow.ts';
-import { knowJobs, type KnownJob, type KnownJobs } from './known-jobs.ts';
-import { pause, persist } from './persist.ts';
+import { openKnownJobs, type KnownJob, type KnownJobs } from './known-jobs.ts';
+import { pause, retryWhileLeading } from './retry-while-leading.ts';
 
 type JobObject = Parameters<JobKindEntry['view']>[0];
 
@@ -32,7 +32,7 @@ export interface JobsOptions extends WatchContext {
 }
 
 export function watchJobs(options: JobsOptions): JobsWatch {
-  const known = knowJobs();
+  const known = openKnownJobs();
   const watches = Object.values(jobKinds).map((entry) =>
     follow<JobObject>(options, {
       what: entry.plural,
@@ -76,7 +76,7 @@ function messageOf(step: Exclude<JobStep, { kind: 'ignore-label' }>, { ref }: Kn
 
 /** Finds jobs that ended while nobody watched. They are listed before the comparison, so that a job created in between is not taken for a deleted one. */
 async function notifyStrays(synced: Promise<unknown>, known: KnownJobs, options: JobsOptions): Promise<void> {
-  const running = await persist('list the running job workflows', options, async () => {
+  const running = await retryWhileLeading('list the running job workflows', options, async () => {
     await synced;
     return options.workflows.runningJobs();
   });
@@ -94,7 +94,7 @@ async function notifyStrays(synced: Promise<unknown>, known: KnownJobs, options:
 async function keepSupervised(known: KnownJobs, options: JobsOptions): Promise<void> {
   for (;;) {
     await pause(options.lookAgainMs, options.signal);
-    const running = await persist('list the running job workflows', options, () => options.workflows.runningJobs());
+    const running = await retryWhileLeading('list the running job workflows', options, () => options.workflows.runningJobs());
     if (!running || options.signal.aborted) return;
     for (const job of findUnsupervised(running, known.all())) {
       options.log.warn({ job }, `no workflow looks after ${jobTitle(job)}: it is started`);

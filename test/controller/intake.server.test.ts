@@ -125,7 +125,7 @@ describe('an attack by anybody who reaches the intake', () => {
       audience: agentAudience,
       account: `${agentNamespace}/${agentAccount}`,
       now: () => performance.now(),
-      believeMs: 0,
+      cacheMs: 0,
       source: {
         async review(token) {
           count.all += 1;

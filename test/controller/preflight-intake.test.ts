@@ -71,8 +71,8 @@ beforeEach(async () => {
   for (let rank = 0; rank < 50; rank++) pods.put(pod(rank));
   const preflights = {
     pods,
-    listensTo: (namespace: string) => namespace === 'train',
-    sees: () => true,
+    acceptsNamespace: (namespace: string) => namespace === 'train',
+    isUpToDate: () => true,
     fresh: () => false,
     share: () => ({ asked: 8, of: 8 }),
     isAnnounced: () => announced,
@@ -82,7 +82,7 @@ beforeEach(async () => {
     certificate: { read: () => certificate, onChange: () => undefined },
     authenticate: { agents, preflights: agents },
     limits: controllerSettings.parse({ intake: { limits: { requests: { burst: 1000 } } } }).intake.limits,
-    collector: () => (leads ? { outbox, preflights, progress: { take: () => 'counted', sees: () => true }, rounds } : undefined),
+    collector: () => (leads ? { outbox, preflights, progress: { take: () => 'counted', isUpToDate: () => true }, rounds } : undefined),
     agents: rememberAgents(() => 0),
     onNodeFault: () => undefined,
     metrics: controllerMetrics(registry, {

@@ -139,11 +139,11 @@ describe('progress of training', () => {
     progress.take(file(0, 1), 'gpu-1');
     await until(() => written.length === 1);
     progress.take(file(0, 2), 'gpu-1');
-    progress.heed(jobEndMessage('job/train/llm/job-uid', { change: 'opted-out', because: 'x' }));
-    progress.heed(faultMessage({ kind: 'node', node: 'gpu-9' }, fault));
+    progress.onMessage(jobEndMessage('job/train/llm/job-uid', { change: 'opted-out', because: 'x' }));
+    progress.onMessage(faultMessage({ kind: 'node', node: 'gpu-9' }, fault));
     for (const object of [pod('master', 0, 'gpu-1', 'Failed'), pod('worker', 0, 'gpu-2', 'Failed')]) progress.see({ type: 'modified', object });
     expect(written).toEqual([1]);
-    progress.heed(message);
+    progress.onMessage(message);
     await until(() => written.length === 2);
     expect(written).toEqual([1, 2]);
   });

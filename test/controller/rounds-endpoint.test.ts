@@ -3,7 +3,7 @@ import fastify from 'fastify';
 import { roundsAudience, roundsPath } from '../../contract/preflight-rounds.ts';
 import { rejections } from '../../contract/reports.ts';
 import { authenticator } from '../../controller/authenticate.ts';
-import { openDoor } from '../../controller/door.ts';
+import { guardRequests } from '../../controller/request-guard.ts';
 import type { Reject } from '../../controller/refusals.ts';
 import { openRounds } from '../../controller/rounds/endpoint.ts';
 import { beginRounds, type Rounds } from '../../controller/rounds/polls.ts';
@@ -48,7 +48,7 @@ function cluster(pollMs?: number) {
     },
   });
   const requests = openBuckets({ perSecond: 1, burst: 100 }, () => performance.now());
-  const reporterOf = openDoor(server, { authenticate: { [roundsPath]: preflights }, leading: () => term !== undefined, requests, reject });
+  const reporterOf = guardRequests(server, { authenticate: { [roundsPath]: preflights }, leading: () => term !== undefined, requests, reject });
   openRounds(server, { rounds: () => term?.rounds, reporterOf, reject });
   function lead(): Rounds {
     const over = new AbortController();

@@ -47,7 +47,7 @@ describe('two of kcover in one namespace', () => {
         onTrouble: () => undefined,
         lookAgainMs: 50,
         retryMs: 50,
-      }).wear();
+      }).add();
       return store;
     };
     const [blue, green] = [leaderLabels(kube, namespace, 'blue'), leaderLabels(kube, namespace, 'green')];
