@@ -5,7 +5,7 @@ import type { JobView } from '../contract/jobs.ts';
 import type { JobProgress } from '../contract/progress.ts';
 import type { VerifyRequest, VerifyResult } from '../contract/verification.ts';
 import { whyEnded } from '../kube/attempt-progress.ts';
-import { awaitJob, type Looked } from '../kube/job-wait.ts';
+import { awaitJob, type LookResult } from '../kube/job-wait.ts';
 import { observationClock, observedOf } from '../kube/observation-clock.ts';
 import { judgeProgress, type ProgressObservations, foldProgress } from '../policy/progress.ts';
 import type { Dependencies } from './dependencies.ts';
@@ -18,7 +18,7 @@ export async function verifyProgress({ kube, settings, now }: Dependencies, requ
   const clock = observationClock(now, startedAt, observedOf(info.heartbeatDetails));
   let seen = seenBefore(info.heartbeatDetails);
 
-  const judge = (progress?: JobProgress): Looked<VerifyResult> => {
+  const judge = (progress?: JobProgress): LookResult<VerifyResult> => {
     const decision = judgeProgress({ request, progress, seen, startedAt, lateFrom: clock.lateFrom }, clock.time());
     if (decision.kind === 'wait') return decision;
     const { because } = decision;
@@ -26,7 +26,7 @@ export async function verifyProgress({ kube, settings, now }: Dependencies, requ
     const moves = decision.kind === 'unverified' && decision.moves === true && { moves: true as const };
     return { answer: { kind: 'unverified', ...(seen && { progress: seen.last }), ...moves, because } };
   };
-  const look = (job: JobView | undefined): Looked<VerifyResult> => {
+  const look = (job: JobView | undefined): LookResult<VerifyResult> => {
     seen = foldProgress(seen, job?.progress, request, clock.time());
     const end = endOf(job, request, seen);
     if (end) return { answer: end };

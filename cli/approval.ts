@@ -7,7 +7,7 @@ import { jobTitle } from '../contract/jobs.ts';
 import { type ApprovalRequest, type OperatorRequest, updates } from '../contract/messages.ts';
 import type { Question } from '../contract/recovery-plan.ts';
 import { clockTime } from './clock.ts';
-import { type CommandOutput, type CommandEntry, sharedOptions, type Surroundings, type Typed } from './command.ts';
+import { type CommandOutput, type CommandEntry, sharedOptions, type CommandContext, type Typed } from './command.ts';
 import { commandFor, notWatched } from './job-update.ts';
 import { properties } from './output.ts';
 
@@ -32,10 +32,10 @@ export interface ApprovalAnswer {
 }
 
 /** Throws `refused` when the recovery asks nothing, or something else than what is answered; `not-found` when none is open. */
-export async function answerRecovery(typed: Typed, surroundings: Surroundings, update: 'approve' | 'deny'): Promise<CommandOutput> {
+export async function answerRecovery(typed: Typed, context: CommandContext, update: 'approve' | 'deny'): Promise<CommandOutput> {
   const { sendUpdate } = await import('./workflows.ts');
-  const { environment, session, now } = surroundings;
-  const incident = await incidentTyped(typed, surroundings);
+  const { environment, session, now } = context;
+  const incident = await incidentTyped(typed, context);
   const client = await session.temporal();
   const request = { by: environment.user, reason: typed.value('reason') };
   try {
@@ -70,13 +70,13 @@ async function questionOf(client: Client, incident: string): Promise<string> {
   throw new KcoverError('refused', 'no question is open: this recovery waits for no approval');
 }
 
-async function incidentTyped(typed: Typed, surroundings: Surroundings): Promise<string> {
+async function incidentTyped(typed: Typed, context: CommandContext): Promise<string> {
   const text = typed.argument('incident');
   if (text.startsWith('recovery/')) return text;
   const { jobTyped } = await import('./jobs.ts');
   const { statusOf } = await import('./workflows.ts');
-  const { ref } = await jobTyped(typed, surroundings, 'incident');
-  const client = await surroundings.session.temporal();
+  const { ref } = await jobTyped(typed, context, 'incident');
+  const client = await context.session.temporal();
   const { incident } = await statusOf(client, 'trainingJob', jobWorkflowId(ref)).catch((error: unknown) => {
     throw notWatched(error, ref);
   });

@@ -7,7 +7,7 @@ import type { Session } from './session.ts';
 import { statusOf, sendUpdateWithStart } from './workflows.ts';
 
 /** How long the command waits until the pause is kept outside of Temporal too; the pause holds either way. */
-const patienceMs = 3000;
+const timeoutMs = 3000;
 
 /** An update of the workflow `cluster`, which is started where it does not run: somebody may have terminated it. */
 export async function sendClusterUpdate<Result>(session: Session, taskQueue: string, update: string, request: OperatorRequest): Promise<Result> {
@@ -24,7 +24,7 @@ async function readUid(session: Session): Promise<string> {
 /** Why the pause is not kept outside of Temporal yet; undefined when it is. */
 export async function whyUnstored(session: Session): Promise<string | undefined> {
   const client = await session.temporal();
-  const until = Date.now() + patienceMs;
+  const until = Date.now() + timeoutMs;
   for (;;) {
     const seen = await statusOf(client, 'cluster', clusterWorkflowId).then(
       ({ unstored }) => ({ because: unstored }),

@@ -33,7 +33,7 @@ export interface Typed {
   flag(name: string): boolean;
 }
 
-export interface Surroundings {
+export interface CommandContext {
   readonly environment: CliEnvironment;
   readonly session: Session;
   /** Milliseconds since the epoch. */
@@ -57,7 +57,7 @@ export interface CommandEntry {
   readonly examples: readonly [string, string];
   /** How it can end, beyond ok, failed, usage and bug. */
   readonly exits: readonly ExitName[];
-  run(typed: Typed, surroundings: Surroundings): Promise<CommandOutput | ExitName>;
+  run(typed: Typed, context: CommandContext): Promise<CommandOutput | ExitName>;
 }
 
 export const outputFormats = ['table', 'json', 'yaml'] as const;

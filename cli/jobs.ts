@@ -7,12 +7,12 @@ import type { Kube } from '../kube/connection.ts';
 import { jobKinds, namespacePath } from '../kube/job-kinds/index.ts';
 import { objectPath } from '../kube/request-url.ts';
 import { readObject } from '../kube/requests.ts';
-import type { Surroundings, Typed } from './command.ts';
+import type { CommandContext, Typed } from './command.ts';
 import { type JobName, parseJobName } from './job-name.ts';
 import { currentNamespace } from './kubernetes.ts';
 
 /** The job that was typed as `job`, or as another argument. Throws `not-found` when there is no such job. */
-export async function jobTyped(typed: Typed, { session }: Surroundings, argument = 'job'): Promise<JobView> {
+export async function jobTyped(typed: Typed, { session }: CommandContext, argument = 'job'): Promise<JobView> {
   const name = parseJobName(typed.argument(argument));
   const kube = await session.kube();
   return readNamed(kube, typed.option('namespace') ?? currentNamespace(kube), name);

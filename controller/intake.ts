@@ -13,7 +13,7 @@ import type { ControllerSettings } from '../contract/settings.schema.ts';
 import type { AgentRegistry } from './agents.ts';
 import type { Authenticate } from './authenticate.ts';
 import type { ServingCertificate } from './certificate.ts';
-import { limitConnections, patience } from './connections.ts';
+import { limitConnections, serverTimeouts } from './connections.ts';
 import type { Outbox } from './outbox.ts';
 import { guardRequests } from './request-guard.ts';
 import { type FaultRates, limitFaults } from './fault-rates.ts';
@@ -56,7 +56,7 @@ const takeWithinMs = 5000;
 export function openIntake(options: IntakeOptions): FastifyInstance {
   const { authenticate, collector, limits, metrics, log } = options;
   const now = () => performance.now();
-  const { connectionTimeout, keepAliveTimeout, requestTimeout, ...https } = patience;
+  const { connectionTimeout, keepAliveTimeout, requestTimeout, ...https } = serverTimeouts;
   const reject = openRefusals({ metrics, log, now });
   const server = fastify({
     https: { ...options.certificate.read(), minVersion: 'TLSv1.2', ...https },

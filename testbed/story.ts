@@ -6,7 +6,7 @@ export interface Story {
   /** Number of nodes that it needs. */
   readonly nodes: number;
   set(options: DemoFixtureOptions): Promise<DemoFixture>;
-  run(fixture: DemoFixture, say: (line: string) => void): Promise<StoryResult>;
+  run(fixture: DemoFixture, print: (line: string) => void): Promise<StoryResult>;
 }
 
 /** Result of a completed demo. */

@@ -18,12 +18,12 @@ export const resume: CommandEntry = {
   ],
   examples: ['kcover resume', 'kcover resume pytorchjob/llm -n train --reason "the hang is understood"'],
   exits: ['refused', 'notFound', 'unreachable'],
-  async run(typed, surroundings) {
-    const { environment, session } = surroundings;
+  async run(typed, context) {
+    const { environment, session } = context;
     const request = { by: environment.user, reason: typed.value('reason') };
     if (typed.argument('job') === '') return resumeAll(session, typed.value('task-queue'), request);
     const { jobTyped } = await import('../jobs.ts');
-    const { ref } = await jobTyped(typed, surroundings);
+    const { ref } = await jobTyped(typed, context);
     return resumeJob(await session.temporal(), ref, request);
   },
 };

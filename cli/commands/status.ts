@@ -22,13 +22,13 @@ export const status: CommandEntry = {
   options: [sharedOptions.namespace, sharedOptions.workerConfig, sharedOptions.kubeconfig, sharedOptions.output],
   examples: ['kcover status pytorchjob/llm', 'kcover status pytorchjob/llm -n train --output json'],
   exits: ['notFound', 'unreachable'],
-  async run(typed, surroundings) {
+  async run(typed, context) {
     const { jobTyped } = await import('../jobs.ts');
     const { statusOf } = await import('../workflows.ts');
     const file = typed.option('config');
     const budget = file === undefined ? undefined : (await readSettings('worker', file)).settings.recovery.budget;
-    const { ref, progress } = await jobTyped(typed, surroundings);
-    const client = await surroundings.session.temporal();
+    const { ref, progress } = await jobTyped(typed, context);
+    const client = await context.session.temporal();
     const job = await statusOf(client, 'trainingJob', jobWorkflowId(ref)).catch((error: unknown) => {
       throw notWatched(error, ref);
     });
@@ -39,7 +39,7 @@ export const status: CommandEntry = {
     const last = job.last && { last: { ...job.last, ...(cause !== undefined && { cause }) } };
     return {
       data: { ...job, ...last, ...(progress && { progress }), ...(budget && { budget }), ...(recovery && { recovery }) },
-      text: describe(job, { recovery, cause, budget, progress }, surroundings.now),
+      text: describe(job, { recovery, cause, budget, progress }, context.now),
     };
   },
 };

@@ -31,12 +31,12 @@ export async function look(check: string, examine: () => Promise<Finding>): Prom
 }
 
 /** `12s ahead of`, `3s behind`; undefined when the clocks agree as far as can be seen. */
-export function clockFinding(check: string, whose: string, offBy: number, toleranceMs: number): Finding {
-  if (Math.abs(offBy) <= toleranceMs) return ok(check, `this machine and ${whose} agree within ${toleranceMs / 1000} s`);
-  const seconds = Math.round(Math.abs(offBy) / 100) / 10;
+export function clockFinding(check: string, whose: string, offsetMs: number, toleranceMs: number): Finding {
+  if (Math.abs(offsetMs) <= toleranceMs) return ok(check, `this machine and ${whose} agree within ${toleranceMs / 1000} s`);
+  const seconds = Math.round(Math.abs(offsetMs) / 100) / 10;
   return warn(
     check,
-    `this machine is ${seconds} s ${offBy > 0 ? 'ahead of' : 'behind'} ${whose}`,
+    `this machine is ${seconds} s ${offsetMs > 0 ? 'ahead of' : 'behind'} ${whose}`,
     'synchronise the clocks (NTP): times in incidents come from all of them',
   );
 }

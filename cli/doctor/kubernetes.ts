@@ -6,7 +6,7 @@ import { openRequest } from '../../kube/connection.ts';
 import { answerError, kubeError } from '../../kube/errors.ts';
 import { leaseStore } from '../../kube/leases.ts';
 import { clockFinding, failed, type Finding, look, ok, warn } from './finding.ts';
-import { offBy } from './temporal.ts';
+import { clockOffset } from './temporal.ts';
 
 /** From here on tokens name their node. */
 const oldest = [1, 30] as const;
@@ -21,7 +21,7 @@ interface ServerVersion {
   readonly minor: number;
   readonly version: string;
   /** How far this machine is ahead of it, ms. */
-  readonly offBy: number | undefined;
+  readonly clockOffset: number | undefined;
 }
 
 /** Everything that needs no rights but the Lease; only the first where the API server does not answer. */
@@ -35,7 +35,7 @@ export async function examineKubernetes(kube: Kube, lease: LeaseName): Promise<r
     return failed('kubernetes', `${where}: older than ${oldest.join('.')}, whose tokens are the first to name their node`, 'upgrade the cluster');
   });
   if (!server) return [first];
-  const { offBy: off } = server;
+  const { clockOffset: off } = server;
   return [
     first,
     off === undefined
@@ -55,8 +55,13 @@ async function askServer(kube: Kube): Promise<ServerVersion> {
     const said = JSON.parse(text) as { readonly major?: string; readonly minor?: string; readonly gitVersion?: string };
     const date = Date.parse(response.headers.get('date') ?? '');
     // The header has whole seconds, rounded down.
-    const off = Number.isNaN(date) ? undefined : offBy(date, from - 999, Date.now());
-    return { major: Number.parseInt(said.major ?? '0'), minor: Number.parseInt(said.minor ?? '0'), version: said.gitVersion ?? 'unknown version', offBy: off };
+    const off = Number.isNaN(date) ? undefined : clockOffset(date, from - 999, Date.now());
+    return {
+      major: Number.parseInt(said.major ?? '0'),
+      minor: Number.parseInt(said.minor ?? '0'),
+      version: said.gitVersion ?? 'unknown version',
+      clockOffset: off,
+    };
   } catch (error) {
     throw kubeError(error, doing);
   }

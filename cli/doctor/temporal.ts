@@ -103,7 +103,7 @@ async function clock(exam: TemporalExam): Promise<Finding> {
     for (let tries = 0; tries < 40; tries++) {
       const [poller] = await pollersOf(exam, name, queueTypes.workflows);
       const at = poller?.lastAccessTime;
-      if (at) return clockFinding(check, 'Temporal', offBy(Number(at.seconds) * 1000 + (at.nanos ?? 0) / 1e6, from, Date.now()), 2000);
+      if (at) return clockFinding(check, 'Temporal', clockOffset(Number(at.seconds) * 1000 + (at.nanos ?? 0) / 1e6, from, Date.now()), 2000);
       await sleep(100);
     }
     return warn(check, 'Temporal did not report its time', 'compare the clocks by hand');
@@ -114,7 +114,7 @@ async function clock(exam: TemporalExam): Promise<Finding> {
 }
 
 /** How far this machine is ahead of a clock that was read between two moments of ours; none as long as it lies between them. */
-export function offBy(theirs: number, from: number, to: number): number {
+export function clockOffset(theirs: number, from: number, to: number): number {
   if (theirs < from) return from - theirs;
   return theirs > to ? to - theirs : 0;
 }

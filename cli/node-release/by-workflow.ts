@@ -9,7 +9,7 @@ import { nodeStart } from '../../contract/starts.ts';
 import type { Kube } from '../../kube/connection.ts';
 import type { Session } from '../session.ts';
 
-const patienceMs = 15_000;
+const timeoutMs = 15_000;
 
 export interface Released {
   readonly node: string;
@@ -53,7 +53,7 @@ function explained(error: unknown, node: string): unknown {
 /** What the node's workflow ended with, or undefined when it takes longer. */
 async function awaitEnd(client: Client, node: string): Promise<NodeOutcome | undefined> {
   try {
-    return await client.withDeadline(Date.now() + patienceMs, async () => {
+    return await client.withDeadline(Date.now() + timeoutMs, async () => {
       const outcome: NodeOutcome = await client.workflow.getHandle(nodeWorkflowId(node)).result();
       return outcome;
     });

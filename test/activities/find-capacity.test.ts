@@ -10,7 +10,7 @@ const empty = { ready: true, unschedulable: false, taints: [], labels: {}, alloc
 const nodes = (count: number, more: Partial<NodeCapacity> = {}, prefix = 'gpu'): NodeCapacity[] =>
   Array.from({ length: count }, (_, index) => ({ ...empty, ...more, name: `${prefix}-${index}` }));
 const shape = (count: number): PodShape => ({ count, fixed: false, requests: { [gpu]: 8, pods: 1 }, labels: {}, nodes: [], tolerations: [], apart: [] });
-const wanted = (count: number): WantedCapacity => ({ shapes: [shape(count)], goes: ({ metadata }) => metadata?.uid === 'ours' });
+const wanted = (count: number): WantedCapacity => ({ shapes: [shape(count)], isReplaced: ({ metadata }) => metadata?.uid === 'ours' });
 const pod = (node: string, uid = 'other'): BoundPod => ({ metadata: { namespace: 'train', uid, labels: {} }, node, requests: { [gpu]: 1, pods: 1 } });
 
 /** Looks for capacity, and returns whose pods were listed. */

@@ -141,8 +141,8 @@ describe('the intake of preflight files', () => {
     const forgedNode = { ...place(1), report: report(1, 'gpu-2') };
     const forgedRank = { ...place(2), report: report(3) };
     const unusable = { ...place(4), problem: { field: 'pair', because: 'it has no peer' } };
-    const nobodys = { ...file(5), workload: 'other' };
-    const { status, body } = await sendFiles(file(0), forgedNode, forgedRank, unusable, nobodys);
+    const ofUnknownPod = { ...file(5), workload: 'other' };
+    const { status, body } = await sendFiles(file(0), forgedNode, forgedRank, unusable, ofUnknownPod);
     expect(status).toBe(200);
     expect(body.files).toEqual([
       { answer: 'accepted' },

@@ -4,7 +4,7 @@ import { until } from '../../testbed/until.ts';
 import { type RankStory, uidOf } from './rank-story.ts';
 
 const secrets = { token: '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', password: 'tr0ub4dor-and-3' } as const;
-const lastWords = `echo "pulls https://ada:${secrets.password}@git.example.com/llm"; echo "HF_TOKEN=${secrets.token}"; echo "loss is nan"; exit 1`;
+const printSecretsAndFail = `echo "pulls https://ada:${secrets.password}@git.example.com/llm"; echo "HF_TOKEN=${secrets.token}"; echo "loss is nan"; exit 1`;
 
 /** Ranks that die where they are; one node is enough. */
 export function dyingRanks(begin: () => RankStory): void {
@@ -17,7 +17,7 @@ export function dyingRanks(begin: () => RankStory): void {
   describe('a rank that dies', () => {
     it('has its whole job restarted at once, blames the job, and its last words are kept without the secrets in them', async () => {
       const job = await story.train();
-      await story.faulty.order(job, 1, lastWords);
+      await story.faulty.order(job, 1, printSecretsAndFail);
       const record = await story.restartedOnce(job, 'pod/exit', 'user');
       const kept = [...(await story.faulty.evidenceOf(record))];
       expect(kept.filter(([, text]) => text.includes('loss is nan')).map(([file]) => file)).toEqual([
