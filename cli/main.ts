@@ -1,4 +1,4 @@
-/** What `kcover` runs: reads the command line, runs one command, ends with its code. */
+/** Entry point of `kcover`: parses the command line, runs one command, and exits with its code. */
 
 import { exitCodes } from '../contract/errors.ts';
 import { printable } from '../contract/text.ts';
@@ -45,6 +45,6 @@ async function main(environment: CliEnvironment): Promise<number> {
   }
 }
 
-// A reader that has seen enough (`kcover list | head`) is no failure.
+// A reader that closes the pipe early (`kcover list | head`) is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? exitCodes.ok : exitCodes.failed));
 process.exitCode = await main(readEnvironment(process));

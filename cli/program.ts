@@ -8,7 +8,7 @@ import type { CliEnvironment } from './environment.ts';
 import { exitMeanings } from './exit.ts';
 import { withProgramName } from './program-name.ts';
 
-/** Runs one command that was typed. */
+/** Runs one command. */
 export type Perform = (entry: CommandEntry, typed: Typed) => Promise<void>;
 
 const everyExit: readonly ExitName[] = ['ok', 'failed', 'usage', 'refused', 'notFound', 'unreachable', 'bug'];
@@ -42,7 +42,7 @@ function groupOf(name: string, program: Command, parents: Map<string, Command>):
   return group;
 }
 
-/** What commander would print itself is thrown, so that every error has the same form. */
+/** Makes commander throw in place of printing, so that all errors have the same form. */
 const strict = (command: Command): Command =>
   command
     .exitOverride()
@@ -77,7 +77,7 @@ const examplesAndExits = (entry: CommandEntry): string =>
     ...exitsOf(entry).map((exit) => `  ${String(exitCodes[exit]).padEnd(4)}${exitMeanings[exit]}`),
   ].join('\n');
 
-/** Every way a command can end, in the order of the codes. */
+/** All exit codes of a command, in ascending order. */
 export const exitsOf = (entry: CommandEntry): readonly ExitName[] =>
   everyExit.filter((exit) => ['ok', 'failed', 'usage', 'bug'].includes(exit) || entry.exits.includes(exit));
 

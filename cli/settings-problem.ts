@@ -1,4 +1,4 @@
-/** What a person reads about one thing that the schema does not take. */
+/** Describes one problem that the schema has found. */
 
 import type { z } from 'zod';
 import { nearest } from './nearest.ts';
@@ -50,7 +50,7 @@ function adviceFor(issue: z.core.$ZodIssue, expected: Schema | undefined, path: 
   return path.length === 0 ? 'KEY: VALUE on each line, or an empty file for all defaults' : `${String(path.at(-1))}: ${example(expected)}`;
 }
 
-/** A value that would be taken. */
+/** A valid value. */
 function example(schema: Schema | undefined): string {
   if (!schema) return '...';
   const { schema: inner, byDefault } = peel(schema);

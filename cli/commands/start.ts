@@ -29,7 +29,7 @@ export const start: CommandEntry = {
 
 function started(job: JobView, workflow: string, protection: string): CommandOutput {
   const never = whyNeverRecoverable(job);
-  // Only the worker knows its settings.
+  // The worker's settings decide about an unsafe suspend, and they are not known here.
   const why = never ?? job.unsafeSuspend;
   const unless = never ? '' : ` unless recovery.unsafeSuspend.${job.ref.kind} of the worker is stop`;
   const title = `${jobTitle(job.ref)} in ${job.ref.namespace}`;

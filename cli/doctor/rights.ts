@@ -1,4 +1,4 @@
-/** Whether each role may do what the permission table says it needs, and whether the objects that give these rights are there. */
+/** Checks that each role has the permissions of the permission table, and that the RBAC objects that grant them exist. */
 
 import { KcoverError } from '../../contract/errors.ts';
 import type { Kube } from '../../kube/connection.ts';

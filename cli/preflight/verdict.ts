@@ -1,10 +1,10 @@
-/** How a person reads what was judged. */
+/** A judgement as text. */
 
 import type { PreflightJudgement, NodeJudgement } from '../../contract/preflight.ts';
 import type { Expiry, StepOutcome } from '../../policy/preflight-replay.ts';
 import { table } from '../output.ts';
 
-/** A judgement of reports from files. */
+/** Judgement of reports from files. */
 export interface JudgedReports extends PreflightJudgement {
   readonly profile: string;
   readonly size: number;
@@ -44,7 +44,7 @@ export function verdictText(judged: JudgedReports): string {
   ].join('\n');
 }
 
-/** A row for each step of a vector. */
+/** One row for each step of a vector. */
 export function stepsText(steps: readonly StepOutcome[]): string {
   return table(
     ['step', 'outcome', 'abnormal', 'undetermined', 'confidence', 'because'],

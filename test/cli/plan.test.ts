@@ -90,7 +90,7 @@ describe('the plan for a job', () => {
       const plan = planned(all);
       expect(plan).toMatchObject({ does: 'stops', decisions: { capacity: { kind: 'shrink', pods: 3 }, recovery: { plan: { level: { name: 'job' } } } } });
       expect(plan.steps.filter(({ step }) => ['capacity', 'stop', 'restart'].includes(step)).map(({ what }) => what)).toEqual([
-        'the broken pods alone find none: the whole job',
+        'none for the broken pods alone: the whole job',
         'go on with 3 pods',
         '4 pods by suspend',
         'all 3 pods ready within 10m, none on a quarantined node',
