@@ -50,7 +50,7 @@ export interface LeaderTerm {
   end(): void;
 }
 
-/** From here on only this controller acts for the cluster. */
+/** Starts what only the leader runs. */
 export function startLeaderTerm(options: LeaderTermOptions): LeaderTerm {
   const { kube, taint, readiness, supervision, rounds: settings, progress: progressSettings, sender, workflows, lastSeenAt, silentMs, metrics, log } = options;
   const since = performance.now();

@@ -100,7 +100,7 @@ export function arrivalMessage(workload: Workload, arrival: PreflightArrival): W
   return { kind: 'reportsArrived', workflowId: idOf(starts), starts, arrival };
 }
 
-/** Starts it as well: a set of pods that never reports is also waited for, and reported. */
+/** Starts the workflow too, so that a set of pods that never reports is noticed. */
 export function testingMessage(workload: Workload, pod: PodsTesting['pod']): WorkflowMessage {
   const starts = { kind: 'preflight', workload } as const;
   return { kind: 'podsTesting', workflowId: idOf(starts), starts, testing: { pod } };

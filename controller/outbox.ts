@@ -172,7 +172,7 @@ export function openOutbox(options: OutboxOptions): Outbox {
     return { call: callOf(taken.map((entry) => entry.message)), entries: taken };
   }
 
-  /** Puts entries back to the front, except those that nobody waits for any more and those that a newer message has replaced. */
+  /** Puts entries back to the front, except those without a waiting caller and those that a newer message has replaced. */
   function putBack(queue: WorkflowQueue): void {
     const pending = new Map<string, QueueEntry>();
     for (const [key, entry] of queue.underWay) {

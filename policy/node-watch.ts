@@ -35,7 +35,7 @@ const isChange = (before: TrackedNode, now: WatchedNode | undefined): boolean =>
 
 const observedOf = (now: WatchedNode | undefined): NodeObserved => (now ? { uid: now.uid, quarantinedByUs: now.quarantinedByUs } : { quarantinedByUs: false });
 
-/** What a running node workflow must be told after a gap in the watch: that the node is gone or no longer has our taint. */
+/** The change that a running node workflow must be notified of after a gap in the watch: the node is gone or no longer has our taint. */
 export const missedChangeOf = (now: WatchedNode | undefined): NodeObserved | undefined => (now?.quarantinedByUs ? undefined : observedOf(now));
 
 /** Faults for which a returned machine is quarantined again, if its Node object was deleted during a quarantine; none for another machine. */

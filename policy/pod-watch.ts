@@ -7,7 +7,7 @@ import type { JobView, PodRole } from '../contract/jobs.ts';
 export interface WatchedPod {
   readonly uid: string;
   readonly failures: readonly Fault[];
-  /** Its kubelet has yet to say what became of it. */
+  /** Its kubelet may still report another reason for its end. */
   readonly unexplained?: true;
   /** Its role, once it has succeeded. */
   readonly succeededAs?: PodRole;

@@ -17,7 +17,7 @@ const options = new Command('demo')
       .default('broken-gpu' satisfies DemoScenarioName),
   )
   .addOption(
-    new Option('--real', 'a PyTorch job in real containers on 3 real nodes saves when it is told to end, and goes on from there (needs root)').implies({
+    new Option('--real', 'a PyTorch job in real containers on 3 real nodes saves when it receives SIGTERM, and goes on from there (needs root)').implies({
       story: 'real-trainer' satisfies DemoScenarioName,
     }),
   )

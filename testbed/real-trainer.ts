@@ -1,4 +1,4 @@
-/** Demo: a real trainer on real nodes. A GPU begins to fail, all ranks save when they are told to end, and training continues elsewhere from there. */
+/** Demo: a real trainer on real nodes. A GPU begins to fail, all ranks save when they receive SIGTERM, and training continues elsewhere from there. */
 
 import { watchIncident } from './incident.ts';
 import { podsOf } from './jobs.ts';

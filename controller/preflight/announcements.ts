@@ -1,4 +1,4 @@
-/** Which sets of pods their workflows were notified of. A set are the pods that exist together; it ends with the pod that represents it. */
+/** Remembers which sets of pods were announced to their workflows. A set consists of the pods that exist at the same time, and one of them represents it. */
 
 export interface Announcements {
   /** This pod represents the set of the workflow from now on; returns what to call when Temporal has that, and when it is lost. */
@@ -9,7 +9,7 @@ export interface Announcements {
   isNotified(id: string, uid: string): boolean;
   /** A pod is deleted. If it represented its set, the survivors still belong to that set, and later pods do not. */
   left(id: string, uid: string, survivors: () => Iterable<string>): void;
-  /** None is left. */
+  /** The workflow has no pod left. */
   end(id: string): void;
 }
 

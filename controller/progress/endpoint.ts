@@ -9,7 +9,7 @@ import type { ProgressWatch } from './watch.ts';
 
 /** Available only to the leader. */
 export interface ProgressTaker extends Pick<ProgressWatch, 'take'> {
-  /** Whether the pods of jobs were listed: before, a file could not be told from one of an earlier attempt. */
+  /** Whether the pods of jobs were listed. Before that, a file cannot be distinguished from one of an earlier attempt. */
   isUpToDate(): boolean;
 }
 

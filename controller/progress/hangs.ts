@@ -1,4 +1,4 @@
-/** Training that stands still although everything runs: one fault for each hang. */
+/** Detects training that makes no progress although all pods run, and reports one fault for each hang. */
 
 import type { Logger } from 'pino';
 import type { Fault } from '../../contract/faults.ts';
@@ -27,7 +27,7 @@ export interface HangOptions {
 }
 
 export interface Hangs {
-  /** Takes the progress of the job's reporting rank. */
+  /** Accepts the progress of the job's reporting rank. */
   take(pod: TrainingPod, progress: JobProgress): void;
   /** Judges all jobs; to be called every second. */
   judgeAll(): void;
@@ -38,7 +38,7 @@ interface ReportingPod extends Standstill {
   readonly pod: TrainingPod;
 }
 
-/** After a gap this long between looks, this process itself was suspended: reports may still wait to be read. ms */
+/** After a gap of this length between two checks, ms, this process itself was suspended, and reports may still wait to be read. */
 const suspendedMs = 10_000;
 /** Jobs that are remembered; the one that has been silent for longest is forgotten first. */
 const mostJobs = 10_000;
@@ -75,7 +75,7 @@ export function watchHangs(options: HangOptions): Hangs {
     else if (reported.get(uid) !== seen.movedAt) judge(seen, at);
   }
 
-  /** Missing progress means something only while all of the job runs and could report. */
+  /** Missing progress is a sign of a hang only while all pods of the job run and could report. */
   function canBeJudged(reportingPod: TrainingPod): boolean {
     const job = options.job(reportingPod.job);
     if (!job?.optedIn || job.finished || job.suspension || job.overrides?.hang === 'ignore') return false;

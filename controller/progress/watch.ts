@@ -37,7 +37,7 @@ export interface ProgressWatch {
   see(event: WatchEvent<Pod>): void;
   /** Takes a file of this node; returns what it counts as. */
   take(file: ProgressFile, node: string): ProgressFileDecision['answer'];
-  /** A message is sent: if it opens an incident, the last known progress of its jobs is written before they are stopped. */
+  /** Called for every message that is sent. If it may open an incident, the last known progress of its jobs is written at once, before they are stopped. */
   onMessage(message: WorkflowMessage): void;
   /** The job is known now, or its owner. */
   lookAgain(job: JobRef): void;

@@ -1,4 +1,4 @@
-/** `POST /v1/preflight/rounds`: a preflight container asks whom to test next. */
+/** `POST /v1/preflight/rounds`: a preflight container asks which rank to test next. */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { roundsPath } from '../../contract/preflight-rounds.ts';

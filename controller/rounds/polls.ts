@@ -37,7 +37,7 @@ const askedAgain: RoundAnswer = { kind: 'wait', because: 'this pod asked again m
 type Woken = 'changed' | 'asked again' | 'time';
 
 export function beginRounds({ settings, podOf, signal, log, pollMs = roundsPollMs }: RoundsOptions): Rounds {
-  /** By workflow; UIDs alone would not do, because a label can claim any. */
+  /** By workflow id, not by UID, because a label can claim any UID. */
   const runs = new Map<string, Run>();
   /** By workflow, then by pod. */
   const held = new Map<string, Map<string, (why: Woken) => void>>();

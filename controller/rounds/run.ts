@@ -1,5 +1,5 @@
 /**
- * The rounds of one run: who takes part, what was planned, and what each rank is answered. It uses no clock and no input or output.
+ * The rounds of one run: its participants, the plans, and the answers to each rank. It uses no clock and no input or output.
  * Every request contains all results of its rank, so that a new leader derives the same plans as the one before.
  */
 
@@ -44,7 +44,7 @@ interface RoundMember {
   readonly request: RoundRequest;
 }
 
-/** `past`: all who take part had finished the round before this controller led. */
+/** `past`: all participants had finished the round before this controller led. */
 type Planned =
   | { readonly kind: 'done'; readonly because: string }
   | { readonly kind: 'past' }
@@ -122,7 +122,7 @@ export function openRun({ plan, withinMs, onPlan }: RunOptions): Run {
 
   const alone = (): RoundPlan => ({
     kind: 'done',
-    because: `no other rank of ${size} asked within ${Math.round(withinMs / 1000)} s: there is nobody to test with`,
+    because: `no other rank of ${size} asked within ${Math.round(withinMs / 1000)} s: there is no rank to test with`,
   });
 
   /** The facts of a round are the same for every leader: results of later rounds are left out. */

@@ -74,7 +74,7 @@ function messageOf(step: Exclude<JobStep, { kind: 'ignore-label' }>, { ref }: Kn
   return step.observed.change === 'opted-in' ? optedInMessage(ref) : jobEndMessage(startMessage(ref).workflowId, step.observed);
 }
 
-/** Finds jobs that ended while nobody watched. They are listed before the comparison, so that a job created in between is not taken for a deleted one. */
+/** Finds jobs that ended while no controller led. They are listed before the comparison, so that a job created in between is not taken for a deleted one. */
 async function notifyStrays(synced: Promise<unknown>, known: KnownJobs, options: JobsOptions): Promise<void> {
   const running = await retryWhileLeading('list the running job workflows', options, async () => {
     await synced;
@@ -82,7 +82,7 @@ async function notifyStrays(synced: Promise<unknown>, known: KnownJobs, options:
   });
   if (!running || options.signal.aborted) return;
   for (const { workflowId, observed } of findStrays(running, known.all())) {
-    options.log.info({ workflowId, observed }, 'a job ended while nobody watched');
+    options.log.info({ workflowId, observed }, 'a job ended while no controller led');
     enqueue(options, jobEndMessage(workflowId, observed));
   }
 }

@@ -29,7 +29,7 @@ export interface NodesWatch {
   acceleratorsOf(node: string): Amounts | undefined;
   /** Names of the nodes with accelerators. */
   accelerated(): readonly string[];
-  /** Resolves when node workflows were notified of what happened while nobody watched, and returned machines were checked. */
+  /** Resolves when node workflows were notified of changes while no controller led, and returned machines were checked. */
   readonly settled: Promise<void>;
 }
 

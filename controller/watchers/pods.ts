@@ -22,13 +22,13 @@ interface RememberedPod extends WatchedPod {
 }
 
 /**
- * How long a new leader waits for reports of agents first, ms. While nobody led, a node could not report why its pods died,
+ * How long a new leader waits for reports of agents first, ms. While no controller led, a node could not report why its pods died,
  * and a restart without that knowledge may place pods on it again. Longer than an agent's longest back-off.
  */
 const firstReportsMs = 10_000;
 /** How often it checks whether a silent agent is seen again, ms. */
 const checkEveryMs = 1000;
-/** How long a kubelet may take to say why it ended a pod, ms: an eviction is no failure of the job. */
+/** How long a kubelet may take to report why it ended a pod, ms: an eviction is not a failure of the job. */
 const reasonMs = 5000;
 /** Longer than any job waits for it, ms. */
 const mostWaitMs = 10 * 60_000;

@@ -54,7 +54,7 @@ export interface PreflightsWatch {
   lookAgain(job: KnownJob): void;
   /** A file of this pod was sent: if the pod is gone and was the last, its workflow must look again. */
   notified(pod: PreflightPod): void;
-  /** Resolves when the workflows of workloads whose pods went while nobody watched were notified. */
+  /** Resolves when the workflows of workloads whose pods were deleted while no controller led were notified. */
   readonly settled: Promise<void>;
 }
 
@@ -160,7 +160,7 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
     );
   }
 
-  /** Looks soon, once however many of its pods change. */
+  /** Schedules one check of the workload, however many of its pods change. */
   function settle(workload: Workload, change: Change): void {
     const key = `${change} ${preflightWorkflowId(workload)}`;
     if (settling.has(key) || options.signal.aborted) return;
@@ -182,7 +182,7 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
     enqueue(options, podsGoneMessage(id));
   }
 
-  /** Also of a set that has tested: its reports may be on their way, and a test may be over before it is seen to run. */
+  /** Announces the present set, even if its tests are over: reports may be on their way, and a test may end before it is observed to run. */
   function announce(workload: Workload): void {
     const id = preflightWorkflowId(workload);
     // The oldest pod may be among those: there is another look when their job is known.
