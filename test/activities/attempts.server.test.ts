@@ -41,13 +41,13 @@ const pytorch = (more: Partial<Parameters<typeof pytorchJob>[0]> = {}) =>
   create(pytorchJob({ name: name(), workers: 3, gpus: 0, labels: optedIn, terminationSeconds: 1, ...more }));
 const batch = () => create(batchJob({ name: name(), pods: 3, gpus: 0, labels: optedIn, terminationSeconds: 1 }));
 
-/** A request for what runs now. */
+/** A stop request for the pods that run now. */
 async function requestFor(job: JobRef, by: StopMethod, attempt = 1): Promise<StopRequest> {
   const seen = await settled(job);
   return { incident, attempt, job, by, resourceVersion: seen.resourceVersion, pods: seen.pods, because: 'a test asks', deadlineMs: 30_000 };
 }
 
-/** Job and pods once the job's controller has nothing more to write about its start. */
+/** Version and pods of the job, after its controller has written everything about its start. */
 async function settled(job: JobRef): Promise<{ resourceVersion: string; pods: StopRequest['pods'] }> {
   for (let last = ''; ;) {
     const seen = await cluster.run('observeAttempt', { job, nodes: [] });

@@ -55,7 +55,7 @@ const begin = (taskQueue: string, request: CheckpointRequest) =>
     retry: { initialInterval: '200ms' },
   });
 
-/** A worker has it: it has sent a heartbeat. */
+/** Whether a worker runs the activity: it has sent a heartbeat. */
 const hasStarted = (handle: Awaited<ReturnType<typeof begin>>) =>
   eventually(
     () => handle.describe(),

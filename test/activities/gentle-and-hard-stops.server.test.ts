@@ -127,7 +127,7 @@ describe('a stop without grace', () => {
     if (!first) throw new Error('no pods');
     await deletePod(cluster.kube, request.job.namespace, first);
     const forcing = cluster.run('stopAttempt', { ...request, force: request.pods });
-    // Nothing else would end it so soon: the first look is over.
+    // The first look is over: nothing else would end the activity so soon.
     await eventually(
       () => present(request),
       (pods) => !pods.some(({ uid }) => uid === first.uid),

@@ -62,7 +62,7 @@ async function restart(): Promise<void> {
   start();
 }
 const sent = () => requests.flatMap(({ files }) => files.map(({ workload, rank }) => `${workload}-${rank}`)).toSorted();
-/** Everything that is there now has been looked at, several times. */
+/** Waits until all present files were polled several times. */
 async function looked(): Promise<void> {
   const before = looks;
   await until(() => looks >= before + 4);
@@ -168,7 +168,7 @@ describe('the uploader of preflight reports', () => {
     await untilAnswered(3);
     await looked();
     expect(requests).toHaveLength(3);
-    // Waiting is no failure.
+    // The answer `wait` is not a failure.
     expect(uploader?.status()).toMatchObject({ accepted: 1, failures: 0 });
   });
 

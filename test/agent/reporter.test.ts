@@ -253,7 +253,7 @@ describe('the reporter', () => {
     await until(() => controller.requests.length === 1);
     const before = performance.now();
     await reporter?.stop();
-    // The request itself would be given up after 10 s.
+    // The request itself has a timeout of 10 s.
     expect(performance.now() - before).toBeLessThan(8000);
   });
 });

@@ -17,7 +17,7 @@ describe('the table of imports', () => {
     ['zod beside the types', 'contract/made-up.ts', "import { z } from 'zod';"],
     ['a late import', 'kube/made-up.ts', "const { Client } = await import('@temporalio/client');"],
     ['the product on the testbed', 'cli/made-up.ts', "export { startTestCluster } from '../testbed/test-cluster.ts';"],
-    ['a room that nobody knows', 'made-up/index.ts', "import 'node:fs';"],
+    ['a folder that is not in the table', 'made-up/index.ts', "import 'node:fs';"],
   ])('catches %s', (_what, file, text) => {
     expect(badImports(file, text)).toHaveLength(1);
   });
@@ -49,7 +49,7 @@ describe('circles of imports', () => {
 });
 
 describe('workflow code', () => {
-  /** Everything that ends up in the bundle: what workflows import as values, and so on. */
+  /** Everything in the workflow bundle: what the file imports as values, directly or indirectly. */
   function reachable(file: string, seen = new Set<string>()): Set<string> {
     if (seen.has(file)) return seen;
     seen.add(file);

@@ -41,7 +41,7 @@ const tested = pod('old', [['07:00:00Z', '07:02:00Z']]);
 const testing = pod('new', [['07:03:00Z']]);
 const twice = pod('twice', [['07:00:00Z', '07:02:00Z'], ['07:03:00Z']]);
 const unseen = pod('unseen', []);
-/** Gone, and its last state says that it runs. */
+/** A deleted pod whose last state is running. */
 const cutOff = pod('cut-off', [['07:00:00Z']], { testing: false, terminating: true });
 
 type Facts = Partial<FileFacts>;

@@ -59,10 +59,10 @@ function open(more: Partial<ProgressWriterOptions> = {}): void {
   });
 }
 
-/** Lets everything that was begun end. */
+/** Waits until all pending promises have settled. */
 const settle = () => new Promise<void>((done) => void setImmediate(done));
 
-/** Advances time, and runs everything that falls due. */
+/** Advances time, and runs the timers that expire. */
 async function pass(ms: number): Promise<void> {
   const until = now + ms;
   await settle();

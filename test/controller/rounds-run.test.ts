@@ -202,7 +202,7 @@ describe('a run', () => {
     const job = new SimulatedJob(4);
     job.ask(2);
     job.now = withinMs;
-    expect(job.answer(2)).toEqual({ kind: 'done', because: 'no other rank of 4 asked within 300 s: there is nobody to test with' });
+    expect(job.answer(2)).toEqual({ kind: 'done', because: 'no other rank of 4 asked within 300 s: there is no rank to test with' });
   });
 
   it('goes on without a rank that died in a round, and does not pair its partner with it again', () => {

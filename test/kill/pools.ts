@@ -7,7 +7,7 @@ import type { SimulatedNode } from '../../testbed/nodes.ts';
 export type Selector = Readonly<Record<string, string>>;
 
 export interface Pools {
-  /** Waits until one is free. */
+  /** Runs the task with a free pool; waits until one is free. */
   withPool<T>(task: (selector: Selector) => Promise<T>): Promise<T>;
 }
 

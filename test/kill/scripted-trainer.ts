@@ -7,7 +7,7 @@ import type { LiveJob, LiveKcover } from '../support/live-kcover.ts';
 export interface ScriptedTrainer {
   /** The node of rank 0, or its last one. */
   readonly node: SimulatedNode | undefined;
-  /** Makes no step until its pods are replaced. */
+  /** Stops making steps until its pods are replaced. */
   stall(): void;
   /** Writes no checkpoint until `save`, or the end. */
   withholdCheckpoints(): void;

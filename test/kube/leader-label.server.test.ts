@@ -51,7 +51,7 @@ describe('two of kcover in one namespace', () => {
       return store;
     };
     const [blue, green] = [leaderLabels(kube, namespace, 'blue'), leaderLabels(kube, namespace, 'green')];
-    // Left by a leader of the same release that was overtaken.
+    // An earlier leader of the same release has left it.
     await green.label('green-1');
     leader('blue', 'blue-0');
     leader('green', 'green-0');

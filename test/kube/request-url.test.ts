@@ -12,7 +12,7 @@ const refusal = (act: () => unknown): string => {
     return error instanceof KcoverError ? error.code : String(error);
   }
 };
-/** A path alone cannot tell a name with a slash in it, or a long one: who makes it of names does. */
+/** Names that a check of the finished path detects. Names with a slash, and long ones, are rejected when the path is built. */
 const leadsAway = forgedNames.filter(([, text]) => text !== 'a/b' && (!/^[\w.:-]+$/.test(text) || /^\.+$/.test(text)));
 
 describe('the address of a request', () => {

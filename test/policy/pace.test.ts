@@ -3,7 +3,7 @@ import type { JobProgress } from '../../contract/progress.ts';
 import { afterBreak, foldPace, paceFrom, paceOf, type PaceObservations } from '../../policy/pace.ts';
 
 const began = Date.parse('2026-11-21T07:00:00Z');
-/** A report: its step, its second, and the rest. */
+/** A report of a step at a second, with further fields. */
 const says = (step: number, second: number, more: Partial<JobProgress> = {}): JobProgress => ({
   step,
   at: new Date(began + second * 1000).toISOString(),

@@ -2,14 +2,14 @@ import { describe, expect, it } from '@jest/globals';
 import type { PreflightJudgement, PairTest, PreflightReport } from '../../contract/preflight.ts';
 import { judgeStatistical } from '../../policy/preflight-statistical.ts';
 
-/** What a pair says: GiB/s, or a word. */
+/** Result of a pair: GiB/s, or a status. */
 type Word = number | PairTest['status'];
 type Pair = readonly [round: number, a: number, b: number, word: Word];
 
 const testOf = (round: number, peer: string, word: Word): PairTest =>
   typeof word === 'number' ? { round, peer, status: 'ok', gbps: word } : { round, peer, status: word };
 
-/** Both ends report every pair alike; ranks that only `pairs` know have no report. */
+/** Reports in which both ends of a pair have the same result. Ranks from `size` on have no report of their own. */
 function reports(size: number, pairs: readonly Pair[], changes: Readonly<Record<number, Partial<PreflightReport>>> = {}): PreflightReport[] {
   return Array.from({ length: size }, (_, rank) => ({
     size,
@@ -21,7 +21,7 @@ function reports(size: number, pairs: readonly Pair[], changes: Readonly<Record<
   }));
 }
 
-/** Every round of the circle method: rank 0 stands, the others turn. */
+/** Rounds of the circle method: rank 0 stays, the others rotate. */
 function circle(size: number, rounds: number, word: (a: number, b: number, round: number) => Word): Pair[] {
   const even = size + (size % 2);
   const at = (place: number, round: number): number => (place === 0 ? 0 : 1 + ((place - 1 + round) % (even - 1)));

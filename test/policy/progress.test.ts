@@ -10,7 +10,7 @@ const request = { since, beyond: 1200, firstMs: 15 * minute, stallMs: 10 * minut
 const after = (ms: number): string => new Date(restart + ms).toISOString();
 const says = (step: number, ms: number): JobProgress => ({ step, at: after(ms) });
 
-/** Reports as [step, ms after the restart], each seen the moment it was written. */
+/** Reports as [step, ms after the restart], each observed when it was written. */
 const seenOf = (...reports: readonly (readonly [number, number])[]): ProgressObservations | undefined =>
   reports.reduce<ProgressObservations | undefined>((seen, [step, ms]) => foldProgress(seen, says(step, ms), { since }, restart + ms), undefined);
 

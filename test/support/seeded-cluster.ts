@@ -35,7 +35,7 @@ export class SeededCluster extends FakeCluster {
   /** Results of the next proofs and stops; by default they succeed. */
   unproven = 0;
   late = 0;
-  /** Actions that are allowed once in an incident, or once in an attempt. */
+  /** Actions that may happen only once in an incident or attempt. */
   readonly actions = new Set<string>();
   private terminating: AttemptPod[] = [];
   private look = 0;

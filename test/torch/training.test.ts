@@ -26,16 +26,16 @@ async function start(...options: readonly string[]): Promise<TorchAttempt> {
   return attempt;
 }
 
-/** With these exit codes of its pods; else the error holds what was said last. */
+/** Expects these exit codes of the pods; the error has the last log lines. */
 async function ends(attempt: TorchAttempt, codes: readonly (number | null)[]): Promise<void> {
   const actual = await attempt.ended;
   expect({ codes: actual, said: attempt.said() }).toEqual({ codes, said: expect.anything() });
 }
 
-/** The loss of each step that was told. */
+/** The logged loss of each step. */
 const lossesOf = (attempt: TorchAttempt): ReadonlyMap<number, number> => readTrainingLog(attempt.said().join('\n')).losses;
 
-/** Steps of the whole checkpoints, oldest first. */
+/** Steps of the complete checkpoints, oldest first. */
 const savedSteps = (): number[] => checkpointFiles().map((name) => Number(/^step-(\d+)\./.exec(name)?.[1]));
 const checkpointFiles = (): string[] =>
   readdirSync(checkpointsIn(directory))
@@ -50,7 +50,7 @@ describe('the example trainer', () => {
     const stopped = await start('--steps=60', '--least-step-seconds=0.1');
     await stopped.says(/^rank 0: step 20 /);
     stopped.terminate();
-    // Those of torchrun, whose ranks ended with 143.
+    // Exit codes of torchrun; its ranks exit with 143.
     await ends(stopped, [1, 1]);
     const last = Math.max(...lossesOf(stopped).keys());
     const { sigterm, saved } = readTrainingLog(stopped.said().join('\n'));
@@ -81,7 +81,7 @@ describe('the example trainer', () => {
   it('goes on from the last whole checkpoint when all its processes are killed in the middle of a save', async () => {
     const killed = await start('--checkpoint-every=5', '--least-step-seconds=0.2');
     await killed.says(/^rank 0: saved step 5$/);
-    // The file to which the next checkpoint is written, as a pipe: it is read halfway, so the save cannot get further.
+    // The file of the next checkpoint is a pipe that is read only partly, so the save cannot complete.
     const part = join(checkpointsIn(directory), 'step-0000000010.part');
     execFileSync('mkfifo', [part]);
     const half = await firstBytes(part);
@@ -116,7 +116,7 @@ describe('the example trainer', () => {
     for (const name of [newest, older])
       expect(second.said()).toContain(`rank 0: skips ${name}: it is damaged, its content does not fit the digest in its name`);
     expect(second.said()).toContainEqual(expect.stringMatching(/^rank 0: resumes from step 20, loss /));
-    // What was damaged is no checkpoint any more, and takes the place of none.
+    // A damaged file does not count as a checkpoint, and replaces none.
     expect(savedSteps()).toEqual([20, 22]);
   });
 
@@ -127,7 +127,7 @@ describe('the example trainer', () => {
   });
 });
 
-/** What is written first to a pipe; the writer waits for more to be read. */
+/** Reads the first bytes from a pipe; its writer then blocks. */
 async function firstBytes(pipe: string): Promise<Buffer> {
   const stream = createReadStream(pipe, { highWaterMark: 1024 });
   for await (const chunk of stream) return chunk as Buffer;

@@ -1,8 +1,8 @@
-/** Shapes in which secrets stand in logs, as programs print them. Every secret is put together here, so that no scanner takes this file for a leak. */
+/** Forms in which programs print secrets into logs. The secrets are assembled at run time, so that no scanner reports this file as a leak. */
 
 const abc = 'Abc123xyZ9';
 const lower = 'abcdefghij0123456789';
-/** So many characters behind a prefix. */
+/** A word of this many characters after a prefix. */
 export const word = (prefix: string, length: number, messages = abc): string => prefix + messages.repeat(Math.ceil(length / messages.length)).slice(0, length);
 const hex = (length: number) => word('', length, '0123456789abcdef');
 const base64 = (text: string) => Buffer.from(text).toString('base64');
@@ -14,7 +14,7 @@ const s40 = word('', 40);
 const secretValue = 'hunter2-and-more';
 const jwt = [word('eyJ', 20), word('eyJ', 40), word('', 43)].join('.');
 
-/** A shape: its name, the lines of the log, and what must not be left of them. */
+/** A form: its name, the lines of the log, and the texts that must be redacted. */
 export type SecretCase = readonly [name: string, lines: readonly string[], secrets: readonly string[]];
 const one = (name: string, line: string, ...secrets: string[]): SecretCase => [name, [line], secrets];
 
