@@ -36,7 +36,7 @@ function groupOf(name: string, program: Command, parents: Map<string, Command>):
     .helpCommand(false);
   group.action(() => {
     const members = group.commands.map((command) => `kcover ${name} ${command.name()}`);
-    throw new KcoverError('usage', `kcover ${name} needs one more word`, { remedy: `one of ${members.join(', ')}` });
+    throw new KcoverError('usage', `kcover ${name} needs a subcommand`, { remedy: `one of ${members.join(', ')}` });
   });
   parents.set(name, group);
   return group;

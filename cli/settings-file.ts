@@ -91,7 +91,7 @@ function explainFlaw({ code, message, pos: [start, end] }: YAMLError, text: stri
   const place = { start, end: Math.max(end, start + 1) };
   if (code === 'DUPLICATE_KEY') {
     const key = /^[^\s:,}]*/.exec(text.slice(start, start + 200))?.[0] ?? '';
-    return { what: 'this key stands here twice', place: { start, end: start + Math.max(1, key.length) }, remedy: 'keep one of them' };
+    return { what: 'this key is set twice', place: { start, end: start + Math.max(1, key.length) }, remedy: 'keep one of them' };
   }
   return { what: `this is not YAML: ${message}`, place, remedy: 'quote text that holds : # or brackets, and indent with spaces' };
 }

@@ -15,7 +15,7 @@ export function explainIssue(schema: Schema, issue: z.core.$ZodIssue, locate: Lo
     case 'unrecognized_keys':
       return issue.keys.map((key) => unknownKey([...path, key], Object.keys((expected && shapeOf(expected)) ?? {}), locate));
     case 'invalid_key':
-      return [{ what: `${name} is no key that can stand here`, place: locate(path, 'key'), remedy: messageOf(issue.issues[0]?.message ?? issue.message) }];
+      return [{ what: `${name} is not a valid key here`, place: locate(path, 'key'), remedy: messageOf(issue.issues[0]?.message ?? issue.message) }];
     default:
       if (issue.input === undefined)
         return [{ what: `${name} is missing`, place: locate(path, 'key'), remedy: `${String(path.at(-1))}: ${example(expected)}` }];

@@ -67,7 +67,7 @@ export function openIntake(options: IntakeOptions): FastifyInstance {
     forceCloseConnections: true,
     logger: false,
     // For malformed addresses, which no hook sees.
-    frameworkErrors: (_error, _request, reply) => void reject(reply, refused('no-such-path', 'there is nothing here')),
+    frameworkErrors: (_error, _request, reply) => void reject(reply, refused('no-such-path', 'there is no such path')),
   });
   limitConnections(server.server, limits);
   options.certificate.onChange((pair) => server.server.setSecureContext(pair));

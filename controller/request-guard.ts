@@ -23,7 +23,7 @@ export function guardRequests(
   const known = new WeakMap<FastifyRequest, ReporterIdentity>();
   server.addHook('onRequest', async (request, reply) => {
     const authenticated = authenticate[request.routeOptions.url ?? ''];
-    if (!authenticated) return reject(reply, refused('no-such-path', 'there is nothing here'));
+    if (!authenticated) return reject(reply, refused('no-such-path', 'there is no such path'));
     if (!leading()) return reject(reply, notLeading());
     const answer = await authenticated(request.headers.authorization, request.ip);
     if (answer.kind === 'refused') {

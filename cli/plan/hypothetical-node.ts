@@ -58,6 +58,6 @@ function afterwards(node: NodeView, state: QuarantineStatus['state'], reason = '
 function quarantineSteps(node: string, { kind, because, reason }: Undated<NodeDecision>, { quarantine: { taint, cordon } }: WorkerSettings): PlanStep[] {
   if (kind !== 'quarantine' && kind !== 'observe') return [];
   const what = `${node}: taint ${taint.key}=${taint.value ?? reason ?? ''}:${taint.effect}${cordon ? ', and cordon' : ''}`;
-  const step: PlanStep = { step: 'quarantine', what, because: `${because}; where the limit of nodes refuses it, all else holds` };
+  const step: PlanStep = { step: 'quarantine', what, because: `${because}; if the limit of quarantined nodes refuses it, the recovery is held` };
   return [kind === 'observe' ? { ...step, otherwise: true } : step];
 }

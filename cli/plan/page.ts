@@ -32,7 +32,7 @@ export function pageOf(facts: PlanInput, plan: PlanReport): string {
     ...tableOf(plan.steps.filter(({ otherwise }) => !otherwise)),
     ...tableOf(
       plan.steps.filter(({ otherwise }) => otherwise),
-      'if nothing stood in the way:',
+      'what would be done otherwise:',
     ),
   ].join('\n');
 }

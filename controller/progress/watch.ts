@@ -82,7 +82,7 @@ export function watchProgress({ write, everyMs, hang, job, metrics, log, signal 
     if (reported.has(key)) return;
     if (reported.size >= 10_000) reported.clear();
     reported.add(key);
-    log.warn({ job: ref, what }, `the progress of ${jobTitle(ref)} is odd: ${oddities[what] ?? what}`);
+    log.warn({ job: ref, what }, `the progress of ${jobTitle(ref)} is implausible: ${oddities[what] ?? what}`);
   }
 
   function raise(...[ref, fault, onLost]: Parameters<HangOptions['raise']>): void {
@@ -153,7 +153,7 @@ const timingUntil = (signal: AbortSignal, log: Logger): WriterClock => ({
   now: () => performance.now(),
   after(ms, act) {
     const timer = setTimeout(() => {
-      if (!signal.aborted) logDefects(log, 'what was due could not be done', {}, act);
+      if (!signal.aborted) logDefects(log, 'a scheduled write or check failed', {}, act);
     }, ms).unref();
     return () => clearTimeout(timer);
   },

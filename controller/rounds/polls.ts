@@ -32,7 +32,7 @@ const podVisibleMs = 5000;
 /** How often runs are forgotten whose pods are gone, ms. */
 const forgetMs = 60_000;
 
-const askedAgain: RoundAnswer = { kind: 'wait', because: 'this pod asked again meanwhile' };
+const askedAgain: RoundAnswer = { kind: 'wait', because: 'a later request of this pod replaced this one' };
 
 type Woken = 'changed' | 'asked again' | 'time';
 

@@ -48,7 +48,7 @@ export function watchJobs(options: JobsOptions): JobsWatch {
   );
   const synced = Promise.all(watches.map((watch) => watch.synced));
   const settled = notifyStrays(synced, known, options);
-  settled.then(() => keepSupervised(known, options)).catch((error: unknown) => options.log.error({ err: error }, 'defect: jobs are not looked at again'));
+  settled.then(() => keepSupervised(known, options)).catch((error: unknown) => options.log.error({ err: error }, 'defect: jobs are no longer checked'));
   return { get: known.top, synced, settled };
 }
 

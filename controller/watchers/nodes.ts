@@ -101,7 +101,7 @@ export function watchNodes(options: NodesWatchOptions): NodesWatch {
       if (last.state === 'running') continue;
       const faults = faultsOfReturned(now, last.state === 'closed' ? last.outcome : undefined);
       if (faults.length === 0) return;
-      log.warn({ node, faults: faults.map(({ id, code }) => ({ id, code })) }, 'a machine returned that was quarantined when it went');
+      log.warn({ node, faults: faults.map(({ id, code }) => ({ id, code })) }, 'a machine has returned whose Node object was deleted during a quarantine');
       followNode(node);
       for (const fault of faults) enqueue(options, faultMessage({ kind: 'node', node }, fault));
       return;

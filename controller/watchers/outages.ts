@@ -55,7 +55,7 @@ export function followOutages({ settings, notify, log, signal }: OutagesOptions)
       const { node } = fault;
       if (node === undefined || reported.get(node) === fault.id) continue;
       reported.set(node, fault.id);
-      log.warn({ node, fault: fault.id, because: fault.message }, 'a node does not come back');
+      log.warn({ node, fault: fault.id, because: fault.message }, 'a node stays not ready');
       notify(node, fault);
     }
     if (verdict.lookAt !== undefined)

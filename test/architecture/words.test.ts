@@ -50,6 +50,10 @@ const retired: Readonly<Record<string, string>> = {
   scene: 'fixture',
   careful: 'slow path',
   sudden: 'fast path',
+  surroundings: 'context',
+  deed: 'required access, or action',
+  heed: 'on message',
+  asker: 'sender',
 };
 
 /** The words of a name: `readLastSeen` and `last-seen` have `last` and `seen`. */
