@@ -39,7 +39,7 @@ export function planRound({ size, ranks, round, seed }: RoundFacts, { rounds, mo
   const suspects = order.filter((rank) => undecided(looks.get(rank)));
   if (order.length === 2) {
     if (suspects.length === 0) return done('the only pair did well');
-    return round < forAll(2) ? atRandom() : done('two ranks cannot be told apart');
+    return round < forAll(2) ? atRandom() : done('two ranks cannot be distinguished');
   }
   if (round < forAll(order.length)) return atRandom();
   return suspects.length === 0 ? done(`no rank is undecided after ${round} rounds`) : retest(suspects, looks, order, met, randomFrom(`${seed}/${round}`));

@@ -138,7 +138,7 @@ describe('a stop', () => {
     expect(await cluster.run('stopAttempt', { ...request, force: [] })).toMatchObject({ kind: 'stopped', requests: 0 });
   });
 
-  it('by suspend goes on when the job was written to but its pods are the ones that were looked at', async () => {
+  it('by suspend continues when the job was changed after the look but its pods are the same', async () => {
     const running = await pytorch();
     await awaitRunning(cluster.api, running);
     const job = refOf(running);
@@ -187,7 +187,7 @@ describe('a stop', () => {
     expect(await cluster.run('resumeJob', { job, incident })).toEqual({ resumed: false });
   });
 
-  it('goes on in another worker when its own ends, and deletes nothing twice', async () => {
+  it('continues in another worker when its own ends, and deletes nothing twice', async () => {
     const running = await pytorch({ terminationSeconds: 6 });
     await awaitRunning(cluster.api, running);
     const request = await requestFor(refOf(running), 'delete-collection');

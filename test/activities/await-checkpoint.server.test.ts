@@ -121,7 +121,7 @@ describe('a checkpoint that is waited for', () => {
   });
 });
 
-describe('processes that are asked to start training anew', () => {
+describe('processes that are asked to restart training', () => {
   it('find the incident and the attempt on their job', async () => {
     const job = await training();
     await cluster.run('askProcesses', { incident, job, attempt: 2 });

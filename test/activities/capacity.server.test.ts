@@ -187,7 +187,7 @@ describe.each([
   ['PyTorchJob', '3'],
   ['Job', undefined],
 ] as const)('a %s without capacity for all', (kind, worldSize) => {
-  it('goes on with as many pods as there is capacity for', async () => {
+  it('continues with as many pods as there is capacity for', async () => {
     const { selector } = await pool(4);
     const { job, running } = await createRunning(kind, { nodeSelector: selector, terminationSeconds: 1 });
     const { present } = await podsOfJob(cluster.kube, job);

@@ -31,7 +31,7 @@ describe('a look for capacity', () => {
     expect(asked.map(({ length }) => length)).toEqual([100]);
   });
 
-  it('goes on to further nodes until all pods fit', async () => {
+  it('lists the pods of further nodes until all pods fit', async () => {
     const { facts, asked } = await look(nodes(10_000), 64, (node) => (Number(node.split('-')[1]) < 200 ? [pod(node)] : []));
     expect(facts).toMatchObject({ needed: 64, fit: 64 });
     expect(asked.map(({ length }) => length)).toEqual([100, 200]);

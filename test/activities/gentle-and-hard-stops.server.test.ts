@@ -138,7 +138,7 @@ describe('a stop without grace', () => {
     expect(uids(ended.kind === 'stopped' ? (ended.forced ?? []) : [])).toEqual(uids(request.pods));
   });
 
-  it('is over at once when nobody is left', async () => {
+  it('is over at once when no pod is left', async () => {
     const request = await running(pytorch(1), 'suspend');
     await cluster.run('stopAttempt', request);
     expect(await cluster.run('stopAttempt', { ...request, immediate: true })).toMatchObject({ kind: 'stopped', requests: 0 });
@@ -179,7 +179,7 @@ describe('pods that outlive a stop on ready nodes', () => {
     expect(await deletesOf(slow)).toHaveLength(3);
   });
 
-  it('are not deleted by force twice, and are named when somebody else keeps them', async () => {
+  it('are not deleted by force twice, and are named when another client keeps them', async () => {
     const all = await running(pytorch(long), 'pods');
     const pods = all.pods.slice(-1);
     const [kept] = pods;

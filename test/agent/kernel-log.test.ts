@@ -124,7 +124,7 @@ describe('the kernel log in a plain file', () => {
     expect(seen.codes()).toEqual(['xid/48']);
   });
 
-  it('goes on after the last line it read when it is started again', async () => {
+  it('continues after the last line that it read when it is started again', async () => {
     await writeFile(kmsg(), '');
     const first = observe();
     await watching(first);

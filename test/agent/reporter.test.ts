@@ -126,7 +126,7 @@ describe('the reporter', () => {
     expect(reporter?.status().refused).toEqual(new Map([['too-many', 1]]));
   });
 
-  it('keeps everything when it is not authorised, and says so', async () => {
+  it('keeps all reports when it is not authorised, and logs that', async () => {
     await spool.append(fault(1));
     controller.answer(() => ({ status: 403, body: { error: 'other-account' } }));
     start();

@@ -133,7 +133,7 @@ describe('the plan for a job', () => {
     expect(planOf(planFacts({ known, hypothetical: hypothetical('operator/recover') }), act())).toMatchObject({ does: 'stops' });
   });
 
-  it('goes on with the recovery that is open, and judges its faults', () => {
+  it('continues the open recovery, and judges its faults', () => {
     const fault = kernelFault({ quarantine: { state: 'quarantined', because: 'Xid 79' } });
     const open = { incident: 'recovery/train/llm/job-uid/x', stops: 0, attempts: 3, asked: false };
     const attempt = { ...planFacts().attempt, nodes: [tainted()] };

@@ -38,7 +38,7 @@ describe('a change of a job', () => {
     expect(foldJob(before, now).map((step) => (step.kind === 'notify' ? step.observed.change : step.kind))).toEqual(expected);
   });
 
-  it('finds the workflows whose job ended while nobody watched', () => {
+  it('finds the workflows whose job ended while no controller led', () => {
     const jobs = [seen(), seen({ ref: { ...seen().ref, uid: 'u2' }, optedIn: false }), seen({ ...finished, ref: { ...seen().ref, uid: 'u3' } })];
     const strays = findStrays(
       ['u1', 'u2', 'u3', 'u4'].map((uid) => `job/train/llm/${uid}`),
@@ -51,7 +51,7 @@ describe('a change of a job', () => {
     ]);
   });
 
-  it('finds the jobs that no workflow looks after, and not those that need none', () => {
+  it('finds supervised jobs without a running workflow, and no others', () => {
     const named = (uid: string, more: Partial<WatchedJob> = {}) => seen({ ...more, ref: { ...seen().ref, uid } });
     const jobs = [named('u1'), named('u2'), named('u3', { optedIn: false }), named('u4', { finished: { as: 'succeeded', because: 'done' } })];
     expect(findUnsupervised(['job/train/llm/u1', 'job/train/llm/u9'], jobs).map(({ uid }) => uid)).toEqual(['u2']);

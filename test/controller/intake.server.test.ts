@@ -107,7 +107,7 @@ describe('the intake', () => {
   });
 });
 
-describe('an attack by anybody who reaches the intake', () => {
+describe('an attack by a client that can reach the intake', () => {
   const { kubernetes } = attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? '');
   const reviewsSince = async (since: Date) => (await readWrites(kubernetes.auditLog, since)).filter(({ resource }) => resource === 'tokenreviews').length;
   /** The same token with a forged signature. */

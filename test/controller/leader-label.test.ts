@@ -71,7 +71,7 @@ describe('the leader label', () => {
     expect(asked).toEqual(['clear a', 'label a', 'list', 'clear b', 'clear c']);
   });
 
-  it('is corrected when somebody else has changed it, and nothing is written when nobody has', async () => {
+  it('is corrected when another client has changed it, and not written otherwise', async () => {
     const { open, settle, labelled, asked, lead, later } = rig([]);
     const label = open('a');
     await settle();

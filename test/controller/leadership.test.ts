@@ -82,14 +82,14 @@ describe('what to do about a Lease', () => {
     expect(decideClaim(read, before, 'me', now).kind).toBe(expected);
   });
 
-  it('starts to wait anew when the holder has renewed', () => {
+  it('starts to wait again when the holder has renewed', () => {
     const renewed = { ...held, renewedAt: '2020-01-01T00:00:02.000Z' };
     expect(decideClaim(renewed, { lease: held, since: 0 }, 'me', 20_000)).toEqual({ kind: 'wait', observation: { lease: renewed, since: 20_000 } });
   });
 });
 
 describe('leadership', () => {
-  it('leads at once where nobody does', async () => {
+  it('leads at once when there is no leader', async () => {
     const { clock, settle } = manualClock();
     const lease = fakeLease();
     const me = candidate(lease.store, clock);
@@ -123,7 +123,7 @@ describe('leadership', () => {
     await expect(both[0].ended).resolves.toBe('stopped');
   });
 
-  it('goes on leading over a short outage', async () => {
+  it('continues to lead over a short outage', async () => {
     const { clock, pass } = manualClock();
     const lease = fakeLease();
     const me = candidate(lease.store, clock);
@@ -155,7 +155,7 @@ describe('leadership', () => {
     expect(me.leading()).toBe(false);
   });
 
-  it('is lost at once when somebody else holds the Lease', async () => {
+  it('is lost at once when another candidate holds the Lease', async () => {
     const { clock, pass } = manualClock();
     const lease = fakeLease();
     const me = candidate(lease.store, clock);

@@ -38,7 +38,7 @@ describe('a set of pods that test', () => {
     expect(announced('a', 'b').isNotified(id, 'later')).toBe(true);
   });
 
-  it('goes on for those that outlive its representative, and for no later ones', () => {
+  it('continues for the pods that outlive its representative, and for no later ones', () => {
     const sets = announced('a');
     sets.left(id, 'a', () => ['b']);
     sets.left(id, 'a', () => ['b', 'later']);

@@ -137,7 +137,7 @@ describe('the intake of preflight files', () => {
     ]);
   });
 
-  it('reports what is wrong with a file beside the reports that are right', async () => {
+  it('refuses unusable files with a reason, and accepts the others of the request', async () => {
     const forgedNode = { ...place(1), report: report(1, 'gpu-2') };
     const forgedRank = { ...place(2), report: report(3) };
     const unusable = { ...place(4), problem: { field: 'pair', because: 'it has no peer' } };

@@ -148,7 +148,7 @@ describe('progress of training', () => {
     expect(written).toEqual([1, 2]);
   });
 
-  it('counts what is odd', async () => {
+  it('counts implausible values', async () => {
     progress.take(file(0, 5), 'gpu-1');
     progress.take(file(0, 4), 'gpu-1');
     progress.take({ ...file(0, 6), progress: { step: 6, checkpointStep: 7, at: '2030-01-01T00:00:00.000Z' } }, 'gpu-1');

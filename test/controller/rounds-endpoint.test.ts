@@ -109,7 +109,7 @@ describe('the rounds endpoint', () => {
     expect(await second).toMatchObject({ body: { kind: 'round' } });
   });
 
-  it('ends what it holds when it no longer leads, and the next leader goes on from the next requests', async () => {
+  it('ends held requests when it no longer leads, and the next leader continues from the next requests', async () => {
     const { post, waiting, lose, lead } = cluster();
     const first = post('rank-0', asking(0));
     await waiting(1);

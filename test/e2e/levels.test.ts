@@ -79,8 +79,8 @@ describe('a job that has its broken pod restarted alone', () => {
   });
 });
 
-describe('a job that saves when it is told to end', () => {
-  it('has its final checkpoint awaited, and goes on from it', async () => {
+describe('a job that saves on SIGTERM', () => {
+  it('has its final checkpoint awaited, and continues from it', async () => {
     const job = await live.pytorch({ annotations: { [overrideAnnotations.checkpoint]: 'on-termination' }, terminationSeconds: 8 });
     await trains(job, { savesAtEnd: true });
     const node = job.nodes.at(-1);

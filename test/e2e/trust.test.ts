@@ -98,7 +98,7 @@ describe('a job with overrides of its recovery', () => {
     expect(records[1]).toMatchObject({ outcome: 'restarted', stops: [{ by: 'suspend' }] });
   });
 
-  it('goes on with fewer pods when there is no capacity for all', async () => {
+  it('continues with fewer pods when there is no capacity for all', async () => {
     // Enough GPUs that two pods share no node, and few enough that no approval is needed.
     const job = await live.pytorch({ workers: 2, gpus: 7, annotations: { [overrideAnnotations.capacity]: 'shrink', [overrideAnnotations.minReplicas]: '2' } });
     const own = new Set(job.nodes.map(({ name }) => name));

@@ -163,7 +163,7 @@ describe('a node', () => {
     expect(nodeCapacity(node())).toMatchObject({ name: 'gpu-0', ready: true, unschedulable: false, allocatable: { cpu: 191_500, 'nvidia.com/gpu': 8 } });
   });
 
-  it('that stands by loses that taint, and no other, and names its taker without the UID of the job', () => {
+  it('on standby loses that taint, and no other, and its annotation names the recovery without the UID of the job', () => {
     expect(standbyEdit(node(), request)).toEqual({
       taken: true,
       change: { taints: [{ key: 'pool', value: 'a', effect: 'NoSchedule' }], annotations: { 'kcover.io/spare-taken': 'train/llm/2026-11-21T07:09:03.117Z' } },

@@ -64,7 +64,7 @@ async function stranger(set: PlayedSet, more: object = {}, labelsMore: object = 
 }
 
 describe.each(['JobSet', 'TrainJob'] as const)('a %s', (kind) => {
-  it('is opted in, stopped under our mark, and let go on, all of its pods with it', async () => {
+  it('is opted in, suspended with our annotation, and resumed, with all of its pods', async () => {
     const set = await play({ kind, labels: optIn, podLabels: optIn });
     const first = await set.running();
     expect(await seen(set.ref)).toMatchObject({ optedIn: true, podsExpected: 3, canStopBy: ['suspend'] });
@@ -123,7 +123,7 @@ describe.each(['JobSet', 'TrainJob'] as const)('a %s', (kind) => {
     );
   });
 
-  it('has the pods that tell no UID too', async () => {
+  it('also has the pods without a UID label', async () => {
     const set = await play({ kind, labelsUid: false });
     const own = await set.running();
     expect(await uidsNow(set.ref)).toEqual(uidsOf(own));

@@ -134,14 +134,14 @@ describe('the chart on real kubelets', () => {
     expect(await uidsOf('agent')).not.toContain(uid);
   });
 
-  it('takes a node out for a line in its kernel log, and says so', async () => {
+  it('quarantines a node for a line in its kernel log, and writes an Event', async () => {
     gpu.kernelLog(xid(79, 'GPU has fallen off the bus.'));
     const incident = await incidentOn();
     expect(await eventWith(eventReasons.quarantined, 'xid/79')).toMatchObject({ type: 'Warning' });
     await listedAs(incident);
   });
 
-  it('keeps an incident over an upgrade and a rollback that replace every pod, and hears of the next fault', async () => {
+  it('keeps an incident over an upgrade and a rollback that replace every pod, and receives the next fault', async () => {
     const incident = await incidentOn();
     const replaced = async (change: () => Promise<void>): Promise<void> => {
       const old = (await Promise.all(roles.map(uidsOf))).flat();

@@ -118,7 +118,7 @@ describe('what is restarted', () => {
     });
   });
 
-  it('tells a person meanwhile what helps, because another recovery would be refused', () => {
+  it('suggests a remedy meanwhile, because another recovery would be refused', () => {
     const job = jobView({ progress, ...overrides({ level: 'process' }) });
     const facts = { attempt: { job, pods, nodes: [], undecided: [] }, fresh: [podFault()], handled: [], stops: 0, attempts: 3, asked: false, now };
     expect(decideRecovery(facts, settings({ mode: 'act' }))).toMatchObject({

@@ -125,9 +125,9 @@ describe('adaptive rounds', () => {
     expect(new Set(partnersOf(2, untested.rounds)).size).toBe(4);
   });
 
-  it('stop early with two ranks, which nothing tells apart', () => {
+  it('stop early with two ranks, which cannot be distinguished', () => {
     expect(play(2, adaptive)).toMatchObject({ rounds: { length: 1 }, because: 'the only pair did well' });
-    expect(play(2, adaptive, () => ({ status: 'fail' }))).toMatchObject({ rounds: { length: 2 }, because: 'two ranks cannot be told apart' });
+    expect(play(2, adaptive, () => ({ status: 'fail' }))).toMatchObject({ rounds: { length: 2 }, because: 'two ranks cannot be distinguished' });
   });
 
   it('plan a round for thousands, most of them undecided', () => {

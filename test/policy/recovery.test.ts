@@ -35,7 +35,7 @@ describe('the next step of a recovery', () => {
     expect(decideRecovery({ ...given, attempt: merged }, act)).toMatchObject({ kind: 'end', outcome });
   });
 
-  it('leaves a job alone whose deciding pod has succeeded, before its own controller says so', () => {
+  it('leaves a job alone whose deciding pod has succeeded, before its own controller reports that', () => {
     expect(decideRecovery(facts({}, { succeeded: 'llm-master-0' }), act)).toMatchObject({
       kind: 'end',
       outcome: 'cancelled',

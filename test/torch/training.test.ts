@@ -46,7 +46,7 @@ const checkpointFiles = (): string[] =>
 const progressOf = (pod: number) => readProgress(readFileSync(join(progressIn(directory, pod), `llm-${pod}.json`), 'utf8'));
 
 describe('the example trainer', () => {
-  it('learns with four ranks, and goes on after SIGTERM at the step that it saved, with the losses of a run that was never stopped', async () => {
+  it('trains with four ranks, and continues after SIGTERM at the saved step, with the losses of a run that was never stopped', async () => {
     const stopped = await start('--steps=60', '--least-step-seconds=0.1');
     await stopped.says(/^rank 0: step 20 /);
     stopped.terminate();
@@ -78,7 +78,7 @@ describe('the example trainer', () => {
     for (const [step, loss] of [...lossesOf(stopped), ...lossesOf(resumed)]) expect([step, loss]).toEqual([step, expect.closeTo(losses.get(step) ?? 0, 4)]);
   });
 
-  it('goes on from the last whole checkpoint when all its processes are killed in the middle of a save', async () => {
+  it('continues from the last complete checkpoint when all its processes are killed in the middle of a save', async () => {
     const killed = await start('--checkpoint-every=5', '--least-step-seconds=0.2');
     await killed.says(/^rank 0: saved step 5$/);
     // The file of the next checkpoint is a pipe that is read only partly, so the save cannot complete.
@@ -120,7 +120,7 @@ describe('the example trainer', () => {
     expect(savedSteps()).toEqual([20, 22]);
   });
 
-  it('tells its progress by rank 0 alone, in a file for its pod', async () => {
+  it('reports its progress by rank 0 alone, in a file for its pod', async () => {
     const attempt = await start('--steps=3');
     await ends(attempt, [0, 0]);
     expect([0, 1].map((pod) => readdirSync(progressIn(directory, pod)))).toEqual([['llm-0.json'], []]);
