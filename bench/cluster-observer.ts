@@ -15,7 +15,7 @@ export interface ObservedRestart {
   readonly newRunning: Promise<number>;
 }
 
-export class Witness {
+export class ClusterObserver {
   readonly #pods: Watched<V1Pod>;
   readonly #nodes: Watched<V1Node>;
   readonly #onPod = new Set<(event: WatchEvent<V1Pod>) => void>();
