@@ -1,4 +1,4 @@
-/** Arguments are checked before anything is done with them: whoever can start an activity may have forged them. */
+/** Arguments are checked before anything is done with them: anyone who can start an activity may have forged them. */
 
 import type { Activities } from '../contract/activities.ts';
 import { whyNotGiven } from '../contract/activity-arguments.schema.ts';

@@ -6,7 +6,7 @@ import { annotations } from '../contract/ids.ts';
 import type { JobView } from '../contract/jobs.ts';
 import type { CheckpointRequest, CheckpointResult } from '../contract/recovery-plan.ts';
 import { whyEnded } from '../kube/attempt-progress.ts';
-import { awaitJob, type Looked } from '../kube/job-wait.ts';
+import { awaitJob, type LookResult } from '../kube/job-wait.ts';
 import { annotateJob } from '../kube/jobs.ts';
 import { observationClock, observedOf } from '../kube/observation-clock.ts';
 import { judgeCheckpoint, type LatestProgress, latestOf } from '../policy/checkpoint.ts';
@@ -25,11 +25,11 @@ async function awaitCheckpoint({ kube, settings, now }: Dependencies, request: C
   const clock = observationClock(now, startedAt, observedOf(info.heartbeatDetails));
   let latest = latestBefore(info.heartbeatDetails);
 
-  const judge = (): Looked<CheckpointResult> => {
+  const judge = (): LookResult<CheckpointResult> => {
     const decision = judgeCheckpoint({ request, latest, startedAt, lateFrom: clock.lateFrom }, clock.time());
     return decision.kind === 'wait' ? decision : { answer: { ...decision, waitedMs: Math.max(0, now() - startedAt) } };
   };
-  const look = (job: JobView | undefined): Looked<CheckpointResult> => {
+  const look = (job: JobView | undefined): LookResult<CheckpointResult> => {
     const end = whyEnded(job);
     // Nothing has been restarted yet.
     if (end) return { answer: { ...end, outcome: end.outcome === 'restarted' ? 'cancelled' : end.outcome } };

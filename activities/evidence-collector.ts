@@ -45,13 +45,13 @@ export class EvidenceCollector {
   /** Stores an object. Its texts may quote anything, so they are redacted. */
   document(kept: KeptFile, object: unknown): Promise<void> {
     let redacted = 0;
-    const blackOut = (_: string, value: unknown): unknown => {
+    const redactValue = (_: string, value: unknown): unknown => {
       if (typeof value !== 'string') return value;
       const found = redactLines(value.split('\n'), this.#patterns);
       redacted += found.redacted;
       return found.lines.join('\n');
     };
-    const text = `${JSON.stringify(object, blackOut, 2)}\n`;
+    const text = `${JSON.stringify(object, redactValue, 2)}\n`;
     if (Buffer.byteLength(text) > this.#spaceLeft()) return Promise.resolve(this.miss(kept.what, kept.file, noSpaceLeft));
     return this.#write({ ...kept, ...(redacted > 0 && { redacted }) }, text);
   }

@@ -20,7 +20,7 @@ export interface Sweep {
   readonly signal: AbortSignal;
 }
 
-/** Only directories named like an incident of kcover are removed: anything else belongs to somebody else. */
+/** Only directories named like an incident of kcover are removed: kcover does not own other directories. */
 const ours = /^recovery_(?<namespace>[^_]+)_.*_(?<at>\d{4}-\d\d-\d\dT\d{6}\.\d{3}Z)$/;
 
 /** Bounds of one sweep for old evidence; the next sweep finds the rest. */

@@ -66,10 +66,10 @@ export function reservationActivities({ kube, settings, temporal, now }: Depende
   async function isAbandoned({ node: name, nodeUid }: Reservation): Promise<boolean> {
     const node = await readNode(kube, name);
     if (node?.metadata?.uid === nodeUid && nodeView(node, taint).taint?.ours) return false;
-    return !(await isLookedAfter(name));
+    return !(await isSupervised(name));
   }
 
-  async function isLookedAfter(node: string): Promise<boolean> {
+  async function isSupervised(node: string): Promise<boolean> {
     try {
       return (await temporal().workflow.getHandle(nodeWorkflowId(node)).describe()).status.name === 'RUNNING';
     } catch (error) {

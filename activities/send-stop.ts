@@ -154,7 +154,7 @@ async function suspend({ dependencies: { kube, settings }, request, progress, cl
  * The pods are listed after the version was read, so that a later attempt either shows here or causes a conflict on write.
  */
 async function isSameAttempt(kube: Dependencies['kube'], job: JobView, request: StopRequest): Promise<boolean> {
-  // Without pods, this attempt cannot be told from a later one whose pods are about to be created.
+  // Without pods, this attempt cannot be distinguished from a later one whose pods are about to be created.
   if (request.pods.length === 0 || job.finished || !job.optedIn || !job.canStopBy.includes('suspend')) return false;
   return sameSet((await podsOfJob(kube, request.job)).present, request.pods);
 }

@@ -5,9 +5,9 @@ import type { JobView } from '../contract/jobs.ts';
 import type { JobProgress } from '../contract/progress.ts';
 import type { VerifyRequest, VerifyResult } from '../contract/verification.ts';
 import { whyEnded } from '../kube/attempt-progress.ts';
-import { awaitJob, type Looked } from '../kube/job-wait.ts';
+import { awaitJob, type LookResult } from '../kube/job-wait.ts';
 import { observationClock, observedOf } from '../kube/observation-clock.ts';
-import { judgeProgress, type ProgressSeen, seeProgress } from '../policy/progress.ts';
+import { judgeProgress, type ProgressObservations, foldProgress } from '../policy/progress.ts';
 import type { Dependencies } from './dependencies.ts';
 import { reportInHeartbeats } from './heartbeats.ts';
 
@@ -18,7 +18,7 @@ export async function verifyProgress({ kube, settings, now }: Dependencies, requ
   const clock = observationClock(now, startedAt, observedOf(info.heartbeatDetails));
   let seen = seenBefore(info.heartbeatDetails);
 
-  const judge = (progress?: JobProgress): Looked<VerifyResult> => {
+  const judge = (progress?: JobProgress): LookResult<VerifyResult> => {
     const decision = judgeProgress({ request, progress, seen, startedAt, lateFrom: clock.lateFrom }, clock.time());
     if (decision.kind === 'wait') return decision;
     const { because } = decision;
@@ -26,8 +26,8 @@ export async function verifyProgress({ kube, settings, now }: Dependencies, requ
     const moves = decision.kind === 'unverified' && decision.moves === true && { moves: true as const };
     return { answer: { kind: 'unverified', ...(seen && { progress: seen.last }), ...moves, because } };
   };
-  const look = (job: JobView | undefined): Looked<VerifyResult> => {
-    seen = seeProgress(seen, job?.progress, request, clock.time());
+  const look = (job: JobView | undefined): LookResult<VerifyResult> => {
+    seen = foldProgress(seen, job?.progress, request, clock.time());
     const end = endOf(job, request, seen);
     if (end) return { answer: end };
     return judge(job?.progress);
@@ -41,7 +41,7 @@ export async function verifyProgress({ kube, settings, now }: Dependencies, requ
  * A job that finished after its restart has moved on as far as possible. Where pods were deleted under its running controller, that deletion
  * may have ended it: then only a step beyond the last one proves that it trained.
  */
-function endOf(job: JobView | undefined, { stoppedBy, beyond }: VerifyRequest, seen: ProgressSeen | undefined): Ended | undefined {
+function endOf(job: JobView | undefined, { stoppedBy, beyond }: VerifyRequest, seen: ProgressObservations | undefined): Ended | undefined {
   const end = whyEnded(job, stoppedBy);
   const proven = end?.outcome === 'restarted' || (seen !== undefined && seen.last.step > beyond);
   return end && job?.finished?.as === 'succeeded' && proven
@@ -52,7 +52,7 @@ function endOf(job: JobView | undefined, { stoppedBy, beyond }: VerifyRequest, s
 type Ended = Extract<VerifyResult, { kind: 'ended' }>;
 
 /** Heartbeat details of an earlier try. */
-function seenBefore(details: unknown): ProgressSeen | undefined {
-  const { seen } = (typeof details === 'object' && details !== null ? details : {}) as { readonly seen?: ProgressSeen };
+function seenBefore(details: unknown): ProgressObservations | undefined {
+  const { seen } = (typeof details === 'object' && details !== null ? details : {}) as { readonly seen?: ProgressObservations };
   return typeof seen?.movedAt === 'number' && typeof seen.last?.step === 'number' && Array.isArray(seen.pace) ? seen : undefined;
 }

@@ -2,11 +2,11 @@
 
 import { setTimeout } from 'node:timers/promises';
 import type { Logger } from 'pino';
+import { AsyncEvent } from '../contract/async-event.ts';
 import { reportBodyLimit, type ReportBatch } from '../contract/reports.ts';
 import { waitAfter } from './back-off.ts';
 import type { BatchAnswer, ControllerConnection, Failure, FailureReason } from './controller-connection.ts';
 import type { Pending, Spool } from './spool.ts';
-import { createAsyncEvent } from './async-event.ts';
 
 export interface ReporterStatus {
   /** RFC 3339; absent before the first success. */
@@ -69,7 +69,7 @@ const lastGapOf = ({ gaps }: BatchPart): number => gaps.at(-1)?.number ?? 0;
 
 export function startReporter(options: ReporterOptions): FaultReporter {
   const { spool, connection, node, log, heartbeatMs, chance = Math.random } = options;
-  const changed = createAsyncEvent();
+  const changed = new AsyncEvent();
   const stopping = new AbortController();
   const refused = new Map<FailureReason, number>();
   let status: Pick<ReporterStatus, 'lastAcceptedAt' | 'failures' | 'because'> = { failures: 0 };
@@ -166,7 +166,7 @@ export function startReporter(options: ReporterOptions): FaultReporter {
 
   const running = run();
   return {
-    flush: changed.notify,
+    flush: () => changed.notify(),
     status: () => ({ ...status, sent, refused }),
     async stop() {
       stopping.abort();

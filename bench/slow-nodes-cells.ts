@@ -12,7 +12,7 @@ export interface Cell {
   readonly slow: number;
   readonly where: 'scattered' | 'rack';
   readonly flips: number;
-  readonly says: Noise['says'];
+  readonly reports: Noise['reports'];
 }
 
 /** Result of a cell. `strict` and `statistical` judge the same five rounds. */
@@ -32,7 +32,7 @@ const best = (nominal * (1 + slowTo)) / 2;
 export function runCell(cell: Cell, jobs: number, adaptive: boolean): CellFigures {
   let [strict, statistical, needed] = [nothing, nothing, nothing];
   for (let job = 0; job < jobs; job++) {
-    const seed = `${cell.size}/${cell.slow}/${cell.where}/${cell.flips}/${cell.says}/${job}`;
+    const seed = `${cell.size}/${cell.slow}/${cell.where}/${cell.flips}/${cell.reports}/${job}`;
     const fleet = fleetOf(cell, seed);
     const reports = reportsOf(testRounds(fleet, five, seed));
     const rounds = Math.min(five.most, cell.size - 1);
@@ -46,9 +46,9 @@ export function runCell(cell: Cell, jobs: number, adaptive: boolean): CellFigure
   return { ...cell, strict: figuresOf(strict), statistical: figuresOf(statistical), ...(adaptive && { adaptive: figuresOf(needed) }) };
 }
 
-function fleetOf({ size, slow, where, flips, says }: Cell, seed: string): SimulatedFleet {
+function fleetOf({ size, slow, where, flips, reports }: Cell, seed: string): SimulatedFleet {
   const random = randomFrom(`truth ${seed}`);
-  const noise = { falseSlow: flips, falseHealthy: flips, sigma: 0.02, slowTo, says };
+  const noise = { falseSlow: flips, falseHealthy: flips, sigma: 0.02, slowTo, reports };
   return { size, noise, slow: where === 'rack' ? rack(size, slow, random) : scattered(size, slow, random) };
 }
 
@@ -79,7 +79,7 @@ export function runSlowdown({ slowTo, sigma }: Slowdown, jobs: number): Slowdown
   for (let job = 0; job < jobs; job++) {
     const seed = `${slowTo}/${sigma}/${job}`;
     const slow = scattered(size, 4, randomFrom(`truth ${seed}`));
-    const ranks = testRounds({ size, slow, noise: { falseSlow: 0, falseHealthy: 0, sigma, slowTo, says: 'bandwidths' } }, five, seed);
+    const ranks = testRounds({ size, slow, noise: { falseSlow: 0, falseHealthy: 0, sigma, slowTo, reports: 'bandwidths' } }, five, seed);
     const judgement = judgeStatistical(reportsOf(ranks), { size, threshold: 0 });
     strict = counted(strict, judgeStrict(reportsOf(ranks), { size, threshold: 0.9 * nominal }), slow, five.most);
     statistical = counted(statistical, judgement, slow, five.most);
@@ -104,7 +104,7 @@ export function runSlowdown({ slowTo, sigma }: Slowdown, jobs: number): Slowdown
 
 /** Processor time and wall-clock time, ms, of one judgement of five rounds; the median of several. */
 export function timeOf(size: number): { readonly size: number; readonly processor: number; readonly clock: number } {
-  const fleet = fleetOf({ size, slow: 8, where: 'scattered', flips: 0.01, says: 'bandwidths' }, 'time');
+  const fleet = fleetOf({ size, slow: 8, where: 'scattered', flips: 0.01, reports: 'bandwidths' }, 'time');
   const reports = reportsOf(testRounds(fleet, five, 'time'));
   const times = Array.from({ length: 7 }, () => {
     const [used, started] = [process.cpuUsage(), performance.now()];

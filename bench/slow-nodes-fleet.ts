@@ -15,7 +15,7 @@ export interface Noise {
   /** Bandwidth of a slow node as a share of a healthy one's. */
   readonly slowTo: number;
   /** `bits`: only that a pair passed or failed is reported. */
-  readonly says: 'bits' | 'bandwidths';
+  readonly reports: 'bits' | 'bandwidths';
 }
 
 export interface SimulatedFleet {
@@ -61,9 +61,9 @@ export function testRounds({ size, slow, noise }: SimulatedFleet, rounds: RoundS
   }
 }
 
-function measure(slow: boolean, { falseSlow, falseHealthy, sigma, slowTo, says }: Noise, random: Random): Pick<RoundResult, 'status' | 'gbps'> {
+function measure(slow: boolean, { falseSlow, falseHealthy, sigma, slowTo, reports }: Noise, random: Random): Pick<RoundResult, 'status' | 'gbps'> {
   const looksSlow = random() < (slow ? falseHealthy : falseSlow) ? !slow : slow;
-  if (says === 'bits') return { status: looksSlow ? 'fail' : 'ok' };
+  if (reports === 'bits') return { status: looksSlow ? 'fail' : 'ok' };
   return { status: 'ok', gbps: nominal * (looksSlow ? slowTo : 1) * Math.exp(sigma * normal(random)) };
 }
 

@@ -61,7 +61,7 @@ export function describeSlowNodes({ fixed, adaptive, racks, dense, slowdowns, ti
 }
 
 const job = ['nodes', 'slow', 'flips', 'reports'] as const;
-const jobOf = ({ size, slow, flips, says }: Cell): string[] => [String(size), String(slow), `${flips * 100} %`, says];
+const jobOf = ({ size, slow, flips, reports }: Cell): string[] => [String(size), String(slow), `${flips * 100} %`, reports];
 
 const verdicts = ({ recall, precision, blamed, undetermined, right }: Figures): string[] => [
   percent(recall),

@@ -2,8 +2,8 @@
 
 import { type Cell, type CellFigures, runCell, runSlowdown, type SlowdownFigures, timeOf } from './slow-nodes-cells.ts';
 
-const scatteredCells = (sizes: readonly (readonly [size: number, slow: number])[], flips: readonly number[], says: Cell['says']): Cell[] =>
-  flips.flatMap((flips) => sizes.map(([size, slow]) => ({ size, slow, where: 'scattered' as const, flips, says })));
+const scatteredCells = (sizes: readonly (readonly [size: number, slow: number])[], flips: readonly number[], reports: Cell['reports']): Cell[] =>
+  flips.flatMap((flips) => sizes.map(([size, slow]) => ({ size, slow, where: 'scattered' as const, flips, reports })));
 
 const cells = {
   fixed: [
@@ -44,10 +44,10 @@ const cells = {
     ),
   ],
   racks: [
-    { size: 64, slow: 8, where: 'rack', flips: 0, says: 'bandwidths' },
-    { size: 256, slow: 16, where: 'rack', flips: 0, says: 'bandwidths' },
-    { size: 256, slow: 16, where: 'rack', flips: 0.01, says: 'bandwidths' },
-    { size: 1024, slow: 32, where: 'rack', flips: 0, says: 'bandwidths' },
+    { size: 64, slow: 8, where: 'rack', flips: 0, reports: 'bandwidths' },
+    { size: 256, slow: 16, where: 'rack', flips: 0, reports: 'bandwidths' },
+    { size: 256, slow: 16, where: 'rack', flips: 0.01, reports: 'bandwidths' },
+    { size: 1024, slow: 32, where: 'rack', flips: 0, reports: 'bandwidths' },
   ],
   dense: scatteredCells(
     [

@@ -12,16 +12,16 @@ import { type Kcover, startKcover } from '../testbed/roles.ts';
 import { until } from '../testbed/until.ts';
 import { startTestCluster, stopOnSignals, type TestCluster } from '../testbed/test-cluster.ts';
 import { type ClusterRecorder, startClusterRecorder } from '../test/support/cluster-recorder.ts';
-import { BareHands } from './bare.ts';
+import { DirectRequests } from './direct-requests.ts';
 import { namespace } from './variants.ts';
-import { Witness } from './witness.ts';
+import { ClusterObserver } from './cluster-observer.ts';
 
 export interface BenchStage {
   readonly cluster: TestCluster;
   readonly kcover: Kcover;
   readonly client: Client;
-  readonly witness: Witness;
-  readonly hands: BareHands;
+  readonly observer: ClusterObserver;
+  readonly direct: DirectRequests;
   /** The changes of every pod and node, in the order of etcd. */
   readonly recorder: ClusterRecorder;
   /** Starts the agents of these nodes, when agents are not processes of their own. */
@@ -60,21 +60,21 @@ export async function setStage({ nodes, agents, limit, print }: StageOptions): P
     await cluster.api.core.createNamespace({ body: { metadata: { name: namespace } } });
     const kube = connectKube({ kubeconfig: cluster.kubernetes.kubeconfig });
     const over = new AbortController();
-    const witness = new Witness(kube, namespace, over.signal);
-    await witness.ready;
+    const observer = new ClusterObserver(kube, namespace, over.signal);
+    await observer.ready;
     const recorder = await startClusterRecorder(cluster.kubernetes.kubeconfig);
     const connection = await Connection.connect({ address: cluster.temporal.address });
     const client = new Client({ connection, namespace: cluster.temporal.namespace });
-    const hands = new BareHands(cluster.kubernetes.kubeconfig);
+    const direct = new DirectRequests(cluster.kubernetes.kubeconfig);
     const end = async (): Promise<void> => {
       over.abort();
       await inProcess?.stop();
-      await Promise.allSettled([kube.close(), recorder.close(), hands.close(), connection.close()]);
+      await Promise.allSettled([kube.close(), recorder.close(), direct.close(), connection.close()]);
       await kcover.stop();
       await cluster.stop();
     };
     const watch = async (some: TestCluster['nodes']): Promise<void> => inProcess?.watch(some);
-    return { cluster, kcover, client, witness, hands, recorder, watch, end };
+    return { cluster, kcover, client, observer, direct, recorder, watch, end };
   } catch (error) {
     await cluster.stop();
     throw error;

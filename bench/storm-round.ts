@@ -14,7 +14,7 @@ import { judgeSafety, type Safety } from './storm-safety.ts';
 import type { StormPlan } from './storm-plan.ts';
 import { prepareJobs, type AffectedJob } from './storm-jobs.ts';
 import { kernelLine, release, removeJob } from './trial.ts';
-import type { RestartSeen } from './witness.ts';
+import type { ObservedRestart } from './cluster-observer.ts';
 import type { Window } from './writes.ts';
 
 /** The observed times of one job, in ms since the epoch. */
@@ -63,12 +63,12 @@ export async function runStorm(stage: BenchStage, plan: StormPlan, number: numbe
   return { firstFault, lastFault, cases, clusterEvents: events, safety, cpu, window };
 }
 
-type WatchedJob = RestartSeen & { readonly tainted?: Promise<number> };
+type WatchedJob = ObservedRestart & { readonly tainted?: Promise<number> };
 
-function watch({ witness }: BenchStage, { hits }: StormPlan, { job, old, node }: AffectedJob): WatchedJob {
-  const seen = witness.restartOf(job, old);
+function watch({ observer }: BenchStage, { hits }: StormPlan, { job, old, node }: AffectedJob): WatchedJob {
+  const seen = observer.restartOf(job, old);
   if (hits === 'jobs') return seen;
-  const tainted = witness.tainted(node.name, quarantineTaintKey);
+  const tainted = observer.tainted(node.name, quarantineTaintKey);
   tainted.catch(() => undefined); // a held node has none
   return { ...seen, tainted };
 }

@@ -55,8 +55,8 @@ export async function runTrial(stage: BenchStage, healthy: Healthy, variant: Var
 }
 
 async function byHand(stage: BenchStage, variant: Variant, job: RunningJob, node: string): Promise<Trial> {
-  const { began, tainted, stopBegan, firstDeleted, newRunning } = await stage.hands.restart(stage.witness, job, node, variant);
-  await stage.hands.untaint(stage.witness, node);
+  const { began, tainted, stopBegan, firstDeleted, newRunning } = await stage.direct.restart(stage.observer, job, node, variant);
+  await stage.direct.untaint(stage.observer, node);
   return { variant: variant.name, fault: began, stopBegan, tainted, firstDeleted, newRunning };
 }
 
@@ -67,12 +67,12 @@ async function byKcover(
   failingPod: Parameters<typeof failContainer>[1],
   node: BenchStage['cluster']['nodes'][number],
 ): Promise<Trial> {
-  const { witness, client, cluster } = stage;
+  const { observer, client, cluster } = stage;
   await isWatched(client, job);
   const [atStart, clusterBefore] = [await historyLength(client, jobWorkflowId(job)), await historyLength(client, clusterWorkflowId)];
   const isKernel = variant.fault === 'kernel';
-  const seen = witness.restartOf(job, new Set(witness.podsOf(job).map((pod) => pod.metadata?.uid ?? '')));
-  const seenTainted = isKernel ? witness.tainted(node.name, quarantineTaintKey) : Promise.resolve(undefined);
+  const seen = observer.restartOf(job, new Set(observer.podsOf(job).map((pod) => pod.metadata?.uid ?? '')));
+  const seenTainted = isKernel ? observer.tainted(node.name, quarantineTaintKey) : Promise.resolve(undefined);
 
   const fault = now();
   await (isKernel ? breakGpu(node, kernelLine) : failContainer(cluster.api, failingPod, { exitCode: 1, restart: true }));
@@ -101,17 +101,17 @@ async function byKcover(
 }
 
 /** Releases the node, so that the next trial has all nodes and the node's workflow starts anew. */
-export async function release({ client, witness }: BenchStage, node: string): Promise<void> {
+export async function release({ client, observer }: BenchStage, node: string): Promise<void> {
   const handle = client.workflow.getHandle(nodeWorkflowId(node));
   await handle.executeUpdate(updates.release, { args: [{ by: 'bench', reason: 'next trial' }] });
-  await witness.tainted(node, quarantineTaintKey, false);
+  await observer.tainted(node, quarantineTaintKey, false);
   await closed(client, nodeWorkflowId(node));
 }
 
-export async function removeJob({ cluster, client, witness }: BenchStage, job: RunningJob): Promise<void> {
+export async function removeJob({ cluster, client, observer }: BenchStage, job: RunningJob): Promise<void> {
   await cluster.api.custom.deleteNamespacedCustomObject({ ...placeOf(job), propagationPolicy: 'Background' });
   await until(`${job.name} gone`, 120_000, () => {
-    const left = witness.podsOf(job).length;
+    const left = observer.podsOf(job).length;
     return Promise.resolve(left === 0 ? { found: true } : { missing: `${left} pods are left` });
   });
   await closed(client, jobWorkflowId(job));

@@ -1,4 +1,4 @@
-/** A person's answer to a recovery that asks: by its id, or by the job that it is about. It goes to one question, and never to the next. */
+/** An operator's answer to a recovery that waits for approval, found by its id or by its job. The answer is for one question: a later question needs another answer. */
 
 import type { Client } from '@temporalio/client';
 import { KcoverError } from '../contract/errors.ts';
@@ -7,11 +7,11 @@ import { jobTitle } from '../contract/jobs.ts';
 import { type ApprovalRequest, type OperatorRequest, updates } from '../contract/messages.ts';
 import type { Question } from '../contract/recovery-plan.ts';
 import { clockTime } from './clock.ts';
-import { type CommandOutput, type CommandEntry, sharedOptions, type Surroundings, type Typed } from './command.ts';
+import { type CommandOutput, type CommandEntry, sharedOptions, type CommandContext, type Typed } from './command.ts';
 import { commandFor, notWatched } from './job-update.ts';
 import { properties } from './output.ts';
 
-/** Arguments, options and endings that both answers share. */
+/** Arguments, options and exit codes that `approve` and `deny` share. */
 export const approvalParts = {
   arguments: [{ name: '<incident>', describe: 'Id of the recovery, as kcover status prints it; or its job, such as pytorchjob/llm' }],
   options: [
@@ -24,18 +24,18 @@ export const approvalParts = {
   exits: ['refused', 'notFound', 'unreachable'],
 } as const satisfies Partial<CommandEntry>;
 
-/** What was answered, and how. */
+/** Result of the update `approve` or `deny`. */
 export interface ApprovalAnswer {
   readonly incident: string;
   readonly approved: boolean;
   readonly question: Question;
 }
 
-/** Throws `refused` when the recovery asks nothing, or something else than what is answered; `not-found` when none is open. */
-export async function answerRecovery(typed: Typed, surroundings: Surroundings, update: 'approve' | 'deny'): Promise<CommandOutput> {
+/** Throws `refused` when the recovery has no open question, or another one than was answered; `not-found` when no recovery is open. */
+export async function answerRecovery(typed: Typed, context: CommandContext, update: 'approve' | 'deny'): Promise<CommandOutput> {
   const { sendUpdate } = await import('./workflows.ts');
-  const { environment, session, now } = surroundings;
-  const incident = await incidentTyped(typed, surroundings);
+  const { environment, session, now } = context;
+  const incident = await incidentTyped(typed, context);
   const client = await session.temporal();
   const request = { by: environment.user, reason: typed.value('reason') };
   try {
@@ -48,20 +48,20 @@ export async function answerRecovery(typed: Typed, surroundings: Surroundings, u
   }
 }
 
-/** What was asked, and what was said to it. */
+/** The question and the answer, as text. */
 export function describeAnswer({ incident, approved, question }: ApprovalAnswer, { by, reason }: OperatorRequest, now: number): string {
   return [
     incident,
     properties([
       ['asked', question.because],
       ['question', question.id],
-      ['silence', `would have meant ${question.otherwise} from ${clockTime(question.until, now)} on`],
+      ['default', `${question.otherwise}, from ${clockTime(question.until, now)} on`],
       [approved ? 'approved' : 'denied', `by ${by}: ${reason}`],
     ]),
   ].join('\n');
 }
 
-/** Id of what is asked now. */
+/** Id of the open question. */
 async function questionOf(client: Client, incident: string): Promise<string> {
   const { statusOf } = await import('./workflows.ts');
   const { phase, question } = await statusOf(client, 'recovery', incident);
@@ -70,13 +70,13 @@ async function questionOf(client: Client, incident: string): Promise<string> {
   throw new KcoverError('refused', 'no question is open: this recovery waits for no approval');
 }
 
-async function incidentTyped(typed: Typed, surroundings: Surroundings): Promise<string> {
+async function incidentTyped(typed: Typed, context: CommandContext): Promise<string> {
   const text = typed.argument('incident');
   if (text.startsWith('recovery/')) return text;
   const { jobTyped } = await import('./jobs.ts');
   const { statusOf } = await import('./workflows.ts');
-  const { ref } = await jobTyped(typed, surroundings, 'incident');
-  const client = await surroundings.session.temporal();
+  const { ref } = await jobTyped(typed, context, 'incident');
+  const client = await context.session.temporal();
   const { incident } = await statusOf(client, 'trainingJob', jobWorkflowId(ref)).catch((error: unknown) => {
     throw notWatched(error, ref);
   });

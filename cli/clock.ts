@@ -1,8 +1,8 @@
-/** Times as people read them in a table; UTC, because logs and incident ids are. */
+/** Times for tables. They are in UTC, as in logs and incident ids. */
 
 import { formatDuration } from '../contract/duration.ts';
 
-/** `07:14:04`, with the day when it is another one than today. */
+/** `07:14:04`; with the date when it is not today. */
 export function clockTime(at: string | number, now: number): string {
   const iso = new Date(at).toISOString();
   const today = new Date(now).toISOString().slice(0, 10);
@@ -15,7 +15,7 @@ export function ago(at: string | number, now: number): string {
   return past === 0 ? 'just now' : `${formatDuration(past)} ago`;
 }
 
-/** `4m 51s`, up to now for what has not ended. */
+/** `4m 51s`; until now when it has not ended. */
 export const lasted = (from: string, to: string | null, now: number): string => formatDuration(whole(ms(to ?? now) - ms(from)));
 
 /** `until 07:14:04 (4m 51s left)`; empty without a deadline. */
@@ -26,5 +26,5 @@ export function deadline(until: string | undefined, now: number): string {
 }
 
 const ms = (at: string | number): number => new Date(at).getTime();
-/** People wait in seconds. */
+/** Rounds to whole seconds; never negative. */
 const whole = (duration: number): number => Math.max(0, Math.round(duration / 1000)) * 1000;

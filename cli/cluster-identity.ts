@@ -15,7 +15,7 @@ export async function claimCluster(client: Client, clusterUid: string, taskQueue
   await requireSameCluster(client, clusterUid);
 }
 
-/** Throws `cluster.other` when Temporal serves another cluster; nobody there yet is fine. */
+/** Throws `cluster.other` when this Temporal namespace serves another cluster. Passes when it serves none yet. */
 export async function requireSameCluster(client: Client, clusterUid: string): Promise<void> {
   const recorded = await recordedUid(client);
   if (recorded === undefined || recorded === clusterUid) return;
@@ -25,7 +25,7 @@ export async function requireSameCluster(client: Client, clusterUid: string): Pr
   );
 }
 
-/** The UID of the cluster that Temporal serves; undefined before the first worker. Read from the start event, not asked by query: no worker may touch a task before it is known. */
+/** UID of the cluster that this Temporal namespace serves; undefined before the first worker. It is read from the start event, because a query needs a worker, and no worker may run before the UID is checked. */
 export async function recordedUid(client: Client): Promise<string | undefined> {
   try {
     const { history } = await client.withDeadline(Date.now() + 10_000, () =>

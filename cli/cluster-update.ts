@@ -6,25 +6,25 @@ import { recordedUid } from './cluster-identity.ts';
 import type { Session } from './session.ts';
 import { statusOf, sendUpdateWithStart } from './workflows.ts';
 
-/** How long the command waits until the pause is kept outside of Temporal too; the pause holds either way. */
-const patienceMs = 3000;
+/** How long the command waits until the pause is also stored in the ConfigMap, ms. The pause is in force before that. */
+const timeoutMs = 3000;
 
-/** An update of the workflow `cluster`, which is started where it does not run: somebody may have terminated it. */
+/** Sends an update to the workflow `cluster`, and starts the workflow if it does not run, for example because it was terminated. */
 export async function sendClusterUpdate<Result>(session: Session, taskQueue: string, update: string, request: OperatorRequest): Promise<Result> {
   const client = await session.temporal();
   return sendUpdateWithStart<Result>(client, clusterStart((await recordedUid(client)) ?? (await readUid(session)), taskQueue), update, request);
 }
 
-/** Only before kcover has ever run with this Temporal namespace, or after its database was lost. */
+/** Needed only when the workflow has never run in this Temporal namespace, or Temporal's database was lost. */
 async function readUid(session: Session): Promise<string> {
   const { clusterUid } = await import('../kube/connection.ts');
   return clusterUid(await session.kube());
 }
 
-/** Why the pause is not kept outside of Temporal yet; undefined when it is. */
+/** Why the pause is not stored in the ConfigMap yet; undefined when it is. */
 export async function whyUnstored(session: Session): Promise<string | undefined> {
   const client = await session.temporal();
-  const until = Date.now() + patienceMs;
+  const until = Date.now() + timeoutMs;
   for (;;) {
     const seen = await statusOf(client, 'cluster', clusterWorkflowId).then(
       ({ unstored }) => ({ because: unstored }),

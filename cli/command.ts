@@ -1,4 +1,4 @@
-/** What a command is: data from which the command line, its help and its reference page are made. */
+/** The description of a command: the command line, its help and its reference page are generated from it. */
 
 import type { exitCodes } from '../contract/errors.ts';
 import type { CliEnvironment } from './environment.ts';
@@ -7,7 +7,7 @@ import type { Session } from './session.ts';
 export type ExitName = keyof typeof exitCodes;
 
 export interface Argument {
-  /** `<job>` is needed, `[lines...]` is not. */
+  /** `<job>` is required, `[lines...]` is optional. */
   readonly name: string;
   readonly describe: string;
   readonly choices?: readonly string[];
@@ -19,51 +19,51 @@ export interface Option {
   readonly describe: string;
   readonly byDefault?: string;
   readonly choices?: readonly string[];
-  /** The command does not run without it. */
+  /** The command fails without it. */
   readonly required?: true;
 }
 
-/** What was typed, by name. */
+/** Parsed arguments and options, by name. */
 export interface Typed {
   argument(name: string): string;
   arguments(name: string): readonly string[];
   option(name: string): string | undefined;
-  /** An option that is required or has a default. */
+  /** Value of an option that is required or has a default. */
   value(name: string): string;
   flag(name: string): boolean;
 }
 
-export interface Surroundings {
+export interface CommandContext {
   readonly environment: CliEnvironment;
   readonly session: Session;
   /** Milliseconds since the epoch. */
   readonly now: number;
 }
 
-/** What a command answers: the data, and how a person reads it. */
+/** Output of a command: as data, and as text. */
 export interface CommandOutput {
   readonly data: unknown;
   readonly text: string;
-  /** How the command ends; ok unless told. */
+  /** Default: `ok`. */
   readonly exit?: ExitName;
 }
 
-/** One command. It answers with what is printed, or with the code it ends with. */
+/** One command. `run` resolves to what is printed, or to the exit code alone. */
 export interface CommandEntry {
   /** One sentence. */
   readonly summary: string;
   readonly arguments: readonly Argument[];
   readonly options: readonly Option[];
   readonly examples: readonly [string, string];
-  /** How it can end, beyond ok, failed, usage and bug. */
+  /** Exit codes other than ok, failed, usage and bug, which every command has. */
   readonly exits: readonly ExitName[];
-  run(typed: Typed, surroundings: Surroundings): Promise<CommandOutput | ExitName>;
+  run(typed: Typed, context: CommandContext): Promise<CommandOutput | ExitName>;
 }
 
 export const outputFormats = ['table', 'json', 'yaml'] as const;
 export type OutputFormat = (typeof outputFormats)[number];
 
-/** Options that several commands share, each written once. */
+/** Options that several commands share. */
 export const sharedOptions = {
   output: { flags: '-o, --output <format>', describe: 'How to print', byDefault: 'table', choices: outputFormats },
   namespace: { flags: '-n, --namespace <name>', describe: 'Kubernetes namespace of the job; the current one of the kubeconfig otherwise' },

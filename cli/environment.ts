@@ -1,32 +1,32 @@
-/** The only reader of the command line and the environment. */
+/** Reads command line and environment; no other file of the product does. */
 
 import { readFileSync } from 'node:fs';
 import { hostname, userInfo } from 'node:os';
 import { basename } from 'node:path';
 import { text } from 'node:stream/consumers';
 
-/** Everything that a command may know of the process it runs in. */
+/** What commands use of the process that they run in. */
 export interface CliEnvironment {
-  /** What was typed after the name of the program. */
+  /** Command line after the name of the program. */
   readonly argv: readonly string[];
-  /** How the program was called: `kcover`, or `kubectl kcover`. */
+  /** Name under which the program was called: `kcover`, or `kubectl kcover`. */
   readonly programName: string;
-  /** All variables, for the Temporal configuration, which has many. */
+  /** All environment variables, because the configuration of the Temporal client has many. */
   readonly variables: Readonly<Record<string, string>>;
-  /** Who typed it, for the record. */
+  /** Name of the user, recorded with requests. */
   readonly user: string;
   readonly hostname: string;
-  /** Set in a pod. */
+  /** The process runs in a pod. */
   readonly inCluster: boolean;
-  /** Where the deployment says in which pod it runs. */
+  /** Its own pod, where the Deployment passes name and namespace. */
   readonly pod: { readonly name: string; readonly namespace: string } | undefined;
   readonly version: string;
   readonly stdout: Output;
   readonly stderr: Output;
-  /** Resolves when it was written: a reader that is slow holds the writer up. */
+  /** Resolves when the text was written, so that a slow reader slows the writer down. */
   readonly writeOut: (text: string) => Promise<void>;
   readonly stdin: () => Promise<string>;
-  /** The same as it comes. */
+  /** Standard input in pieces, as it arrives. */
   readonly stdinPieces: () => AsyncIterable<string>;
   readonly stdinIsTerminal: boolean;
 }
@@ -59,10 +59,10 @@ function podOf({ POD_NAME: name, POD_NAMESPACE: namespace }: Readonly<Record<str
   return name && namespace ? { name, namespace } : undefined;
 }
 
-/** `path` is what was run: kubectl calls its plugins `kubectl-NAME`. */
+/** `path` is the program that was run: kubectl runs a plugin NAME as `kubectl-NAME`. */
 const programNameOf = (path: string): string => (/^kubectl-kcover\b/.test(basename(path)) ? 'kubectl kcover' : 'kcover');
 
-/** A container often runs as a user without a name. */
+/** Name of the user, or its id: a container often runs as a user without a name. */
 function nameOfUser(): string {
   try {
     return userInfo().username;
@@ -71,14 +71,14 @@ function nameOfUser(): string {
   }
 }
 
-/** The package's own version: beside us in the source, one level up in what was built. */
+/** Version of the package. Its package.json is one level further up in the build than in the source. */
 function packageVersion(): string {
   for (const place of ['../package.json', '../../package.json']) {
     try {
       const parsed: unknown = JSON.parse(readFileSync(new URL(place, import.meta.url), 'utf8'));
       if (typeof parsed === 'object' && parsed !== null && 'version' in parsed) return String(parsed.version);
     } catch {
-      // Not here: the next place.
+      // Tries the next place.
     }
   }
   return 'unknown';

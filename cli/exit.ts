@@ -1,4 +1,4 @@
-/** From an error to what a person reads and the code the process ends with. */
+/** Converts an error to the message on stderr and the exit code. */
 
 import { CommanderError } from 'commander';
 import { type ErrorCode, exitCodes, explainError, KcoverError } from '../contract/errors.ts';
@@ -26,7 +26,7 @@ const exitOf: Readonly<Record<ErrorCode, ExitName>> = {
   'not-found': 'notFound',
 };
 
-/** What `exits` of a command page say. */
+/** Meaning of each exit code, for the reference pages. */
 export const exitMeanings: Readonly<Record<ExitName, string>> = {
   ok: 'done',
   failed: 'it could not be done',
@@ -37,7 +37,7 @@ export const exitMeanings: Readonly<Record<ExitName, string>> = {
   bug: 'a defect of kcover',
 };
 
-/** Several findings at once, each already in the form of `explainError`. */
+/** Several problems in one error, each already in the form of `explainError`. */
 export class Findings extends KcoverError {
   readonly report: string;
 
@@ -49,7 +49,7 @@ export class Findings extends KcoverError {
 
 export interface ExitInfo {
   readonly code: number;
-  /** For stderr; empty when everything was said. */
+  /** For stderr; empty when there is nothing to add. */
   readonly message: string;
 }
 
@@ -73,7 +73,7 @@ const notInstalled = ({ message }: Error): KcoverError =>
     remedy: 'use the image of the controllers and workers: that of the agents has only agent, classify, config check, doctor --role agent and redact',
   });
 
-/** Help and version are no errors; whatever else it throws is a wrong command line. */
+/** Commander also throws for help and version, which are no errors. Everything else that it throws is a usage error. */
 function endingOfCommander(error: CommanderError): ExitInfo {
   if (error.exitCode === 0) return { code: exitCodes.ok, message: '' };
   return { code: exitCodes.usage, message: explainError(new KcoverError('usage', error.message.replace(/^error: /, '').replaceAll('\n', ' '))) };

@@ -4,7 +4,7 @@ import type { Kube } from '../kube/connection.ts';
 import { jobPath } from '../kube/job-kinds/index.ts';
 import { askKube } from '../kube/requests.ts';
 
-/** Writes the opt-in label of this very object: another UID is a conflict. Its time is the time of the opt-in, so it is the person's own field. */
+/** Writes the opt-in label; fails with a conflict when the UID has changed. The command line has a field manager of its own, so that the time of this field is the time of the opt-in. */
 export const labelJob = (kube: Kube, job: JobRef, value: 'true' | 'false'): Promise<unknown> =>
   askKube(
     kube,

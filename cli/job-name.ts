@@ -1,4 +1,4 @@
-/** How people name a job: `pytorchjob/llm`, `pytorchjobs.kubeflow.org/llm`, `job/x`, in any case. */
+/** Parses the name of a job: `pytorchjob/llm`, `pytorchjobs.kubeflow.org/llm`, `job/x`, in upper or lower case. */
 
 import { KcoverError } from '../contract/errors.ts';
 import { type JobKind, jobKindNames, jobKinds as kinds } from '../contract/jobs.ts';
@@ -10,7 +10,7 @@ export interface JobName {
   readonly name: string;
 }
 
-/** What kubectl would take for a kind, in lower case. */
+/** Names that kubectl accepts for a kind, in lower case. */
 function spellings(kind: JobKind): readonly string[] {
   const { group, version, plural, objectKind } = jobKinds[kind];
   return [jobKindNames[kind], plural, objectKind.toLowerCase()].flatMap((word) => [word, `${word}.${group}`, `${word}.${version}.${group}`]);

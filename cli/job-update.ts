@@ -1,4 +1,4 @@
-/** An operator's request to the workflow of one job, and what a person is told about that job. */
+/** Sends an operator's request to the workflow of one job, and names the job and the next command in errors. */
 
 import type { Client } from '@temporalio/client';
 import { KcoverError } from '../contract/errors.ts';
@@ -6,10 +6,10 @@ import { jobWorkflowId } from '../contract/ids.ts';
 import { type JobRef, jobTitle } from '../contract/jobs.ts';
 import type { OperatorRequest } from '../contract/messages.ts';
 
-/** `kcover start pytorchjob/llm -n train`, to be typed as it stands. */
+/** A complete command line: `kcover start pytorchjob/llm -n train`. */
 export const commandFor = (command: string, job: JobRef): string => `kcover ${command} ${jobTitle(job)} -n ${job.namespace}`;
 
-/** A job without a running workflow of its own, said in the words of who asked; any other error as it is. */
+/** Converts `not-found` of the workflow to an error about the job; returns any other error unchanged. */
 export function notWatched(error: unknown, job: JobRef): unknown {
   if (!(error instanceof KcoverError) || error.code !== 'not-found') return error;
   return new KcoverError('not-found', `${jobTitle(job)} in ${job.namespace} has no running workflow`, {
@@ -18,7 +18,7 @@ export function notWatched(error: unknown, job: JobRef): unknown {
   });
 }
 
-/** An update of the job's workflow. `refused` completes "JOB is not ...". */
+/** Sends an update to the job's workflow. `refused` completes the error message "JOB is not ...". */
 export async function sendJobUpdate<Result>(client: Client, job: JobRef, update: string, request: OperatorRequest, refused: string): Promise<Result> {
   const { sendUpdate } = await import('./workflows.ts');
   try {

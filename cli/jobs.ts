@@ -1,4 +1,4 @@
-/** Finds the job that was named on the command line, in Kubernetes. */
+/** Reads the job that the command line names. */
 
 import { KcoverError } from '../contract/errors.ts';
 import { quarantineTaintKey } from '../contract/ids.ts';
@@ -7,18 +7,18 @@ import type { Kube } from '../kube/connection.ts';
 import { jobKinds, namespacePath } from '../kube/job-kinds/index.ts';
 import { objectPath } from '../kube/request-url.ts';
 import { readObject } from '../kube/requests.ts';
-import type { Surroundings, Typed } from './command.ts';
+import type { CommandContext, Typed } from './command.ts';
 import { type JobName, parseJobName } from './job-name.ts';
 import { currentNamespace } from './kubernetes.ts';
 
-/** The job that was typed as `job`, or as another argument. Throws `not-found` when there is no such job. */
-export async function jobTyped(typed: Typed, { session }: Surroundings, argument = 'job'): Promise<JobView> {
+/** The job that the argument names. Throws `not-found` when there is no such job. */
+export async function jobTyped(typed: Typed, { session }: CommandContext, argument = 'job'): Promise<JobView> {
   const name = parseJobName(typed.argument(argument));
   const kube = await session.kube();
   return readNamed(kube, typed.option('namespace') ?? currentNamespace(kube), name);
 }
 
-/** Of several versions of one resource a cluster has one, which people need not name. */
+/** Tries each version of the resource: a cluster has one of them, and the command line does not name it. */
 async function readNamed(kube: Kube, namespace: string, { kind, name }: JobName): Promise<JobView> {
   const entry = jobKinds[kind];
   const versions = Object.values(jobKinds).filter(({ group, plural }) => group === entry.group && plural === entry.plural);

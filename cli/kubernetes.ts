@@ -5,7 +5,7 @@ import { connectKube, type Kube } from '../kube/connection.ts';
 
 export interface KubeSource {
   readonly kubeconfig: string | undefined;
-  /** In a pod the service account wins over a stray kubeconfig in the image. */
+  /** In a pod the service account is used, even if there is a kubeconfig in the image. */
   readonly inCluster: boolean;
 }
 

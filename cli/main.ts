@@ -1,4 +1,4 @@
-/** What `kcover` runs: reads the command line, runs one command, ends with its code. */
+/** Entry point of `kcover`: parses the command line, runs one command, and exits with its code. */
 
 import { exitCodes } from '../contract/errors.ts';
 import { printable } from '../contract/text.ts';
@@ -7,12 +7,12 @@ import { type CliEnvironment, readEnvironment } from './environment.ts';
 import { endingOf } from './exit.ts';
 import { print } from './output.ts';
 import { buildProgram } from './program.ts';
-import { speakAs } from './program-name.ts';
+import { withProgramName } from './program-name.ts';
 import { openSession } from './session.ts';
 
 async function main(environment: CliEnvironment): Promise<number> {
   let code: number = exitCodes.ok;
-  const speak = (text: string): string => speakAs(environment.programName, text);
+  const asCalled = (text: string): string => withProgramName(environment.programName, text);
 
   const perform = async (entry: CommandEntry, typed: Typed): Promise<void> => {
     const session = openSession(environment, typed.option('kubeconfig'));
@@ -24,7 +24,7 @@ async function main(environment: CliEnvironment): Promise<number> {
       }
       code = exitCodes[result.exit ?? 'ok'];
       const format = (typed.option('output') ?? 'table') as OutputFormat;
-      environment.stdout.write(format === 'table' ? speak(print(result, format)) : print(result, format));
+      environment.stdout.write(format === 'table' ? asCalled(print(result, format)) : print(result, format));
     } finally {
       await session.close();
     }
@@ -33,18 +33,18 @@ async function main(environment: CliEnvironment): Promise<number> {
   try {
     const program = buildProgram(environment, perform);
     if (environment.argv.length === 0) {
-      environment.stdout.write(speak(program.helpInformation()));
+      environment.stdout.write(asCalled(program.helpInformation()));
       return exitCodes.ok;
     }
     await program.parseAsync([...environment.argv], { from: 'user' });
     return code;
   } catch (error) {
     const ending = endingOf(error);
-    if (ending.message !== '') environment.stderr.write(`${speak(printable(ending.message))}\n`);
+    if (ending.message !== '') environment.stderr.write(`${asCalled(printable(ending.message))}\n`);
     return ending.code;
   }
 }
 
-// A reader that has seen enough (`kcover list | head`) is no failure.
+// A reader that closes the pipe early (`kcover list | head`) is no failure.
 process.stdout.on('error', (error: NodeJS.ErrnoException) => process.exit(error.code === 'EPIPE' ? exitCodes.ok : exitCodes.failed));
 process.exitCode = await main(readEnvironment(process));

@@ -1,11 +1,11 @@
-/** The word that was probably meant; undefined when none is near. */
+/** The known word that is most similar; undefined when none is similar enough. */
 export function nearest(word: string, known: readonly string[]): string | undefined {
   const ranked = known.map((each) => ({ each, distance: editDistance(word.toLowerCase(), each.toLowerCase()) })).toSorted((a, b) => a.distance - b.distance);
   const best = ranked[0];
   return best && best.distance <= Math.max(1, Math.floor(Math.max(word.length, best.each.length) / 3)) ? best.each : undefined;
 }
 
-/** Insertions, deletions, replacements and swaps of neighbours that lead from one to the other. */
+/** Number of insertions, deletions, replacements and swaps of adjacent letters between the words. */
 function editDistance(from: string, to: string): number {
   const rows: number[][] = [Array.from({ length: to.length + 1 }, (_, column) => column)];
   const at = (row: number, column: number): number => rows[row]?.[column] ?? Number.POSITIVE_INFINITY;

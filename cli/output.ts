@@ -1,4 +1,4 @@
-/** Prints an answer as a person or a program wants it. */
+/** Prints the output of a command in the requested format. */
 
 import Table from 'cli-table3';
 import { stringify } from 'yaml';
@@ -16,7 +16,7 @@ export function print(answer: CommandOutput, format: OutputFormat): string {
   }
 }
 
-/** YAML of the data. Invisible characters are written as escapes, for which all strings must be in quotes. */
+/** The data as YAML. Invisible characters are escaped, which needs strings in double quotes. */
 function yaml(data: unknown): string {
   const text = stringify(data, { lineWidth: 0 });
   return escapeUnseen(text) === text ? text : escapeUnseen(stringify(data, { lineWidth: 0, defaultStringType: 'QUOTE_DOUBLE' }));
@@ -43,14 +43,14 @@ const plain = {
   style: { 'padding-left': 0, 'padding-right': 0, head: [], border: [], compact: true },
 };
 
-/** Columns without borders, as kubectl has them. An empty cell reads `-`. */
+/** Columns without borders, as in kubectl. An empty cell is printed as `-`. */
 export function table(head: readonly string[], rows: readonly (readonly (string | undefined)[])[]): string {
   const drawn = new Table({ ...plain, ...(head.length > 0 && { head: head.map((name) => name.toUpperCase()) }) });
   for (const row of rows) drawn.push(row.map((cell) => (cell === undefined || cell === '' ? '-' : cellText(cell))));
   return trimLines(drawn.toString());
 }
 
-/** A list of names and values; what has no value is left out. */
+/** Names and values; rows without a value are left out. */
 export function properties(rows: readonly (readonly [string, string | undefined])[]): string {
   const drawn = new Table(plain);
   for (const [name, value] of rows) if (value !== undefined && value !== '') drawn.push([`  ${name}`, cellText(value)]);
@@ -63,7 +63,7 @@ const trimLines = (text: string): string =>
     .map((line) => line.trimEnd())
     .join('\n');
 
-/** What others wrote (a scheduler, a kernel) must neither break a row nor steer a terminal. */
+/** Text from outside, such as a kernel line, on one line and without control characters, so that it can neither break a row nor control the terminal. */
 const cellText = (text: string): string => oneLine(text.replaceAll(/\s+/g, ' '), cellLength);
 
 const cellLength = 20_000;

@@ -6,16 +6,16 @@ import type { CommandEntry, ExitName, Option, Typed } from './command.ts';
 import { commands, groups } from './commands/index.ts';
 import type { CliEnvironment } from './environment.ts';
 import { exitMeanings } from './exit.ts';
-import { speakAs } from './program-name.ts';
+import { withProgramName } from './program-name.ts';
 
-/** Runs one command that was typed. */
+/** Runs one command. */
 export type Perform = (entry: CommandEntry, typed: Typed) => Promise<void>;
 
 const everyExit: readonly ExitName[] = ['ok', 'failed', 'usage', 'refused', 'notFound', 'unreachable', 'bug'];
 
 export function buildProgram({ version, programName, stdout }: Pick<CliEnvironment, 'version' | 'programName' | 'stdout'>, perform: Perform): Command {
   const program = strict(new Command(programName))
-    .configureOutput({ writeOut: (text) => void stdout.write(speakAs(programName, text)) })
+    .configureOutput({ writeOut: (text) => void stdout.write(withProgramName(programName, text)) })
     .description('Keeps AI training jobs on Kubernetes running when GPU nodes break.')
     .version(version, '-V, --version', 'Print the version')
     .helpCommand('help [command]', 'Print the help of a command');
@@ -36,13 +36,13 @@ function groupOf(name: string, program: Command, parents: Map<string, Command>):
     .helpCommand(false);
   group.action(() => {
     const members = group.commands.map((command) => `kcover ${name} ${command.name()}`);
-    throw new KcoverError('usage', `kcover ${name} needs one more word`, { remedy: `one of ${members.join(', ')}` });
+    throw new KcoverError('usage', `kcover ${name} needs a subcommand`, { remedy: `one of ${members.join(', ')}` });
   });
   parents.set(name, group);
   return group;
 }
 
-/** What commander would print itself is thrown, so that every error has the same form. */
+/** Makes commander throw in place of printing, so that all errors have the same form. */
 const strict = (command: Command): Command =>
   command
     .exitOverride()
@@ -77,7 +77,7 @@ const examplesAndExits = (entry: CommandEntry): string =>
     ...exitsOf(entry).map((exit) => `  ${String(exitCodes[exit]).padEnd(4)}${exitMeanings[exit]}`),
   ].join('\n');
 
-/** Every way a command can end, in the order of the codes. */
+/** All exit codes of a command, in ascending order. */
 export const exitsOf = (entry: CommandEntry): readonly ExitName[] =>
   everyExit.filter((exit) => ['ok', 'failed', 'usage', 'bug'].includes(exit) || entry.exits.includes(exit));
 

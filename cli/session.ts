@@ -1,4 +1,4 @@
-/** Connections of one command, made when first asked for: `classify` needs none and loads no client. */
+/** Connections of one command, opened on first use: `classify`, for example, needs none and loads no client library. */
 
 import type { Client } from '@temporalio/client';
 import type { Kube } from '../kube/connection.ts';
@@ -22,7 +22,7 @@ export function openSession(environment: CliEnvironment, kubeconfig: string | un
       (await (temporal ??= Promise.all([import('./temporal.ts'), target()]).then(([{ connectTemporal }, where]) => connectTemporal(where)))).client,
     target,
     close: async () => {
-      // What could not be opened needs no closing, and has been said already.
+      // A connection that failed to open has already been reported.
       await Promise.allSettled([kube?.then((each) => each.close()), temporal?.then((each) => each.close())]);
     },
   };

@@ -1,4 +1,4 @@
-/** What a settings schema says of itself: every key with its type, default and description, and the settings in force as a file would have them. */
+/** Reads a settings schema: every key with its type, default and description, and the effective settings in the form of a file. */
 
 import { z } from 'zod';
 import { parseDuration } from '../contract/duration.ts';
@@ -23,7 +23,7 @@ interface Peeled {
   readonly describe: string | undefined;
 }
 
-/** Takes off defaults, optionals and transformations; what is outside wins. */
+/** Unwraps defaults, optionals and transformations; the outermost default and description count. */
 export function peel(schema: Schema): Peeled {
   let inner = schema;
   let byDefault: unknown;
@@ -57,7 +57,7 @@ export function shapeOf(schema: Schema): Readonly<Record<string, Schema>> | unde
 export function fieldsOf(schema: Schema, path: readonly string[] = [], parent?: Pick<Field, 'byDefault' | 'describe'>): readonly Field[] {
   const shape = shapeOf(schema);
   const own = peel(schema);
-  // A group's description holds for what is in it, and what the group says of a default wins over the key itself.
+  // A key without a description has that of its group, and a default of the group takes precedence over that of the key.
   const byDefault = parent?.byDefault ?? own.byDefault;
   const describe = own.describe ?? parent?.describe;
   if (!shape) return [{ path, type: typeOf(schema), byDefault, describe }];
@@ -109,7 +109,7 @@ function isDurationSchema(schema: Schema): boolean {
 /** A value as it is written in a file, on one line. */
 export const written = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
-/** The settings in force: what was written, and the defaults around it, in the form of a file. */
+/** The effective settings in the form of a file: the written values, and defaults for all other keys. */
 export function effectiveSettings(schema: Schema, written: unknown): unknown {
   const shape = shapeOf(schema);
   const { byDefault } = peel(schema);

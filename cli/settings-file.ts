@@ -1,4 +1,4 @@
-/** Reads the settings file of a role; everything that is wrong with it is said at once, each with its place in the file. */
+/** Reads the settings file of a role. Reports all problems at once, each with its position in the file. */
 
 import { readFile } from 'node:fs/promises';
 import { isMap, isNode, isPair, isScalar, LineCounter, parseDocument, visit } from 'yaml';
@@ -21,13 +21,13 @@ export type Settings<R extends RoleName> = z.output<(typeof settingsSchemas)[R]>
 export interface ReadSettings<R extends RoleName> {
   readonly settings: Settings<R>;
   readonly schema: Schema;
-  /** As it stands in the file. */
+  /** The parsed file, without defaults. */
   readonly written: unknown;
 }
 
 const mostBytes = 1_000_000;
 
-/** The settings in `file`; all defaults without one. Throws `settings.invalid` with everything that is wrong. */
+/** The settings in `file`; all defaults without a file. Throws `settings.invalid` with all problems. */
 export async function readSettings<R extends RoleName>(role: R, file: string | undefined): Promise<ReadSettings<R>> {
   return parseSettings(role, file ?? '', file === undefined ? '' : await textOf(file));
 }
@@ -70,7 +70,7 @@ function contentOf(document: Document, show: (finding: SettingsProblem) => strin
   try {
     return document.toJS();
   } catch (error) {
-    // An alias without its anchor, or a bomb of aliases.
+    // An alias without an anchor, or aliases that expand to too much.
     const because = error instanceof Error ? error.message : String(error);
     throw new Findings('settings.invalid', [show({ what: because, place: firstAlias(document), remedy: 'write the value out' })]);
   }
@@ -91,12 +91,12 @@ function explainFlaw({ code, message, pos: [start, end] }: YAMLError, text: stri
   const place = { start, end: Math.max(end, start + 1) };
   if (code === 'DUPLICATE_KEY') {
     const key = /^[^\s:,}]*/.exec(text.slice(start, start + 200))?.[0] ?? '';
-    return { what: 'this key stands here twice', place: { start, end: start + Math.max(1, key.length) }, remedy: 'keep one of them' };
+    return { what: 'this key is set twice', place: { start, end: start + Math.max(1, key.length) }, remedy: 'keep one of them' };
   }
   return { what: `this is not YAML: ${message}`, place, remedy: 'quote text that holds : # or brackets, and indent with spaces' };
 }
 
-/** Where the key or the value of a path stands; of what is missing, where its parent does. */
+/** Position of the key or value of a path; of a missing key, the position of its parent. */
 function placeOf(document: Document, path: readonly PropertyKey[], at: 'key' | 'value'): TextRange {
   let node: unknown = document.contents;
   let pair: Pair | undefined;

@@ -1,4 +1,4 @@
-/** Points at a place in a file: file, line and column, the line itself, and a caret under what is wrong. */
+/** Formats a position in a file: file, line and column, the line itself, and carets under the wrong part. */
 
 import type { LineCounter } from 'yaml';
 
@@ -8,7 +8,7 @@ export interface TextRange {
   readonly end: number;
 }
 
-/** What is wrong at a place, and what to write there. */
+/** A problem at a position, with its remedy. */
 export interface SettingsProblem {
   readonly what: string;
   readonly place: TextRange;
@@ -28,7 +28,7 @@ export function pointAt({ file, text, lines }: Source, { what, place, remedy: ad
   const width = Math.max(1, Math.min(place.end - place.start, content.length - column + 1));
   const number = String(Math.max(line, 1));
   const margin = ' '.repeat(number.length);
-  // Tabs stay tabs, so that the caret stands under what it points at.
+  // Tabs stay tabs, so that the caret is aligned.
   const indent = content.slice(0, column - 1).replaceAll(/[^\t]/g, ' ');
   return [
     `error[settings.invalid]: ${what}`,

@@ -1,4 +1,4 @@
-/** What a person reads about one thing that the schema does not take. */
+/** Describes one problem that the schema has found. */
 
 import type { z } from 'zod';
 import { nearest } from './nearest.ts';
@@ -15,7 +15,7 @@ export function explainIssue(schema: Schema, issue: z.core.$ZodIssue, locate: Lo
     case 'unrecognized_keys':
       return issue.keys.map((key) => unknownKey([...path, key], Object.keys((expected && shapeOf(expected)) ?? {}), locate));
     case 'invalid_key':
-      return [{ what: `${name} is no key that can stand here`, place: locate(path, 'key'), remedy: messageOf(issue.issues[0]?.message ?? issue.message) }];
+      return [{ what: `${name} is not a valid key here`, place: locate(path, 'key'), remedy: messageOf(issue.issues[0]?.message ?? issue.message) }];
     default:
       if (issue.input === undefined)
         return [{ what: `${name} is missing`, place: locate(path, 'key'), remedy: `${String(path.at(-1))}: ${example(expected)}` }];
@@ -50,7 +50,7 @@ function adviceFor(issue: z.core.$ZodIssue, expected: Schema | undefined, path: 
   return path.length === 0 ? 'KEY: VALUE on each line, or an empty file for all defaults' : `${String(path.at(-1))}: ${example(expected)}`;
 }
 
-/** A value that would be taken. */
+/** A valid value. */
 function example(schema: Schema | undefined): string {
   if (!schema) return '...';
   const { schema: inner, byDefault } = peel(schema);

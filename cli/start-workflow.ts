@@ -14,14 +14,16 @@ export async function startWorkflow<Input>(client: Client, start: WorkflowStart<
   return workflowId;
 }
 
-/** The same, together with an operator's request as a signal. */
+/** Starts the workflow or finds it running, and sends an operator's request as a signal. */
 export async function signalWithStart<Input>(client: Client, start: WorkflowStart<Input>, signal: string, request: OperatorRequest): Promise<string> {
   const { workflowType, workflowId } = start;
-  await askTemporal(client, `tell ${workflowId}`, () => client.workflow.signalWithStart(workflowType, { ...optionsOf(start), signal, signalArgs: [request] }));
+  await askTemporal(client, `signal ${workflowId}`, () =>
+    client.workflow.signalWithStart(workflowType, { ...optionsOf(start), signal, signalArgs: [request] }),
+  );
   return workflowId;
 }
 
-/** What the SDK takes for a start. */
+/** Start options of the SDK. */
 export function optionsOf<Input>({ workflowId, taskQueue, args, workflowIdReusePolicy, staticSummary, attributes }: WorkflowStart<Input>) {
   return {
     workflowId,

@@ -1,4 +1,4 @@
-/** The connection to Temporal, configured as Temporal's own tools are: TEMPORAL_ADDRESS and its siblings, or a profile. */
+/** The connection to Temporal, configured like Temporal's own tools: by environment variables such as TEMPORAL_ADDRESS, or by a profile. */
 
 import { Client, Connection, QueryNotRegisteredError, QueryRejectedError, WorkflowNotFoundError, WorkflowUpdateFailedError } from '@temporalio/client';
 import { loadClientConnectConfig } from '@temporalio/envconfig';
@@ -16,7 +16,7 @@ export interface TemporalTarget {
   readonly options: ClientConnectConfig['connectionOptions'];
 }
 
-/** Where Temporal is. Throws `settings.invalid` for a profile that cannot be read. */
+/** Address and options of the server. Throws `settings.invalid` for a profile that cannot be read. */
 export function temporalTarget(variables: Readonly<Record<string, string>>): TemporalTarget {
   try {
     const { connectionOptions, namespace } = loadClientConnectConfig({ overrideEnvVars: { ...variables } });
@@ -34,7 +34,7 @@ export interface TemporalConnection {
   close(): Promise<void>;
 }
 
-/** A client for one command: connects now, or throws `temporal.unreachable`. */
+/** Connects a client; throws `temporal.unreachable` when it cannot. */
 export async function connectTemporal({ address, namespace, options }: TemporalTarget): Promise<TemporalConnection> {
   try {
     const { apiKey, tls, metadata } = options;
@@ -57,7 +57,7 @@ export function connectError(error: unknown, address: string): KcoverError {
   return new KcoverError(isRefusal(error, words) ? 'temporal.refused' : 'temporal.unreachable', `connect to ${address}: ${words}`);
 }
 
-/** Calls with a deadline and throws errors of the catalogue. `doing` completes "cannot ...". */
+/** Makes a call with a deadline; throws errors of the catalogue. `doing` completes "cannot ...". */
 export async function askTemporal<T>(client: Client, doing: string, call: () => Promise<T>): Promise<T> {
   try {
     return await client.withDeadline(Date.now() + callTimeoutMs, call);
@@ -85,22 +85,22 @@ export function temporalError(error: unknown, doing: string): KcoverError {
 }
 
 const notFound = 5;
-/** gRPC: permission denied, unauthenticated. */
+/** gRPC codes: permission denied, unauthenticated. */
 const refusals: readonly unknown[] = [7, 16];
 
-/** Of the innermost error that has one. */
+/** gRPC code of the innermost error that has one. */
 function grpcCode(error: unknown): unknown {
   if (!(error instanceof Error)) return undefined;
   return grpcCode(error.cause) ?? ('code' in error ? error.code : undefined);
 }
 
-/** It answered, and what it said is no: waiting alone does not change that. */
+/** The server answered with a refusal, so a retry would not help. */
 function isRefusal(error: unknown, words: string): boolean {
   if (/namespace.* not found|permission ?denied|unauthenticated|unauthorized/i.test(words)) return true;
   return refusals.includes(grpcCode(error));
 }
 
-/** The client wraps what the server or the workflow said: the innermost message is theirs. */
+/** The message of the innermost cause: the client wraps errors of server and workflow. */
 export function wordsOf(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   return error.cause instanceof Error ? wordsOf(error.cause) : error.message;

@@ -1,4 +1,4 @@
-/** What runs in Temporal: lists by visibility, states by query, requests by update. */
+/** Access to workflows: lists by visibility, status by query, requests by update. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Client, WithStartWorkflowOperation, type WorkflowExecutionInfo } from '@temporalio/client';
@@ -27,11 +27,11 @@ interface Statuses {
 export const statusOf = <Type extends keyof Statuses>(client: Client, _type: Type, workflowId: string): Promise<Statuses[Type]> =>
   askTemporal(client, `ask ${workflowId} for its status`, () => client.workflow.getHandle(workflowId).query<Statuses[Type]>(statusQuery));
 
-/** An update, answered at once; a rejection is thrown as `refused`. One that comes in the first moment of a workflow is asked again. */
+/** Sends an update; a rejection is thrown as `refused`. Retries while the workflow has just started and is not ready for updates. */
 export const sendUpdate = <Result>(client: Client, workflowId: string, update: string, request: OperatorRequest): Promise<Result> =>
   unlessTooEarly(client, workflowId, () => client.workflow.getHandle(workflowId).executeUpdate<Result, [OperatorRequest]>(update, { args: [request] }));
 
-/** The same to a workflow that is started where it does not run. */
+/** Sends an update and starts the workflow if it does not run. */
 export const sendUpdateWithStart = <Result>(client: Client, start: WorkflowStart<unknown>, update: string, request: OperatorRequest): Promise<Result> =>
   unlessTooEarly(client, start.workflowId, () =>
     client.workflow.executeUpdateWithStart<Workflow, Result, [OperatorRequest]>(update, {
@@ -43,7 +43,7 @@ export const sendUpdateWithStart = <Result>(client: Client, start: WorkflowStart
 async function unlessTooEarly<Result>(client: Client, workflowId: string, ask: () => Promise<Result>): Promise<Result> {
   for (let tries = 1; ; tries++) {
     try {
-      return await askTemporal(client, `tell ${workflowId}`, ask);
+      return await askTemporal(client, `update ${workflowId}`, ask);
     } catch (error) {
       const isEarly = error instanceof KcoverError && [notReady, notCounted].some((words) => error.because.includes(words));
       if (tries === 10 || !isEarly) throw error;
@@ -52,7 +52,7 @@ async function unlessTooEarly<Result>(client: Client, workflowId: string, ask: (
   }
 }
 
-/** Every workflow that the query finds, newest first. */
+/** All workflows that match the query, newest first. */
 export const listWorkflows = (client: Client, query: string): Promise<WorkflowExecutionInfo[]> =>
   askTemporal(client, 'list workflows', async () => {
     const found: WorkflowExecutionInfo[] = [];
@@ -60,12 +60,12 @@ export const listWorkflows = (client: Client, query: string): Promise<WorkflowEx
     return found.toSorted((a, b) => b.startTime.getTime() - a.startTime.getTime());
   });
 
-/** The value of a search attribute that holds one word. */
+/** Value of a search attribute with a single value. */
 export function attribute(info: WorkflowExecutionInfo, name: Exclude<SearchAttribute, 'KcoverNode'>): string | undefined {
   return info.typedSearchAttributes.get(defineSearchAttributeKey(name, searchAttributes[name]));
 }
 
-/** Undefined where Temporal knows no such workflow, or no longer. */
+/** Undefined when Temporal has no such workflow. */
 export async function unlessGone<T>(asked: Promise<T>): Promise<T | undefined> {
   try {
     return await asked;

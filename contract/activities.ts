@@ -123,7 +123,7 @@ export interface CapacityRequest {
 }
 
 /** A workload of preflight pods. */
-export type WorkloadSeen = { readonly kind: 'there'; readonly optedIn: boolean } | { readonly kind: 'gone' | 'finished'; readonly because: string };
+export type ObservedWorkload = { readonly kind: 'there'; readonly optedIn: boolean } | { readonly kind: 'gone' | 'finished'; readonly because: string };
 
 export interface Activities {
   decideNode(facts: NodeFacts): Promise<NodeDecision>;
@@ -195,7 +195,7 @@ export interface Activities {
   /** Signals each fault to the workflow of its node, starting it where needed. Returns the ids that Temporal did not accept, and why the first was not. */
   notifyNodes(request: { readonly faults: readonly Fault[] }): Promise<{ readonly unnotified: readonly string[]; readonly because?: string }>;
   /** Whether the workload still exists, and whether it is restarted when its nodes are quarantined. */
-  observeWorkload(request: { readonly workload: Workload }): Promise<WorkloadSeen>;
+  observeWorkload(request: { readonly workload: Workload }): Promise<ObservedWorkload>;
   /** Writes the verdict to the job's annotation; does nothing when the job is gone. */
   noteVerdict(request: { readonly job: JobRef; readonly note: PreflightNote }): Promise<void>;
 

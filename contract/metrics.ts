@@ -3,7 +3,7 @@
  * A name that ends in `_total` is a counter, every other a gauge. Labels are bounded: no job, no incident.
  */
 
-/** In the form that the metrics library takes. */
+/** Fields as in the metrics library. */
 export interface MetricEntry {
   readonly name: string;
   readonly help: string;

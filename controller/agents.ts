@@ -2,7 +2,7 @@
 
 import type { ReportBatch } from '../contract/reports.ts';
 
-export interface AgentSeen {
+export interface AgentState {
   /** Monotonic, ms. */
   readonly at: number;
   readonly bootId: string;
@@ -20,11 +20,11 @@ export interface AgentRegistry {
   acknowledge(batch: ReportBatch, seq: number): void;
   /** Number of nodes whose agent was seen within this time. */
   seenWithin(ms: number): number;
-  get(node: string): AgentSeen | undefined;
+  get(node: string): AgentState | undefined;
 }
 
 export function rememberAgents(now: () => number): AgentRegistry {
-  const seen = new Map<string, AgentSeen>();
+  const seen = new Map<string, AgentState>();
   const streams = new Map<string, Map<string, number>>();
   const keyOf = ({ bootId, stream }: ReportBatch) => `${bootId} ${stream}`;
 

@@ -8,7 +8,7 @@ import { KcoverError } from '../contract/errors.ts';
 import type { LivePod, ReviewedToken } from '../kube/tokens.ts';
 import { openRecent } from './recent.ts';
 import { decideClaim, decideReporter, type Refusal, refused, type ReporterIdentity } from './reporter.ts';
-import { type Asker, openReviewPlaces } from './review-places.ts';
+import { type TokenSender, openReviewSlots } from './review-slots.ts';
 import { readClaim, type ExpectedToken } from './unverified-token.ts';
 
 /** Ports to the API server. Both throw `KcoverError` when it does not answer. */
@@ -21,7 +21,7 @@ export interface AuthenticateOptions extends ExpectedToken {
   readonly source: TokenSource;
   /** Monotonic, ms. */
   readonly now: () => number;
-  readonly believeMs?: number;
+  readonly cacheMs?: number;
   readonly capacity?: number;
 }
 
@@ -36,10 +36,10 @@ const refuseMs = 5000;
 const busyMs = 1000;
 
 export function authenticator(options: AuthenticateOptions): Authenticate {
-  const { source, account, now, believeMs = 60_000, capacity = 10_000 } = options;
-  const places = openReviewPlaces(capacity);
+  const { source, account, now, cacheMs = 60_000, capacity = 10_000 } = options;
+  const slots = openReviewSlots(capacity);
   /** Accepted tokens, by hash. */
-  const believed = openRecent<{ readonly reporter: ReporterIdentity; readonly until: number }>(capacity);
+  const accepted = openRecent<{ readonly reporter: ReporterIdentity; readonly until: number }>(capacity);
   const refusals = openRecent<{ readonly refusal: Refusal; readonly until: number }>(capacity);
   /** Reviews under way, by the hash of their token. */
   const underWay = new Map<string, Promise<ReporterIdentity | Refusal>>();
@@ -50,13 +50,13 @@ export function authenticator(options: AuthenticateOptions): Authenticate {
     return decideReporter(claimed, await source.pod(claimed.namespace, claimed.pod.name));
   }
 
-  async function review(token: string, key: string, asker: Asker): Promise<ReporterIdentity | Refusal> {
+  async function review(token: string, key: string, sender: TokenSender): Promise<ReporterIdentity | Refusal> {
     const since = now();
     try {
       const answer = await ask(token);
       if (answer.kind === 'reporter') {
-        believed.put(key, { reporter: answer, until: since + believeMs });
-        places.wasGood(asker);
+        accepted.put(key, { reporter: answer, until: since + cacheMs });
+        slots.accepted(sender);
       } else refuse(key, answer);
       return answer;
     } catch (error) {
@@ -69,7 +69,7 @@ export function authenticator(options: AuthenticateOptions): Authenticate {
   }
 
   function refuse(key: string, refusal: Refusal): void {
-    believed.drop(key);
+    accepted.drop(key);
     refusals.put(key, { refusal, until: now() + refuseMs });
   }
 
@@ -77,7 +77,7 @@ export function authenticator(options: AuthenticateOptions): Authenticate {
     const token = /^Bearer ([\w.~+/=-]+)$/i.exec(authorization ?? '')?.[1];
     if (token === undefined || token.length > longestToken) return refused('unauthenticated', 'a bearer token is needed');
     const key = createHash('sha256').update(token).digest('base64');
-    const known = believed.get(key);
+    const known = accepted.get(key);
     if (known && now() < known.until) return known.reporter;
     const before = refusals.get(key);
     if (before && now() < before.until) return before.refusal;
@@ -85,10 +85,10 @@ export function authenticator(options: AuthenticateOptions): Authenticate {
     if (same) return same;
     const claim = readClaim(token, options, Date.now());
     if (claim.kind === 'refused') return claim;
-    const asker = { from, podUid: claim.podUid };
-    const leave = places.take(asker);
+    const sender = { from, podUid: claim.podUid };
+    const leave = slots.take(sender);
     if (!leave) return refused('too-many', 'too many tokens are being reviewed', busyMs);
-    const asked = review(token, key, asker).finally(leave);
+    const asked = review(token, key, sender).finally(leave);
     underWay.set(key, asked);
     return asked;
   };

@@ -10,7 +10,7 @@ export interface ConnectionLimits {
 }
 
 /** Server time-outs, ms. A request must be complete in 15 s, and its headers sooner. */
-export const patience = {
+export const serverTimeouts = {
   handshakeTimeout: 10_000,
   headersTimeout: 10_000,
   requestTimeout: 15_000,

@@ -21,7 +21,7 @@ import { type Clock, leadAlone, type Leadership, standForElection } from './lead
 import { certificateMetric, controllerMetrics } from './metrics.ts';
 import { startLeaderTerm, type LeaderTerm } from './leader-term.ts';
 import { temporalSender, temporalWorkflows } from './temporal.ts';
-import { pause } from './watchers/persist.ts';
+import { pause } from './watchers/retry-while-leading.ts';
 
 export interface ControllerOptions {
   readonly settings: ControllerSettings;
@@ -66,21 +66,21 @@ export async function startController(options: ControllerOptions): Promise<Contr
     agentsSilent: () => (term ? silentNodes(term.liveness(), now()) : []),
   });
   certificateMetric(options.metrics, certificate.expires);
-  const { intake: door, preflight } = settings;
+  const { intake: intakeSettings, preflight } = settings;
   const intake = openIntake({
     certificate,
     authenticate: {
-      agents: authenticator({ source: tokensFor(kube, door.audience), audience: door.audience, account: door.agentAccount, now }),
+      agents: authenticator({ source: tokensFor(kube, intakeSettings.audience), audience: intakeSettings.audience, account: intakeSettings.agentAccount, now }),
       preflights: authenticator({ source: tokensFor(kube, preflight.audience), audience: preflight.audience, now }),
     },
-    limits: door.limits,
+    limits: intakeSettings.limits,
     collector: () => (leading() ? term : undefined),
     agents,
     onNodeFault: (node) => term?.nodes.follow(node),
     metrics,
     log,
   });
-  const address = await listen(intake, door.listen);
+  const address = await listen(intake, intakeSettings.listen);
 
   log.info({ address }, 'intake listens');
   const label = labelOf(options, leading, ending.signal);
@@ -105,7 +105,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
         metrics,
         log,
       });
-      label?.wear();
+      label?.add();
     }
     const reason = await claimed.ended;
     log[reason === 'stopped' ? 'info' : 'error']({ reason }, 'no longer leading');
@@ -124,7 +124,7 @@ export async function startController(options: ControllerOptions): Promise<Contr
       // Nothing may be under way when the next leader begins.
       term?.end();
       term = undefined;
-      await Promise.all([claimed.stop(), label && Promise.race([label.drop(), sleep(closeMs, undefined, { ref: false })])]);
+      await Promise.all([claimed.stop(), label && Promise.race([label.remove(), sleep(closeMs, undefined, { ref: false })])]);
       await stopped;
     },
     stopped,

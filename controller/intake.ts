@@ -13,9 +13,9 @@ import type { ControllerSettings } from '../contract/settings.schema.ts';
 import type { AgentRegistry } from './agents.ts';
 import type { Authenticate } from './authenticate.ts';
 import type { ServingCertificate } from './certificate.ts';
-import { limitConnections, patience } from './connections.ts';
+import { limitConnections, serverTimeouts } from './connections.ts';
 import type { Outbox } from './outbox.ts';
-import { openDoor } from './door.ts';
+import { guardRequests } from './request-guard.ts';
 import { type FaultRates, limitFaults } from './fault-rates.ts';
 import { faultMessage } from './messages.ts';
 import type { ControllerMetrics } from './metrics.ts';
@@ -56,7 +56,7 @@ const takeWithinMs = 5000;
 export function openIntake(options: IntakeOptions): FastifyInstance {
   const { authenticate, collector, limits, metrics, log } = options;
   const now = () => performance.now();
-  const { connectionTimeout, keepAliveTimeout, requestTimeout, ...https } = patience;
+  const { connectionTimeout, keepAliveTimeout, requestTimeout, ...https } = serverTimeouts;
   const reject = openRefusals({ metrics, log, now });
   const server = fastify({
     https: { ...options.certificate.read(), minVersion: 'TLSv1.2', ...https },
@@ -67,11 +67,11 @@ export function openIntake(options: IntakeOptions): FastifyInstance {
     forceCloseConnections: true,
     logger: false,
     // For malformed addresses, which no hook sees.
-    frameworkErrors: (_error, _request, reply) => void reject(reply, refused('no-such-path', 'there is nothing here')),
+    frameworkErrors: (_error, _request, reply) => void reject(reply, refused('no-such-path', 'there is no such path')),
   });
   limitConnections(server.server, limits);
   options.certificate.onChange((pair) => server.server.setSecureContext(pair));
-  const reporterOf = openDoor(server, {
+  const reporterOf = guardRequests(server, {
     authenticate: {
       [reportPath]: authenticate.agents,
       [preflightPath]: authenticate.agents,

@@ -24,17 +24,17 @@ export interface LeaderLabelOptions {
 
 export interface LeaderLabel {
   /** This pod leads from now on. */
-  wear(): void;
+  add(): void;
   /** Removes the label from this pod. Never rejects. */
-  drop(): Promise<void>;
+  remove(): Promise<void>;
 }
 
 /** Begins by removing the label from this pod: an earlier process of it may have left one. */
 export function openLeaderLabel({ store, pod, leading, signal, pause, onTrouble, lookAgainMs, retryMs }: LeaderLabelOptions): LeaderLabel {
-  let wears = false;
+  let isAdded = false;
   let isLabelled = false;
   let reported: string | undefined;
-  const cleared = takeOff();
+  const cleared = removeLeftover();
 
   async function attempt(act: () => Promise<unknown>): Promise<boolean> {
     try {
@@ -53,8 +53,8 @@ export function openLeaderLabel({ store, pod, leading, signal, pause, onTrouble,
     reported = because;
   }
 
-  async function takeOff(): Promise<void> {
-    while (!signal.aborted && !wears && !(await attempt(() => store.clear(pod)))) await pause(retryMs, signal);
+  async function removeLeftover(): Promise<void> {
+    while (!signal.aborted && !isAdded && !(await attempt(() => store.clear(pod)))) await pause(retryMs, signal);
   }
 
   /** This pod first: agents wait for one that accepts reports, and the others refuse. */
@@ -72,11 +72,11 @@ export function openLeaderLabel({ store, pod, leading, signal, pause, onTrouble,
   }
 
   return {
-    wear() {
-      wears = true;
+    add() {
+      isAdded = true;
       void keep();
     },
-    drop: async () => void (await attempt(() => store.clear(pod))),
+    remove: async () => void (await attempt(() => store.clear(pod))),
   };
 }
 

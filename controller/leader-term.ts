@@ -50,7 +50,7 @@ export interface LeaderTerm {
   end(): void;
 }
 
-/** From here on only this controller acts for the cluster. */
+/** Starts what only the leader runs. */
 export function startLeaderTerm(options: LeaderTermOptions): LeaderTerm {
   const { kube, taint, readiness, supervision, rounds: settings, progress: progressSettings, sender, workflows, lastSeenAt, silentMs, metrics, log } = options;
   const since = performance.now();
@@ -61,7 +61,7 @@ export function startLeaderTerm(options: LeaderTermOptions): LeaderTerm {
     everyMs: progressSettings.every,
     hang: {
       settings: { times: progressSettings.hang.times, leastMs: progressSettings.hang.least },
-      isLive: (node) => pods.sees() && performance.now() - (lastSeenAt(node) ?? -Infinity) < silentMs,
+      isLive: (node) => pods.isUpToDate() && performance.now() - (lastSeenAt(node) ?? -Infinity) < silentMs,
       raise: (job, fault, onLost) => enqueue({ outbox, log, signal }, faultMessage({ kind: 'job', job }, fault), onLost),
     },
     job: (ref) => jobs.get(ref),
@@ -83,7 +83,7 @@ export function startLeaderTerm(options: LeaderTermOptions): LeaderTerm {
   const outbox: Outbox = {
     ...queue,
     send(message, withinMs) {
-      progress.heed(message);
+      progress.onMessage(message);
       return queue.send(message, withinMs);
     },
   };
@@ -111,12 +111,12 @@ export function startLeaderTerm(options: LeaderTermOptions): LeaderTerm {
     workflows,
   });
   const rounds = beginRounds({ settings, podOf: (uid) => testingPod(preflights.pods.get(uid)), signal, log });
-  let sees = false;
+  let isUpToDate = false;
   Promise.all([jobs.synced, pods.synced]).then(
-    () => (sees = true),
+    () => (isUpToDate = true),
     () => undefined,
   );
-  return { outbox, nodes, preflights, rounds, progress: { take: progress.take, sees: () => sees }, liveness, end: () => over.abort() };
+  return { outbox, nodes, preflights, rounds, progress: { take: progress.take, isUpToDate: () => isUpToDate }, liveness, end: () => over.abort() };
 }
 
 const nameOf = (call: Call): string => call.signal?.name ?? 'start';

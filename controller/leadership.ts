@@ -65,7 +65,7 @@ export function decideClaim(read: HeldLease | undefined, before: LeaseObservatio
   return now - observation.since >= Math.max(read.durationMs, 1000) ? { kind: 'take', over: read } : { kind: 'wait', observation };
 }
 
-/** Leads at once and for ever: for a single replica. */
+/** Leads from the start, without an election: for a single replica. */
 export function leadAlone(): Leadership {
   const end = Promise.withResolvers<'stopped'>();
   let leads = true;

@@ -25,14 +25,14 @@ export type WorkflowMessage = {
   /** Set when the workflow is started if it does not run; without it a workflow that does not run gets no message. */
   readonly starts?: Addressee;
 } & (
-  | { readonly says: 'start' }
-  | { readonly says: 'faultsObserved'; readonly fault: Fault }
-  | { readonly says: 'jobObserved'; readonly observed: JobObserved }
-  | { readonly says: 'nodeObserved'; readonly observed: NodeObserved }
-  | { readonly says: 'recover'; readonly request: Recover }
-  | { readonly says: 'reportsArrived'; readonly arrival: PreflightArrival }
-  | { readonly says: 'podsTesting'; readonly testing: PodsTesting }
-  | { readonly says: 'podsGone' }
+  | { readonly kind: 'start' }
+  | { readonly kind: 'faultsObserved'; readonly fault: Fault }
+  | { readonly kind: 'jobObserved'; readonly observed: JobObserved }
+  | { readonly kind: 'nodeObserved'; readonly observed: NodeObserved }
+  | { readonly kind: 'recover'; readonly request: Recover }
+  | { readonly kind: 'reportsArrived'; readonly arrival: PreflightArrival }
+  | { readonly kind: 'podsTesting'; readonly testing: PodsTesting }
+  | { readonly kind: 'podsGone' }
 );
 
 /** One request to Temporal: consecutive messages of one queue and kind, as many as one signal may carry. */
@@ -62,11 +62,11 @@ function idOf(to: Addressee): string {
 }
 
 /** Makes sure that the job's workflow runs. */
-export const startMessage = (job: JobRef): WorkflowMessage => ({ says: 'start', workflowId: jobWorkflowId(job), starts: { kind: 'job', job } });
+export const startMessage = (job: JobRef): WorkflowMessage => ({ kind: 'start', workflowId: jobWorkflowId(job), starts: { kind: 'job', job } });
 
 /** Starts the workflow that handles the fault. */
 export const faultMessage = (to: Addressee, fault: Fault): WorkflowMessage => ({
-  says: 'faultsObserved',
+  kind: 'faultsObserved',
   workflowId: idOf(to),
   starts: to,
   fault: bounded(fault),
@@ -74,7 +74,7 @@ export const faultMessage = (to: Addressee, fault: Fault): WorkflowMessage => ({
 
 /** A request starts the job's workflow too. */
 export const recoverMessage = (job: JobRef, request: Recover): WorkflowMessage => ({
-  says: 'recover',
+  kind: 'recover',
   workflowId: jobWorkflowId(job),
   starts: { kind: 'job', job },
   request,
@@ -82,32 +82,32 @@ export const recoverMessage = (job: JobRef, request: Recover): WorkflowMessage =
 
 /** Opted in again: the old run may be about to end, and a signal keeps it from ending before it has handled this. */
 export const optedInMessage = (job: JobRef): WorkflowMessage => ({
-  says: 'jobObserved',
+  kind: 'jobObserved',
   workflowId: jobWorkflowId(job),
   starts: { kind: 'job', job },
   observed: { change: 'opted-in' },
 });
 
 /** The job needs no workflow any more; dropped if none runs. */
-export const jobEndMessage = (workflowId: string, observed: JobObserved): WorkflowMessage => ({ says: 'jobObserved', workflowId, observed });
+export const jobEndMessage = (workflowId: string, observed: JobObserved): WorkflowMessage => ({ kind: 'jobObserved', workflowId, observed });
 
 /** A change of a Node object; dropped if no workflow runs for it. */
-export const nodeMessage = (node: string, observed: NodeObserved): WorkflowMessage => ({ says: 'nodeObserved', workflowId: nodeWorkflowId(node), observed });
+export const nodeMessage = (node: string, observed: NodeObserved): WorkflowMessage => ({ kind: 'nodeObserved', workflowId: nodeWorkflowId(node), observed });
 
 /** Starts the workflow that collects the reports of the workload. */
 export function arrivalMessage(workload: Workload, arrival: PreflightArrival): WorkflowMessage {
   const starts = { kind: 'preflight', workload } as const;
-  return { says: 'reportsArrived', workflowId: idOf(starts), starts, arrival };
+  return { kind: 'reportsArrived', workflowId: idOf(starts), starts, arrival };
 }
 
-/** Starts it as well: a set of pods that never reports is also waited for, and reported. */
+/** Starts the workflow too, so that a set of pods that never reports is noticed. */
 export function testingMessage(workload: Workload, pod: PodsTesting['pod']): WorkflowMessage {
   const starts = { kind: 'preflight', workload } as const;
-  return { says: 'podsTesting', workflowId: idOf(starts), starts, testing: { pod } };
+  return { kind: 'podsTesting', workflowId: idOf(starts), starts, testing: { pod } };
 }
 
 /** No pod of a workload is left; dropped if no workflow collects. */
-export const podsGoneMessage = (workflowId: string): WorkflowMessage => ({ says: 'podsGone', workflowId });
+export const podsGoneMessage = (workflowId: string): WorkflowMessage => ({ kind: 'podsGone', workflowId });
 
 /** A fault within `faultLimits`: long texts are cut; an id or code that is too long is a bug of the detector. */
 export function bounded(fault: Fault): Fault {
@@ -123,9 +123,9 @@ export function bounded(fault: Fault): Fault {
 
 /** Of two messages with the same key the second repeats or replaces the first. */
 export function messageKey(message: WorkflowMessage): string {
-  if (message.says === 'faultsObserved') return `fault ${message.fault.id}`;
-  if (message.says === 'podsTesting') return `testing ${message.testing.pod.uid}`;
-  return message.says === 'reportsArrived' ? arrivalKey(message.arrival) : message.says;
+  if (message.kind === 'faultsObserved') return `fault ${message.fault.id}`;
+  if (message.kind === 'podsTesting') return `testing ${message.testing.pod.uid}`;
+  return message.kind === 'reportsArrived' ? arrivalKey(message.arrival) : message.kind;
 }
 
 function arrivalKey(arrival: PreflightArrival): string {
@@ -135,35 +135,35 @@ function arrivalKey(arrival: PreflightArrival): string {
 }
 
 /** State of an object: only the newest counts. Of everything else the first version is kept. */
-export const replacesOlder = (message: WorkflowMessage): boolean => message.says === 'jobObserved' || message.says === 'nodeObserved';
+export const replacesOlder = (message: WorkflowMessage): boolean => message.kind === 'jobObserved' || message.kind === 'nodeObserved';
 
 /** Kinds that come in large numbers, and how many of them one signal carries. */
-const messagesPerCall: Partial<Record<WorkflowMessage['says'], number>> = { faultsObserved: faultLimits.perSignal, reportsArrived: preflightLimits.perSignal };
+const messagesPerCall: Partial<Record<WorkflowMessage['kind'], number>> = { faultsObserved: faultLimits.perSignal, reportsArrived: preflightLimits.perSignal };
 
 /** How many messages from the front fit into one call. */
 export function countForOneCall(messages: readonly WorkflowMessage[]): number {
-  const says = messages[0]?.says;
-  const most = (says && messagesPerCall[says]) ?? 1;
-  const end = messages.slice(0, most).findIndex((message) => message.says !== says);
+  const kind = messages[0]?.kind;
+  const most = (kind && messagesPerCall[kind]) ?? 1;
+  const end = messages.slice(0, most).findIndex((message) => message.kind !== kind);
   return howManyFit(end === -1 ? messages : messages.slice(0, end), most);
 }
 
 /** How many messages may wait for the workflow of this one: a whole workload reports at the same moment. */
-export const mostWaiting = ({ says }: WorkflowMessage): number =>
-  says === 'reportsArrived' || says === 'podsTesting' || says === 'podsGone' ? preflightLimits.size : 2000;
+export const mostWaiting = ({ kind }: WorkflowMessage): number =>
+  kind === 'reportsArrived' || kind === 'podsTesting' || kind === 'podsGone' ? preflightLimits.size : 2000;
 
 /** Messages of one queue as one call. */
 export function callOf(messages: readonly WorkflowMessage[]): Call {
   const [first] = messages;
   if (!first) throw new RangeError('a call needs a message');
   const to = { workflowId: first.workflowId, ...(first.starts && { starts: first.starts }) };
-  switch (first.says) {
+  switch (first.kind) {
     case 'start':
       return to;
     case 'faultsObserved':
       return {
         ...to,
-        signal: { name: 'faultsObserved', payload: { faults: messages.flatMap((message) => (message.says === 'faultsObserved' ? [message.fault] : [])) } },
+        signal: { name: 'faultsObserved', payload: { faults: messages.flatMap((message) => (message.kind === 'faultsObserved' ? [message.fault] : [])) } },
       };
     case 'jobObserved':
       return { ...to, signal: { name: 'jobObserved', payload: first.observed } };
@@ -181,7 +181,7 @@ export function callOf(messages: readonly WorkflowMessage[]): Call {
 }
 
 function arrivalsOf(messages: readonly WorkflowMessage[]): ReportsArrived {
-  const arrivals = messages.flatMap((message) => (message.says === 'reportsArrived' ? [message.arrival] : []));
+  const arrivals = messages.flatMap((message) => (message.kind === 'reportsArrived' ? [message.arrival] : []));
   return {
     reports: arrivals.flatMap((arrival) => ('report' in arrival ? [arrival.report] : [])),
     refused: arrivals.flatMap((arrival) => ('refused' in arrival ? [arrival.refused] : [])),

@@ -33,7 +33,7 @@ export interface Outbox {
 }
 
 interface SendWaiter {
-  readonly took: () => void;
+  readonly accepted: () => void;
   readonly failed: (error: KcoverError) => void;
 }
 
@@ -114,7 +114,7 @@ export function openOutbox(options: OutboxOptions): Outbox {
       if (entry.waiters.size === 0 && queue.pending.get(key) === entry) queue.pending.delete(key);
     };
     const waiter: SendWaiter = {
-      took: () => (leave(), resolve()),
+      accepted: () => (leave(), resolve()),
       failed: (error) => (leave(), reject(error)),
     };
     entry.waiters.add(waiter);
@@ -145,7 +145,7 @@ export function openOutbox(options: OutboxOptions): Outbox {
       await sender.send(batch.call);
       queue.failures = 0;
       options.onSent?.(batch.call);
-      for (const entry of batch.entries) for (const waiter of entry.waiters) waiter.took();
+      for (const entry of batch.entries) for (const waiter of entry.waiters) waiter.accepted();
       queue.underWay.clear();
       queue.state = 'idle';
     } catch (error) {
@@ -172,7 +172,7 @@ export function openOutbox(options: OutboxOptions): Outbox {
     return { call: callOf(taken.map((entry) => entry.message)), entries: taken };
   }
 
-  /** Puts entries back to the front, except those that nobody waits for any more and those that a newer message has replaced. */
+  /** Puts entries back to the front, except those without a waiting caller and those that a newer message has replaced. */
   function putBack(queue: WorkflowQueue): void {
     const pending = new Map<string, QueueEntry>();
     for (const [key, entry] of queue.underWay) {

@@ -25,7 +25,7 @@ import type { PreflightsWatch } from './watchers/preflights.ts';
 /** Available only to the leader. */
 export interface PreflightCollector {
   readonly outbox: Outbox;
-  readonly preflights: Pick<PreflightsWatch, 'pods' | 'listensTo' | 'sees' | 'fresh' | 'share' | 'isAnnounced' | 'notified'>;
+  readonly preflights: Pick<PreflightsWatch, 'pods' | 'acceptsNamespace' | 'isUpToDate' | 'fresh' | 'share' | 'isAnnounced' | 'notified'>;
 }
 
 export interface PreflightIntakeOptions {
@@ -73,8 +73,14 @@ async function answerFile(
   context: PreflightContext,
 ): Promise<PreflightFileAnswer> {
   const { preflights } = context;
-  if (!preflights.listensTo(file.namespace)) return refuse({ refused: elsewhere(file, node) }, file, context);
-  const facts = { pods: preflights.pods.at({ ...file, node }), sees: preflights.sees(file), fresh: preflights.fresh(), share: preflights.share, sentAt };
+  if (!preflights.acceptsNamespace(file.namespace)) return refuse({ refused: elsewhere(file, node) }, file, context);
+  const facts = {
+    pods: preflights.pods.at({ ...file, node }),
+    isUpToDate: preflights.isUpToDate(file),
+    fresh: preflights.fresh(),
+    share: preflights.share,
+    sentAt,
+  };
   const decision = decideFile(file, node, facts);
   switch (decision.answer) {
     case 'wait':

@@ -21,7 +21,7 @@ export interface RefusalsOptions {
  */
 const closing: ReadonlySet<Rejection> = new Set(['not-leading', 'no-such-path', 'unauthenticated', 'other-account', 'dead-pod']);
 
-/** Each reason is logged at most this often, ms: anybody can cause a refusal, and a slow log would delay everything else. */
+/** Each reason is logged at most this often, ms: any sender can cause a refusal, and a slow log would delay everything else. */
 const everyMs = 1000;
 
 export function openRefusals({ metrics, log, now }: RefusalsOptions): Reject {

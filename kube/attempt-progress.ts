@@ -13,7 +13,7 @@ export type AttemptProgress =
   | { readonly kind: 'ready'; readonly pods: readonly AttemptPod[]; readonly startedAt: string; readonly wholeSince: string }
   | { readonly kind: 'waiting'; readonly because: string; readonly misplaced: readonly AttemptPod[] };
 
-export interface AttemptSeen {
+export interface ObservedAttempt {
   /** Absent when the job, or this UID of it, is gone. */
   readonly job: JobView | undefined;
   readonly pods: readonly V1Pod[];
@@ -27,7 +27,7 @@ export interface AttemptSeen {
 }
 
 /** The attempt is complete: the expected number of pods, each new and ready, none terminating, none on a quarantined node. */
-export function attemptProgress({ job, pods, old, stoppedBy, remaining, quarantined }: AttemptSeen): AttemptProgress {
+export function attemptProgress({ job, pods, old, stoppedBy, remaining, quarantined }: ObservedAttempt): AttemptProgress {
   const end = whyEnded(job, stoppedBy);
   if (end || !job) return end ?? { kind: 'ended', outcome: 'cancelled', because: 'the job is gone' };
   const fresh = pods.filter((pod) => belongsTo(job.ref, pod) && !old.has(pod.metadata?.uid ?? ''));

@@ -2,7 +2,7 @@
 
 import type { KubernetesObject, V1Pod } from '@kubernetes/client-node';
 import type { AttemptPod, JobRef, JobView } from '../contract/jobs.ts';
-import { AsyncEvent } from './async-event.ts';
+import { AsyncEvent } from '../contract/async-event.ts';
 import type { Kube } from './connection.ts';
 import { jobKinds, namespacePath } from './job-kinds/index.ts';
 import type { QuarantineTaint } from './nodes.ts';

@@ -31,7 +31,7 @@ export interface BoundPod extends Pick<V1Pod, 'metadata'> {
 /** What the next attempt needs. */
 export interface WantedCapacity extends Pick<PlacementFacts, 'shapes' | 'sizes'> {
   /** Pods that free capacity for it. */
-  readonly goes: (pod: BoundPod) => boolean;
+  readonly isReplaced: (pod: BoundPod) => boolean;
   /** The namespace in which labels of pods matter for anti-affinity. */
   readonly namespace?: string;
 }
@@ -45,11 +45,11 @@ export async function readWanted(kube: Kube, job: JobRef, pods: readonly string[
   const shapes = pods ? shapesOfPods(theirs, await listMatchingPods(kube, theirs), new Set(pods)) : shapesOf(theirs, object);
   const keepsAway = shapes.some(({ apart }) => apart.length > 0);
   const sizes = jobKinds[job.kind].resizing?.sizes(object);
-  return { shapes, goes: whoGoes(theirs, pods), ...(keepsAway && { namespace: job.namespace }), ...(sizes && { sizes }) };
+  return { shapes, isReplaced: replacedPods(theirs, pods), ...(keepsAway && { namespace: job.namespace }), ...(sizes && { sizes }) };
 }
 
 /** Pods that free capacity: those of these UIDs, or all of the job. Pods in other namespaces never count, whatever owner they name. */
-export const whoGoes =
+export const replacedPods =
   (job: JobRef, pods: readonly string[] | undefined) =>
   (pod: Pick<V1Pod, 'metadata'>): boolean =>
     pod.metadata?.namespace === job.namespace && (pods ? pods.includes(pod.metadata.uid ?? '') : belongsTo(job, pod));
@@ -100,9 +100,9 @@ function boundPod({ metadata, spec }: V1Pod): BoundPod {
 }
 
 /** The nodes with the pods that stay on them. */
-export function withLoads(nodes: readonly NodeCapacity[], pods: readonly BoundPod[], { goes, namespace }: WantedCapacity): NodeCapacity[] {
+export function withLoads(nodes: readonly NodeCapacity[], pods: readonly BoundPod[], { isReplaced, namespace }: WantedCapacity): NodeCapacity[] {
   const loads = new Map<string, { used: Amounts; podLabels: Labels[] }>();
-  for (const { metadata, node, requests } of pods.filter((pod) => !goes(pod))) {
+  for (const { metadata, node, requests } of pods.filter((pod) => !isReplaced(pod))) {
     const load = loads.get(node) ?? { used: {}, podLabels: [] };
     load.used = added(load.used, requests);
     if (namespace !== undefined && metadata?.namespace === namespace) load.podLabels.push(metadata.labels ?? {});

@@ -1,15 +1,15 @@
 /** Waits for a condition on a job object. */
 
 import type { KubernetesObject } from '@kubernetes/client-node';
+import { AsyncEvent } from '../contract/async-event.ts';
 import type { JobView } from '../contract/jobs.ts';
 import { notifyWhen, viewIn, type AttemptWait, waitFor } from './attempts.ts';
-import { AsyncEvent } from './async-event.ts';
 import { jobKinds, namespacePath } from './job-kinds/index.ts';
 import type { QuarantineTaint } from './nodes.ts';
 import { watchResource } from './watch.ts';
 
 /** An answer, or when to observe again without a change (ms since the epoch, by the clock of the wait). */
-export type Looked<T> = { readonly answer: T } | { readonly until: number };
+export type LookResult<T> = { readonly answer: T } | { readonly until: number };
 
 /**
  * Calls `look` with the job after every change, and at the time that it named, until it answers. Until the job could be read it is only asked
@@ -18,8 +18,8 @@ export type Looked<T> = { readonly answer: T } | { readonly until: number };
 export async function awaitJob<T>(
   wait: Omit<AttemptWait, 'deadline'>,
   taint: QuarantineTaint,
-  look: (job: JobView | undefined) => Looked<T>,
-  unread: () => Looked<T>,
+  look: (job: JobView | undefined) => LookResult<T>,
+  unread: () => LookResult<T>,
 ): Promise<T> {
   const { kube, job, clock } = wait;
   const entry = jobKinds[job.kind];

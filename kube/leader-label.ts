@@ -34,7 +34,7 @@ export function leaderLabels(kube: Kube, namespace: string, lease: string): Labe
 
   return {
     labelled: async () =>
-      (await listObjects<V1Pod>(kube, pods, { labelSelector: selector }, 'list the pods that lead')).map(({ metadata }) => metadata?.name ?? ''),
+      (await listObjects<V1Pod>(kube, pods, { labelSelector: selector }, 'list the pods with the leader label')).map(({ metadata }) => metadata?.name ?? ''),
     label: (pod) => write(pod, lease, 'label'),
     clear: async (pod) => void (await write(pod, null, 'remove the leader label of')),
   };

@@ -30,13 +30,13 @@ export function podFailures(pod: V1Pod, { isRank }: Pick<JobKindEntry, 'isRank'>
   return unique(unexplained ? [failedPhase(pod)] : faults);
 }
 
-/** SIGKILL and SIGTERM, as the kubelet tells them. */
+/** Exit codes of containers that SIGKILL or SIGTERM ended. */
 const killed: readonly number[] = [137, 143];
 
 /**
- * Whether its kubelet has yet to say what became of the pod. One that starts again on a node that is short of something turns away the pods that run
- * there: it kills their containers first, and says Evicted two seconds later. Until then the pod runs, with a container that a signal ended and
- * that is not started again.
+ * Whether the kubelet may still report another reason for the end of the pod. A kubelet that restarts on a node with too few resources rejects its
+ * running pods: it kills their containers first, and sets the reason Evicted two seconds later. Until then the pod is Running, with a container
+ * that was ended by a signal and is not restarted.
  */
 export const isUnexplained = ({ status }: V1Pod): boolean =>
   status?.phase === 'Running' &&

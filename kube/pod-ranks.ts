@@ -3,7 +3,7 @@
 import type { V1Pod } from '@kubernetes/client-node';
 import type { Workload } from '../contract/preflight.ts';
 import { isObjectName, isObjectUid } from '../contract/object-names.ts';
-import { canBe, controllerOf, controllingJob } from './job-kinds/index.ts';
+import { isValidOwner, controllerOf, controllingJob } from './job-kinds/index.ts';
 
 const lws = 'leaderworkerset.sigs.k8s.io';
 const training = 'training.kubeflow.org';
@@ -26,7 +26,7 @@ export function memberOf(pod: V1Pod): WorkloadMember | undefined {
   const { namespace = '', labels: worn = {}, annotations: noted = {}, ownerReferences } = pod.metadata ?? {};
   const controller = controllerOf(ownerReferences);
   // With an invalid name it is no pod of a workload at all, not one of an unknown kind.
-  if (controller && !canBe(controller)) return undefined;
+  if (controller && !isValidOwner(controller)) return undefined;
   const job = controllingJob(namespace, ownerReferences);
   const owner = controller?.uid;
   const member = (name: string, uid: string | undefined, place: PodPlace | undefined): WorkloadMember | undefined =>

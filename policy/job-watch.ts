@@ -5,7 +5,7 @@ import type { JobRef, JobView } from '../contract/jobs.ts';
 import type { JobObserved } from '../contract/messages.ts';
 
 /** The part of a job object that matters for its supervision. */
-export type JobSeen = Pick<JobView, 'ref' | 'optedIn' | 'finished'> & {
+export type WatchedJob = Pick<JobView, 'ref' | 'optedIn' | 'finished'> & {
   /** It has the label `kcover.io/need-recovery: "true"`. */
   readonly wantsRecovery: boolean;
 };
@@ -20,27 +20,27 @@ export type JobStep =
   | { readonly kind: 'ignore-label'; readonly because: string };
 
 /** Opted in and not finished. */
-const supervised = (job: JobSeen | undefined): boolean => job !== undefined && job.optedIn && !job.finished;
+const supervised = (job: WatchedJob | undefined): boolean => job !== undefined && job.optedIn && !job.finished;
 
 /** Steps in the order in which they must be done. `before` and `now` have the same UID; absent: the object does not exist. */
-export function foldJob(before: JobSeen | undefined, now: JobSeen | undefined): readonly JobStep[] {
+export function foldJob(before: WatchedJob | undefined, now: WatchedJob | undefined): readonly JobStep[] {
   return [...supervision(before, now), ...recoveryLabel(before, now)];
 }
 
-function supervision(before: JobSeen | undefined, now: JobSeen | undefined): readonly JobStep[] {
+function supervision(before: WatchedJob | undefined, now: WatchedJob | undefined): readonly JobStep[] {
   if (supervised(before)) return supervised(now) ? [] : [{ kind: 'notify', observed: endOf(now) }];
   if (!supervised(now)) return [];
   return before ? [{ kind: 'notify', observed: { change: 'opted-in' } }] : [{ kind: 'start' }];
 }
 
 /** Why a job is no longer supervised. */
-export function endOf(now: JobSeen | undefined): JobObserved {
+export function endOf(now: WatchedJob | undefined): JobObserved {
   if (!now) return { change: 'gone', because: 'the job object is gone' };
   if (now.finished) return { change: 'finished', because: `${now.finished.as}: ${now.finished.because}`.slice(0, 500) };
   return { change: 'opted-out', because: 'the job no longer has the opt-in label' };
 }
 
-function recoveryLabel(before: JobSeen | undefined, now: JobSeen | undefined): readonly JobStep[] {
+function recoveryLabel(before: WatchedJob | undefined, now: WatchedJob | undefined): readonly JobStep[] {
   if (!now?.wantsRecovery) return [];
   if (supervised(now)) return supervised(before) && before?.wantsRecovery ? [] : [{ kind: 'recover' }];
   if (before?.wantsRecovery) return [];
@@ -48,7 +48,7 @@ function recoveryLabel(before: JobSeen | undefined, now: JobSeen | undefined): r
 }
 
 /** Running job workflows whose job is no longer supervised, each with the signal to send. `ids` are `job/<namespace>/<name>/<uid>`. */
-export function findStrays(ids: readonly string[], jobs: readonly JobSeen[]): readonly { readonly workflowId: string; readonly observed: JobObserved }[] {
+export function findStrays(ids: readonly string[], jobs: readonly WatchedJob[]): readonly { readonly workflowId: string; readonly observed: JobObserved }[] {
   const byUid = new Map(jobs.map((job) => [job.ref.uid, job]));
   return ids.flatMap((workflowId) => {
     const job = byUid.get(workflowId.split('/')[3] ?? '');
@@ -57,7 +57,7 @@ export function findStrays(ids: readonly string[], jobs: readonly JobSeen[]): re
 }
 
 /** Supervised jobs whose workflow does not run, because it was terminated or cancelled. `running`: ids of workflows. */
-export function findUnsupervised(running: readonly string[], jobs: readonly JobSeen[]): readonly JobRef[] {
+export function findUnsupervised(running: readonly string[], jobs: readonly WatchedJob[]): readonly JobRef[] {
   const ids = new Set(running);
   return jobs.filter((job) => supervised(job) && !ids.has(jobWorkflowId(job.ref))).map(({ ref }) => ref);
 }

@@ -5,7 +5,7 @@ import type { NodeObserved } from '../contract/messages.ts';
 import type { NodeOutcome, NodeView } from '../contract/nodes.ts';
 
 /** The part of a Node object that matters. */
-export interface NodeSeen {
+export interface WatchedNode {
   readonly uid: string;
   readonly systemUuid: string;
   /** It has a taint that kcover set. */
@@ -15,31 +15,31 @@ export interface NodeSeen {
 /** State kept for a node. */
 export interface TrackedNode {
   /** Absent after the object was deleted. */
-  readonly seen?: NodeSeen;
+  readonly seen?: WatchedNode;
   /** It had our taint at some time, or its workflow is known to run: changes are signalled to the workflow. */
   readonly followed: boolean;
 }
 
-export const seenOf = (view: NodeView): NodeSeen => ({ uid: view.uid, systemUuid: view.systemUuid, quarantinedByUs: view.taint?.ours === true });
+export const watchedNodeOf = (view: NodeView): WatchedNode => ({ uid: view.uid, systemUuid: view.systemUuid, quarantinedByUs: view.taint?.ours === true });
 
 /** Pure fold: what to signal, and the next state. `now` is absent when the object is gone. */
-export function foldNode(before: TrackedNode | undefined, now: NodeSeen | undefined): { readonly notify?: NodeObserved; readonly tracked: TrackedNode } {
+export function foldNode(before: TrackedNode | undefined, now: WatchedNode | undefined): { readonly notify?: NodeObserved; readonly tracked: TrackedNode } {
   const followed = before?.followed === true;
   const tracked: TrackedNode = { ...(now && { seen: now }), followed: followed || now?.quarantinedByUs === true };
   return followed && isChange(before, now) ? { notify: observedOf(now), tracked } : { tracked };
 }
 
 /** A new UID or a removed taint is a change. A taint that appears is not: the workflow set it itself. */
-const isChange = (before: TrackedNode, now: NodeSeen | undefined): boolean =>
+const isChange = (before: TrackedNode, now: WatchedNode | undefined): boolean =>
   before.seen?.uid !== now?.uid || (before.seen?.quarantinedByUs === true && now?.quarantinedByUs === false);
 
-const observedOf = (now: NodeSeen | undefined): NodeObserved => (now ? { uid: now.uid, quarantinedByUs: now.quarantinedByUs } : { quarantinedByUs: false });
+const observedOf = (now: WatchedNode | undefined): NodeObserved => (now ? { uid: now.uid, quarantinedByUs: now.quarantinedByUs } : { quarantinedByUs: false });
 
-/** What a running node workflow must be told after a gap in the watch: that the node is gone or no longer has our taint. */
-export const missedOf = (now: NodeSeen | undefined): NodeObserved | undefined => (now?.quarantinedByUs ? undefined : observedOf(now));
+/** The change that a running node workflow must be notified of after a gap in the watch: the node is gone or no longer has our taint. */
+export const missedChangeOf = (now: WatchedNode | undefined): NodeObserved | undefined => (now?.quarantinedByUs ? undefined : observedOf(now));
 
 /** Faults for which a returned machine is quarantined again, if its Node object was deleted during a quarantine; none for another machine. */
-export function faultsOfReturned(now: NodeSeen, last: NodeOutcome | undefined): readonly Fault[] {
+export function faultsOfReturned(now: WatchedNode, last: NodeOutcome | undefined): readonly Fault[] {
   if (last?.outcome !== 'gone' || now.quarantinedByUs) return [];
   // An empty id is no identity: two machines without one are not the same.
   if (now.systemUuid === '' || now.systemUuid !== last.systemUuid) return [];

@@ -3,7 +3,7 @@
 import type { JobProgress, Pace, ProgressPhase } from '../contract/progress.ts';
 
 /** Observations of one job. */
-export interface PaceSeen {
+export interface PaceObservations {
   /** The last report with a new step, from which the next one is measured; missing after a break. */
   readonly last?: JobProgress;
   /** Since then the trainer reported another phase, so the elapsed time does not count as step time. */
@@ -22,16 +22,16 @@ const mostReports = 20;
 export const isResting = (phase: ProgressPhase | undefined): boolean => phase !== undefined && phase !== 'training';
 
 /** Starts from the pace that an earlier controller recorded, which counts as one report. */
-export const paceFrom = (known: Pace | undefined): PaceSeen => ({
+export const paceFrom = (known: Pace | undefined): PaceObservations => ({
   steps: known ? [known.msPerStep] : [],
   checkpoints: known?.stepsPerCheckpoint === undefined ? [] : [known.stepsPerCheckpoint],
 });
 
 /** Another attempt or rank reports from now on: its first report is not measured from the last one. */
-export const afterBreak = ({ steps, checkpoints }: PaceSeen): PaceSeen => ({ steps, checkpoints });
+export const afterBreak = ({ steps, checkpoints }: PaceObservations): PaceObservations => ({ steps, checkpoints });
 
 /** Adds a report. Steps or times that run backwards do not count for the pace. */
-export function foldPace(seen: PaceSeen, progress: JobProgress): PaceSeen {
+export function foldPace(seen: PaceObservations, progress: JobProgress): PaceObservations {
   const { last, steps, checkpoints } = seen;
   const saved = progress.checkpointStep;
   const between = saved !== undefined && seen.checkpoint !== undefined ? saved - seen.checkpoint : 0;
@@ -46,7 +46,7 @@ export function foldPace(seen: PaceSeen, progress: JobProgress): PaceSeen {
 const longer = (values: readonly number[], value: number): readonly number[] => (value > 0 ? [...values, value].slice(-mostReports) : values);
 
 /** Medians, milliseconds to three digits. Undefined before two steps were observed. */
-export function paceOf({ steps, checkpoints }: PaceSeen): Pace | undefined {
+export function paceOf({ steps, checkpoints }: PaceObservations): Pace | undefined {
   const msPerStep = median(steps);
   const stepsPerCheckpoint = median(checkpoints);
   if (msPerStep === undefined) return undefined;

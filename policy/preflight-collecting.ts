@@ -8,7 +8,7 @@ export type CollectingProfile = (typeof collectingProfiles)[number];
 interface Rules {
   /** Inactivity after which a set expires, s, where none is given. */
   readonly timeoutSeconds: number;
-  /** Two workloads of one name are told apart by their UIDs. */
+  /** Workloads with the same name are distinguished by their UIDs. */
   readonly byUid: boolean;
   /** Effect of a report with another size on a set. */
   readonly otherSize: 'refused' | 'restarts';

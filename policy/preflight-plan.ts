@@ -19,7 +19,7 @@ const forAll = (ranks: number): number => (ranks === 3 ? 3 : 2);
 /**
  * The next round, or that there is none. `fixed`: rounds with random partners, until all have met or `most` rounds are over. `adaptive`: after
  * two such rounds every undecided rank meets the healthiest-looking rank that it has not met, slow ranks sit out, the others meet at random,
- * until no rank is undecided. Two ranks alone have at most two rounds, because they cannot be told apart.
+ * until no rank is undecided. Two ranks alone have at most two rounds, because they cannot be distinguished.
  */
 export function planRound({ size, ranks, round, seed }: RoundFacts, { rounds, most }: Pick<ControllerSettings['preflight'], 'rounds' | 'most'>): RoundPlan {
   if (ranks.length < 2) return done(`${ranks.length} of ${size} ranks take part, and a pair needs 2`);
@@ -39,7 +39,7 @@ export function planRound({ size, ranks, round, seed }: RoundFacts, { rounds, mo
   const suspects = order.filter((rank) => undecided(looks.get(rank)));
   if (order.length === 2) {
     if (suspects.length === 0) return done('the only pair did well');
-    return round < forAll(2) ? atRandom() : done('two ranks cannot be told apart');
+    return round < forAll(2) ? atRandom() : done('two ranks cannot be distinguished');
   }
   if (round < forAll(order.length)) return atRandom();
   return suspects.length === 0 ? done(`no rank is undecided after ${round} rounds`) : retest(suspects, looks, order, met, randomFrom(`${seed}/${round}`));

@@ -6,7 +6,7 @@ import type { VerifyRequest } from '../contract/verification.ts';
 import { isResting, median } from './pace.ts';
 
 /** Progress of the new attempt so far. Our times are milliseconds since the epoch. */
-export interface ProgressSeen {
+export interface ProgressObservations {
   readonly first: JobProgress;
   readonly last: JobProgress;
   /** When its last new step, or another phase, was observed, our clock. */
@@ -21,7 +21,7 @@ export interface ProgressFacts {
   /** The job's present progress, of any attempt. */
   readonly progress?: JobProgress | undefined;
   /** Progress of the new attempt so far, including `progress`. */
-  readonly seen?: ProgressSeen | undefined;
+  readonly seen?: ProgressObservations | undefined;
   /** When the wait began, ms. */
   readonly startedAt: number;
   /** No deadline passes before this time, ms: set after the cluster could not be observed. */
@@ -48,7 +48,12 @@ const creationMs = 1000;
 type AttemptStart = Pick<VerifyRequest, 'since' | 'stopped'>;
 
 /** Adds the present progress. A step of an earlier attempt is ignored; a step that runs backwards counts as new, but not for the pace. */
-export function seeProgress(seen: ProgressSeen | undefined, progress: JobProgress | undefined, attempt: AttemptStart, now: number): ProgressSeen | undefined {
+export function foldProgress(
+  seen: ProgressObservations | undefined,
+  progress: JobProgress | undefined,
+  attempt: AttemptStart,
+  now: number,
+): ProgressObservations | undefined {
   if (!progress || !isOf(attempt, progress)) return seen;
   if (!seen) return { first: progress, last: progress, movedAt: now, pace: [] };
   const steps = progress.step - seen.last.step;

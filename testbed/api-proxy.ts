@@ -53,8 +53,8 @@ export async function openApiProxy({ to, port, directory, draw = Math.random }: 
   let faultProfile: ApiFaultProfile = {};
   let isMeant: (incoming: IncomingMessage) => boolean = () => true;
 
-  const befalls = (incoming: IncomingMessage): ApiFault | undefined => {
-    const can = canBefall(incoming);
+  const drawFault = (incoming: IncomingMessage): ApiFault | undefined => {
+    const can = canAffect(incoming);
     if (!isMeant(incoming)) return undefined;
     const fault = apiFaults.find((each) => draw() < (faultProfile[each] ?? 0) && can(each));
     if (fault) injected[fault] += 1;
@@ -62,7 +62,7 @@ export async function openApiProxy({ to, port, directory, draw = Math.random }: 
   };
 
   const server = createServer({ cert: readFileSync(certFile), key: readFileSync(keyFile) }, (incoming, outgoing) => {
-    const fault = befalls(incoming);
+    const fault = drawFault(incoming);
     const { socket } = incoming;
     outgoing.on('error', () => socket.destroy());
     const forward = (onAnswer: (answer: IncomingMessage) => void): void => {
@@ -126,7 +126,7 @@ export async function openApiProxy({ to, port, directory, draw = Math.random }: 
 
 const isWatch = ({ url }: IncomingMessage): boolean => /[?&]watch=(true|1)\b/.test(url ?? '');
 
-function canBefall(incoming: IncomingMessage): (fault: ApiFault) => boolean {
+function canAffect(incoming: IncomingMessage): (fault: ApiFault) => boolean {
   const watch = isWatch(incoming);
   const changes = ['PUT', 'PATCH', 'DELETE'].includes(incoming.method ?? '');
   return (fault) => {

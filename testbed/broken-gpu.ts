@@ -11,14 +11,14 @@ const line = 'NVRM: Xid (PCI:0000:5d:00): 79, pid=4242, name=python, GPU has fal
 export const brokenGpu: Story = {
   nodes: 8,
   set: (options) => setUpDemo(options),
-  async run({ cluster, kcover, job }, say) {
+  async run({ cluster, kcover, job }, print) {
     const before = await podsOf(cluster.api, job);
-    say(`\nPyTorchJob train/llm runs on ${before.map((pod) => pod.spec?.nodeName).join(', ')}\n`);
+    print(`\nPyTorchJob train/llm runs on ${before.map((pod) => pod.spec?.nodeName).join(', ')}\n`);
     const failingPod = before.at(-1);
     const node = cluster.nodes.find((one) => one.name === failingPod?.spec?.nodeName);
     if (failingPod === undefined || node === undefined) throw new Error('the job has no pod on a node');
 
-    const incident = await watchIncident(cluster, kcover, job, before, say);
+    const incident = await watchIncident(cluster, kcover, job, before, print);
     const since = new Date();
     incident.happened(`kernel of ${node.name}: ${line}`);
     await breakGpu(node, line);

@@ -19,18 +19,18 @@ const settings = { recovery: { checkpoint: { mtbf: '1m' } } } as const;
 export const checkpoint: Story = {
   nodes: 8,
   set: (options) => setUpDemo({ ...options, ...shortReports, workerSettings: settings }, { workers: 3, ...endsSlowly }),
-  async run(fixture, say) {
+  async run(fixture, print) {
     const { cluster, kcover, job } = fixture;
     const before = await podsOf(cluster.api, job);
-    say(`\nPyTorchJob train/llm runs on ${before.map((pod) => pod.spec?.nodeName).join(', ')}`);
+    print(`\nPyTorchJob train/llm runs on ${before.map((pod) => pod.spec?.nodeName).join(', ')}`);
     const trainer = startTrainer(cluster, job, training);
     const { msPerStep, stepsPerCheckpoint } = await awaitProgress(cluster.api, job, ({ pace }) => pace?.stepsPerCheckpoint !== undefined && pace);
-    say(`It trains: a step takes ${msPerStep} ms, and every ${stepsPerCheckpoint} steps it saves a checkpoint\n`);
+    print(`It trains: a step takes ${msPerStep} ms, and every ${stepsPerCheckpoint} steps it saves a checkpoint\n`);
     await awaitProgress(cluster.api, job, () => (trainer.step - trainer.checkpointStep) * 2 >= training.stepsPerCheckpoint);
 
     const node = cluster.nodes.find(({ name }) => name === before.at(-1)?.spec?.nodeName);
     if (node === undefined) throw new Error('the job has no pod on a node');
-    const incident = await watchIncident(cluster, kcover, job, before, say);
+    const incident = await watchIncident(cluster, kcover, job, before, print);
     const since = new Date();
     incident.happened(`kernel of ${node.name}: ${line}`);
     await breakGpu(node, line);

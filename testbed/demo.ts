@@ -17,7 +17,7 @@ const options = new Command('demo')
       .default('broken-gpu' satisfies DemoScenarioName),
   )
   .addOption(
-    new Option('--real', 'a PyTorch job in real containers on 3 real nodes saves when it is told to end, and goes on from there (needs root)').implies({
+    new Option('--real', 'a PyTorch job in real containers on 3 real nodes saves when it receives SIGTERM, and goes on from there (needs root)').implies({
       story: 'real-trainer' satisfies DemoScenarioName,
     }),
   )
@@ -33,14 +33,14 @@ if (options.story === 'real-trainer' && process.getuid?.() !== 0) {
 }
 
 const asJson = options.output === 'json';
-const say = (line: string): void => (asJson ? console.error(line) : console.log(line));
+const print = (line: string): void => (asJson ? console.error(line) : console.log(line));
 
 const story = stories[options.story];
-const fixture = await story.set({ nodes: Number(options.nodes ?? story.nodes), mode: 'act', print: say });
+const fixture = await story.set({ nodes: Number(options.nodes ?? story.nodes), mode: 'act', print });
 const { cluster, kcover } = fixture;
 let exitCode = 0;
 try {
-  const result = await story.run(fixture, say);
+  const result = await story.run(fixture, print);
   const writes = (await readWrites(cluster.kubernetes.auditLog, result.since)).filter(({ user }) =>
     user.startsWith('system:serviceaccount:kcover-system:kcover-'),
   );
@@ -54,9 +54,9 @@ try {
   else conclude(result, counted.stops);
   exitCode = result.ok ? 0 : 1;
   if (!asJson && options.once !== true && process.stdout.isTTY) {
-    say(`\nEverything stays up until Ctrl-C. Look at ${cluster.temporal.uiUrl}, or in another terminal:\n`);
-    say(`  export KUBECONFIG=${cluster.kubernetes.kubeconfig} TEMPORAL_ADDRESS=${cluster.temporal.address}`);
-    for (const command of ['npx kcover status pytorchjob/llm -n train', 'npx kcover node list', ...result.commands]) say(`  ${command}`);
+    print(`\nEverything stays up until Ctrl-C. Look at ${cluster.temporal.uiUrl}, or in another terminal:\n`);
+    print(`  export KUBECONFIG=${cluster.kubernetes.kubeconfig} TEMPORAL_ADDRESS=${cluster.temporal.address}`);
+    for (const command of ['npx kcover status pytorchjob/llm -n train', 'npx kcover node list', ...result.commands]) print(`  ${command}`);
     for (;;) await sleep(60_000);
   }
 } finally {
@@ -66,12 +66,14 @@ try {
 process.exit(exitCode);
 
 function conclude({ seen, lines }: StoryResult, stops: number): void {
-  say(`\n${seen.outcome}: ${seen.because}`);
-  for (const [word, said] of lines) say(`  ${word.padEnd(11)} ${said}`);
-  say(`  pods        ${Object.keys(seen.attemptBefore).length} stopped together with ${stops} request, ${Object.keys(seen.attemptAfter).length} running again`);
+  print(`\n${seen.outcome}: ${seen.because}`);
+  for (const [word, said] of lines) print(`  ${word.padEnd(11)} ${said}`);
+  print(
+    `  pods        ${Object.keys(seen.attemptBefore).length} stopped together with ${stops} request, ${Object.keys(seen.attemptAfter).length} running again`,
+  );
   for (const name of Object.keys({ ...seen.attemptBefore, ...seen.attemptAfter }))
-    say(`              ${name.padEnd(14)} ${seen.attemptBefore[name]?.node ?? '-'} -> ${seen.attemptAfter[name]?.node ?? '-'}`);
-  say(`  quarantine  ${formatDuration(seen.reportToQuarantinedMs)} after the report; running again ${formatDuration(seen.quarantinedToRunningMs)} later`);
-  say(`  incident    ${seen.incident}`);
-  say(`  look at it  ${workflowPage(cluster, seen.incident)}`);
+    print(`              ${name.padEnd(14)} ${seen.attemptBefore[name]?.node ?? '-'} -> ${seen.attemptAfter[name]?.node ?? '-'}`);
+  print(`  quarantine  ${formatDuration(seen.reportToQuarantinedMs)} after the report; running again ${formatDuration(seen.quarantinedToRunningMs)} later`);
+  print(`  incident    ${seen.incident}`);
+  print(`  look at it  ${workflowPage(cluster, seen.incident)}`);
 }

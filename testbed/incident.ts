@@ -17,7 +17,7 @@ import type { TestCluster } from './test-cluster.ts';
 type AttemptPods = Readonly<Record<string, { readonly uid: string; readonly node: string }>>;
 
 /** What an observer saw of one incident. Times in ms by the clock of this machine, as the watches reported them. */
-export interface IncidentSeen {
+export interface ObservedIncident {
   readonly outcome: string;
   readonly job: string;
   readonly incident: string;
@@ -32,7 +32,7 @@ export interface IncidentSeen {
 export interface IncidentWatch {
   happened(what: string): void;
   /** Waits for the record of the incident; two minutes by default. */
-  ended(withinMs?: number): Promise<IncidentSeen>;
+  ended(withinMs?: number): Promise<ObservedIncident>;
 }
 
 /** Watches nodes, pods and kcover's Events from outside, printing each as it is seen. */

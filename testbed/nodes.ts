@@ -14,8 +14,7 @@ export interface SimulatedNode {
 }
 
 /**
- * Node names: those of EKS, or short ones for a demo. Long names are the default because real clusters have them, and size limits show first with
- * them.
+ * Node names: those of EKS, or short ones for a demo. Long names are the default because real clusters have them, and they reach limits of size first.
  */
 export const nodeNames = {
   cloud: (index: number): string => `ip-10-123-${Math.floor(index / 100)}-${100 + (index % 100)}.us-west-2.compute.internal`,

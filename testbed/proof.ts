@@ -19,7 +19,7 @@ import { until } from './until.ts';
 import type { TestCluster } from './test-cluster.ts';
 
 /** The stored evidence of one rank, a file each. */
-export interface EvidenceSeen {
+export interface RankEvidence {
   readonly rank: number;
   readonly file: string;
   readonly bytes: number;
@@ -34,7 +34,7 @@ export interface Proof {
   readonly checkpointStep: number | null;
   readonly stepAfter: number | null;
   readonly waitedForCheckpointMs: number;
-  readonly evidence: readonly EvidenceSeen[];
+  readonly evidence: readonly RankEvidence[];
   /** Recoveries of this job in the last hour, and those of them with a blame. */
   readonly budget: Pick<JobStatus, 'recoveriesThisHour' | 'usageByCategory'>;
   readonly replicasBefore: number;
@@ -85,7 +85,7 @@ export function proofLines(proof: Proof): StoryResult['lines'] {
 }
 
 /** Files of no rank, such as kernel log lines, are left out. */
-async function filesOf({ address }: Evidence, pods: readonly V1Pod[]): Promise<EvidenceSeen[]> {
+async function filesOf({ address }: Evidence, pods: readonly V1Pod[]): Promise<RankEvidence[]> {
   const index = JSON.parse(await readFile(join(address, 'index.json'), 'utf8')) as readonly EvidenceFile[];
   const kept = index.flatMap(({ file, pod: name, bytes }) => {
     const pod = pods.find(({ metadata }) => metadata?.name === name);

@@ -1,4 +1,4 @@
-/** Demo: a real trainer on real nodes. A GPU begins to fail, all ranks save when they are told to end, and training continues elsewhere from there. */
+/** Demo: a real trainer on real nodes. A GPU begins to fail, all ranks save when they receive SIGTERM, and training continues elsewhere from there. */
 
 import { watchIncident } from './incident.ts';
 import { podsOf } from './jobs.ts';
@@ -39,17 +39,17 @@ export interface RealFacts {
 export const realTrainer: Story = {
   nodes: 3,
   set: setUpRealDemo,
-  async run(fixture, say) {
+  async run(fixture, print) {
     const { cluster, kcover, job } = fixture;
     const before = await podsOf(cluster.api, job);
     const logs = followLogs(cluster.kubernetes.kubeconfig, before);
-    say(`\nPyTorchJob train/llm runs on ${before.map((pod) => pod.spec?.nodeName).join(', ')}, with ${ranks.length} ranks`);
+    print(`\nPyTorchJob train/llm runs on ${before.map((pod) => pod.spec?.nodeName).join(', ')}, with ${ranks.length} ranks`);
     await awaitProgress(cluster.api, job, ({ step, checkpointStep }) => checkpointStep !== undefined && step >= checkpointStep + 10, realMs.running);
     const { step, checkpointStep } = await awaitProgress(cluster.api, job, (progress) => progress);
-    say(`It trains: step ${step} is done, the last checkpoint is of step ${checkpointStep}\n`);
+    print(`It trains: step ${step} is done, the last checkpoint is of step ${checkpointStep}\n`);
 
     const node = realNodeOf(fixture, before.at(-1)?.spec?.nodeName);
-    const incident = await watchIncident(cluster, kcover, job, before, say);
+    const incident = await watchIncident(cluster, kcover, job, before, print);
     const since = new Date();
     incident.happened(`kernel of ${node.name}: ${line}`);
     node.kernelLog(line);
@@ -76,7 +76,7 @@ export const realTrainer: Story = {
         ...stopped.sigterm.map(({ rank, said }): readonly [string, string] => [`rank ${rank}`, said]),
       ],
       commands: [`npx kcover report ${seen.incident}`, 'kubectl logs -n train llm-master-0'],
-      ok: elsewhere && isTrue(proof, maxStep(resumed)) && goesOnFrom(proof, resumedFromStep) && allSaid(stopped.sigterm) && isNear(losses),
+      ok: elsewhere && isTrue(proof, maxStep(resumed)) && goesOnFrom(proof, resumedFromStep) && allNotified(stopped.sigterm) && isNear(losses),
     };
   },
 };
@@ -95,7 +95,7 @@ const maxStep = ({ losses }: TrainingLog): number => Math.max(0, ...losses.keys(
 const goesOnFrom = ({ stepBefore, stepAfter }: Proof, from: number | null): boolean =>
   stepBefore !== null && stepAfter !== null && from !== null && stepBefore <= from && from < stepAfter;
 
-const allSaid = (sigterm: readonly TerminationNotice[]): boolean => ranks.every((rank) => sigterm.some((each) => each.rank === rank));
+const allNotified = (sigterm: readonly TerminationNotice[]): boolean => ranks.every((rank) => sigterm.some((each) => each.rank === rank));
 
 function lossesOf(stopped: TrainingLog, resumed: TrainingLog): Losses {
   const [before, after] = [[...stopped.losses.values()], [...resumed.losses.values()]];

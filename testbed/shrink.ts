@@ -21,19 +21,19 @@ export const shrink: Story = {
       { ...options, ...shortReports },
       { ...endsSlowly, workers: options.nodes - 1, annotations: { [overrideAnnotations.capacity]: 'shrink', [overrideAnnotations.minReplicas]: '2' } },
     ),
-  async run(fixture, say) {
+  async run(fixture, print) {
     const { cluster, kcover, job } = fixture;
     const before = await podsOf(cluster.api, job);
-    say(`\nPyTorchJob train/llm runs on ${before.map((pod) => pod.spec?.nodeName).join(', ')}, and no node is left. It may shrink to 2 pods`);
+    print(`\nPyTorchJob train/llm runs on ${before.map((pod) => pod.spec?.nodeName).join(', ')}, and no node is left. It may shrink to 2 pods`);
     const trainer = startTrainer(cluster, job, training);
     await awaitProgress(cluster.api, job, ({ checkpointStep = 0 }) => checkpointStep > training.from);
-    say(`It trains: step ${trainer.step}, the last checkpoint is of step ${trainer.checkpointStep}\n`);
+    print(`It trains: step ${trainer.step}, the last checkpoint is of step ${trainer.checkpointStep}\n`);
 
     // Not the last pod, which the smaller job would not need.
     const failingPod = before.find(({ metadata }) => metadata?.name?.endsWith('-worker-0'));
     const node = cluster.nodes.find(({ name }) => name === failingPod?.spec?.nodeName);
     if (failingPod === undefined || node === undefined) throw new Error('the job has no pod on a node');
-    const incident = await watchIncident(cluster, kcover, job, before, say);
+    const incident = await watchIncident(cluster, kcover, job, before, print);
     const since = new Date();
     incident.happened(`kernel of ${node.name}: ${line}`);
     await breakGpu(node, line);

@@ -18,16 +18,16 @@ const tested = 16;
 export const slowNode: Story = {
   nodes: tested + 2,
   set: (options) => setUpDemoBefore(options, { workers: tested - 1, ...testsFirst }),
-  async run({ cluster, kcover, job }, say) {
+  async run({ cluster, kcover, job }, print) {
     const testers = await awaitTesters(cluster.api, cluster.nodes, job);
     const slow = testers[11]?.node ?? '';
     const reports = measured(job, testers, { slow: [slow] });
     const rounds = reports[0]?.batches.length ?? 0;
-    say(`\nPyTorchJob train/llm has ${tested} pods on ${testers.map(({ node }) => node).join(', ')}.`);
-    say(`Before it trains, a preflight container on each of them measures ${rounds} pairs. A link of ${slow} is slow.\n`);
+    print(`\nPyTorchJob train/llm has ${tested} pods on ${testers.map(({ node }) => node).join(', ')}.`);
+    print(`Before it trains, a preflight container on each of them measures ${rounds} pairs. A link of ${slow} is slow.\n`);
 
     const before = testers.map(({ pod }) => pod);
-    const incident = await watchIncident(cluster, kcover, job, before, say);
+    const incident = await watchIncident(cluster, kcover, job, before, print);
     const since = new Date();
     incident.happened(`${tested} preflight containers end: ${howMany(reports)}`);
     await leave(cluster.api, job, testers, reports);

@@ -1,4 +1,4 @@
-import type { IncidentSeen } from './incident.ts';
+import type { ObservedIncident } from './incident.ts';
 import type { DemoFixture, DemoFixtureOptions } from './demo-fixture.ts';
 
 /** One demo of `npm run demo`. */
@@ -6,12 +6,12 @@ export interface Story {
   /** Number of nodes that it needs. */
   readonly nodes: number;
   set(options: DemoFixtureOptions): Promise<DemoFixture>;
-  run(fixture: DemoFixture, say: (line: string) => void): Promise<StoryResult>;
+  run(fixture: DemoFixture, print: (line: string) => void): Promise<StoryResult>;
 }
 
 /** Result of a completed demo. */
 export interface StoryResult {
-  readonly seen: IncidentSeen;
+  readonly seen: ObservedIncident;
   /** Time before the fault was injected. */
   readonly since: Date;
   /** Facts of this demo, for JSON. */

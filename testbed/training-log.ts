@@ -1,6 +1,6 @@
 /** Parses the log of the trainer of examples/training, as its pods print it. */
 
-/** A rank that was told to end, and what it logged about that. */
+/** A rank that received SIGTERM, and what it logged about that. */
 export interface TerminationNotice {
   readonly rank: number;
   readonly said: string;

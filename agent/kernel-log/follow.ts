@@ -6,12 +6,12 @@
 
 import { join } from 'node:path';
 import type { Logger } from 'pino';
+import { AsyncEvent } from '../../contract/async-event.ts';
 import { KcoverError } from '../../contract/errors.ts';
 import type { KernelPosition } from '../../contract/faults.ts';
 import type { DetectorStatus, DetectorContext, RunningDetector } from '../detectors/detector.ts';
 import { withDiskDeadline } from '../disk-deadline.ts';
 import { reasonOf } from '../system-error.ts';
-import { createAsyncEvent } from '../async-event.ts';
 import { readBootId } from './boot-id.ts';
 import { type OpenedLog, openKernelLog } from './open.ts';
 import { loadPosition, type Position, savePosition } from './position-file.ts';
@@ -32,7 +32,7 @@ const saveMs = 1000;
 
 export function followKernelLog(options: KernelLogOptions): RunningDetector {
   const { hostRoot, path, stateDirectory, log } = options;
-  const changed = createAsyncEvent();
+  const changed = new AsyncEvent();
   let stopped = false;
   let read = 0;
   let status: Omit<DetectorStatus, 'read'> = { state: 'starting', because: `opening ${join(hostRoot, path)}` };
@@ -92,7 +92,7 @@ export function followKernelLog(options: KernelLogOptions): RunningDetector {
     const begin = position === undefined ? 'end' : position.bootId === bootId ? position.next : 0;
     let opened: OpenedLog;
     try {
-      opened = await openKernelLog({ hostRoot, path, begin, seen: options.seen, changed: changed.notify });
+      opened = await openKernelLog({ hostRoot, path, begin, seen: options.seen, changed: () => changed.notify() });
     } catch (error) {
       // A log that appears later has no lines from before the start.
       if (error instanceof KcoverError && error.code === 'not-found') position ??= { bootId, next: 0 };

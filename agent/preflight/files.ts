@@ -25,7 +25,7 @@ function contentOf(text: string | undefined): Content {
 }
 
 /** A file that is skipped, because the agent ended each time it read it. */
-export const passedOver = (file: RankFile): PreflightFile => ({
+export const skippedFile = (file: RankFile): PreflightFile => ({
   ...placeOf(file),
   problem: { field: 'parse', because: 'not read: the agent of the node ended twice while it read this file; write it again' },
 });

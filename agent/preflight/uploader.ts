@@ -8,7 +8,7 @@ import { reasonOf } from '../system-error.ts';
 import { type AcknowledgedFiles, loadAcknowledgedFiles } from './acknowledged-files.ts';
 import { type UnfinishedReads, loadUnfinishedReads } from './unfinished-reads.ts';
 import { createUpload, type ReportUpload, type LoadedReport, type RefusedFor } from './upload.ts';
-import { passedOver, type ReportFiles } from './files.ts';
+import { skippedFile, type ReportFiles } from './files.ts';
 import { createWaiting } from './waiting.ts';
 
 export interface PreflightUploaderStatus extends FilePollerStatus {
@@ -63,7 +63,7 @@ export function startPreflightUploader({ files, connection, node, log, stateDire
   async function read(file: RankFile, unfinished: UnfinishedReads): Promise<LoadedReport | undefined> {
     if (unfinished.endedAgent(file)) {
       warn('passed over', { file: file.key }, 'a preflight report is skipped: the agent ended twice while it read this file');
-      return { file, content: passedOver(file) };
+      return { file, content: skippedFile(file) };
     }
     try {
       const content = await fromDisk(unfinished.during(file, () => files.read(file)));

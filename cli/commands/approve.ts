@@ -8,5 +8,5 @@ export const approve: CommandEntry = {
     'kcover approve pytorchjob/llm -n train --reason "the node is lost anyway"',
     'kcover approve recovery/train/llm/0b1c8d5e/2026-11-21T07:09:03.117Z --question stop@2026-11-21T07:09:03.204Z --reason "agreed with the team"',
   ],
-  run: (typed, surroundings) => answerRecovery(typed, surroundings, 'approve'),
+  run: (typed, context) => answerRecovery(typed, context, 'approve'),
 };

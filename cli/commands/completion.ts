@@ -2,7 +2,7 @@ import type { CommandEntry } from '../command.ts';
 import type { Completions } from '../completion/places.ts';
 import { completionScripts, shells } from '../completion/scripts.ts';
 
-/** `completions`: of every command, this one included. */
+/** `completions` has the completions of all commands, including this one. */
 export const completion = (completions: () => Completions): CommandEntry => ({
   summary: 'Print a script that completes commands and options in a shell.',
   arguments: [{ name: '<shell>', describe: 'Shell that the script is for', choices: shells }],

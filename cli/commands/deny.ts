@@ -8,5 +8,5 @@ export const deny: CommandEntry = {
     'kcover deny pytorchjob/llm -n train --reason "the last epoch is nearly done"',
     'kcover deny recovery/train/llm/0b1c8d5e/2026-11-21T07:09:03.117Z --question stop@2026-11-21T07:09:03.204Z --reason "not during the demo"',
   ],
-  run: (typed, surroundings) => answerRecovery(typed, surroundings, 'deny'),
+  run: (typed, context) => answerRecovery(typed, context, 'deny'),
 };

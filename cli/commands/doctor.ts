@@ -46,7 +46,7 @@ function exitOf(findings: readonly Finding[]): ExitName {
   return findings.some(({ result }) => result === 'failed') ? 'failed' : 'ok';
 }
 
-/** Every check on a line of its own, and below them what to try. */
+/** One line for each check, followed by the remedies. */
 function report(findings: readonly Finding[]): string {
   const lines = table(
     ['check', 'result', 'because'],

@@ -1,4 +1,4 @@
-/** Every command, in the order of the help. A new one is one file and one line here. */
+/** All commands, in the order of the help. A new command needs one file, and one line here. */
 
 import type { CommandEntry } from '../command.ts';
 import { completionsOf } from '../completion/places.ts';
@@ -89,7 +89,7 @@ export const commands: Readonly<Record<CommandName, CommandEntry>> = {
   agent,
 };
 
-/** Commands of two words. */
+/** Groups of two-word commands: the first word, and the summary of the group. */
 export const groups = {
   node: 'Nodes that are kept out of service.',
   preflight: 'Tests of the nodes of a workload before it trains.',

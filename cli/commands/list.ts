@@ -55,9 +55,9 @@ export const list: CommandEntry = {
   },
 };
 
-/** `<ns>/<name>/<uid>`, the part that a job's workflow and its recoveries share. */
+/** `<namespace>/<name>/<uid>`: the part that the ids of a job's workflow and its recoveries have in common. */
 const jobOf = (workflowId: string): string => workflowId.split('/').slice(1, 4).join('/');
 
-/** A run that ended without a word of its own says how Temporal ended it. */
+/** For a run that was ended from outside, such as a terminated one, Temporal's status. */
 const phaseOf = ({ status }: WorkflowExecutionInfo, phase: string | undefined): string =>
   ['RUNNING', 'COMPLETED'].includes(status.name) ? (phase ?? '') : status.name.toLowerCase();

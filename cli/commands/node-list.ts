@@ -58,14 +58,14 @@ export const nodeList: CommandEntry = {
 
 const isOurs = (node: V1Node): boolean => node.metadata?.annotations?.[annotations.quarantineIncident] !== undefined;
 
-/** What each of them says of one node. */
+/** What Node object, node workflow and reservations have about one node. */
 interface KnownNode {
   readonly marked: V1Node | undefined;
   readonly status: NodeStatus | undefined;
   readonly reserved: Reservation | undefined;
 }
 
-/** What stands on the node is the truth about its quarantine; the workflow knows the rest. */
+/** Reason and annotations come from the Node object, because they are what is in force; the rest comes from the workflow. */
 export function rowOf(node: string, { marked, status, reserved }: KnownNode, taint: Taint): Row {
   const notes = marked?.metadata?.annotations ?? {};
   const incident = status?.incident ?? notes[annotations.quarantineIncident] ?? reserved?.incident;
@@ -80,14 +80,14 @@ export function rowOf(node: string, { marked, status, reserved }: KnownNode, tai
   };
 }
 
-/** The value of our taint, unless settings write the same on every node. */
+/** Value of our taint; undefined when the settings give all nodes the same value. */
 const reasonOn = (node: V1Node | undefined, { key, effect, value }: Taint): string | undefined =>
   value === undefined ? node?.spec?.taints?.find((each) => each.key === key && each.effect === effect)?.value : undefined;
 
 /** `node/<name>/<time>` */
 const timeIn = (incident: string | undefined): string | null => incident?.split('/').at(-1) ?? null;
 
-/** Few nodes are looked after at a time, so each may be asked. */
+/** Queries every running node workflow: there are only few at a time. */
 async function nodeStatuses(client: Client): Promise<ReadonlyMap<string, NodeStatus>> {
   const { listWorkflows, statusOf } = await import('../workflows.ts');
   const running = await listWorkflows(client, `WorkflowType = '${workflowTypes.nodeQuarantine}' AND ExecutionStatus = 'Running'`);
@@ -95,7 +95,7 @@ async function nodeStatuses(client: Client): Promise<ReadonlyMap<string, NodeSta
   const found = new Map<string, NodeStatus>();
   const ask = async (): Promise<void> => {
     for (let id = waiting.pop(); id !== undefined; id = waiting.pop()) {
-      // It may have ended since it was listed.
+      // The workflow may have ended after it was listed.
       const status = await statusOf(client, 'nodeQuarantine', id).catch(() => undefined);
       if (status && nodeWorkflowId(status.node) === id) found.set(status.node, status);
     }
@@ -104,7 +104,7 @@ async function nodeStatuses(client: Client): Promise<ReadonlyMap<string, NodeSta
   return found;
 }
 
-/** Without the workflow `cluster` nothing is reserved. */
+/** Reservations by node. Without the workflow `cluster` there are none. */
 async function reservations(client: Client): Promise<ReadonlyMap<string, Reservation>> {
   const { statusOf } = await import('../workflows.ts');
   const status = await statusOf(client, 'cluster', clusterWorkflowId).catch(() => undefined);

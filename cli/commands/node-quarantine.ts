@@ -7,8 +7,8 @@ import type { NodeStatus } from '../../contract/nodes.ts';
 import { nodeStart } from '../../contract/starts.ts';
 import { type CommandEntry, sharedOptions } from '../command.ts';
 
-/** How long the command waits for the taint; the request stays valid after that. */
-const patienceMs = 10_000;
+/** How long the command waits for the taint, ms. The request stays in force after that. */
+const timeoutMs = 10_000;
 
 export const nodeQuarantine: CommandEntry = {
   summary: 'Keep new pods off a node, regardless of mode, limit and pause.',
@@ -39,10 +39,10 @@ export const nodeQuarantine: CommandEntry = {
   },
 };
 
-/** The node's status when it is quarantined, or what it says when patience ends. */
+/** Status of the node once it is quarantined, or at the timeout. */
 async function awaitQuarantine(client: Client, node: string): Promise<NodeStatus | undefined> {
   const { statusOf } = await import('../workflows.ts');
-  const until = Date.now() + patienceMs;
+  const until = Date.now() + timeoutMs;
   for (;;) {
     const seen = await statusOf(client, 'nodeQuarantine', nodeWorkflowId(node)).catch(() => undefined);
     if (seen?.phase === 'quarantined' || Date.now() > until) return seen;

@@ -7,7 +7,7 @@ export const nodeRelease: CommandEntry = {
   arguments: [{ name: '[node]', describe: 'Name of the node' }],
   options: [
     { flags: '--all', describe: 'Every node that kcover keeps out of service' },
-    { flags: '--owner-only', describe: 'With --all, clear every node that has marks of kcover, without Temporal and workers: for an uninstall' },
+    { flags: '--owner-only', describe: 'With --all, clear every node that has an annotation of kcover, without Temporal and workers: for an uninstall' },
     { flags: '--dry-run', describe: 'With --all, only print what would be done' },
     sharedOptions.reason,
     sharedOptions.workerConfig,

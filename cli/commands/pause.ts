@@ -13,12 +13,12 @@ export const pause: CommandEntry = {
   options: [sharedOptions.reason, sharedOptions.namespace, sharedOptions.kubeconfig, sharedOptions.taskQueue, sharedOptions.output],
   examples: ['kcover pause --reason "switch maintenance until noon"', 'kcover pause pytorchjob/llm -n train --reason "debugging a hang by hand"'],
   exits: ['refused', 'notFound', 'unreachable'],
-  async run(typed, surroundings) {
-    const { environment, session } = surroundings;
+  async run(typed, context) {
+    const { environment, session } = context;
     const request = { by: environment.user, reason: typed.value('reason') };
     if (typed.argument('job') === '') return pauseAll(session, typed.value('task-queue'), request);
     const { jobTyped } = await import('../jobs.ts');
-    const { ref } = await jobTyped(typed, surroundings);
+    const { ref } = await jobTyped(typed, context);
     return pauseJob(await session.temporal(), ref, request);
   },
 };

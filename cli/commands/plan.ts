@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { KcoverError } from '../../contract/errors.ts';
-import { type CommandOutput, type CommandEntry, sharedOptions, type Surroundings, type Typed } from '../command.ts';
+import { type CommandOutput, type CommandEntry, sharedOptions, type CommandContext, type Typed } from '../command.ts';
 import type { PlanInput } from '../plan/facts.ts';
 import { readSettings, type Settings } from '../settings-file.ts';
 
@@ -19,30 +19,30 @@ export const plan: CommandEntry = {
   ],
   examples: ['kcover plan pytorchjob/llm -n train --fault xid/79 --node gpu-3 --config worker.yaml', 'kcover plan --facts facts.json --output yaml'],
   exits: ['notFound', 'unreachable'],
-  run: (typed, surroundings) => {
+  run: (typed, context) => {
     const file = typed.option('facts');
     const job = typed.argument('job');
-    if (file !== undefined && job === '') return fromFile(file, typed, surroundings);
-    if (file === undefined && job !== '') return fromCluster(typed, surroundings);
+    if (file !== undefined && job === '') return fromFile(file, typed, context);
+    if (file === undefined && job !== '') return fromCluster(typed, context);
     throw new KcoverError('usage', job === '' ? 'there is neither a job nor a file of facts' : 'facts are of one job: no other can be named', {
       remedy: 'kcover plan pytorchjob/llm, or kcover plan --facts facts.json',
     });
   },
 };
 
-async function fromCluster(typed: Typed, surroundings: Surroundings): Promise<CommandOutput> {
+async function fromCluster(typed: Typed, context: CommandContext): Promise<CommandOutput> {
   const { jobTyped } = await import('../jobs.ts');
   const { gatherFacts } = await import('../plan/gather.ts');
   const { effectiveSettings } = await import('../settings-fields.ts');
   const { settings, schema, written } = await readSettings('worker', typed.option('config'));
-  const job = await jobTyped(typed, surroundings);
-  const { environment, session, now } = surroundings;
+  const job = await jobTyped(typed, context);
+  const { environment, session, now } = context;
   const request = { job, fault: faultTyped(typed, environment.user), settings, written: effectiveSettings(schema, written), now };
   const facts = await gatherFacts(session, request);
   return answerOf(facts, settings);
 }
 
-async function fromFile(file: string, typed: Typed, { environment }: Surroundings): Promise<CommandOutput> {
+async function fromFile(file: string, typed: Typed, { environment }: CommandContext): Promise<CommandOutput> {
   const { parseFacts } = await import('../plan/facts.schema.ts');
   const { hypotheticalFault } = await import('../plan/hypothetical.ts');
   const fault = faultTyped(typed, environment.user);

@@ -43,7 +43,7 @@ export const preflightJudge: CommandEntry = {
   },
 };
 
-/** The command line allows no other. */
+/** The text as one of the words, which the command line has already checked. */
 const chosen = <Word extends string>(words: readonly Word[], text: string, otherwise: Word): Word => words.find((word) => word === text) ?? otherwise;
 
 function judge(

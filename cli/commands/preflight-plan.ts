@@ -36,7 +36,7 @@ interface Round {
   readonly idle: readonly number[];
 }
 
-/** As it goes when every pair does well. */
+/** The rounds that are planned when no pair is slow. */
 function planned(size: number, most: number, seed: string): readonly Round[] {
   let ranks: readonly PlannedRank[] = Array.from({ length: size }, (_, rank) => ({ rank, node: `rank-${rank}`, results: [] }));
   const rounds: Round[] = [];

@@ -24,7 +24,7 @@ export const preflightStatus: CommandEntry = {
   },
 };
 
-/** Id of the preflight that runs, else of the last that is known; throws `not-found` without any. */
+/** Id of the running preflight, or else of the last one that Temporal still has. Throws `not-found` when there is none. */
 async function newest(client: Client, namespace: string, workload: string): Promise<string> {
   const { listWorkflows } = await import('../workflows.ts');
   const query = [`WorkflowType = ${quoted(workflowTypes.preflight)}`, `KcoverNamespace = ${quoted(namespace)}`, `KcoverJob = ${quoted(workload)}`];
@@ -37,7 +37,7 @@ async function newest(client: Client, namespace: string, workload: string): Prom
   });
 }
 
-/** The page of `kcover preflight status`. */
+/** Output of `kcover preflight status`. */
 export function describe(status: PreflightStatus, now: number): string {
   const { workload, phase, run, received, expected, missing, because, waitingFor, until, since, last, refused, dropped } = status;
   const title = [`${workload.namespace}/${workload.name}`, phase, phase === 'ended' ? '' : `waiting for ${waitingFor} ${deadline(until, now)}`.trimEnd()];

@@ -13,11 +13,11 @@ export const recover: CommandEntry = {
     'kcover recover job/preprocess -n data --reason "stuck on gpu-3"',
   ],
   exits: ['refused', 'notFound', 'unreachable'],
-  async run(typed, surroundings) {
+  async run(typed, context) {
     const { jobTyped } = await import('../jobs.ts');
-    const { ref } = await jobTyped(typed, surroundings);
-    const client = await surroundings.session.temporal();
-    const request = { by: surroundings.environment.user, reason: typed.value('reason') };
+    const { ref } = await jobTyped(typed, context);
+    const client = await context.session.temporal();
+    const request = { by: context.environment.user, reason: typed.value('reason') };
     const { incident } = await sendJobUpdate<RecoverAnswer>(client, ref, updates.recoverNow, request, 'recovered');
     return {
       data: { job: ref, incident },

@@ -32,7 +32,7 @@ export const redact: CommandEntry = {
   },
 };
 
-/** Lines that are written at once. */
+/** Number of lines that are written together. */
 const atOnce = 500;
 
 async function hideAll(lines: AsyncIterable<string>, own: readonly string[], take: (lines: readonly RedactedLine[]) => Promise<void>): Promise<void> {

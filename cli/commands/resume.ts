@@ -7,7 +7,7 @@ import { sendJobUpdate } from '../job-update.ts';
 import type { Session } from '../session.ts';
 
 export const resume: CommandEntry = {
-  summary: 'End a pause of the whole cluster or of one job; what waited is judged anew.',
+  summary: 'End a pause of the whole cluster or of one job; waiting faults are judged again.',
   arguments: [{ name: '[job]', describe: 'kind/name, such as pytorchjob/llm; the whole cluster without one' }],
   options: [
     { flags: '--reason <text>', describe: 'Why; recorded with what is done', byDefault: 'the pause is over' },
@@ -18,12 +18,12 @@ export const resume: CommandEntry = {
   ],
   examples: ['kcover resume', 'kcover resume pytorchjob/llm -n train --reason "the hang is understood"'],
   exits: ['refused', 'notFound', 'unreachable'],
-  async run(typed, surroundings) {
-    const { environment, session } = surroundings;
+  async run(typed, context) {
+    const { environment, session } = context;
     const request = { by: environment.user, reason: typed.value('reason') };
     if (typed.argument('job') === '') return resumeAll(session, typed.value('task-queue'), request);
     const { jobTyped } = await import('../jobs.ts');
-    const { ref } = await jobTyped(typed, surroundings);
+    const { ref } = await jobTyped(typed, context);
     return resumeJob(await session.temporal(), ref, request);
   },
 };
@@ -32,7 +32,7 @@ interface Resumed {
   readonly wasPaused: boolean;
 }
 
-const inWords = ({ wasPaused }: Resumed): string => (wasPaused ? 'resumed; what waited is judged anew' : 'it was not paused');
+const inWords = ({ wasPaused }: Resumed): string => (wasPaused ? 'resumed; waiting faults are judged again' : 'it was not paused');
 
 async function resumeAll(session: Session, taskQueue: string, request: OperatorRequest): Promise<CommandOutput> {
   const { sendClusterUpdate } = await import('../cluster-update.ts');

@@ -10,15 +10,15 @@ export const start: CommandEntry = {
   options: [sharedOptions.namespace, sharedOptions.kubeconfig, sharedOptions.taskQueue, sharedOptions.output],
   examples: ['kcover start pytorchjob/llm', 'kcover start job/preprocess -n data'],
   exits: ['notFound', 'unreachable'],
-  async run(typed, surroundings) {
+  async run(typed, context) {
     const { jobTyped } = await import('../jobs.ts');
     const { clusterUid } = await import('../../kube/connection.ts');
     const { requireSameCluster } = await import('../cluster-identity.ts');
     const { labelJob } = await import('../job-label.ts');
     const { startWorkflow } = await import('../start-workflow.ts');
 
-    const job = await jobTyped(typed, surroundings);
-    const [kube, client] = await Promise.all([surroundings.session.kube(), surroundings.session.temporal()]);
+    const job = await jobTyped(typed, context);
+    const [kube, client] = await Promise.all([context.session.kube(), context.session.temporal()]);
     await requireSameCluster(client, await clusterUid(kube));
     await labelJob(kube, job.ref, 'true');
     const workflowId = await startWorkflow(client, jobStart(job.ref, typed.value('task-queue')));
@@ -29,7 +29,7 @@ export const start: CommandEntry = {
 
 function started(job: JobView, workflow: string, protection: string): CommandOutput {
   const never = whyNeverRecoverable(job);
-  // Only the worker knows its settings.
+  // The worker's settings decide about an unsafe suspend, and they are not known here.
   const why = never ?? job.unsafeSuspend;
   const unless = never ? '' : ` unless recovery.unsafeSuspend.${job.ref.kind} of the worker is stop`;
   const title = `${jobTitle(job.ref)} in ${job.ref.namespace}`;

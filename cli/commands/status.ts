@@ -22,29 +22,29 @@ export const status: CommandEntry = {
   options: [sharedOptions.namespace, sharedOptions.workerConfig, sharedOptions.kubeconfig, sharedOptions.output],
   examples: ['kcover status pytorchjob/llm', 'kcover status pytorchjob/llm -n train --output json'],
   exits: ['notFound', 'unreachable'],
-  async run(typed, surroundings) {
+  async run(typed, context) {
     const { jobTyped } = await import('../jobs.ts');
     const { statusOf } = await import('../workflows.ts');
     const file = typed.option('config');
     const budget = file === undefined ? undefined : (await readSettings('worker', file)).settings.recovery.budget;
-    const { ref, progress } = await jobTyped(typed, surroundings);
-    const client = await surroundings.session.temporal();
+    const { ref, progress } = await jobTyped(typed, context);
+    const client = await context.session.temporal();
     const job = await statusOf(client, 'trainingJob', jobWorkflowId(ref)).catch((error: unknown) => {
       throw notWatched(error, ref);
     });
-    // One whose workflow task fails answers nobody.
+    // A recovery whose workflow task fails cannot answer queries.
     const recovery =
       job.incident === undefined || job.phase === 'stuck' ? undefined : await recoveryStatus(() => statusOf(client, 'recovery', job.incident ?? ''));
     const cause = job.last && (await causeOfLast(client, job.last.incident));
     const last = job.last && { last: { ...job.last, ...(cause !== undefined && { cause }) } };
     return {
       data: { ...job, ...last, ...(progress && { progress }), ...(budget && { budget }), ...(recovery && { recovery }) },
-      text: describe(job, { recovery, cause, budget, progress }, surroundings.now),
+      text: describe(job, { recovery, cause, budget, progress }, context.now),
     };
   },
 };
 
-/** A recovery that was asked for a moment ago may not run yet. */
+/** Undefined for a recovery that was just requested and does not run yet. */
 async function recoveryStatus(ask: () => Promise<RecoveryStatus>): Promise<RecoveryStatus | undefined> {
   try {
     return await ask();
@@ -54,7 +54,7 @@ async function recoveryStatus(ask: () => Promise<RecoveryStatus>): Promise<Recov
   }
 }
 
-/** What it began with; undefined when Temporal has forgotten it. */
+/** Cause of a recovery; undefined when Temporal no longer has it. */
 async function causeOfLast(client: Client, incident: string): Promise<string | undefined> {
   const { readStart } = await import('../incidents/temporal.ts');
   const input = await readStart(client, incident).catch(() => undefined);
@@ -63,17 +63,17 @@ async function causeOfLast(client: Client, incident: string): Promise<string | u
 
 type Budget = Settings<'worker'>['recovery']['budget'];
 
-/** What the job's own workflow does not say. */
+/** Facts that the status of the job's workflow does not contain. */
 export interface More {
   readonly recovery?: RecoveryStatus | undefined;
   readonly cause?: string | undefined;
-  /** As the worker's settings have it. */
+  /** From the worker's settings. */
   readonly budget?: Budget | undefined;
-  /** As the annotations of the job have it. */
+  /** From the annotations of the job. */
   readonly progress?: JobProgress | undefined;
 }
 
-/** The page of `kcover status`. */
+/** Output of `kcover status`. */
 export function describe(job: JobStatus, { recovery, cause, budget, progress }: More, now: number): string {
   const closed = job.phase === 'ended';
   const waiting = recovery && recovery.phase !== 'ended' ? recovery : job;
@@ -111,7 +111,7 @@ export function describe(job: JobStatus, { recovery, cause, budget, progress }: 
 const trainingLine = ({ step, checkpointStep, at }: JobProgress, now: number): string =>
   `step ${step}${checkpointStep === undefined ? '' : `, checkpoint ${checkpointStep}`}, ${ago(at, now)}`;
 
-/** Of the window for which the settings have limits, else of the last hour. */
+/** Usage in the budget's window, with its limits, or without settings in the last hour. */
 function budgetLine({ usage, recoveriesThisHour, usageByCategory }: JobStatus, budget: Budget | undefined, now: number): string {
   const said = (count: number, since: string): string => `${count} ${count === 1 ? 'recovery' : 'recoveries'} in the last ${since}`;
   if (!budget || !usage)
@@ -125,23 +125,23 @@ function budgetLine({ usage, recoveriesThisHour, usageByCategory }: JobStatus, b
   return `${said(counted.length, formatDuration(budget.window))}: ${each}${unblamed > 0 ? ` (${unblamed} of unknown cause, counted in each)` : ''}${asked}`;
 }
 
-/** What a person who is asked can type. */
+/** The commands that answer the question. */
 const answerOf = (job: JobRef, { id }: Question): string => {
   const options = `--question ${id} --reason "..."`;
   return `${commandFor('approve', job)} ${options}, or ${commandFor('deny', job)} ${options}`;
 };
 
-/** What comes after what is waited for. */
+/** What happens after the present phase. */
 const nextOf: Readonly<Record<JobStatus['phase'] | RecoveryStatus['phase'], string>> = {
   starting: 'it is watched once the object has been read',
   watching: 'a fault, or kcover recover, opens an incident',
-  waiting: 'what is known is judged anew',
-  paused: 'nothing begins until it is resumed; what waits is judged anew then',
-  refused: 'judged anew then; kcover recover does not wait',
+  waiting: 'its faults are judged again',
+  paused: 'nothing begins until it is resumed; waiting faults are judged again then',
+  refused: 'its faults are judged again then; kcover recover does not wait',
   recovering: 'the recovery reports its outcome',
-  stuck: 'it goes on by itself once its workflow task succeeds; ended by hand, the job is resumed and its faults are judged anew',
+  stuck: 'it goes on by itself once its workflow task succeeds; ended by hand, the job is resumed and its faults are judged again',
   deciding: 'stop all pods, hold, or end',
-  held: 'nothing is deleted; judged anew when that changes',
+  held: 'nothing is deleted; its faults are judged again when that changes',
   'waiting for approval': 'it goes on when a person approves; without an answer by the deadline the settings decide',
   'waiting for a checkpoint': 'the attempt is stopped, or the next one starts, when the checkpoint is there or overdue',
   'checking capacity': 'stop, wait for capacity, take standby nodes, go on with fewer pods, or ask',

@@ -8,11 +8,11 @@ export const stop: CommandEntry = {
   options: [sharedOptions.namespace, sharedOptions.kubeconfig, sharedOptions.output],
   examples: ['kcover stop pytorchjob/llm', 'kcover stop job/preprocess -n data'],
   exits: ['notFound', 'unreachable'],
-  async run(typed, surroundings) {
+  async run(typed, context) {
     const { jobTyped } = await import('../jobs.ts');
     const { labelJob } = await import('../job-label.ts');
-    const { ref } = await jobTyped(typed, surroundings);
-    await labelJob(await surroundings.session.kube(), ref, 'false');
+    const { ref } = await jobTyped(typed, context);
+    await labelJob(await context.session.kube(), ref, 'false');
     return {
       data: { job: ref, label: `${labels.cascadingRecovery}=false` },
       text: `${jobTitle(ref)} in ${ref.namespace}: no longer watched; a recovery under way ends at its next step`,

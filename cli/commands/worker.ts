@@ -26,7 +26,7 @@ export const worker: CommandEntry = {
   },
 };
 
-/** Milliseconds; 0 when nothing was typed. */
+/** Milliseconds; 0 without a value. */
 function collectionOf(text: string | undefined): number {
   const read = duration('0s').safeParse(text);
   if (read.success) return read.data;

@@ -1,4 +1,4 @@
-/** What can be typed where, taken from the commands themselves. */
+/** The words that can follow at each point of the command line, derived from the commands. */
 
 import type { CommandEntry, Option } from '../command.ts';
 
@@ -6,7 +6,7 @@ import type { CommandEntry, Option } from '../command.ts';
 export interface CompletionPlace {
   /** `node list`; empty at the beginning. */
   readonly words: string;
-  /** What can follow: commands, or the choices of its arguments. */
+  /** Words that can follow: commands, or the choices of an argument. */
   readonly next: readonly CompletionWord[];
   readonly options: readonly CompletionWord[];
 }
@@ -16,7 +16,7 @@ export interface CompletionWord {
   readonly summary: string;
 }
 
-/** An option that wants a value, and what it may be; no choices where only the person knows. */
+/** An option with a value, and its choices; without choices any value is possible. */
 export interface Valued {
   readonly names: readonly string[];
   readonly choices: readonly string[];
@@ -49,7 +49,7 @@ export function completionsOf(commands: Readonly<Record<string, CommandEntry>>, 
 /** `-n, --namespace <name>` -> `-n`, `--namespace` */
 const namesOf = ({ flags }: Option): string[] => flags.split(/[ ,]+/).filter((word) => word.startsWith('-'));
 
-/** An option means the same wherever it stands. */
+/** Options with a value, each once: an option has the same meaning in every command. */
 function valuedOf(options: readonly Option[]): readonly Valued[] {
   const known = new Map<string, Valued>();
   for (const option of options.filter(({ flags }) => /[<[]/.test(flags))) {

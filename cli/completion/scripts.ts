@@ -1,4 +1,4 @@
-/** Scripts that complete the command line, one for each shell; each is made from the same tables and needs nothing else. */
+/** Completion scripts, one for each shell. All are generated from the same tables, and need no program at run time. */
 
 import type { Completions, CompletionPlace, CompletionWord } from './places.ts';
 
@@ -15,7 +15,7 @@ const known = (places: readonly CompletionPlace[], separator: string): string =>
     .map(({ words }) => `'${words}'`)
     .join(separator);
 
-/** The two shells share everything but how they are asked and answered. */
+/** The part that is the same in both shells; `answer` and `freely` write the part that differs. */
 function cases({ places, valued }: Completions, answer: (words: string) => string, freely: string): { readonly values: string; readonly words: string } {
   return {
     values: valued.map(({ names, choices }) => `    ${names.join('|')}) ${choices.length > 0 ? answer(choices.join(' ')) : freely}; return ;;`).join('\n'),
@@ -25,7 +25,7 @@ function cases({ places, valued }: Completions, answer: (words: string) => strin
 
 function bash(completions: Completions): string {
   const { values, words } = cases(completions, (choices) => `COMPREPLY=($(compgen -W '${choices}' -- "$cur"))`, ':');
-  // Where nothing is offered, bash completes file names.
+  // Without a reply bash completes file names.
   return `# Completion of kcover for bash: source <(kcover completion bash)
 _kcover() {
   local cur=\${COMP_WORDS[COMP_CWORD]} prev=\${COMP_WORDS[COMP_CWORD-1]} place='' next='' options='' word

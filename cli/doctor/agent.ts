@@ -1,4 +1,4 @@
-/** Whether an agent could work here: the files that it needs, and its way to the controller. */
+/** Checks whether an agent could work on this node: its files, and its connection to the controller. */
 
 import { access, constants, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
@@ -43,7 +43,7 @@ const readable = (check: string, file: string): Promise<Finding> =>
     return ok(check, `${file} can be read`);
   });
 
-/** Why not, or undefined. */
+/** Why the access is not possible; undefined when it is. */
 async function can(file: string, mode: number): Promise<string | undefined> {
   try {
     await access(file, mode);
@@ -53,7 +53,7 @@ async function can(file: string, mode: number): Promise<string | undefined> {
   }
 }
 
-/** Any answer will do: who listens there has a certificate of our authority. */
+/** Any HTTP answer passes: the TLS handshake has shown that the server has a certificate of our authority. */
 async function intake({ url, caFile }: AgentSettings['controller']): Promise<Finding> {
   const ca = await readFile(caFile, 'utf8').catch(() => undefined);
   const dispatcher = new Agent({ connect: { ...(ca !== undefined && { ca }) } });

@@ -1,4 +1,4 @@
-/** How long a certificate is good for. */
+/** Checks until when a certificate is valid. */
 
 import { X509Certificate } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
@@ -7,7 +7,7 @@ import { failed, type Finding, ok, warn } from './finding.ts';
 const dayMs = 24 * 3600_000;
 const soonDays = 30;
 
-/** Of several in one file the one that is good for the longest counts: a new authority stands beside the old one for a while. */
+/** Of several certificates in one file the one that is valid for the longest counts, because a new authority is added beside the old one. */
 export async function certificateFinding(check: string, file: string, now: number): Promise<Finding> {
   let until: number;
   try {

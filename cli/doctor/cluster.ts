@@ -1,4 +1,4 @@
-/** What controllers, workers and the command line need: Temporal, Kubernetes, and that both are those of one installation. */
+/** Checks what controllers, workers and the command line need: Temporal, Kubernetes, and that both belong to one installation. */
 
 import { clusterUid } from '../../kube/connection.ts';
 import { ownNamespace, permissions, type RoleWithRights } from '../../kube/permissions.ts';
@@ -34,7 +34,7 @@ export async function examineCluster(exam: Exam, settings: AnySettings): Promise
   return [...ofTemporal, ...ofKubernetes, ...both];
 }
 
-/** What cannot even be connected to is one finding. */
+/** The findings, or one finding when the connection fails. */
 async function connected(check: string, findings: () => Promise<readonly Finding[]>): Promise<readonly Finding[]> {
   let found: readonly Finding[] = [];
   const failure = await look(check, async () => {

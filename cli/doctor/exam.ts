@@ -1,4 +1,4 @@
-/** What is asked of `kcover doctor`, and the settings that it finds. */
+/** The request to `kcover doctor`, and the settings that it has read. */
 
 import type { CliEnvironment } from '../environment.ts';
 import type { Session } from '../session.ts';
@@ -10,9 +10,9 @@ export interface Exam {
   readonly role: RoleName | undefined;
   /** Settings file of that role. */
   readonly config: string | undefined;
-  /** Where kcover itself runs, if it was said. */
+  /** Namespace of kcover itself, where it is given. */
   readonly namespace: string | undefined;
-  /** What the names of its objects begin with. */
+  /** Prefix of the names of its objects. */
   readonly name: string;
   readonly taskQueue: string;
   readonly hostRoot: string;

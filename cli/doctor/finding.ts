@@ -1,4 +1,4 @@
-/** One thing that the doctor looked at. */
+/** Result of one check of `kcover doctor`. */
 
 import { type ErrorCode, KcoverError } from '../../contract/errors.ts';
 
@@ -10,7 +10,7 @@ export interface Finding {
   readonly result: CheckResult;
   readonly because: string;
   readonly remedy?: string;
-  /** What was to be asked did not answer. */
+  /** The server did not answer. */
   readonly unreachable?: true;
 }
 
@@ -20,7 +20,7 @@ export const failed = (check: string, because: string, advice: string): Finding 
 
 const unreachableCodes: readonly ErrorCode[] = ['kube.unreachable', 'kube.throttled', 'temporal.unreachable'];
 
-/** The finding of one check; an error of the catalogue is a finding too. */
+/** Runs one check; an error of the catalogue becomes a failed finding. */
 export async function look(check: string, examine: () => Promise<Finding>): Promise<Finding> {
   try {
     return await examine();
@@ -30,13 +30,13 @@ export async function look(check: string, examine: () => Promise<Finding>): Prom
   }
 }
 
-/** `12s ahead of`, `3s behind`; undefined when the clocks agree as far as can be seen. */
-export function clockFinding(check: string, whose: string, offBy: number, toleranceMs: number): Finding {
-  if (Math.abs(offBy) <= toleranceMs) return ok(check, `this machine and ${whose} agree within ${toleranceMs / 1000} s`);
-  const seconds = Math.round(Math.abs(offBy) / 100) / 10;
+/** Compares this machine's clock with that of a server; warns above the tolerance. */
+export function clockFinding(check: string, whose: string, offsetMs: number, toleranceMs: number): Finding {
+  if (Math.abs(offsetMs) <= toleranceMs) return ok(check, `this machine and ${whose} agree within ${toleranceMs / 1000} s`);
+  const seconds = Math.round(Math.abs(offsetMs) / 100) / 10;
   return warn(
     check,
-    `this machine is ${seconds} s ${offBy > 0 ? 'ahead of' : 'behind'} ${whose}`,
+    `this machine is ${seconds} s ${offsetMs > 0 ? 'ahead of' : 'behind'} ${whose}`,
     'synchronise the clocks (NTP): times in incidents come from all of them',
   );
 }

@@ -1,4 +1,4 @@
-/** Looks at everything that kcover needs and says of each what is wrong, why, and what to try. Changes nothing unless told to. */
+/** Checks everything that kcover needs, with a reason and a remedy for each problem. Changes nothing without `--fix`. */
 
 import { KcoverError } from '../../contract/errors.ts';
 import { Findings } from '../exit.ts';
@@ -16,10 +16,10 @@ export async function examine(exam: Exam): Promise<readonly Finding[]> {
   ];
   if (exam.role === 'agent') return settings.agent ? [...here, ...(await examineAgent(settings.agent, exam.hostRoot))] : here;
 
-  // Not installed where there is only an agent.
+  // The image of the agents has no client libraries for this.
   const { examineCluster } = await import('./cluster.ts');
   const ofCluster = await examineCluster(exam, settings);
-  // In its pod: elsewhere the files of the controller are not there.
+  // Only with the controller's settings file, which its pod has: elsewhere its certificate files do not exist.
   const certificate = settings.controller && exam.config !== undefined ? [await certificateOf(settings.controller)] : [];
   return [...here, ...ofCluster, ...certificate];
 }

@@ -1,4 +1,4 @@
-/** Which kinds of job this cluster has, and what each is protected from. */
+/** Lists the kinds of job that this cluster has, and what each is protected from. */
 
 import type { KubernetesObject } from '@kubernetes/client-node';
 import type { Kube } from '../../kube/connection.ts';
@@ -6,7 +6,7 @@ import { type JobKindEntry, jobKinds } from '../../kube/job-kinds/index.ts';
 import { readObject } from '../../kube/requests.ts';
 import { type Finding, look, ok, warn } from './finding.ts';
 
-/** Everybody may ask which kinds there are. */
+/** Uses API discovery, which every authenticated user may read. */
 export async function examineJobKinds(kube: Kube): Promise<readonly Finding[]> {
   let found: readonly Finding[] = [];
   const failure = await look('kinds of jobs', async () => {

@@ -1,4 +1,4 @@
-/** Whether Kubernetes is there, new enough, and led by a controller of ours. */
+/** Checks that the API server answers, that its version is supported, and that a controller leads. */
 
 import { KcoverError } from '../../contract/errors.ts';
 import type { Kube } from '../../kube/connection.ts';
@@ -6,9 +6,9 @@ import { openRequest } from '../../kube/connection.ts';
 import { answerError, kubeError } from '../../kube/errors.ts';
 import { leaseStore } from '../../kube/leases.ts';
 import { clockFinding, failed, type Finding, look, ok, warn } from './finding.ts';
-import { offBy } from './temporal.ts';
+import { clockOffset } from './temporal.ts';
 
-/** From here on tokens name their node. */
+/** Oldest supported version: from this one on, tokens of pods contain their node. */
 const oldest = [1, 30] as const;
 
 export interface LeaseName {
@@ -20,11 +20,11 @@ interface ServerVersion {
   readonly major: number;
   readonly minor: number;
   readonly version: string;
-  /** How far this machine is ahead of it, ms. */
-  readonly offBy: number | undefined;
+  /** How far this machine's clock is ahead of the server's, ms. */
+  readonly clockOffset: number | undefined;
 }
 
-/** Everything that needs no rights but the Lease; only the first where the API server does not answer. */
+/** All checks that need no permissions, and the Lease. Only the first when the API server does not answer. */
 export async function examineKubernetes(kube: Kube, lease: LeaseName): Promise<readonly Finding[]> {
   let server: ServerVersion | undefined;
   const first = await look('kubernetes', async () => {
@@ -35,7 +35,7 @@ export async function examineKubernetes(kube: Kube, lease: LeaseName): Promise<r
     return failed('kubernetes', `${where}: older than ${oldest.join('.')}, whose tokens are the first to name their node`, 'upgrade the cluster');
   });
   if (!server) return [first];
-  const { offBy: off } = server;
+  const { clockOffset: off } = server;
   return [
     first,
     off === undefined
@@ -54,20 +54,25 @@ async function askServer(kube: Kube): Promise<ServerVersion> {
     if (!response.ok) throw answerError(response.status, text, undefined, doing);
     const said = JSON.parse(text) as { readonly major?: string; readonly minor?: string; readonly gitVersion?: string };
     const date = Date.parse(response.headers.get('date') ?? '');
-    // The header has whole seconds, rounded down.
-    const off = Number.isNaN(date) ? undefined : offBy(date, from - 999, Date.now());
-    return { major: Number.parseInt(said.major ?? '0'), minor: Number.parseInt(said.minor ?? '0'), version: said.gitVersion ?? 'unknown version', offBy: off };
+    // The Date header has whole seconds, rounded down.
+    const off = Number.isNaN(date) ? undefined : clockOffset(date, from - 999, Date.now());
+    return {
+      major: Number.parseInt(said.major ?? '0'),
+      minor: Number.parseInt(said.minor ?? '0'),
+      version: said.gitVersion ?? 'unknown version',
+      clockOffset: off,
+    };
   } catch (error) {
     throw kubeError(error, doing);
   }
 }
 
-/** The times in a Lease are its holder's: what is older than its duration by the API server's clock was not renewed. */
+/** The times in a Lease come from its holder's clock. A Lease that is older than its duration by the API server's clock was not renewed. */
 async function leader(kube: Kube, { namespace, name }: LeaseName, off: number): Promise<Finding> {
   const lease = await leaseStore(kube, { namespace, name })
     .read()
     .catch((error: unknown) => {
-      // A worker, for one, needs no right to it.
+      // Not every role may read the Lease: the worker, for example, does not need it.
       if (error instanceof KcoverError && error.code === 'kube.forbidden') return 'forbidden' as const;
       throw error;
     });

@@ -1,4 +1,4 @@
-/** Whether each role may do what the permission table says it needs, and whether the objects that give these rights are there. */
+/** Checks that each role has the permissions of the permission table, and that the RBAC objects that grant them exist. */
 
 import { KcoverError } from '../../contract/errors.ts';
 import type { Kube } from '../../kube/connection.ts';
@@ -9,14 +9,14 @@ import { failed, type Finding, look, ok, warn } from './finding.ts';
 
 const apply = 'kubectl apply -f docs/reference/rbac.yaml, or helm upgrade';
 
-/** One thing that a role does. */
-interface Deed {
+/** One verb on one resource that a role needs. */
+interface RequiredAccess {
   readonly group: string;
   readonly resource: string;
   readonly verb: string;
   readonly namespace?: string;
   readonly name?: string;
-  /** An installation may bind it to some namespaces. */
+  /** In the namespaces of jobs: an installation may grant it in only some of them. */
   readonly tenants?: true;
 }
 
@@ -25,7 +25,7 @@ type Review = { readonly status?: { readonly allowed?: boolean } };
 /** How kcover is installed. */
 export interface Installed {
   readonly namespace: string;
-  /** What the names of its objects begin with. */
+  /** Prefix of the names of its objects. */
   readonly name: string;
   /** Name of the Lease. */
   readonly lease: string;
@@ -34,9 +34,9 @@ export interface Installed {
 export interface RightsExam {
   readonly kube: Kube;
   readonly installed: Installed;
-  /** The role that was named, or all that have rights. */
+  /** The role that was given on the command line; without one, every role that has rights. */
   readonly roles: readonly RoleWithRights[];
-  /** One role was named: whoever asks may be it. */
+  /** A role was given on the command line, so the current user may be its service account. */
   readonly named: boolean;
 }
 
@@ -52,23 +52,23 @@ async function rightsOf(kube: Kube, role: RoleWithRights, installed: Installed, 
   const { namespace, name } = installed;
   const account = `system:serviceaccount:${namespace}:${name}-${role}`;
   const table: readonly Permission[] = permissions[role];
-  const deeds = table.flatMap((permission) => deedsOf(permission, installed));
-  // A service account that names a role is taken for that role, whatever an installation calls it.
+  const required = table.flatMap((permission) => requiredAccessOf(permission, installed));
+  // An installation may name its service accounts differently, so a service account that checks one role counts as that role.
   const isRole = self === account || (named && self.startsWith('system:serviceaccount:'));
-  const missing = isRole ? undefined : await unlessForbidden(() => missingFor(kube, deeds, account, namespace));
+  const missing = isRole ? undefined : await unlessForbidden(() => missingFor(kube, required, account, namespace));
   const judgedSelf = missing === undefined;
-  const lacks = missing ?? (await missingFor(kube, deeds));
+  const lacks = missing ?? (await missingFor(kube, required));
   const who = judgedSelf && !isRole ? `${self} (may not check the rights of ${account})` : judgedSelf ? self : account;
   const check = `rights of the ${role}`;
-  if (lacks.length === 0) return ok(check, `${who} may do all ${deeds.length} things that it needs`);
+  if (lacks.length === 0) return ok(check, `${who} may do all ${required.length} things that it needs`);
   const because = `${who} may not ${lacks.slice(0, 4).map(describe).join('; ')}${lacks.length > 4 ? `; and ${lacks.length - 4} more` : ''}`;
   if (!judgedSelf && lacks.every(({ tenants }) => tenants))
     return warn(check, `${because}, in every namespace`, 'nothing to do if rbac.namespaces of the chart restricts it');
-  // The rights of another person say little about the role.
+  // The rights of a user who is not the role are no evidence that the role lacks rights.
   return judgedSelf && !isRole && !named ? warn(check, because, `kcover doctor as an administrator, or as the ${role}`) : failed(check, because, apply);
 }
 
-const deedsOf = ({ apiGroup, resource, verbs, names, own, tenants }: Permission, { namespace, lease }: Installed): Deed[] =>
+const requiredAccessOf = ({ apiGroup, resource, verbs, names, own, tenants }: Permission, { namespace, lease }: Installed): RequiredAccess[] =>
   verbs.flatMap((verb) =>
     (names ?? [undefined]).map((each) => {
       const name = resource === 'leases' && each !== undefined ? lease : each;
@@ -76,26 +76,26 @@ const deedsOf = ({ apiGroup, resource, verbs, names, own, tenants }: Permission,
     }),
   );
 
-const describe = ({ group, resource, verb, namespace, name }: Deed): string =>
+const describe = ({ group, resource, verb, namespace, name }: RequiredAccess): string =>
   `${verb} ${resource}${group === '' ? '' : `.${group}`}${name === undefined ? '' : ` ${name}`}${namespace === undefined ? '' : ` in ${namespace}`}`;
 
-/** What of it is not allowed, to an account or to whoever asks. */
-async function missingFor(kube: Kube, deeds: readonly Deed[], user?: string, namespace?: string): Promise<readonly Deed[]> {
+/** What is not allowed to `user`; without one, to the current user. */
+async function missingFor(kube: Kube, required: readonly RequiredAccess[], user?: string, namespace?: string): Promise<readonly RequiredAccess[]> {
   const kind = user === undefined ? 'SelfSubjectAccessReview' : 'SubjectAccessReview';
   const groups = ['system:serviceaccounts', `system:serviceaccounts:${namespace}`, 'system:authenticated'];
   const answers = await inParallel(
-    deeds,
-    (deed) => review<Review>(kube, 'authorization.k8s.io', kind, { resourceAttributes: attributesOf(deed), ...(user !== undefined && { user, groups }) }),
+    required,
+    (access) => review<Review>(kube, 'authorization.k8s.io', kind, { resourceAttributes: attributesOf(access), ...(user !== undefined && { user, groups }) }),
     8,
   );
-  return deeds.filter((_, index) => answers[index]?.status?.allowed !== true);
+  return required.filter((_, index) => answers[index]?.status?.allowed !== true);
 }
 
-/** A part of an object, such as the log of a pod, is asked for apart. */
-function attributesOf(asked: Deed): Deed & { readonly subresource?: string } {
-  const { tenants: _, ...deed } = asked;
-  const [resource = '', subresource] = deed.resource.split('/');
-  return { ...deed, resource, ...(subresource !== undefined && { subresource }) };
+/** An access review has the subresource, such as `log` of pods, in a field of its own. */
+function attributesOf(asked: RequiredAccess): RequiredAccess & { readonly subresource?: string } {
+  const { tenants: _, ...attributes } = asked;
+  const [resource = '', subresource] = attributes.resource.split('/');
+  return { ...attributes, resource, ...(subresource !== undefined && { subresource }) };
 }
 
 async function whoAmI(kube: Kube): Promise<string> {
@@ -119,7 +119,7 @@ const review = <T>(kube: Kube, group: string, kind: string, spec?: object): Prom
 async function objectsOf(kube: Kube, role: RoleWithRights, { namespace, name }: Installed): Promise<Finding> {
   const check = `objects of the ${role}`;
   const of = (object: string): string => object.replace('kcover', name);
-  // How the rights in the namespaces of jobs are bound is for the installation to say.
+  // The bindings in the namespaces of jobs are not checked: each installation chooses those namespaces.
   const kinds = [...clusterRoles(), ...roles()].filter(
     ({ kind, metadata }) => metadata?.name === `kcover-${role}` || (kind === 'ClusterRole' && metadata?.name === tenantsName(role)),
   );

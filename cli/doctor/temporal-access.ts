@@ -1,9 +1,9 @@
-/** Whether anybody could take part in the conversation with Temporal: who may write there has all of kcover's rights. Pure. */
+/** Checks that the connection to Temporal is encrypted and authenticated, because anyone who can write to Temporal has all of kcover's permissions. Pure. */
 
 import type { TemporalTarget } from '../temporal.ts';
 import { type Finding, ok, warn } from './finding.ts';
 
-/** In the same pod or machine. */
+/** Loopback: the server is in the same pod or on the same machine. */
 const isLocal = (address: string): boolean => /^(localhost|127(\.\d+){3}|\[::1\])(:\d+)?$/.test(address);
 
 export const examineAccess = (target: TemporalTarget): readonly Finding[] => [transport(target), ...usualNamespace(target)];
@@ -13,7 +13,7 @@ function transport({ address, options: { tls, apiKey } }: TemporalTarget): Findi
   if (isLocal(address)) return ok(check, `${address} is this machine`);
   const certificate = typeof tls === 'object' && tls?.clientCertPair !== undefined;
   const identified = apiKey !== undefined || certificate;
-  // An API key turns TLS on by itself.
+  // The client uses TLS whenever an API key is set.
   const encrypted = Boolean(tls) || apiKey !== undefined;
   if (encrypted && identified) return ok(check, `TLS, and ${apiKey === undefined ? 'a client certificate' : 'an API key'}`);
   const because = encrypted

@@ -1,4 +1,4 @@
-/** Whether Temporal is there, knows what kcover writes, and has a worker. */
+/** Checks that Temporal answers, has kcover's search attributes, and has workers. */
 
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -10,7 +10,7 @@ import { askTemporal, type TemporalTarget } from '../temporal.ts';
 import { clockFinding, failed, type Finding, look, ok, warn } from './finding.ts';
 import { examineAccess } from './temporal-access.ts';
 
-/** The server that kcover is tested with. */
+/** Version of the server that kcover is tested with. */
 const testedServer = [1, 32] as const;
 
 export interface TemporalExam {
@@ -21,7 +21,7 @@ export interface TemporalExam {
   readonly fix: boolean;
 }
 
-/** Everything below the connection; only the first where the namespace does not answer. */
+/** All checks; only the first when the namespace does not answer. */
 export async function examineTemporal(exam: TemporalExam): Promise<readonly Finding[]> {
   const first = await look('temporal', () => namespaceAndVersion(exam));
   if (first.result === 'failed') return [first];
@@ -51,7 +51,7 @@ async function attributes({ client, target, fix }: TemporalExam): Promise<Findin
   const gaps = await searchAttributeGaps(connection, target);
   if (gaps === undefined) return warn(check, 'Temporal does not let kcover list them', 'compare them with contract/ids.ts where this server manages them');
   if (gaps.missing.length + gaps.wrong.length === 0) return ok(check, 'all are registered');
-  // Removing one of another type would lose what others wrote: that is for a person.
+  // An attribute of another type is not removed here, because its values would be lost: a person must decide that.
   if (!fix || gaps.wrong.length > 0) return failed(check, gaps.because, gaps.wrong.length > 0 ? gaps.command : `kcover doctor --fix, or ${gaps.command}`);
   await registerSearchAttributes(connection, target.namespace, gaps.missing);
   for (let tries = 0; tries < 40; tries++) {
@@ -90,7 +90,7 @@ async function workers(exam: TemporalExam): Promise<Finding> {
   return ok('workers', `${names.size} on task queue ${taskQueue}: ${[...names].slice(0, 3).join(', ')}`);
 }
 
-/** The server tells its time to nobody but in the record of who polls: we poll a queue of our own for a moment. */
+/** Temporal shows its own time only as the last access of a poller, so this polls a task queue of its own for a moment. */
 async function clock(exam: TemporalExam): Promise<Finding> {
   const { client, target } = exam;
   const check = 'clock of temporal';
@@ -103,7 +103,7 @@ async function clock(exam: TemporalExam): Promise<Finding> {
     for (let tries = 0; tries < 40; tries++) {
       const [poller] = await pollersOf(exam, name, queueTypes.workflows);
       const at = poller?.lastAccessTime;
-      if (at) return clockFinding(check, 'Temporal', offBy(Number(at.seconds) * 1000 + (at.nanos ?? 0) / 1e6, from, Date.now()), 2000);
+      if (at) return clockFinding(check, 'Temporal', clockOffset(Number(at.seconds) * 1000 + (at.nanos ?? 0) / 1e6, from, Date.now()), 2000);
       await sleep(100);
     }
     return warn(check, 'Temporal did not report its time', 'compare the clocks by hand');
@@ -113,8 +113,8 @@ async function clock(exam: TemporalExam): Promise<Finding> {
   }
 }
 
-/** How far this machine is ahead of a clock that was read between two moments of ours; none as long as it lies between them. */
-export function offBy(theirs: number, from: number, to: number): number {
+/** How far this machine's clock is ahead of a clock that was read between `from` and `to`, ms; 0 when it shows a time between these two. */
+export function clockOffset(theirs: number, from: number, to: number): number {
   if (theirs < from) return from - theirs;
   return theirs > to ? to - theirs : 0;
 }

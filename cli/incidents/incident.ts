@@ -1,4 +1,4 @@
-/** An incident as people list it: one recovery of one job, or one quarantine of one node. */
+/** Summary of an incident, for lists: one recovery of one job, or one quarantine of one node. */
 
 import { type Fault, recoveryRequested } from '../../contract/faults.ts';
 import { jobTitle } from '../../contract/jobs.ts';
@@ -17,18 +17,18 @@ export interface IncidentSummary {
   /** RFC 3339. */
   readonly startedAt: string;
   readonly endedAt: string | null;
-  /** `unknown`: nobody wrote down how it ended. `replaced`: another quarantine of the same node took its place. */
+  /** `unknown`: its end was not recorded. `replaced`: it was followed by another quarantine of the same node. */
   readonly outcome: 'open' | 'unknown' | 'replaced' | Outcome | NodeOutcome['outcome'];
   readonly because: string;
-  /** Who asked for it. */
+  /** User who requested it, or `kcover`. */
   readonly by: string;
-  /** Why it ended, where that is not the same. */
+  /** Why a quarantine ended. Null where `because` already gives the reason. */
   readonly endedBecause: string | null;
 }
 
-/** Which incidents are wanted. */
+/** Selects incidents. */
 export interface IncidentFilter {
-  /** Closed before this time is left out, ms. */
+  /** Incidents that ended before this time are left out, ms. */
   readonly since: number;
   readonly namespace?: string | undefined;
   /** `pytorchjob/llm` */
@@ -42,7 +42,7 @@ export const isWanted = ({ endedAt, namespace, kind, about, nodes }: IncidentSum
   (wanted.job === undefined || (kind === 'recovery' && about === wanted.job)) &&
   (wanted.node === undefined || nodes.includes(wanted.node));
 
-/** What a recovery began with, in one line. */
+/** The first cause of a recovery, in one line. */
 export const causeOf = ({ askedBy, faults }: Pick<RecoveryInput, 'askedBy' | 'faults'>): string =>
   askedBy ? `${askedBy.by} asked: ${askedBy.reason}` : (faults.map(faultLine)[0] ?? 'a fault');
 
@@ -73,7 +73,7 @@ export function fromRecord(record: IncidentRecord | NodeRecord): IncidentSummary
   return quarantineOf(node, { incident, because, by, since: Date.parse(quarantinedAt) }, ended);
 }
 
-/** A quarantine without an end is open until somebody knows better. */
+/** A quarantine without a recorded end counts as open; `settleQuarantines` corrects that. */
 export const quarantineOf = (
   node: string,
   { incident, because, by, since }: Pick<NodeQuarantine, 'incident' | 'because' | 'by' | 'since'>,
@@ -94,9 +94,9 @@ export const quarantineOf = (
 
 /**
  * Quarantines of one node with the end of each: duplicates of one incident are merged, and a node has one quarantine at a time, so all but
- * the newest have ended. `stands`: the node's workflow still runs.
+ * the newest have ended. `isRunning`: the node's workflow still runs.
  */
-export function settleQuarantines(incidents: readonly IncidentSummary[], stands: boolean): readonly IncidentSummary[] {
+export function settleQuarantines(incidents: readonly IncidentSummary[], isRunning: boolean): readonly IncidentSummary[] {
   const byId = new Map<string, IncidentSummary>();
   for (const one of incidents) if (byId.get(one.incident)?.endedAt == null) byId.set(one.incident, one);
   const ordered = [...byId.values()].toSorted(newestFirst);
@@ -104,7 +104,7 @@ export function settleQuarantines(incidents: readonly IncidentSummary[], stands:
     if (one.endedAt !== null) return one;
     const next = ordered[index - 1];
     if (next) return { ...one, outcome: 'replaced', endedAt: next.startedAt, endedBecause: next.because };
-    return stands ? one : { ...one, outcome: 'unknown' };
+    return isRunning ? one : { ...one, outcome: 'unknown' };
   });
 }
 

@@ -1,4 +1,4 @@
-/** Incidents of jobs and nodes, from Temporal and, where given, from the records that outlive it. */
+/** Incidents of jobs and nodes: from Temporal, and from a directory of records where one is given, which outlives Temporal's retention. */
 
 import type { Client } from '@temporalio/client';
 import { parseDuration } from '../../contract/duration.ts';
@@ -8,11 +8,11 @@ import { type IncidentSummary, isWanted, newestFirst, type IncidentFilter } from
 export interface Search {
   readonly wanted: IncidentFilter;
   readonly limit: number;
-  /** Directory of records. */
+  /** Directory of a worker's records. */
   readonly records?: string | undefined;
 }
 
-/** Newest first. What Temporal still knows wins over its record. */
+/** Newest first. An incident that Temporal still has is taken from there, not from its record. */
 export async function findIncidents(client: Client, { wanted, limit, records }: Search): Promise<readonly IncidentSummary[]> {
   const { quarantinesInTemporal, recoveriesInTemporal } = await import('./temporal.ts');
   const { incidentsInRecords } = await import('./records.ts');
@@ -41,7 +41,7 @@ function chosen(all: readonly IncidentSummary[], { wanted, limit }: Search): rea
     .slice(0, limit);
 }
 
-/** `24h` before now, in ms; everything without one. */
+/** The time that lies a duration such as `24h` before now, ms; 0 without a duration. */
 export function sinceOf(text: string | undefined, now: number): number {
   if (text === undefined) return 0;
   const past = parseDuration(text);

@@ -1,4 +1,4 @@
-/** Incidents that the record store still knows when Temporal has forgotten them. */
+/** Incidents from the record store, which keeps them longer than Temporal. */
 
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,7 +8,7 @@ import type { IncidentRecord } from '../../contract/recovery.ts';
 import { inParallel } from '../../kube/parallel.ts';
 import { fromRecord, type IncidentSummary, settleQuarantines } from './incident.ts';
 
-/** Every incident in the directory of a worker's records. What is no record of ours is passed over. */
+/** All incidents in a directory of records. Other files are skipped. */
 export async function incidentsInRecords(directory: string): Promise<readonly IncidentSummary[]> {
   const found = (await inParallel(await filesIn(directory), readRecord)).flatMap((record) => (record ? [fromRecord(record)] : []));
   const quarantines = found.filter(({ kind }) => kind === 'quarantine');
@@ -35,7 +35,7 @@ async function filesIn(directory: string): Promise<readonly string[]> {
   }
 }
 
-/** One record; undefined for what is none, or is not there. */
+/** One record; undefined when the file does not exist or is no record. */
 export async function readRecord(file: string): Promise<IncidentRecord | NodeRecord | undefined> {
   try {
     const document: unknown = JSON.parse(await readFile(file, 'utf8'));

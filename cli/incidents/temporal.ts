@@ -1,4 +1,4 @@
-/** Incidents that Temporal knows: recoveries by their start and result, quarantines by what their node's workflow wrote down. */
+/** Incidents from Temporal: recoveries from their input and result, quarantines from the input and the records of the node's workflow. */
 
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { defineSearchAttributeKey } from '@temporalio/common';
@@ -59,10 +59,10 @@ async function readRecovery(client: Client, info: WorkflowExecutionInfo): Promis
   };
 }
 
-/** Lists are behind: what they still show may be deleted. */
+/** Visibility is eventually consistent, so a listed workflow may already be deleted. */
 const forgotten = { outcome: 'unknown', because: 'Temporal no longer has its history' } as const;
 
-/** One that was ended from outside reported nothing. */
+/** Outcome of a closed recovery. One that was terminated or cancelled has no result. */
 const howItClosed = (
   client: Client,
   workflowId: string,
@@ -72,7 +72,7 @@ const howItClosed = (
     ? askTemporal(client, `read how ${workflowId} ended`, () => client.workflow.getHandle<() => Promise<RecoveryOutcome>>(workflowId).result())
     : Promise.resolve({ outcome: status === 'CANCELLED' ? 'cancelled' : 'failed', because: `it was ${status.toLowerCase()} before it could report` });
 
-/** What a recovery was started with; undefined when Temporal no longer has its history. */
+/** Input of a recovery; undefined when Temporal no longer has its history. */
 export async function readStart(client: Client, workflowId: string, runId?: string): Promise<RecoveryInput | undefined> {
   const { history } = await askTemporal(client, `read how ${workflowId} began`, () =>
     client.workflowService.getWorkflowExecutionHistory({
@@ -99,7 +99,7 @@ export async function quarantinesInTemporal(client: Client, { since, node }: Pic
   );
 }
 
-/** What one run was told at its start, and every record that it had written; in this order. */
+/** Payloads of the input of one run, followed by those of each of its records. */
 async function readRun(client: Client, { workflowId, runId }: WorkflowExecutionInfo): Promise<readonly IncidentSummary[]> {
   const history = await unlessGone(askTemporal(client, `read ${workflowId}`, () => client.workflow.getHandle(workflowId, runId).fetchHistory()));
   if (history === undefined) return [];
@@ -112,7 +112,7 @@ async function readRun(client: Client, { workflowId, runId }: WorkflowExecutionI
   ];
 }
 
-/** The record that a recovery wrote at its end; undefined while it is open, or when Temporal knows no such recovery. */
+/** The record that a recovery wrote at its end; undefined while it is open, or when Temporal has no such recovery. */
 export async function recordInTemporal(client: Client, incident: string): Promise<IncidentRecord | undefined> {
   const history = await unlessGone(askTemporal(client, `read ${incident}`, () => client.workflow.getHandle(incident).fetchHistory()));
   return history && decoded<IncidentRecord>(client, recordsIn(history).at(-1));

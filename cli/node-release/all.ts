@@ -1,4 +1,4 @@
-/** Every node that carries something of kcover: those of a quarantine released, or all of them cleared for an uninstall. */
+/** Releases all quarantined nodes, or removes everything of kcover from all nodes before an uninstall. */
 
 import type { V1Node } from '@kubernetes/client-node';
 import { KcoverError } from '../../contract/errors.ts';
@@ -14,7 +14,7 @@ export interface ReleaseAll {
   readonly session: Session;
   readonly request: OperatorRequest;
   readonly taskQueue: string;
-  /** By the marks on the nodes alone, and all of them; else by the workflows. */
+  /** Clears every node with an annotation of kcover, without the workflows; otherwise the workflows release quarantined nodes. */
   readonly ownerOnly: boolean;
   readonly dryRun: boolean;
   readonly quarantine: QuarantineSettings;
@@ -34,12 +34,12 @@ export async function releaseAll(asked: ReleaseAll): Promise<CommandOutput> {
   const nodes = await listObjects<V1Node>(await session.kube(), '/api/v1/nodes', {}, 'list nodes');
   const ours = nodes.filter((node) => (ownerOnly ? hasQuarantineAnnotations(node) : incidentOn(node) !== null));
   const rows: ReleaseRow[] = [];
-  // One after the other: each is written to the audit log with its reason, and a refusal of one holds up no other.
+  // One node after the other, so that a failed release does not stop the others.
   for (const node of ours) rows.push(dryRun ? wouldBe(node, ownerOnly) : await released(node, asked));
   const lines = rows.map(({ node, outcome, incident, because }) => [node, outcome, incident ?? '', because ?? '']);
   return {
     data: rows,
-    text: rows.length === 0 ? 'there is nothing of kcover on any node' : table(['node', 'outcome', 'incident', 'because'], lines),
+    text: rows.length === 0 ? 'no node has a taint, cordon or annotation of kcover' : table(['node', 'outcome', 'incident', 'because'], lines),
     exit: rows.some(({ outcome }) => outcome === 'failed') ? 'failed' : 'ok',
   };
 }

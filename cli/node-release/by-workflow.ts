@@ -1,4 +1,4 @@
-/** Releases a node by its workflow, which records it and tells people. */
+/** Releases a node through its workflow, which records the release and writes Events. */
 
 import type { Client } from '@temporalio/client';
 import { KcoverError } from '../../contract/errors.ts';
@@ -9,7 +9,7 @@ import { nodeStart } from '../../contract/starts.ts';
 import type { Kube } from '../../kube/connection.ts';
 import type { Session } from '../session.ts';
 
-const patienceMs = 15_000;
+const timeoutMs = 15_000;
 
 export interface Released {
   readonly node: string;
@@ -25,7 +25,7 @@ export async function releaseByWorkflow(session: Session, node: string, request:
   const release = () => sendUpdate<{ incident: string }>(client, nodeWorkflowId(node), updates.release, request);
   const { incident } = await release()
     .catch(async (error: unknown) => {
-      // Its workflow was terminated and left the taint: a new one takes it over, and gives it back.
+      // The workflow was terminated while the node had the taint: a new one adopts the quarantine and then releases it.
       if (!(error instanceof KcoverError) || error.code !== 'not-found' || !(await isOurs(await session.kube(), node))) throw error;
       await startWorkflow(client, nodeStart(node, taskQueue));
       return release();
@@ -50,10 +50,10 @@ function explained(error: unknown, node: string): unknown {
   return error;
 }
 
-/** What the node's workflow ended with, or undefined when it takes longer. */
+/** Result of the node's workflow; undefined when it has not ended by the timeout. */
 async function awaitEnd(client: Client, node: string): Promise<NodeOutcome | undefined> {
   try {
-    return await client.withDeadline(Date.now() + patienceMs, async () => {
+    return await client.withDeadline(Date.now() + timeoutMs, async () => {
       const outcome: NodeOutcome = await client.workflow.getHandle(nodeWorkflowId(node)).result();
       return outcome;
     });

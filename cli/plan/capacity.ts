@@ -1,4 +1,4 @@
-/** Whether the next attempt would fit on the nodes, by the same look that a recovery takes. */
+/** Checks whether the next attempt would fit on the nodes, as a recovery does. */
 
 import { findCapacity } from '../../activities/find-capacity.ts';
 import type { CapacityFacts } from '../../contract/recovery-plan.ts';
@@ -9,7 +9,7 @@ import type { PlanInput } from './facts.ts';
 import { judgeHypothetical } from './hypothetical-node.ts';
 import { planOf } from './plan.ts';
 
-/** The facts, with capacity where the plan needs it. A node that the hypothetical fault would quarantine takes no pods. */
+/** The facts with the capacity, where the plan needs it. A node that the hypothetical fault would quarantine does not count. */
 export async function withCapacity(kube: Kube, facts: PlanInput, settings: WorkerSettings): Promise<PlanInput> {
   const { recovery } = planOf(facts, settings).decisions;
   const plan = recovery?.kind === 'stop' || recovery?.kind === 'end' ? recovery.plan : undefined;

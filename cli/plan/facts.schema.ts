@@ -1,4 +1,4 @@
-/** Checks a file of facts: what decisions look at must be there; further fields are kept. */
+/** Validates a file of facts: fields that decisions use are required, others are kept. */
 
 import { parse } from 'yaml';
 import { z } from 'zod';
@@ -12,7 +12,7 @@ import { type WorkerSettings, workerSettings } from '../../contract/settings.sch
 import type { PlanInput } from './facts.ts';
 
 const time = z.iso.datetime({ offset: true, error: 'must be a time such as 2026-11-21T07:09:03Z' });
-/** Of our own clock, ms; with every duration of the settings added it is still a date. */
+/** Milliseconds since the epoch; small enough that it is still a date with any duration of the settings added. */
 const epochMs = z
   .number()
   .min(0)
@@ -128,12 +128,12 @@ const facts = z.strictObject({
 
 const most = 5;
 
-/** Facts alone, or the whole answer of `kcover plan --output json`, as JSON or YAML; with the settings in them. Throws `usage` with what is wrong. */
+/** Parses facts, or the whole output of `kcover plan --output json`, as JSON or YAML, and the settings in them. Throws `usage` with the problem. */
 export function parseFacts(file: string, written: string): { readonly facts: PlanInput; readonly settings: WorkerSettings } {
   const document = unwrapped(parsed(file, written));
   const result = facts.safeParse(document);
   const settings = workerSettings.safeParse(result.data?.settings ?? {});
-  // Optional fields may be present and undefined for zod; what was read from a file never is.
+  // In zod's types optional fields may be undefined; values from a file never are.
   if (result.success && settings.success) return { facts: result.data as PlanInput, settings: settings.data };
   const issues = [...issuesOf(result.error, []), ...issuesOf(settings.error, ['settings'])];
   const more = issues.length > most ? `; and ${issues.length - most} more` : '';

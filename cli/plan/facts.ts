@@ -1,4 +1,4 @@
-/** Everything that a plan is made from. `kcover plan --output json` prints it, and `--facts` takes it back. */
+/** Input of a plan. `kcover plan --output json` prints it, and `--facts` reads it. */
 
 import type { Fault } from '../../contract/faults.ts';
 import type { JobView } from '../../contract/jobs.ts';
@@ -11,37 +11,37 @@ export interface PlanInput {
   readonly schema: 1;
   /** RFC 3339: when it was read. */
   readonly at: string;
-  /** The worker's settings as a file has them; what is left out has its default. */
+  /** The worker's settings in the form of its file; missing keys have their defaults. */
   readonly settings: unknown;
-  /** Job, pods and nodes, as the worker looks at them. */
+  /** Job, pods and nodes, as the worker reads them. */
   readonly attempt: AttemptFacts & { readonly job: JobView };
   readonly known: KnownFacts;
-  /** A fault that nobody has seen: what would be done if somebody did. */
+  /** An assumed fault; the plan shows the response to it. */
   readonly hypothetical?: Fault;
-  /** Missing where nobody looked. */
+  /** Missing when capacity was not read. */
   readonly capacity?: CapacityFacts;
-  /** Where the job may be made smaller: the capacity for all pods, beside that for the broken pods alone. */
+  /** Capacity for all pods, in addition to that for the broken pods. Only where the job may be resized. */
   readonly capacityOfAll?: CapacityFacts;
-  /** What could not be asked, a sentence each. */
+  /** Facts that could not be read, one sentence each. */
   readonly unseen: readonly string[];
 }
 
-/** What the workflows of the job know. */
+/** State of the job's workflows. */
 export interface KnownFacts {
-  /** Faults that no stop has answered yet. */
+  /** Faults that arrived after the last stop. */
   readonly fresh: readonly Fault[];
-  /** Faults that an earlier stop of the open recovery answered. */
+  /** Faults that arrived before the last stop of the open recovery. */
   readonly handled: readonly Fault[];
   readonly usage: readonly BudgetEntry[];
   /** RFC 3339: pods created before it belong to an attempt that was stopped. */
   readonly attemptStartedAt?: string;
-  /** RFC 3339: pods that failed before it were there when kcover began to look after the job. */
+  /** RFC 3339: failures before it happened before kcover first observed the job. */
   readonly historyUntil?: string;
   /** A person has paused this job. */
   readonly paused?: OperatorRequest;
-  /** The recovery that is open now. */
+  /** The open recovery. */
   readonly open?: { readonly incident: string; readonly stops: number; readonly attempts: number; readonly asked: boolean };
 }
 
-/** A job of which Temporal knows nothing. */
+/** State of a job that has no workflow. */
 export const nothingKnown: KnownFacts = { fresh: [], handled: [], usage: [] };

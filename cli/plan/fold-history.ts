@@ -1,4 +1,4 @@
-/** What the history of a job's workflow says that it knows: pure. */
+/** Derives the state of a job's workflow from its history. Pure. */
 
 import type { Fault } from '../../contract/faults.ts';
 import type { OperatorRequest } from '../../contract/messages.ts';
@@ -6,7 +6,7 @@ import type { RecoveryInput, RecoveryOutcome } from '../../contract/recovery.ts'
 import type { JobInput, BudgetEntry } from '../../contract/training-job.ts';
 import type { KnownFacts } from './facts.ts';
 
-/** One thing that reached a workflow, or that it did. `at`: ms. */
+/** A message to a workflow, or a step that it took. `at`: ms. */
 export type HistoryEntry = { readonly at: number } & (
   | { readonly kind: 'faults'; readonly faults: readonly Fault[] }
   | { readonly kind: 'paused'; readonly by: OperatorRequest | undefined }
@@ -15,7 +15,7 @@ export type HistoryEntry = { readonly at: number } & (
   | { readonly kind: 'stopped' }
 );
 
-/** Everything that the job's workflow was told and no recovery took into account; and the recovery that is open, if one is. */
+/** Faults that no recovery has taken into account, budget usage, pause, and the id of the open recovery. */
 export function foldJob(input: JobInput | undefined, entries: readonly HistoryEntry[]): Omit<KnownFacts, 'open' | 'handled'> & { readonly open?: string } {
   const { continued } = input ?? {};
   const waiting = new Map(continued?.inbox.map((fault) => [fault.id, fault]));
@@ -58,7 +58,7 @@ export function foldJob(input: JobInput | undefined, entries: readonly HistoryEn
   };
 }
 
-/** The faults of an open recovery: what came before its last stop was answered by it. */
+/** Faults of an open recovery: those before its last stop count as handled. */
 export function foldRecovery(
   input: RecoveryInput,
   entries: readonly HistoryEntry[],
@@ -80,11 +80,11 @@ export function foldRecovery(
   };
 }
 
-/** A fault that is told again brings the newer word of its node. */
+/** A repeated fault replaces the earlier one, but keeps its quarantine status if it has none of its own. */
 const merged = (before: Fault | undefined, fault: Fault): Fault =>
   before?.quarantine && !fault.quarantine ? { ...fault, quarantine: before.quarantine } : fault;
 
-/** A recovery that began no stop spent nothing. */
+/** The budget entry of a recovery that has ended; none when it started no stop. */
 function ended(one: BudgetEntry, { stopsStarted, blame, before }: RecoveryOutcome, at: number): BudgetEntry[] {
   if (stopsStarted === 0) return [];
   const { step, checkpointStep } = before ?? {};

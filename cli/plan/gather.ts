@@ -1,4 +1,4 @@
-/** Reads what a plan is made from: the job, its pods and nodes as the worker sees them, and what Temporal knows. */
+/** Reads the input of a plan: job, pods and nodes as the worker reads them, and the state of the workflows. */
 
 import type { Client } from '@temporalio/client';
 import { KcoverError } from '../../contract/errors.ts';
@@ -19,18 +19,18 @@ import { type HypotheticalFault, hypotheticalFault } from './hypothetical.ts';
 import { readHolds, readKnown } from './known.ts';
 import { withCapacity } from './capacity.ts';
 
-/** What was typed. */
+/** The request of the command line. */
 export interface PlanRequest {
-  /** As it was found under its name. */
+  /** The job as it was found by its name. */
   readonly job: JobView;
   readonly fault?: Pick<HypotheticalFault, 'code' | 'node' | 'pod' | 'by'> | undefined;
   readonly settings: WorkerSettings;
-  /** The same as a file would have them. */
+  /** The settings in the form of their file. */
   readonly written: unknown;
   readonly now: number;
 }
 
-/** Throws when Kubernetes does not answer; that Temporal does not is told in `unseen`. */
+/** Throws when Kubernetes does not answer. When Temporal does not, `unseen` says what is missing. */
 export async function gatherFacts(session: Session, { job: { ref }, fault, settings, written, now }: PlanRequest): Promise<PlanInput> {
   const kube = await session.kube();
   const { taint } = settings.quarantine;
@@ -64,7 +64,7 @@ interface QueryResult<T> {
   readonly failure?: KcoverError;
 }
 
-/** What Temporal does not answer is missing, and said. */
+/** The answer, or the error when Temporal does not answer. */
 async function askedOf<T>(session: Session, ask: (client: Client) => Promise<T>): Promise<QueryResult<T>> {
   try {
     return { answer: await ask(await session.temporal()) };

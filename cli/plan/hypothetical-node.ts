@@ -1,4 +1,4 @@
-/** What a hypothetical fault would first lead to on its node, and the facts after that. Pure. */
+/** The response of the node's workflow to a hypothetical fault, and the facts after it. Pure. */
 
 import type { NodeDecision } from '../../contract/activities.ts';
 import { type Fault, nodeNotReady, type QuarantineStatus } from '../../contract/faults.ts';
@@ -12,13 +12,13 @@ import type { PlanStep } from './steps.ts';
 interface NodeAssessment {
   readonly facts: PlanInput;
   readonly steps: readonly PlanStep[];
-  /** Missing where the fault is not one of a node. */
+  /** Missing when the fault does not blame a node. */
   readonly decision?: Undated<NodeDecision>;
-  /** The jobs on the node hear of it. */
+  /** The fault is reported to the jobs on the node. */
   readonly concerns: boolean;
 }
 
-/** A quarantine comes before any stop, so the node is taken to be quarantined when the job is looked at. */
+/** Decides for the node. A quarantine comes before any stop, so the facts have the node as already quarantined. */
 export function judgeHypothetical(facts: PlanInput, settings: WorkerSettings): NodeAssessment {
   const { hypothetical: fault } = facts;
   if (fault?.node === undefined || fault.pod !== undefined) return { facts, steps: [], concerns: true };
@@ -58,6 +58,6 @@ function afterwards(node: NodeView, state: QuarantineStatus['state'], reason = '
 function quarantineSteps(node: string, { kind, because, reason }: Undated<NodeDecision>, { quarantine: { taint, cordon } }: WorkerSettings): PlanStep[] {
   if (kind !== 'quarantine' && kind !== 'observe') return [];
   const what = `${node}: taint ${taint.key}=${taint.value ?? reason ?? ''}:${taint.effect}${cordon ? ', and cordon' : ''}`;
-  const step: PlanStep = { step: 'quarantine', what, because: `${because}; where the limit of nodes refuses it, all else holds` };
+  const step: PlanStep = { step: 'quarantine', what, because: `${because}; if the limit of quarantined nodes refuses it, the recovery is held` };
   return [kind === 'observe' ? { ...step, otherwise: true } : step];
 }

@@ -1,4 +1,4 @@
-/** Faults that nobody has seen, made as agents and watchers make them: what would be done if one of them did. */
+/** Hypothetical faults for a plan, created by the same code as the faults of agents and watchers. */
 
 import type { V1ContainerStatus, V1PodStatus } from '@kubernetes/client-node';
 import { KcoverError } from '../../contract/errors.ts';
@@ -10,7 +10,7 @@ import { kernelFault } from '../../faults/from-kernel.ts';
 import { jobKinds } from '../../kube/job-kinds/index.ts';
 import { podFailures } from '../../kube/pod-failures.ts';
 
-/** What was typed, and what it is about. */
+/** A fault code from the command line, with the objects that it is about. */
 export interface HypotheticalFault {
   readonly code: string;
   readonly node: string | undefined;
@@ -19,11 +19,11 @@ export interface HypotheticalFault {
   readonly pods: readonly AttemptPod[];
   /** RFC 3339. */
   readonly at: string;
-  /** Whoever imagines it, for a recovery that a person asks for. */
+  /** User who runs the command: a requested recovery is in this name. */
   readonly by: string;
 }
 
-/** Throws `usage` for a code that nobody tells, or a node or pod that is missing. */
+/** Throws `usage` for an unknown code, or when the node or pod is missing. */
 export function hypotheticalFault(wanted: HypotheticalFault): Fault {
   const { code } = wanted;
   if (/^(x|sx)id\/\d+$/.test(code) || kernelLines[code] !== undefined) return onNode(wanted);
@@ -42,7 +42,7 @@ export function hypotheticalFault(wanted: HypotheticalFault): Fault {
 const askedFor = recoveryRequested;
 const preflightCodes: readonly string[] = Object.values(preflightFaults);
 
-/** Lines without a number, as drivers write them. */
+/** Driver lines for faults without an Xid or SXid number. */
 const kernelLines: Readonly<Record<string, string>> = {
   'kernel/gpu-off-bus': 'NVRM: GPU at PCI:0000:5d:00 has fallen off the bus.',
   'kernel/peermem': 'nvidia-peermem nv_get_p2p_free_callback:1 ERROR detected invalid context, skipping',
@@ -66,7 +66,7 @@ const ended = (reason: string, exitCode: number): V1ContainerStatus[] => [
   { name: 'trainer', image: '', imageID: '', ready: false, restartCount: 0, state: { terminated: { exitCode, reason } } },
 ];
 
-/** What the status of a pod says of each. */
+/** A pod status for each code of a pod failure. */
 const podStatuses: Readonly<Record<string, V1PodStatus>> = {
   'pod/exit': { containerStatuses: ended('Error', 1) },
   'pod/oom-killed': { containerStatuses: ended('OOMKilled', 137) },

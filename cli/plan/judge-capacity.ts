@@ -1,4 +1,4 @@
-/** What is decided of room, as a recovery decides it. Pure. */
+/** Decides about capacity, as a recovery does. Pure. */
 
 import type { CapacityRequest } from '../../contract/activities.ts';
 import type { StopMethod } from '../../contract/jobs.ts';
@@ -14,7 +14,7 @@ export interface CapacityJudgement {
   readonly wholeJobNext?: { readonly because: string; readonly capacity: CapacityFacts };
 }
 
-/** Undefined where nobody looks for room, or nobody has looked. */
+/** Undefined when the plan does not check capacity, or capacity was not read. */
 export function judgeCapacity(facts: PlanInput, plan: RecoveryPlan, by: StopMethod, settings: WorkerSettings): CapacityJudgement | undefined {
   const { capacity, severity, level } = plan;
   if (!capacity || !facts.capacity) return undefined;

@@ -1,4 +1,4 @@
-/** Asks Temporal what the workflows of a job know. Histories answer also where no worker runs. */
+/** Reads the state of a job's workflows from their histories, which works without a worker. */
 
 import type { Client } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
@@ -16,7 +16,7 @@ type History = Awaited<ReturnType<ReturnType<Client['workflow']['getHandle']>['f
 type Event = NonNullable<History['events']>[number];
 type Payloads = Parameters<typeof decodeArrayFromPayloads>[1];
 
-/** What the job's workflow and its open recovery know; undefined when none looks after the job. */
+/** State of the job's workflow and its open recovery; undefined when the job has no workflow. */
 export async function readKnown(client: Client, job: JobRef): Promise<KnownFacts | undefined> {
   const workflow = await unlessGone(readWorkflow<JobInput>(client, jobWorkflowId(job)));
   if (workflow === undefined) return undefined;
@@ -27,7 +27,7 @@ export async function readKnown(client: Client, job: JobRef): Promise<KnownFacts
   return { ...known, ...foldRecovery(recovery.input, recovery.entries) };
 }
 
-/** Who paused the whole cluster, and which of the nodes are still being judged. */
+/** The pause of the whole cluster, and those of the nodes whose quarantine is not decided yet. */
 export async function readHolds(client: Client, nodes: readonly string[]): Promise<Pick<AttemptFacts, 'paused' | 'undecided'>> {
   const cluster = await unlessGone(statusOf(client, 'cluster', clusterWorkflowId));
   const judged = await Promise.all(nodes.map((node) => unlessGone(statusOf(client, 'nodeQuarantine', nodeWorkflowId(node)))));
@@ -59,7 +59,7 @@ async function readWorkflow<Input>(client: Client, workflowId: string): Promise<
   return { input, entries, startedAt: all[0] ? timeOf(all[0]) : 0, closed: isClose(all.at(-1)) };
 }
 
-/** One that was ended from outside reported nothing to its job. */
+/** Whether the event closes the workflow, in whatever way. */
 const isClose = (last: Event | undefined): boolean =>
   Boolean(
     last?.workflowExecutionCompletedEventAttributes ??
@@ -69,7 +69,7 @@ const isClose = (last: Event | undefined): boolean =>
     last?.workflowExecutionTerminatedEventAttributes,
   );
 
-/** `stops`: ids of the events that asked for a stop. */
+/** `stops`: ids of the events that scheduled a stop. */
 async function entryOf(client: Client, event: Event, stops: ReadonlySet<string>): Promise<HistoryEntry | undefined> {
   const at = timeOf(event);
   const began = event.startChildWorkflowExecutionInitiatedEventAttributes?.workflowId;

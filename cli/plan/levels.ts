@@ -11,9 +11,9 @@ import { judgeCapacity } from './judge-capacity.ts';
 import { type PlanLevel, type PlanStep, stopOf } from './steps.ts';
 
 export interface ReachedLevel {
-  /** As the worker would record it; a plan that ends here does not check capacity. */
+  /** The decision as the worker would record it; without a stop, capacity is not checked. */
   readonly recovery: Undated<RecoveryDecision>;
-  /** Of what is tried before any stop. */
+  /** Steps before any stop. */
   readonly steps: readonly PlanStep[];
   readonly level: PlanLevel;
 }
@@ -31,7 +31,7 @@ export function reachLevel(facts: PlanInput, now: number, settings: WorkerSettin
 
 type LevelFacts = RecoveryFacts & Required<Pick<RecoveryFacts, 'tried' | 'now'>>;
 
-/** A try inside the processes is taken to fail. */
+/** The level `process` is assumed to fail, so that the plan shows what follows. */
 function passProcesses(request: LevelFacts, settings: WorkerSettings) {
   const decision = decideRecovery(request, settings);
   if (decision.kind !== 'hold' || !decision.inProcess) return { decision, request, steps: [] };
@@ -43,7 +43,7 @@ function passProcesses(request: LevelFacts, settings: WorkerSettings) {
   return { decision: decideRecovery(next, settings), request: next, steps: [step] };
 }
 
-/** The broken pods alone do not fit, and a smaller job would. */
+/** Skips the level `pod` when the broken pods do not fit but a smaller job would. */
 function passPods(decision: Undated<RecoveryDecision>, request: LevelFacts, facts: PlanInput, settings: WorkerSettings): PlanLevel {
   const stop = stopOf(facts, decision, settings);
   const next = stop && judgeCapacity(facts, stop.plan, stop.by, settings)?.wholeJobNext;
@@ -53,6 +53,6 @@ function passPods(decision: Undated<RecoveryDecision>, request: LevelFacts, fact
   return {
     decision: decideRecovery({ ...request, tried }, settings),
     facts: { ...facts, capacity },
-    passed: { step: 'capacity', what: 'the broken pods alone find none: the whole job', because },
+    passed: { step: 'capacity', what: 'none for the broken pods alone: the whole job', because },
   };
 }

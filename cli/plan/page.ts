@@ -1,4 +1,4 @@
-/** The page of `kcover plan`. Pure. */
+/** Output of `kcover plan`. Pure. */
 
 import { jobTitle } from '../../contract/jobs.ts';
 import { properties, table } from '../output.ts';
@@ -32,12 +32,12 @@ export function pageOf(facts: PlanInput, plan: PlanReport): string {
     ...tableOf(plan.steps.filter(({ otherwise }) => !otherwise)),
     ...tableOf(
       plan.steps.filter(({ otherwise }) => otherwise),
-      'if nothing stood in the way:',
+      'what would be done otherwise:',
     ),
   ].join('\n');
 }
 
-/** As far as the faults tell. */
+/** Severity that was assessed from the faults, if any. */
 function severityOf({ decisions: { recovery } }: PlanReport): string | undefined {
   return recovery?.kind === 'stop' || recovery?.kind === 'end' ? recovery.plan?.severity : undefined;
 }

@@ -1,4 +1,4 @@
-/** What would be done now: the worker's own decisions, one after the other, over facts. Pure. */
+/** Plans what kcover would do now: takes the worker's own decisions, one after the other, from the facts. Pure. */
 
 import { formatDuration } from '../../contract/duration.ts';
 import { recoveryRequested } from '../../contract/faults.ts';
@@ -15,7 +15,7 @@ import { judgeHypothetical } from './hypothetical-node.ts';
 import { reachLevel } from './levels.ts';
 import { type PlanStep, stepsOf } from './steps.ts';
 
-/** The decisions as the worker would record them, but for time and settings. */
+/** The decisions as the worker would record them, without time and settings. */
 export interface PlanDecisions {
   readonly node?: Undated<NodeDecision>;
   readonly incident?: Undated<IncidentDecision>;
@@ -24,11 +24,11 @@ export interface PlanDecisions {
 }
 
 export interface PlanReport {
-  /** `stops`: pods would be stopped. `holds`: nothing until something changes. `nothing`: that is all. */
+  /** `stops`: pods would be stopped. `holds`: nothing is done until something changes. `nothing`: nothing is to be done. */
   readonly does: 'stops' | 'holds' | 'nothing';
   readonly because: string;
   readonly remedy?: string;
-  /** In their order. */
+  /** In order. */
   readonly steps: readonly PlanStep[];
   /** Overrides of the job that are ignored, a sentence each. */
   readonly ignored: readonly string[];
@@ -76,17 +76,17 @@ export function planOf(given: PlanInput, settings: WorkerSettings): PlanReport {
 
 interface Opening extends Reason {
   readonly does: PlanReport['does'];
-  /** Missing where a recovery is open already. */
+  /** Missing when a recovery is already open. */
   readonly decision?: Undated<IncidentDecision>;
   readonly steps: readonly PlanStep[];
-  /** When it would be opened, ms: what has to be waited for has passed. */
+  /** When the incident would be opened, ms: after all waits. */
   readonly now: number;
 }
 
-/** A wait ends by itself; more than these in a row there are not. */
+/** Upper bound of consecutive waits, so that the loop ends. */
 const mostWaits = 5;
 
-/** Whether the faults open a recovery; waits are steps, and time is taken to pass. */
+/** Whether the faults open a recovery. Each wait becomes a step, and is assumed to pass. */
 function open(facts: PlanInput, settings: WorkerSettings): Opening {
   const { job } = facts.attempt;
   const { fresh, usage, attemptStartedAt, historyUntil, paused, open: already } = facts.known;

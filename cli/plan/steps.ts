@@ -1,4 +1,4 @@
-/** The steps of one stop, as a recovery takes them. Pure. */
+/** The steps of a recovery around one stop. Pure. */
 
 import { formatDuration } from '../../contract/duration.ts';
 import type { StopMethod } from '../../contract/jobs.ts';
@@ -14,27 +14,27 @@ export interface PlanStep {
   readonly step: 'quarantine' | 'wait' | 'approve' | 'evidence' | 'checkpoint' | 'capacity' | 'stop' | 'restart' | 'verify';
   readonly what: string;
   readonly because: string;
-  /** Only if nothing stood in the way: it would not be done now. */
+  /** Not done now; it shows what would be done otherwise, for example in mode `act`. */
   readonly otherwise?: true;
 }
 
 interface Steps {
   readonly steps: readonly PlanStep[];
   readonly capacity?: Undated<CapacityDecision>;
-  /** Why it would not come to the stop now. */
+  /** Why the stop would be held now. */
   readonly holds?: { readonly because: string; readonly remedy: string };
 }
 
-/** What a recovery comes to. */
+/** The decision of a recovery at the level that it reaches. */
 export interface PlanLevel {
   readonly decision: Undated<RecoveryDecision>;
-  /** With the room that it looks at. */
+  /** With the capacity that applies to this level. */
   readonly facts: PlanInput;
-  /** A level before it that was found to be of no use when room was looked for. */
+  /** The step at which an earlier level was skipped for lack of capacity. */
   readonly passed?: PlanStep;
 }
 
-/** From the question to a person to the proof; empty without a plan. */
+/** From the approval to the verification; empty without a plan. */
 export function stepsOf({ decision, facts, passed }: PlanLevel, settings: WorkerSettings): Steps {
   const stopped = stopOf(facts, decision, settings);
   if (!stopped) return { steps: [] };
@@ -57,14 +57,14 @@ export function stepsOf({ decision, facts, passed }: PlanLevel, settings: Worker
   return { steps: [...before, ...after], ...(capacity && { capacity }) };
 }
 
-/** The stop that is decided, or that would be; undefined without a plan. */
+/** Plan and method of the stop, also of one that is only planned; undefined without a plan. */
 export function stopOf({ attempt: { job } }: PlanInput, decision: Undated<RecoveryDecision>, settings: WorkerSettings) {
   const plan = decision.kind === 'stop' || decision.kind === 'end' ? decision.plan : undefined;
   const by = decision.kind === 'stop' ? decision.by : stopMethod(job, settings);
   return plan && by && { plan, by };
 }
 
-const withoutAnswer = ({ withinMs, otherwise }: Approval): string => `a person has ${formatDuration(withinMs)}; silence means ${otherwise}`;
+const withoutAnswer = ({ withinMs, otherwise }: Approval): string => `a person has ${formatDuration(withinMs)}; without an answer: ${otherwise}`;
 
 const approve = (approval: Approval): PlanStep => ({ step: 'approve', what: withoutAnswer(approval), because: approval.because });
 

@@ -1,4 +1,4 @@
-/** Files that `kcover preflight judge` is given: raw or compacted reports, or one vector. */
+/** Reads the files of `kcover preflight judge`: raw or compacted reports, or one vector. */
 
 import { readFile } from 'node:fs/promises';
 import { KcoverError } from '../../contract/errors.ts';
@@ -13,7 +13,7 @@ export interface JsonFile {
   readonly value: unknown;
 }
 
-/** Throws `file.unreadable` for the first that is not there or is no JSON. */
+/** Throws `file.unreadable` for the first file that does not exist or is not JSON. */
 export const readFiles = (files: readonly string[]): Promise<readonly JsonFile[]> =>
   Promise.all(files.map(async (file) => ({ file, value: parsed(file, await textOf(file)) })));
 
@@ -39,7 +39,7 @@ const wordsOf = (error: unknown): string => (error instanceof Error ? error.mess
 const unusable = (file: string, because: string, advice: string): KcoverError =>
   new KcoverError('file.unreadable', `${file}: ${because}`, { what: 'a preflight file cannot be used', remedy: advice });
 
-/** The vector, when the only file holds one; throws when one of several does, or when it is none that can be replayed. */
+/** The vector, when there is one file and it contains one. Throws when one of several files contains a vector, or when it cannot be replayed. */
 export function vectorOf(files: readonly JsonFile[]): Vector | undefined {
   const found = files.find(({ value }) => isVector(value));
   if (found === undefined) return undefined;
@@ -55,7 +55,7 @@ export interface Reports {
   readonly reports: readonly PreflightReport[];
 }
 
-/** The reports of one run, one in each file; throws for one that cannot be used or belongs to another run. */
+/** The reports of one run, one in each file. Throws for a report that cannot be used or belongs to another run. */
 export function reportsOf(files: readonly JsonFile[], profile: ReportProfile): Reports {
   const reports: PreflightReport[] = [];
   const written = new Map<string, string>();

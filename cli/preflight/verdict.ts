@@ -1,10 +1,10 @@
-/** How a person reads what was judged. */
+/** A judgement as text. */
 
 import type { PreflightJudgement, NodeJudgement } from '../../contract/preflight.ts';
 import type { Expiry, StepOutcome } from '../../policy/preflight-replay.ts';
 import { table } from '../output.ts';
 
-/** A judgement of reports from files. */
+/** Judgement of reports from files. */
 export interface JudgedReports extends PreflightJudgement {
   readonly profile: string;
   readonly size: number;
@@ -18,12 +18,12 @@ export interface JudgedReports extends PreflightJudgement {
 
 const order: readonly NodeJudgement['verdict'][] = ['failed', 'slow', 'undetermined', 'healthy'];
 
-/** What was found, a row for each node, and the pairs that speak for what is not healthy. */
+/** What was found, a row for each node, and the pairs that are evidence for each verdict other than healthy. */
 export function verdictText(judged: JudgedReports): string {
   const { rule, profile, nodes, size, received, missing, because, confidence } = judged;
   const counts = order.map((verdict) => [verdict, nodes.filter((node) => node.verdict === verdict).length] as const).filter(([, count]) => count > 0);
   const sorted = nodes.toSorted((a, b) => order.indexOf(a.verdict) - order.indexOf(b.verdict));
-  const speaking = sorted.filter(({ verdict, pairs }) => verdict !== 'healthy' && pairs.length > 0);
+  const abnormal = sorted.filter(({ verdict, pairs }) => verdict !== 'healthy' && pairs.length > 0);
   return [
     `${counts.map(([verdict, count]) => `${count} ${verdict}`).join(', ')}: ${because}`,
     `rule ${rule}, profile ${profile}, confidence ${shown(confidence)}, ${received} of ${size} reports${missing.length === 0 ? '' : `; missing: ${some(missing)}`}`,
@@ -32,19 +32,19 @@ export function verdictText(judged: JudgedReports): string {
       ['node', 'rank', 'verdict', 'confidence', 'because'],
       sorted.map(({ node, rank, verdict, confidence: sure, because: why }) => [node, rank < 0 ? '' : String(rank), verdict, shown(sure), why]),
     ),
-    ...(speaking.length === 0
+    ...(abnormal.length === 0
       ? []
       : [
           '',
           table(
             ['node', 'pair'],
-            speaking.flatMap(({ node, pairs }) => pairs.map((pair) => [node, pair])),
+            abnormal.flatMap(({ node, pairs }) => pairs.map((pair) => [node, pair])),
           ),
         ]),
   ].join('\n');
 }
 
-/** A row for each step of a vector. */
+/** One row for each step of a vector. */
 export function stepsText(steps: readonly StepOutcome[]): string {
   return table(
     ['step', 'outcome', 'abnormal', 'undetermined', 'confidence', 'because'],

@@ -1,4 +1,4 @@
-/** Lines of a text that comes in pieces, whatever its size: of a longer line no more than one character beyond `most` is held. */
+/** Splits a stream of text into lines. Of a long line only `most` characters and one more are kept, so memory is bounded. */
 export async function* linesOf(pieces: AsyncIterable<string>, most: number): AsyncGenerator<string> {
   let rest = '';
   let hasOpenLine = false;

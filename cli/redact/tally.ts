@@ -1,22 +1,22 @@
 import type { RedactedLine } from '../../faults/redaction/log.ts';
 
-/** Lines that are named one by one. */
+/** Most lines that are listed one by one. */
 const mostLines = 10_000;
 
-/** What was hidden in a log. */
+/** Counts of what was redacted in a log. */
 export interface Hidden {
   readonly lines: number;
-  /** Lines in which something was hidden. */
+  /** Lines in which something was redacted. */
   readonly redacted: number;
   /** Lines that were too long and lost their end. */
   readonly cut: number;
-  /** Places by pattern. */
+  /** Number of redactions, by pattern. */
   readonly places: Readonly<Record<string, number>>;
-  /** The first of these lines by number, from 1, with their places. */
+  /** The first of these lines, numbered from 1, with their redactions by pattern. */
   readonly hidden: readonly { readonly line: number; readonly places: Readonly<Record<string, number>> }[];
 }
 
-/** Counts while a log goes by. */
+/** Counts redactions while a log is read. */
 export class RedactionTally {
   #lines = 0;
   #redacted = 0;

@@ -1,4 +1,4 @@
-/** What was kept of the attempts of an incident, as the evidence store lists it. */
+/** Reads the index of the stored evidence of an incident. */
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
@@ -8,11 +8,11 @@ import type { IncidentRecord } from '../../contract/recovery.ts';
 
 export interface EvidenceIndex {
   readonly attempt: number;
-  /** Null when the attempt is not in this directory. */
+  /** Null when the directory has no evidence of the attempt. */
   readonly files: readonly EvidenceFile[] | null;
 }
 
-/** The index of every attempt that the record names. */
+/** The index of each attempt in the record. */
 export const readEvidence = (directory: string, { incident, evidence = [] }: IncidentRecord): Promise<EvidenceIndex[]> =>
   Promise.all(evidence.map(async ({ attempt }) => ({ attempt, files: await readIndex(join(directory, attemptDirectory(incident, attempt), indexFile)) })));
 

@@ -1,4 +1,4 @@
-/** The record of one recovery, from a directory of records or from Temporal. */
+/** Finds the record of a recovery in a directory of records or in Temporal. */
 
 import type { Client } from '@temporalio/client';
 import { join } from 'node:path';
@@ -10,11 +10,11 @@ import { readRecord } from '../incidents/records.ts';
 export interface RecordSearch {
   readonly incident: string;
   readonly records: string | undefined;
-  /** Asked only for what the records do not hold. */
+  /** Connects only when the directory does not have the record. */
   readonly temporal: () => Promise<Client>;
 }
 
-/** Undefined when nobody has it, or when the recovery has not ended. */
+/** Undefined when neither has the record, or the recovery has not ended. */
 export async function findRecord({ incident, records, temporal }: RecordSearch): Promise<IncidentRecord | undefined> {
   if (!/^recovery\/./.test(incident))
     throw new KcoverError('usage', `${incident} is not the id of a recovery`, {

@@ -1,4 +1,4 @@
-/** One recovery as a page that can be mailed: what happened, why, and what is left of it; pure. */
+/** Writes the report of a recovery as a Markdown page: what happened, why, and which evidence is stored. Pure. */
 
 import type { Evidence, EvidenceFile } from '../../contract/evidence.ts';
 import { formatDuration } from '../../contract/duration.ts';
@@ -10,7 +10,7 @@ import type { EvidenceIndex } from './evidence-index.ts';
 import { code, grid, list, plain, quote, sections } from './markdown.ts';
 import { approvalsOf, checkpointsOf, capacityDecisionsOf } from './preparations.ts';
 
-/** `evidence`: undefined when no evidence store was named. */
+/** `evidence`: undefined without an evidence directory. */
 export function reportOf(record: IncidentRecord, evidence: readonly EvidenceIndex[] | undefined): string {
   const { job, faults, decisions, stops, timeline } = record;
   return sections(`Recovery of ${plain(`${job.namespace}/${jobTitle(job)}`)}`, introOf(record), [

@@ -1,16 +1,16 @@
-/** Markdown that means the same whatever others wrote into it. */
+/** Builds Markdown in which untrusted text cannot become markup. */
 
 import { inMarkdown, oneLine, printable } from '../../contract/text.ts';
 
-/** One line in which nothing is markup. */
+/** Untrusted text as one line without markup. */
 export const plain = (text: string): string => inMarkdown(text);
 
-/** As it stands, in a font for code. */
+/** Untrusted text as inline code. */
 export const code = (text: string): string => `\`${oneLine(text.replaceAll(/[`\s|]+/g, ' '), most)}\``;
 
 const most = 20_000;
 
-/** Empty where there are no rows. */
+/** A table; empty without rows. */
 export function grid(head: readonly string[], rows: readonly (readonly string[])[]): string {
   if (rows.length === 0) return '';
   const line = (cells: readonly string[]) => `| ${cells.map((cell) => (cell === '' ? '-' : cell)).join(' | ')} |`;
@@ -19,7 +19,7 @@ export function grid(head: readonly string[], rows: readonly (readonly string[])
 
 export const list = (items: readonly string[]): string => items.map((item) => `- ${item}`).join('\n');
 
-/** Several lines as others wrote them. */
+/** Several lines of untrusted text, as a code block. */
 export function quote(lines: readonly string[]): string {
   const text = lines.map((line) => printable(line.replaceAll('\n', ' ')).trimEnd());
   const longest = Math.max(2, ...text.flatMap((line) => [...line.matchAll(/`+/g)].map(([ticks]) => ticks.length)));
@@ -29,7 +29,7 @@ export function quote(lines: readonly string[]): string {
 
 export interface Section {
   readonly title: string;
-  /** Left out with its title where there is none. */
+  /** A section without text is left out. */
   readonly text: string | undefined;
 }
 

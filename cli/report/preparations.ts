@@ -1,4 +1,4 @@
-/** What came before the stops of a recovery: who was asked, what was saved, whether there was room; pure. */
+/** Sections of the report about the steps before a stop: approvals, checkpoints and capacity. Pure. */
 
 import type { OperatorAnswer } from '../../contract/recovery-plan.ts';
 import type { IncidentRecord } from '../../contract/recovery.ts';

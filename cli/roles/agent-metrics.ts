@@ -1,4 +1,4 @@
-/** What an agent counts, read from its status when somebody looks. */
+/** Metrics of an agent, read from its status when they are scraped. */
 
 import { Counter, Gauge, type Registry } from 'prom-client';
 import type { AgentStatus } from '../../agent/index.ts';
@@ -35,7 +35,7 @@ export function agentMetrics(registry: Registry, status: () => AgentStatus): voi
   gauge(table.progressUnavailable, ({ progress }) => Number(progress.unavailable !== undefined));
   gauge(table.progressFailing, ({ progress }) => progress.failures);
 
-  /** Counted elsewhere since the start: the counter takes the sums over. */
+  /** A counter whose sums are counted elsewhere and copied when it is read. */
   const counter = (entry: Plain & { readonly labelNames: readonly string[] }, read: (status: AgentStatus) => Iterable<readonly [string, number]>) =>
     new Counter({
       ...entry,

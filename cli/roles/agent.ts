@@ -26,7 +26,7 @@ export const runAgent = ({ settings, environment, hostRoot, node }: AgentRole): 
     return 'ok';
   });
 
-/** What the agent cannot see. Another one in its place could not either, so it stays ready. */
+/** Sources that the agent cannot read. It stays ready, because a restarted agent could not read them either. */
 export function remarksOn({ detectors, preflight, progress }: AgentStatus): readonly string[] {
   const unavailable = (what: string, why: string | undefined): readonly string[] => (why === undefined ? [] : [`${what} cannot be read: ${why}`]);
   return [
@@ -36,7 +36,7 @@ export function remarksOn({ detectors, preflight, progress }: AgentStatus): read
   ];
 }
 
-/** Resolves when the signal is given. */
+/** Resolves when the signal aborts. */
 const aborted = (signal: AbortSignal): Promise<void> =>
   new Promise((resolve) => {
     if (signal.aborted) resolve();

@@ -1,4 +1,4 @@
-/** The workflow code of a worker: bundled before, or bundled now. */
+/** The workflow bundle of a worker: from the build, or bundled at start. */
 
 import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
@@ -6,7 +6,7 @@ import { bundleWorkflowCode } from '@temporalio/worker';
 import type { Logger, WorkflowBundleOption } from '@temporalio/worker';
 import { KcoverError } from '../../contract/errors.ts';
 
-/** Source runs as it stands: a bundle of an earlier build would be other code. */
+/** When run from source, a bundle of an earlier build may not match the code, so it is not used. */
 const fromSource = import.meta.url.endsWith('.ts');
 
 const beside = (path: string): string => fileURLToPath(new URL(path, import.meta.url));

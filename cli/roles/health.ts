@@ -1,4 +1,4 @@
-/** What a kubelet and Prometheus ask of every role. */
+/** Health and metrics endpoints of every role. */
 
 import Fastify from 'fastify';
 import type { Registry } from 'prom-client';
@@ -7,12 +7,12 @@ import { KcoverError } from '../../contract/errors.ts';
 export interface HealthOptions {
   /** `host:port` */
   readonly listen: string;
-  /** Why it is not ready, or undefined when it is. */
+  /** Why the role is not ready; undefined when it is. */
   readonly notReady: () => string | undefined;
   readonly registry: Registry;
-  /** What it cannot do although it is ready, one sentence each. */
+  /** Limitations of a role that is ready, one sentence each. */
   readonly remarks: () => readonly string[];
-  /** Metrics that another library renders itself. */
+  /** Metrics in text form that another library provides. */
   readonly more: () => Promise<string>;
 }
 

@@ -1,4 +1,4 @@
-/** What all roles share: a log, metrics, health, a graceful end, and patience with what is not there yet. */
+/** What all roles share: log, metrics, health, graceful shutdown, and retries until their servers are available. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { destination, type Logger, pino } from 'pino';
@@ -15,13 +15,13 @@ export interface RoleContext {
   readonly registry: Registry;
   /** Aborted by SIGTERM or SIGINT. */
   readonly stopping: AbortSignal;
-  /** Says why the role is not ready; undefined when it is. */
+  /** Sets why the role is not ready; undefined when it is. */
   readonly readiness: (why: string | undefined) => void;
-  /** What to say beside being ready: what does not work, and is no reason to be replaced. */
+  /** Adds limitations to the readiness answer that do not make the role unready. */
   readonly addRemarks: (read: () => readonly string[]) => void;
-  /** Adds metrics that another library renders. */
+  /** Adds metrics in text form that another library provides. */
   readonly addMetrics: (render: () => Promise<string>) => void;
-  /** Tries until it succeeds; an error that is not transient is thrown. Throws `Stopped` when the role ends first. */
+  /** Retries transient errors until it succeeds; other errors are thrown. Throws `StopRequested` when the role is stopped first. */
   readonly waitFor: <T>(what: string, attempt: () => Promise<T>) => Promise<T>;
 }
 
@@ -30,12 +30,12 @@ export interface RoleSettings {
   readonly health: { readonly listen: string };
 }
 
-/** The role was told to end while it waited. */
+/** The role was stopped while it waited. */
 class StopRequested extends Error {}
 
 const backOff = { firstMs: 500, mostMs: 15_000 } as const;
 
-/** Runs a role until it ends by itself or by a signal; `ok` for a signal. */
+/** Runs a role until it ends or is stopped by a signal. Resolves to `ok` after a signal. */
 export async function inRole(
   name: RoleName,
   settings: RoleSettings,
@@ -99,7 +99,7 @@ function onSignals(stop: (signal: string) => void): () => void {
   return () => signals.forEach((signal) => process.removeListener(signal, stop));
 }
 
-/** A library's forgotten timer or socket must not keep a role that has ended. */
+/** Exits after a while, because an open timer or socket of a library could keep the process of a role that has ended. */
 const leaveSoon = (): void => void setTimeout(() => process.exit(), 3000).unref();
 
 async function persist<T>(what: string, attempt: () => Promise<T>, stopping: AbortSignal, log: Logger, notReady: (why: string) => void): Promise<T> {

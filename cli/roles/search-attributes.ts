@@ -1,4 +1,4 @@
-/** Every role that writes search attributes checks first that Temporal knows them; the doctor registers them. */
+/** Checks that Temporal has kcover's search attributes, and registers them. Every role that writes them checks first. */
 
 import type { Connection } from '@temporalio/client';
 import { KcoverError } from '../../contract/errors.ts';
@@ -8,7 +8,7 @@ import { temporalError, type TemporalTarget } from '../temporal.ts';
 /** Numbers of Temporal's `IndexedValueType`, and their names in its command line. */
 const types = { KEYWORD: { number: 2, word: 'Keyword' }, KEYWORD_LIST: { number: 7, word: 'KeywordList' } } as const;
 
-/** gRPC: Temporal Cloud answers so, where attributes are managed elsewhere. */
+/** gRPC codes of servers that manage search attributes elsewhere, such as Temporal Cloud. */
 const notForUs = [7, 12];
 
 type Connected = Pick<Connection, 'operatorService' | 'withDeadline'>;
@@ -16,16 +16,16 @@ type Where = Pick<TemporalTarget, 'address' | 'namespace'>;
 
 export interface AttributeGaps {
   readonly missing: readonly SearchAttribute[];
-  /** Registered with another type. */
+  /** Attributes that are registered with another type. */
   readonly wrong: readonly SearchAttribute[];
   readonly because: string;
-  /** What registers them, for a person. */
+  /** Command that registers the missing ones. */
   readonly command: string;
 }
 
 const wanted = Object.keys(searchAttributes) as SearchAttribute[];
 
-/** What is not as it must be; undefined when the server does not let us look. */
+/** Missing and wrong attributes; undefined when the server does not let us list them. */
 export async function searchAttributeGaps(connection: Connected, { address, namespace }: Where): Promise<AttributeGaps | undefined> {
   const registered = await listed(connection, namespace);
   if (registered === undefined) return undefined;
@@ -43,7 +43,7 @@ export async function searchAttributeGaps(connection: Connected, { address, name
   };
 }
 
-/** Throws `temporal.attributes` with the command that registers what is missing. False when the server does not let us look. */
+/** Throws `temporal.attributes` with the command that registers missing ones. False when the server does not let us list them. */
 export async function requireSearchAttributes(connection: Connected, where: Where): Promise<boolean> {
   const gaps = await searchAttributeGaps(connection, where);
   if (gaps === undefined) return false;
@@ -51,7 +51,7 @@ export async function requireSearchAttributes(connection: Connected, where: Wher
   throw new KcoverError('temporal.attributes', gaps.because, { what: `Temporal namespace ${where.namespace} lacks search attributes`, remedy: gaps.command });
 }
 
-/** Registers them; a server takes a moment until it knows them. */
+/** Registers the attributes. They are usable only a moment later. */
 export async function registerSearchAttributes(connection: Connected, namespace: string, names: readonly SearchAttribute[]): Promise<void> {
   const attributes = Object.fromEntries(names.map((name) => [name, types[searchAttributes[name]].number]));
   try {

@@ -1,4 +1,4 @@
-/** The two Temporal workers of one process: one for workflows and effects, one for activities that only wait. */
+/** The two Temporal workers of a process: one for workflows and short activities, one for activities that wait for the cluster. */
 
 import { type NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
 import type { Activities } from '../../contract/activities.ts';
@@ -14,15 +14,15 @@ export interface CommonOptions {
 }
 
 const common = {
-  // What waits for the cluster is handed to another worker then; a kubelet kills after 30 s.
+  // Activities that wait for the cluster are then retried by another worker. A kubelet kills the process after 30 s.
   shutdownGraceTime: '3s',
   shutdownForceTime: '20s',
-  // By default a heartbeat is held back for most of its time-out, and a Temporal that does not answer for two seconds looks like the death of a worker.
+  // By default a heartbeat is delayed for most of its timeout, so that a pause of two seconds in Temporal would look like a dead worker.
   maxHeartbeatThrottleInterval: '5s',
   activityTaskPollerBehavior: { type: 'autoscaling', minimum: 2, initial: 5, maximum: 20 },
 } as const satisfies Partial<WorkerOptions>;
 
-/** Workflows, and activities that are over in seconds. */
+/** Worker for workflows, and for activities that take seconds. */
 export const forEffects = ({ taskQueue, activities, ...rest }: CommonOptions, workflowBundle: WorkerOptions['workflowBundle']): WorkerOptions => ({
   ...rest,
   ...common,
@@ -30,7 +30,7 @@ export const forEffects = ({ taskQueue, activities, ...rest }: CommonOptions, wo
   activities: { ...activities },
   ...(workflowBundle && { workflowBundle }),
   maxCachedWorkflows: 1000,
-  // What is cached belongs to a worker that may have died: after this, another takes the task.
+  // The worker that has the workflow cached may have died: after this time another one gets the task.
   stickyQueueScheduleToStartTimeout: '5s',
   maxConcurrentActivityTaskExecutions: 500,
   maxConcurrentWorkflowTaskExecutions: 40,
@@ -38,7 +38,7 @@ export const forEffects = ({ taskQueue, activities, ...rest }: CommonOptions, wo
   workflowTaskPollerBehavior: { type: 'autoscaling', minimum: 2, initial: 5, maximum: 20 },
 });
 
-/** Activities that wait, so many at once. */
+/** Worker for activities that wait; `waits` of them at once. */
 export const forWaits = ({ taskQueue, activities, ...rest }: CommonOptions, waits: number): WorkerOptions => ({
   ...rest,
   ...common,
@@ -51,13 +51,13 @@ export async function createWorker(options: WorkerOptions): Promise<Worker> {
   try {
     return await Worker.create(options);
   } catch (error) {
-    // It asks the server for the namespace; anything else is a defect of ours.
+    // Creating a worker reads the namespace from the server. Any other error is a defect.
     if (error instanceof Error && error.name === 'TransportError') throw temporalError(error, 'start a worker');
     throw error;
   }
 }
 
-/** Runs until `stopping`. One that ends by itself ends the others too: a process that does half of its work would pass for a healthy one. */
+/** Runs the workers until `stopping`. When one ends by itself the others are stopped too, because a process that does only part of its work would look healthy. */
 export async function runWorkers(workers: readonly Worker[], stopping: AbortSignal): Promise<void> {
   const shutdown = () => {
     for (const worker of workers) if (worker.getState() === 'RUNNING') worker.shutdown();

@@ -1,4 +1,4 @@
-/** Temporal's native part: its log goes to ours, its metrics to a port of its own on the loopback. */
+/** Configures the native core of Temporal's SDK: it logs to our log, and serves its metrics on a loopback port. */
 
 import { createServer } from 'node:net';
 import { DefaultLogger, Runtime } from '@temporalio/worker';
@@ -8,11 +8,11 @@ import { fetch } from 'undici';
 
 const levels = { TRACE: 'trace', DEBUG: 'debug', INFO: 'info', WARN: 'warn', ERROR: 'error' } as const;
 
-/** For the bundler, whose every module is no news. */
+/** Logger for the bundler, which logs every module. */
 export const quietLogger = (log: Logger): DefaultLogger =>
   new DefaultLogger('WARN', ({ level, message, meta }: LogEntry) => log[levels[level]]({ ...meta }, message));
 
-/** Must come before any other use of the native part. Returns how its metrics are read. */
+/** Must be called before any other use of the native core. Returns a function that reads its metrics. */
 export async function installRuntime(log: Logger): Promise<() => Promise<string>> {
   const bindAddress = `127.0.0.1:${await freePort()}`;
   const said = log.child({ from: 'temporal' });
@@ -21,14 +21,14 @@ export async function installRuntime(log: Logger): Promise<() => Promise<string>
   );
   Runtime.install({
     logger,
-    // The role ends its worker itself, in order.
+    // The role shuts its workers down itself.
     shutdownSignals: [],
     telemetryOptions: { logging: { filter: { core: 'WARN', other: 'ERROR' }, forward: {} }, metrics: { prometheus: { bindAddress } } },
   });
   return () => metricsAt(`http://${bindAddress}/metrics`);
 }
 
-/** Half of the metrics are better than none. */
+/** Metrics of the core; empty when they cannot be read, so that the others are still served. */
 async function metricsAt(url: string): Promise<string> {
   try {
     const response = await fetch(url, { signal: AbortSignal.timeout(1000) });

@@ -2,7 +2,7 @@ import { Counter, type Registry } from 'prom-client';
 import type { Meter } from '../../activities/index.ts';
 import { metricTable } from '../../contract/metrics.ts';
 
-/** What a worker counts of its activities. */
+/** Metrics of a worker's activities. */
 export function workerMetrics(registry: Registry): Meter {
   const registers = [registry];
   const table = metricTable.worker;

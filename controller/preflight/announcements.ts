@@ -1,15 +1,15 @@
-/** Which sets of pods their workflows were notified of. A set are the pods that exist together; it ends with the pod that represents it. */
+/** Remembers which sets of pods were announced to their workflows. A set consists of the pods that exist at the same time, and one of them represents it. */
 
 export interface Announcements {
   /** This pod represents the set of the workflow from now on; returns what to call when Temporal has that, and when it is lost. */
-  begin(id: string, uid: string): { readonly took: () => void; readonly lost: () => void };
+  begin(id: string, uid: string): { readonly accepted: () => void; readonly lost: () => void };
   /** Whether the set of this pod was begun. */
   covers(id: string, uid: string): boolean;
   /** Whether Temporal knows of it. */
   isNotified(id: string, uid: string): boolean;
   /** A pod is deleted. If it represented its set, the survivors still belong to that set, and later pods do not. */
   left(id: string, uid: string, survivors: () => Iterable<string>): void;
-  /** None is left. */
+  /** The workflow has no pod left. */
   end(id: string): void;
 }
 
@@ -34,7 +34,7 @@ export function openAnnouncements(): Announcements {
       const set: Announced = { uid, notified: false };
       sets.set(id, set);
       return {
-        took: () => void (set.notified = true),
+        accepted: () => void (set.notified = true),
         lost: () => void (sets.get(id) === set && sets.delete(id)),
       };
     },

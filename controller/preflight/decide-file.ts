@@ -14,7 +14,7 @@ export interface FileFacts {
   /** Of the file's namespace, workload and rank on the reporter's node, newest first. */
   readonly pods: readonly PreflightPod[];
   /** Whether that is up to date. */
-  readonly sees: boolean;
+  readonly isUpToDate: boolean;
   /** Whether pods may have gone recently that this leader never saw. */
   readonly fresh: boolean;
   /** How much of the node this pod and others of its workload hold; undefined while the node is not seen. */
@@ -29,7 +29,7 @@ const slackMs = 1000;
 const youngMs = 3 * 60_000;
 
 /** `node`: the reporter's own. */
-export function decideFile(file: PreflightFile, node: string, { pods, sees, fresh, share, sentAt }: FileFacts): FileDecision {
+export function decideFile(file: PreflightFile, node: string, { pods, isUpToDate, fresh, share, sentAt }: FileFacts): FileDecision {
   const [newest] = pods;
   const refuse = (what: RefusedReport['what'], because: string, pod = newest): FileDecision => {
     const refused = { rank: file.rank, node, what, because, at: new Date(file.writtenAt).toISOString() };
@@ -41,7 +41,7 @@ export function decideFile(file: PreflightFile, node: string, { pods, sees, fres
   // A file that claims to be written in the far future must not wait until then.
   const young = Math.abs(Date.parse(sentAt) - Date.parse(file.writtenAt)) < youngMs;
   if (!newest) {
-    if (!sees || young || fresh) return { answer: 'wait', because: 'its pod is not seen yet' };
+    if (!isUpToDate || young || fresh) return { answer: 'wait', because: 'its pod is not seen yet' };
     return refuse('no-pod', `no pod of ${file.workload} with rank ${file.rank} runs on ${node}`);
   }
   for (const pod of pods) {
@@ -49,7 +49,7 @@ export function decideFile(file: PreflightFile, node: string, { pods, sees, fres
     if (when === 'testing') return { answer: 'wait', because: 'its pod is still testing' };
     if (when === 'tested') return 'report' in file ? take(file, pod, share(pod)) : refuse(file.problem.field, file.problem.because, pod);
   }
-  if (!sees || (young && mayHaveTestedUnseen(file.writtenAt, newest))) return { answer: 'wait', because: 'the test of its pod is not seen yet' };
+  if (!isUpToDate || (young && mayHaveTestedUnseen(file.writtenAt, newest))) return { answer: 'wait', because: 'the test of its pod is not seen yet' };
   return refuse('stale', `it was not written while ${newest.name} tested`);
 }
 

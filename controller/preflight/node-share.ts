@@ -6,7 +6,7 @@ import type { PreflightPod } from '../../kube/preflight-pods.ts';
 
 /**
  * Share of the accelerators in the node's own status: a kubelet admits no pod that asks for more than there are, and ignores resources
- * that the node does not know. `has` may be 0: a device that broke was there when the pods came.
+ * that the node does not know. `has` may be 0, when the device has failed since the pods were admitted.
  */
 export function nodeShare(has: Amounts, pods: readonly Amounts[]): NodeShare {
   const asked = Object.entries(has).map(([name, amount]) => {

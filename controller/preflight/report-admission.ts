@@ -12,7 +12,7 @@ export interface ReportAdmission {
   report(uid: string, report: CollectedReport): AdmissionResult;
   refusal(uid: string, refused: RefusedReport): Exclude<AdmissionResult, 'soon'>;
   /** Whether Temporal accepted what was to be sent. */
-  settle(uid: string, what: CollectedReport | RefusedReport, took: boolean): void;
+  settle(uid: string, what: CollectedReport | RefusedReport, accepted: boolean): void;
 }
 
 /** Reports and refusals that are sent for a pod, and how many pods are remembered: a workload has at most 10,000. */
@@ -66,13 +66,13 @@ export function openReportAdmission(now: () => number): ReportAdmission {
       refusals.set(key, false);
       return 'send';
     },
-    settle(uid, what, took) {
+    settle(uid, what, accepted) {
       const entry = of(uid);
       const key = keyOf(what);
       if ('report' in what) {
-        if (took) entry.last = key;
+        if (accepted) entry.last = key;
         else entry.reports = Math.max(0, entry.reports - 1);
-      } else if (took) entry.refusals.set(key, true);
+      } else if (accepted) entry.refusals.set(key, true);
       else entry.refusals.delete(key);
     },
   };

@@ -9,8 +9,8 @@ import type { ProgressWatch } from './watch.ts';
 
 /** Available only to the leader. */
 export interface ProgressTaker extends Pick<ProgressWatch, 'take'> {
-  /** Whether the pods of jobs were listed: before, a file could not be told from one of an earlier attempt. */
-  sees(): boolean;
+  /** Whether the pods of jobs were listed. Before that, a file cannot be distinguished from one of an earlier attempt. */
+  isUpToDate(): boolean;
 }
 
 export interface ProgressEndpoint {
@@ -31,7 +31,7 @@ export function takeProgress(server: FastifyInstance, { progress, reporterOf, re
     if (node !== reporter.node) return reject(reply, refused('other-node', `the files are of ${node}, their sender runs on ${reporter.node}`));
     const taker = progress();
     if (!taker) return reject(reply, notLeading());
-    if (!taker.sees()) return reject(reply, refused('kube-unreachable', 'the pods of jobs are not listed yet'));
+    if (!taker.isUpToDate()) return reject(reply, refused('kube-unreachable', 'the pods of jobs are not listed yet'));
     const counted = files.map((file) => taker.take(file, node) === 'counted');
     return reply.code(200).send({ counted } satisfies ProgressAnswer);
   });

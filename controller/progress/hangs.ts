@@ -1,4 +1,4 @@
-/** Training that stands still although everything runs: one fault for each hang. */
+/** Detects training that makes no progress although all pods run, and reports one fault for each hang. */
 
 import type { Logger } from 'pino';
 import type { Fault } from '../../contract/faults.ts';
@@ -7,7 +7,7 @@ import type { JobProgress } from '../../contract/progress.ts';
 import type { TrainingPod } from '../../kube/training-pods.ts';
 import { hangFault, type HangSettings, judgeHang, type Standstill } from '../../policy/hang.ts';
 import { isResting } from '../../policy/pace.ts';
-import { survive } from '../survive.ts';
+import { logDefects } from '../log-defects.ts';
 
 export interface HangOptions {
   readonly settings: HangSettings;
@@ -27,55 +27,55 @@ export interface HangOptions {
 }
 
 export interface Hangs {
-  /** Takes the progress of the job's reporting rank. */
-  hear(pod: TrainingPod, progress: JobProgress): void;
+  /** Accepts the progress of the job's reporting rank. */
+  take(pod: TrainingPod, progress: JobProgress): void;
   /** Judges all jobs; to be called every second. */
-  look(): void;
+  judgeAll(): void;
   forget(uid: string): void;
 }
 
-interface WatchedPod extends Standstill {
+interface ReportingPod extends Standstill {
   readonly pod: TrainingPod;
 }
 
-/** After a gap this long between looks, this process itself was suspended: reports may still wait to be read. ms */
-const asleepMs = 10_000;
+/** After a gap of this length between two checks, ms, this process itself was suspended, and reports may still wait to be read. */
+const suspendedMs = 10_000;
 /** Jobs that are remembered; the one that has been silent for longest is forgotten first. */
 const mostJobs = 10_000;
 
 export function watchHangs(options: HangOptions): Hangs {
   const { settings, now } = options;
   /** By job; the one seen most recently is last. */
-  const watched = new Map<string, WatchedPod>();
+  const watched = new Map<string, ReportingPod>();
   /** By job: when the reported hang began. */
   const reported = new Map<string, number>();
   let lookedAt = now();
 
-  function hear(pod: TrainingPod, progress: JobProgress): void {
+  function take(pod: TrainingPod, progress: JobProgress): void {
     const { uid } = pod.job;
     const before = watched.get(uid);
-    const stands = before !== undefined && isSameRun(before.pod, pod) && before.progress.step === progress.step;
-    const turned = stands && isResting(before.progress.phase) !== isResting(progress.phase);
+    const isSameStep = before !== undefined && isSameRun(before.pod, pod) && before.progress.step === progress.step;
+    const phaseChanged = isSameStep && isResting(before.progress.phase) !== isResting(progress.phase);
     watched.delete(uid);
-    watched.set(uid, stands ? { ...before, progress, ...(turned && { turnedAt: now() }) } : { pod, progress, movedAt: now() });
+    watched.set(uid, isSameStep ? { ...before, progress, ...(phaseChanged && { turnedAt: now() }) } : { pod, progress, movedAt: now() });
     const [oldest] = watched.keys();
     if (watched.size > mostJobs && oldest !== undefined) forget(oldest);
   }
 
-  function look(): void {
+  function judgeAll(): void {
     const at = now();
-    const slept = at - lookedAt > asleepMs;
+    const wasSuspended = at - lookedAt > suspendedMs;
     lookedAt = at;
-    for (const seen of watched.values()) survive(options.log, 'a job could not be judged', seen.pod.job, () => lookAt(seen, at, slept));
+    for (const seen of watched.values()) logDefects(options.log, 'a job could not be judged', seen.pod.job, () => judgeOne(seen, at, wasSuspended));
   }
 
-  function lookAt(seen: WatchedPod, at: number, slept: boolean): void {
+  function judgeOne(seen: ReportingPod, at: number, wasSuspended: boolean): void {
     const { uid } = seen.pod.job;
-    if (slept || !canBeJudged(seen.pod)) watched.set(uid, { ...seen, excusedAt: at });
+    if (wasSuspended || !canBeJudged(seen.pod)) watched.set(uid, { ...seen, excusedAt: at });
     else if (reported.get(uid) !== seen.movedAt) judge(seen, at);
   }
 
-  /** Missing progress means something only while all of the job runs and could report. */
+  /** Missing progress is a sign of a hang only while all pods of the job run and could report. */
   function canBeJudged(reportingPod: TrainingPod): boolean {
     const job = options.job(reportingPod.job);
     if (!job?.optedIn || job.finished || job.suspension || job.overrides?.hang === 'ignore') return false;
@@ -83,7 +83,7 @@ export function watchHangs(options: HangOptions): Hangs {
     return pod?.present === true && isSameRun(pod, reportingPod) && options.working(reportingPod.job) >= job.podsExpected && options.isLive(pod.node);
   }
 
-  function judge({ pod, ...seen }: WatchedPod, at: number): void {
+  function judge({ pod, ...seen }: ReportingPod, at: number): void {
     const decision = judgeHang(seen, settings, at);
     if (decision.kind === 'waits') return;
     const { job, uid } = pod;
@@ -96,7 +96,7 @@ export function watchHangs(options: HangOptions): Hangs {
     reported.delete(uid);
   }
 
-  return { hear, look, forget };
+  return { take, judgeAll, forget };
 }
 
 /** The same containers, not restarted. */

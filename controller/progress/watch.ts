@@ -9,7 +9,7 @@ import { isWorking, type TrainingPod, trainingPodOf } from '../../kube/training-
 import type { WatchEvent } from '../../kube/watch.ts';
 import type { WorkflowMessage } from '../messages.ts';
 import type { ControllerMetrics } from '../metrics.ts';
-import { survive } from '../survive.ts';
+import { logDefects } from '../log-defects.ts';
 import type { KnownJob } from '../watchers/known-jobs.ts';
 import { decideProgress, type ProgressFileDecision } from './decide-file.ts';
 import { type HangOptions, watchHangs } from './hangs.ts';
@@ -37,8 +37,8 @@ export interface ProgressWatch {
   see(event: WatchEvent<Pod>): void;
   /** Takes a file of this node; returns what it counts as. */
   take(file: ProgressFile, node: string): ProgressFileDecision['answer'];
-  /** A message is sent: if it opens an incident, the last known progress of its jobs is written before they are stopped. */
-  heed(message: WorkflowMessage): void;
+  /** Called for every message that is sent. If it may open an incident, the last known progress of its jobs is written at once, before they are stopped. */
+  onMessage(message: WorkflowMessage): void;
   /** The job is known now, or its owner. */
   lookAgain(job: JobRef): void;
   /** The job object is gone. */
@@ -82,7 +82,7 @@ export function watchProgress({ write, everyMs, hang, job, metrics, log, signal 
     if (reported.has(key)) return;
     if (reported.size >= 10_000) reported.clear();
     reported.add(key);
-    log.warn({ job: ref, what }, `the progress of ${jobTitle(ref)} is odd: ${oddities[what] ?? what}`);
+    log.warn({ job: ref, what }, `the progress of ${jobTitle(ref)} is implausible: ${oddities[what] ?? what}`);
   }
 
   function raise(...[ref, fault, onLost]: Parameters<HangOptions['raise']>): void {
@@ -92,7 +92,7 @@ export function watchProgress({ write, everyMs, hang, job, metrics, log, signal 
   }
 
   function look(): void {
-    hangs.look();
+    hangs.judgeAll();
     timing.after(lookMs, look);
   }
   timing.after(lookMs, look);
@@ -112,7 +112,7 @@ export function watchProgress({ write, everyMs, hang, job, metrics, log, signal 
     for (const odd of decision.odd) reportOdd(pod, odd);
     const accepted = writer.take(pod, file.rank, decision.progress);
     if (accepted === 'stepped-back') reportOdd(pod, 'step-back');
-    if (accepted !== 'not-its-turn') hangs.hear(pod, writer.newest(pod.job.uid) ?? decision.progress);
+    if (accepted !== 'not-its-turn') hangs.take(pod, writer.newest(pod.job.uid) ?? decision.progress);
     return 'counted';
   }
 
@@ -126,8 +126,8 @@ export function watchProgress({ write, everyMs, hang, job, metrics, log, signal 
       else pods.remove(uid);
     },
     take,
-    heed({ says, starts }) {
-      if (says !== 'faultsObserved' && says !== 'recover') return;
+    onMessage({ kind, starts }) {
+      if (kind !== 'faultsObserved' && kind !== 'recover') return;
       if (starts?.kind === 'job') writer.hasten(starts.job);
       else if (starts?.kind === 'node') for (const under of pods.jobsOn(starts.node)) writer.hasten(under);
     },
@@ -153,7 +153,7 @@ const timingUntil = (signal: AbortSignal, log: Logger): WriterClock => ({
   now: () => performance.now(),
   after(ms, act) {
     const timer = setTimeout(() => {
-      if (!signal.aborted) survive(log, 'what was due could not be done', {}, act);
+      if (!signal.aborted) logDefects(log, 'a scheduled write or check failed', {}, act);
     }, ms).unref();
     return () => clearTimeout(timer);
   },

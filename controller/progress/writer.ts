@@ -7,7 +7,7 @@
 import type { JobRef } from '../../contract/jobs.ts';
 import type { JobProgress } from '../../contract/progress.ts';
 import type { TrainingPod } from '../../kube/training-pods.ts';
-import { afterBreak, foldPace, isResting, paceFrom, paceOf, type PaceSeen } from '../../policy/pace.ts';
+import { afterBreak, foldPace, isResting, paceFrom, paceOf, type PaceObservations } from '../../policy/pace.ts';
 
 export interface ProgressWriterOptions {
   /** Minimum time between two writes of one job, ms. */
@@ -61,7 +61,7 @@ interface JobProgressState {
   readonly job: JobRef;
   reportingRank?: { readonly rank: number; readonly pod: string };
   newest?: JobProgress;
-  pace: PaceSeen;
+  pace: PaceObservations;
   written: JobProgress | undefined;
   /** When the last write began. */
   lastMs: number;

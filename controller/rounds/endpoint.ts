@@ -1,4 +1,4 @@
-/** `POST /v1/preflight/rounds`: a preflight container asks whom to test next. */
+/** `POST /v1/preflight/rounds`: a preflight container asks which rank to test next. */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { roundsPath } from '../../contract/preflight-rounds.ts';
@@ -20,13 +20,13 @@ const bodyLimit = 32 * 1024;
 
 export function openRounds(server: FastifyInstance, { rounds, reporterOf, reject }: RoundsEndpoint): void {
   server.post(roundsPath, { bodyLimit }, async (request, reply) => {
-    const asker = reporterOf(request);
+    const sender = reporterOf(request);
     const table = rounds();
     if (!table) return reject(reply, notLeading());
-    if (!asker) return reject(reply, refused('unauthenticated', 'a bearer token is needed'));
+    if (!sender) return reject(reply, refused('unauthenticated', 'a bearer token is needed'));
     const parsed = roundRequest.safeParse(request.body);
     if (!parsed.success) return reject(reply, refused('malformed', firstIssue(parsed.error.issues)));
-    const answer = await table.next(asker.podUid, parsed.data);
+    const answer = await table.next(sender.podUid, parsed.data);
     return answer.kind === 'refused' ? reject(reply, answer) : reply.code(200).send(answer);
   });
 }

@@ -32,12 +32,12 @@ const podVisibleMs = 5000;
 /** How often runs are forgotten whose pods are gone, ms. */
 const forgetMs = 60_000;
 
-const askedAgain: RoundAnswer = { kind: 'wait', because: 'this pod asked again meanwhile' };
+const askedAgain: RoundAnswer = { kind: 'wait', because: 'a later request of this pod replaced this one' };
 
 type Woken = 'changed' | 'asked again' | 'time';
 
 export function beginRounds({ settings, podOf, signal, log, pollMs = roundsPollMs }: RoundsOptions): Rounds {
-  /** By workflow; UIDs alone would not do, because a label can claim any. */
+  /** By workflow id, not by UID, because a label can claim any UID. */
   const runs = new Map<string, Run>();
   /** By workflow, then by pod. */
   const held = new Map<string, Map<string, (why: Woken) => void>>();

@@ -1,5 +1,5 @@
 /**
- * The rounds of one run: who takes part, what was planned, and what each rank is answered. It uses no clock and no input or output.
+ * The rounds of one run: its participants, the plans, and the answers to each rank. It uses no clock and no input or output.
  * Every request contains all results of its rank, so that a new leader derives the same plans as the one before.
  */
 
@@ -44,7 +44,7 @@ interface RoundMember {
   readonly request: RoundRequest;
 }
 
-/** `past`: all who take part had finished the round before this controller led. */
+/** `past`: all participants had finished the round before this controller led. */
 type Planned =
   | { readonly kind: 'done'; readonly because: string }
   | { readonly kind: 'past' }
@@ -109,27 +109,31 @@ export function openRun({ plan, withinMs, onPlan }: RunOptions): Run {
     while (planned.at(-1)?.kind !== 'done' && ready.size > 0 && (awaited.size === 0 || now >= lastSeenAt + withinMs)) {
       const round = planned.length;
       const without = [...awaited];
-      const took = [...ready].toSorted((a, b) => a - b);
-      const next = ready.size < 2 ? alone() : decide(round, took);
+      const participants = [...ready].toSorted((a, b) => a - b);
+      const next = ready.size < 2 ? alone() : decide(round, participants);
       planned.push(next === 'past' ? { kind: 'past' } : rememberedOf(next));
       if (next !== 'past') onPlan?.(round, next, without);
       version++;
-      ready = new Set(took.filter((rank) => resultsOf(rank) > round));
-      awaited = new Set(took.filter((rank) => resultsOf(rank) <= round));
+      ready = new Set(participants.filter((rank) => resultsOf(rank) > round));
+      awaited = new Set(participants.filter((rank) => resultsOf(rank) <= round));
       lastSeenAt = now;
     }
   }
 
   const alone = (): RoundPlan => ({
     kind: 'done',
-    because: `no other rank of ${size} asked within ${Math.round(withinMs / 1000)} s: there is nobody to test with`,
+    because: `no other rank of ${size} asked within ${Math.round(withinMs / 1000)} s: there is no rank to test with`,
   });
 
   /** The facts of a round are the same for every leader: results of later rounds are left out. */
-  function decide(round: number, took: readonly number[]): RoundPlan | 'past' {
+  function decide(round: number, participants: readonly number[]): RoundPlan | 'past' {
     seed ??= seedOf([...members.values()].map(({ pod }) => pod));
-    if (took.every((rank) => resultsOf(rank) > round)) return 'past';
-    const ranks = took.map((rank) => ({ rank, node: members.get(rank)?.pod.node ?? '', results: members.get(rank)?.request.results.slice(0, round) ?? [] }));
+    if (participants.every((rank) => resultsOf(rank) > round)) return 'past';
+    const ranks = participants.map((rank) => ({
+      rank,
+      node: members.get(rank)?.pod.node ?? '',
+      results: members.get(rank)?.request.results.slice(0, round) ?? [],
+    }));
     return plan({ size, ranks, round, seed });
   }
 

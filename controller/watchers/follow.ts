@@ -6,7 +6,7 @@ import { watchResource, type WatchEvent, type Watched } from '../../kube/watch.t
 import type { Outbox } from '../outbox.ts';
 import type { WorkflowMessage } from '../messages.ts';
 import type { ControllerMetrics } from '../metrics.ts';
-import { survive } from '../survive.ts';
+import { logDefects } from '../log-defects.ts';
 
 /** What every watcher needs. It ends with the signal. */
 export interface WatchContext {
@@ -28,7 +28,7 @@ export interface ResourceWatchOptions<T> {
   readonly trim?: (object: T) => T;
   readonly onEvent: (event: WatchEvent<T>) => void;
   /** Called when the watch becomes up to date, or stops being so. */
-  readonly onReachability?: (sees: boolean) => void;
+  readonly onReachability?: (isReachable: boolean) => void;
 }
 
 export function follow<T extends Watchable>({ kube, metrics, log, signal }: WatchContext, options: ResourceWatchOptions<T>): Watched<T> {
@@ -40,7 +40,7 @@ export function follow<T extends Watchable>({ kube, metrics, log, signal }: Watc
     ...(labelSelector !== undefined && { labelSelector }),
     ...(trim && { trim }),
     onEvent(event) {
-      survive(log, 'a change could not be handled', { what, object: event.object.metadata?.name }, () => onEvent(event));
+      logDefects(log, 'a change could not be handled', { what, object: event.object.metadata?.name }, () => onEvent(event));
     },
     onState(state, because) {
       if (state === 'broken') metrics.watchBreaks.inc({ what });
@@ -54,6 +54,6 @@ export function follow<T extends Watchable>({ kube, metrics, log, signal }: Watc
 export function enqueue({ outbox, log }: Pick<WatchContext, 'outbox' | 'log' | 'signal'>, message: WorkflowMessage, onLost?: () => void): void {
   outbox.send(message).catch((error: unknown) => {
     onLost?.();
-    log.debug({ err: error, to: message.workflowId, says: message.says }, 'message not sent');
+    log.debug({ err: error, to: message.workflowId, kind: message.kind }, 'message not sent');
   });
 }

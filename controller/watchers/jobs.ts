@@ -8,8 +8,8 @@ import { findStrays, findUnsupervised, foldJob, type JobStep } from '../../polic
 import { jobEndMessage, type WorkflowMessage, optedInMessage, startMessage, recoverMessage } from '../messages.ts';
 import type { Workflows } from '../temporal.ts';
 import { follow, enqueue, type WatchContext } from './follow.ts';
-import { knowJobs, type KnownJob, type KnownJobs } from './known-jobs.ts';
-import { pause, persist } from './persist.ts';
+import { openKnownJobs, type KnownJob, type KnownJobs } from './known-jobs.ts';
+import { pause, retryWhileLeading } from './retry-while-leading.ts';
 
 type JobObject = Parameters<JobKindEntry['view']>[0];
 
@@ -32,7 +32,7 @@ export interface JobsOptions extends WatchContext {
 }
 
 export function watchJobs(options: JobsOptions): JobsWatch {
-  const known = knowJobs();
+  const known = openKnownJobs();
   const watches = Object.values(jobKinds).map((entry) =>
     follow<JobObject>(options, {
       what: entry.plural,
@@ -48,7 +48,7 @@ export function watchJobs(options: JobsOptions): JobsWatch {
   );
   const synced = Promise.all(watches.map((watch) => watch.synced));
   const settled = notifyStrays(synced, known, options);
-  settled.then(() => keepSupervised(known, options)).catch((error: unknown) => options.log.error({ err: error }, 'defect: jobs are not looked at again'));
+  settled.then(() => keepSupervised(known, options)).catch((error: unknown) => options.log.error({ err: error }, 'defect: jobs are no longer checked'));
   return { get: known.top, synced, settled };
 }
 
@@ -74,15 +74,15 @@ function messageOf(step: Exclude<JobStep, { kind: 'ignore-label' }>, { ref }: Kn
   return step.observed.change === 'opted-in' ? optedInMessage(ref) : jobEndMessage(startMessage(ref).workflowId, step.observed);
 }
 
-/** Finds jobs that ended while nobody watched. They are listed before the comparison, so that a job created in between is not taken for a deleted one. */
+/** Finds jobs that ended while no controller led. They are listed before the comparison, so that a job created in between is not taken for a deleted one. */
 async function notifyStrays(synced: Promise<unknown>, known: KnownJobs, options: JobsOptions): Promise<void> {
-  const running = await persist('list the running job workflows', options, async () => {
+  const running = await retryWhileLeading('list the running job workflows', options, async () => {
     await synced;
     return options.workflows.runningJobs();
   });
   if (!running || options.signal.aborted) return;
   for (const { workflowId, observed } of findStrays(running, known.all())) {
-    options.log.info({ workflowId, observed }, 'a job ended while nobody watched');
+    options.log.info({ workflowId, observed }, 'a job ended while no controller led');
     enqueue(options, jobEndMessage(workflowId, observed));
   }
 }
@@ -94,7 +94,7 @@ async function notifyStrays(synced: Promise<unknown>, known: KnownJobs, options:
 async function keepSupervised(known: KnownJobs, options: JobsOptions): Promise<void> {
   for (;;) {
     await pause(options.lookAgainMs, options.signal);
-    const running = await persist('list the running job workflows', options, () => options.workflows.runningJobs());
+    const running = await retryWhileLeading('list the running job workflows', options, () => options.workflows.runningJobs());
     if (!running || options.signal.aborted) return;
     for (const job of findUnsupervised(running, known.all())) {
       options.log.warn({ job }, `no workflow looks after ${jobTitle(job)}: it is started`);

@@ -2,9 +2,9 @@
 
 import type { JobRef, JobView } from '../../contract/jobs.ts';
 import { isSameJob, jobKey, jobKinds } from '../../kube/job-kinds/index.ts';
-import type { JobSeen } from '../../policy/job-watch.ts';
+import type { WatchedJob } from '../../policy/job-watch.ts';
 
-export interface KnownJob extends JobView, JobSeen {
+export interface KnownJob extends JobView, WatchedJob {
   /** The job that owns it: that one is responsible for its pods. */
   readonly ownerJob?: JobRef;
 }
@@ -21,7 +21,7 @@ export interface KnownJobs {
   all(): readonly KnownJob[];
 }
 
-export function knowJobs(): KnownJobs {
+export function openKnownJobs(): KnownJobs {
   const known = new Map<string, KnownJob>();
 
   function put(job: KnownJob): KnownJob | undefined {

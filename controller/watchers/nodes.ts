@@ -5,12 +5,12 @@ import type { Amounts } from '../../contract/placement.ts';
 import type { ControllerSettings } from '../../contract/settings.schema.ts';
 import { acceleratorsOf, nodeView, type QuarantineTaint, readinessOf, readNode } from '../../kube/nodes.ts';
 import { trimNode } from '../../kube/trim.ts';
-import { faultsOfReturned, foldNode, missedOf, type TrackedNode, type NodeSeen, seenOf } from '../../policy/node-watch.ts';
+import { faultsOfReturned, foldNode, missedChangeOf, type TrackedNode, type WatchedNode, watchedNodeOf } from '../../policy/node-watch.ts';
 import { faultMessage, nodeMessage } from '../messages.ts';
 import type { Workflows } from '../temporal.ts';
 import { follow, enqueue, type WatchContext } from './follow.ts';
 import { followOutages } from './outages.ts';
-import { pause, persist } from './persist.ts';
+import { pause, retryWhileLeading } from './retry-while-leading.ts';
 
 type Node = Parameters<typeof nodeView>[0];
 
@@ -29,7 +29,7 @@ export interface NodesWatch {
   acceleratorsOf(node: string): Amounts | undefined;
   /** Names of the nodes with accelerators. */
   accelerated(): readonly string[];
-  /** Resolves when node workflows were notified of what happened while nobody watched, and returned machines were checked. */
+  /** Resolves when node workflows were notified of changes while no controller led, and returned machines were checked. */
   readonly settled: Promise<void>;
 }
 
@@ -54,7 +54,7 @@ export function watchNodes(options: NodesWatchOptions): NodesWatch {
     trim: trimNode,
     onEvent({ type, object }) {
       const view = nodeView(object, taint);
-      const seen = type === 'deleted' ? undefined : seenOf(view);
+      const seen = type === 'deleted' ? undefined : watchedNodeOf(view);
       if (seen) accelerators.set(view.name, acceleratorsOf(object));
       else accelerators.delete(view.name);
       fold(view.name, seen);
@@ -67,13 +67,13 @@ export function watchNodes(options: NodesWatchOptions): NodesWatch {
 
   /** A watch may stall unnoticed for a while: the node is read before the fault is sent. */
   async function notifyOutage(node: string, fault: Fault): Promise<void> {
-    const read = await persist(`read node ${node}`, options, async () => ({ object: await readNode(options.kube, node) }));
+    const read = await retryWhileLeading(`read node ${node}`, options, async () => ({ object: await readNode(options.kube, node) }));
     if (!read?.object || readinessOf(read.object).ready || readinessOf(read.object).transition !== fault.seenAt) return;
     followNode(node);
     enqueue(options, faultMessage({ kind: 'node', node }, fault));
   }
 
-  function fold(node: string, seen: NodeSeen | undefined): void {
+  function fold(node: string, seen: WatchedNode | undefined): void {
     const { notify, tracked } = foldNode(trackedNodes.get(node), seen);
     if (!tracked.seen && !tracked.followed) trackedNodes.delete(node);
     else trackedNodes.set(node, tracked);
@@ -88,12 +88,12 @@ export function watchNodes(options: NodesWatchOptions): NodesWatch {
   }
 
   /** Once for each UID, as soon as the machine is known. */
-  async function lookAtReturned(node: string, seen: NodeSeen): Promise<void> {
+  async function lookAtReturned(node: string, seen: WatchedNode): Promise<void> {
     if (seen.systemUuid === '' || looked.has(seen.uid)) return;
     looked.add(seen.uid);
     for (const wait of [0, ...lookAgainMs]) {
       await pause(wait, signal);
-      const last = await persist(`look at the last run of node/${node}`, options, () => workflows.lastRun(node));
+      const last = await retryWhileLeading(`look at the last run of node/${node}`, options, () => workflows.lastRun(node));
       const now = trackedNodes.get(node)?.seen;
       // Gone again, or replaced by now: the new object has its own look.
       if (!last || now?.uid !== seen.uid) return;
@@ -101,7 +101,7 @@ export function watchNodes(options: NodesWatchOptions): NodesWatch {
       if (last.state === 'running') continue;
       const faults = faultsOfReturned(now, last.state === 'closed' ? last.outcome : undefined);
       if (faults.length === 0) return;
-      log.warn({ node, faults: faults.map(({ id, code }) => ({ id, code })) }, 'a machine returned that was quarantined when it went');
+      log.warn({ node, faults: faults.map(({ id, code }) => ({ id, code })) }, 'a machine has returned whose Node object was deleted during a quarantine');
       followNode(node);
       for (const fault of faults) enqueue(options, faultMessage({ kind: 'node', node }, fault));
       return;
@@ -109,7 +109,7 @@ export function watchNodes(options: NodesWatchOptions): NodesWatch {
   }
 
   async function settle(): Promise<void> {
-    const found = await persist('list the workflows of nodes', options, async () => {
+    const found = await retryWhileLeading('list the workflows of nodes', options, async () => {
       await watched.synced;
       const present = new Map([...trackedNodes].flatMap(([node, { seen }]) => (seen ? [[node, seen] as const] : [])));
       const [running, gone] = await Promise.all([workflows.runningNodes(), workflows.nodesGone()]);
@@ -119,7 +119,7 @@ export function watchNodes(options: NodesWatchOptions): NodesWatch {
     listed = true;
     for (const node of found.running) {
       followNode(node);
-      const missed = missedOf(trackedNodes.get(node)?.seen);
+      const missed = missedChangeOf(trackedNodes.get(node)?.seen);
       if (missed) enqueue(options, nodeMessage(node, missed));
     }
     // Nodes that were there all the time did not return, and need no look.

@@ -5,7 +5,7 @@ import type { ControllerSettings } from '../../contract/settings.schema.ts';
 import type { Fault } from '../../contract/faults.ts';
 import { hasAccelerators, readinessOf } from '../../kube/nodes.ts';
 import { judgeOutages, type Outage } from '../../policy/node-readiness.ts';
-import { survive } from '../survive.ts';
+import { logDefects } from '../log-defects.ts';
 
 type Node = Parameters<typeof readinessOf>[0];
 
@@ -21,7 +21,7 @@ export interface Outages {
   see(node: Node): void;
   forget(node: string): void;
   /** Whether the watch is up to date: nothing is judged before its first list and during its outages, and that time does not count. */
-  setReachable(sees: boolean): void;
+  setReachable(isReachable: boolean): void;
   /** Names of the nodes that are judged. */
   accelerated(): readonly string[];
 }
@@ -35,7 +35,7 @@ export function followOutages({ settings, notify, log, signal }: OutagesOptions)
   /** By node: the reported fault of its present outage. */
   const reported = new Map<string, string>();
   let timer: NodeJS.Timeout | undefined;
-  let sees = false;
+  let isUpToDate = false;
   let unobservable: string | undefined;
   /** Since when no node can be judged, ms of our own clock: the watch is not up to date, or too many nodes are out. */
   let unobservableSince: number | undefined = performance.now();
@@ -43,7 +43,7 @@ export function followOutages({ settings, notify, log, signal }: OutagesOptions)
 
   function judge(): void {
     clearTimeout(timer);
-    if (signal.aborted || !sees) return;
+    if (signal.aborted || !isUpToDate) return;
     const now = performance.now();
     const verdict = judgeOutages([...out.values()], accelerated.size, now, settings);
     if (verdict.unobservable !== unobservable) {
@@ -55,18 +55,18 @@ export function followOutages({ settings, notify, log, signal }: OutagesOptions)
       const { node } = fault;
       if (node === undefined || reported.get(node) === fault.id) continue;
       reported.set(node, fault.id);
-      log.warn({ node, fault: fault.id, because: fault.message }, 'a node does not come back');
+      log.warn({ node, fault: fault.id, because: fault.message }, 'a node stays not ready');
       notify(node, fault);
     }
     if (verdict.lookAt !== undefined)
-      timer = setTimeout(() => survive(log, 'nodes could not be judged', {}, judge), Math.min(longestTimerMs, Math.max(1, verdict.lookAt - now)));
+      timer = setTimeout(() => logDefects(log, 'nodes could not be judged', {}, judge), Math.min(longestTimerMs, Math.max(1, verdict.lookAt - now)));
   }
 
   /** Excludes the time in which outages could not be observed; true when that has just ended. */
   function observe(): boolean {
     const now = performance.now();
     const from = unobservableSince;
-    unobservableSince = sees && unobservable === undefined ? undefined : (from ?? now);
+    unobservableSince = isUpToDate && unobservable === undefined ? undefined : (from ?? now);
     if (from === undefined || unobservableSince !== undefined) return false;
     for (const [node, outage] of out) out.set(node, { ...outage, since: outage.since + now - Math.max(from, outage.since) });
     return true;
@@ -100,9 +100,9 @@ export function followOutages({ settings, notify, log, signal }: OutagesOptions)
     see,
     forget,
     setReachable(now) {
-      sees = now;
+      isUpToDate = now;
       observe();
-      if (sees) judge();
+      if (isUpToDate) judge();
       else clearTimeout(timer);
     },
     accelerated: () => [...accelerated],

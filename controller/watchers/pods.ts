@@ -6,29 +6,29 @@ import { type JobKindEntry, jobKey, jobKinds, jobOfPod } from '../../kube/job-ki
 import { isUnexplained, podFailures } from '../../kube/pod-failures.ts';
 import { trimPod } from '../../kube/trim.ts';
 import type { WatchEvent } from '../../kube/watch.ts';
-import { failuresToReport, type PodSeen, whyNotReported } from '../../policy/pod-watch.ts';
+import { failuresToReport, type WatchedPod, whyNotReported } from '../../policy/pod-watch.ts';
 import { faultMessage } from '../messages.ts';
-import { survive } from '../survive.ts';
+import { logDefects } from '../log-defects.ts';
 import { follow, enqueue, type WatchContext } from './follow.ts';
 import type { KnownJob } from './known-jobs.ts';
-import { pause } from './persist.ts';
+import { pause } from './retry-while-leading.ts';
 
 type Pod = Parameters<typeof podFailures>[0];
 
-interface RememberedPod extends PodSeen {
+interface RememberedPod extends WatchedPod {
   readonly reported: Set<string>;
   /** Monotonic, ms. */
   readonly unexplainedSince: number | undefined;
 }
 
 /**
- * How long a new leader waits for reports of agents first, ms. While nobody led, a node could not report why its pods died,
+ * How long a new leader waits for reports of agents first, ms. While no controller led, a node could not report why its pods died,
  * and a restart without that knowledge may place pods on it again. Longer than an agent's longest back-off.
  */
 const firstReportsMs = 10_000;
 /** How often it checks whether a silent agent is seen again, ms. */
 const checkEveryMs = 1000;
-/** How long a kubelet may take to say why it ended a pod, ms: an eviction is no failure of the job. */
+/** How long a kubelet may take to report why it ended a pod, ms: an eviction is not a failure of the job. */
 const reasonMs = 5000;
 /** Longer than any job waits for it, ms. */
 const mostWaitMs = 10 * 60_000;
@@ -49,7 +49,7 @@ export interface PodsWatch {
   /** Resolves when the pods of the jobs of every kind were listed. */
   readonly synced: Promise<unknown>;
   /** Whether what is known of the pods of jobs is up to date. */
-  sees(): boolean;
+  isUpToDate(): boolean;
   /** The job changed, or its owner: failures of the pods that it controls may count now. */
   lookAgain(job: JobRef): void;
 }
@@ -72,7 +72,7 @@ export function watchPods(options: PodsOptions): PodsWatch {
     listening.add(key);
     setTimeout(() => {
       listening.delete(key);
-      if (!options.signal.aborted) survive(options.log, 'pods could not be checked again', { job: owner }, () => lookAgain(owner));
+      if (!options.signal.aborted) logDefects(options.log, 'pods could not be checked again', { job: owner }, () => lookAgain(owner));
     }, listenMs);
   }
 
@@ -90,7 +90,7 @@ export function watchPods(options: PodsOptions): PodsWatch {
 
   const podsOf = (owner: JobRef): readonly RememberedPod[] => [...(remembered.get(jobKey(owner))?.values() ?? [])];
 
-  function remember(owner: JobRef, pod: PodSeen): void {
+  function remember(owner: JobRef, pod: WatchedPod): void {
     const pods = remembered.get(jobKey(owner)) ?? new Map<string, RememberedPod>();
     const before = pods.get(pod.uid);
     const reported = before?.reported ?? new Set<string>();
@@ -135,7 +135,7 @@ export function watchPods(options: PodsOptions): PodsWatch {
   const watches = kinds.map((entry) =>
     follow<Pod>(options, {
       what: `pods of ${entry.kind}`,
-      onReachability: (sees) => void (sees ? unseen.delete(entry) : unseen.add(entry)),
+      onReachability: (isReachable) => void (isReachable ? unseen.delete(entry) : unseen.add(entry)),
       path: '/api/v1/pods',
       trim: trimPod,
       labelSelector: entry.podsOfKind,
@@ -145,15 +145,15 @@ export function watchPods(options: PodsOptions): PodsWatch {
         if (owner?.kind !== entry.kind) return;
         options.onPod(event);
         if (type === 'deleted') return forget(owner, object.metadata?.uid ?? '');
-        remember(owner, seenOf(object, entry));
+        remember(owner, watchedPodOf(object, entry));
         lookAgain(owner);
       },
     }),
   );
-  return { lookAgain, sees: () => unseen.size === 0, synced: Promise.all(watches.map((watch) => watch.synced)) };
+  return { lookAgain, isUpToDate: () => unseen.size === 0, synced: Promise.all(watches.map((watch) => watch.synced)) };
 }
 
-function seenOf(pod: Pod, entry: JobKindEntry): PodSeen {
+function watchedPodOf(pod: Pod, entry: JobKindEntry): WatchedPod {
   const succeededAs = pod.status?.phase === 'Succeeded' ? entry.roleOf(pod.metadata?.labels ?? {}) : undefined;
   return {
     uid: pod.metadata?.uid ?? '',

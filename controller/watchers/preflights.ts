@@ -14,10 +14,10 @@ import { trimPod } from '../../kube/trim.ts';
 import { type FilePlace, openPodTable, type PreflightPods } from '../preflight/pod-table.ts';
 import { podsGoneMessage, testingMessage } from '../messages.ts';
 import type { Workflows } from '../temporal.ts';
-import { survive } from '../survive.ts';
+import { logDefects } from '../log-defects.ts';
 import { follow, enqueue, type WatchContext } from './follow.ts';
 import type { KnownJob } from './known-jobs.ts';
-import { persist } from './persist.ts';
+import { retryWhileLeading } from './retry-while-leading.ts';
 
 type Pod = Parameters<typeof preflightPodOf>[0];
 
@@ -41,9 +41,9 @@ export interface PreflightsOptions extends WatchContext {
 export interface PreflightsWatch {
   readonly pods: PreflightPods;
   /** Whether all pods of the workload can be looked up: not before the first list, in an outage of the watch, or before its job is known. */
-  sees(place: Pick<FilePlace, 'namespace' | 'workload'>): boolean;
+  isUpToDate(place: Pick<FilePlace, 'namespace' | 'workload'>): boolean;
   /** Whether settings let pods of this namespace test nodes. */
-  listensTo(namespace: string): boolean;
+  acceptsNamespace(namespace: string): boolean;
   /** Whether pods may have gone recently that this leader never saw, because it has not led for long. */
   fresh(): boolean;
   /** How much of its node the pod and others of its workload that test there hold; undefined while the node is not seen. */
@@ -54,7 +54,7 @@ export interface PreflightsWatch {
   lookAgain(job: KnownJob): void;
   /** A file of this pod was sent: if the pod is gone and was the last, its workflow must look again. */
   notified(pod: PreflightPod): void;
-  /** Resolves when the workflows of workloads whose pods went while nobody watched were notified. */
+  /** Resolves when the workflows of workloads whose pods were deleted while no controller led were notified. */
   readonly settled: Promise<void>;
 }
 
@@ -75,7 +75,7 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
   const unranked = new Map<string, Unranked>();
   /** By change and workflow. */
   const settling = new Map<string, NodeJS.Timeout>();
-  let sees = false;
+  let isUpToDate = false;
   options.signal.addEventListener('abort', () => settling.forEach(clearTimeout), { once: true });
 
   const watched = follow<Pod>(options, {
@@ -83,10 +83,10 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
     path: '/api/v1/pods',
     trim: trimPod,
     labelSelector: preflightSelector,
-    onReachability: (state) => void (sees = state),
+    onReachability: (state) => void (isUpToDate = state),
     onEvent({ type, object }) {
       const workload = workloadOf(object);
-      if (!workload || !listensTo(workload.namespace)) return;
+      if (!workload || !acceptsNamespace(workload.namespace)) return;
       const uid = object.metadata?.uid ?? '';
       members.put(preflightWorkflowId(workload), uid);
       see(object, workload);
@@ -99,7 +99,7 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
     },
   });
 
-  const listensTo = (namespace: string): boolean => options.namespaces?.includes(namespace) ?? true;
+  const acceptsNamespace = (namespace: string): boolean => options.namespaces?.includes(namespace) ?? true;
 
   function see(object: Pod, workload: Workload): void {
     const pod = preflightPodOf(object, masterOf(workload));
@@ -160,14 +160,14 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
     );
   }
 
-  /** Looks soon, once however many of its pods change. */
+  /** Schedules one check of the workload, however many of its pods change. */
   function settle(workload: Workload, change: Change): void {
     const key = `${change} ${preflightWorkflowId(workload)}`;
     if (settling.has(key) || options.signal.aborted) return;
     const look = change === 'gone' ? lookForLast : announce;
     const timer = setTimeout(() => {
       settling.delete(key);
-      if (!options.signal.aborted) survive(options.log, 'a workload could not be checked', { workload }, () => look(workload));
+      if (!options.signal.aborted) logDefects(options.log, 'a workload could not be checked', { workload }, () => look(workload));
     }, settleMs[change]);
     settling.set(key, timer.unref());
   }
@@ -182,7 +182,7 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
     enqueue(options, podsGoneMessage(id));
   }
 
-  /** Also of a set that has tested: its reports may be on their way, and a test may be over before it is seen to run. */
+  /** Announces the present set, even if its tests are over: reports may be on their way, and a test may end before it is observed to run. */
   function announce(workload: Workload): void {
     const id = preflightWorkflowId(workload);
     // The oldest pod may be among those: there is another look when their job is known.
@@ -194,8 +194,8 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
     if (!oldest) return;
     const { uid, name, createdAt } = oldest;
     options.log.info({ workload, pod: name }, 'the pods of a workload test their nodes');
-    const { took, lost } = announcements.begin(id, uid);
-    options.outbox.send(testingMessage(workload, { name, uid, createdAt })).then(took, (error: unknown) => {
+    const { accepted, lost } = announcements.begin(id, uid);
+    options.outbox.send(testingMessage(workload, { name, uid, createdAt })).then(accepted, (error: unknown) => {
       options.log.debug({ err: error, to: id }, 'testing pods were not announced');
       lost();
       settle(workload, 'testing');
@@ -204,7 +204,7 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
 
   /** The pods are listed first: a pod created in between belongs to a workflow that is not on the list. */
   async function notifyStrays(): Promise<void> {
-    const running = await persist('list the running preflights', options, async () => {
+    const running = await retryWhileLeading('list the running preflights', options, async () => {
       await watched.synced;
       return options.workflows.runningPreflights();
     });
@@ -217,8 +217,9 @@ export function watchPreflights(options: PreflightsOptions): PreflightsWatch {
     pods: table,
     fresh: () => performance.now() - since < freshMs,
     isAnnounced: (pod) => pod.terminating || announcements.isNotified(preflightWorkflowId(pod.workload), pod.uid),
-    sees: ({ namespace, workload: name }) => sees && ![...unranked.values()].some(({ workload }) => workload.namespace === namespace && workload.name === name),
-    listensTo,
+    isUpToDate: ({ namespace, workload: name }) =>
+      isUpToDate && ![...unranked.values()].some(({ workload }) => workload.namespace === namespace && workload.name === name),
+    acceptsNamespace,
     lookAgain,
     share,
     notified(pod) {

@@ -52,7 +52,7 @@ function roles(object: KubernetesObject): readonly JobRole[] {
   return [{ replicas: livePods(job), restartPolicy, template, labels: labelsOf(object), scales: true }];
 }
 
-/** Including their older names. */
+/** Labels of the pods, with their older names. */
 function labelsOf({ metadata: { name = '', uid = '' } = {} }: KubernetesObject): Labels {
   return { [label('job-name')]: name, 'job-name': name, [label('controller-uid')]: uid, 'controller-uid': uid };
 }

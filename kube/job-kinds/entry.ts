@@ -51,11 +51,11 @@ export interface JobKindEntry {
   /** The roles of its next attempt; pure. */
   readonly roles: (object: KubernetesObject) => readonly JobRole[];
   /** Missing where neither size nor pod templates can be changed while a job of the kind is suspended. */
-  readonly resizing?: Reshaping;
+  readonly resizing?: Resizing;
 }
 
 /** How a job is resized; all pure. */
-export interface Reshaping {
+export interface Resizing {
   /** Missing where this job cannot be resized. */
   readonly sizes: (object: KubernetesObject) => JobSizes | undefined;
   /** Whether pod templates can be changed. */

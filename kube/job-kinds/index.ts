@@ -9,14 +9,14 @@ import type { JobKindEntry } from './entry.ts';
 import { jobSet } from './jobset.ts';
 import { kubeflowKinds } from './kubeflow-kinds.ts';
 import { leaderWorkerSet } from './leaderworkerset.ts';
-import { canBe, controllerOf, jobKey } from './owner-jobs.ts';
+import { isValidOwner, controllerOf, jobKey } from './owner-jobs.ts';
 import { mpiJobV2beta1 } from './mpijob-v2beta1.ts';
 import { rayCluster, rayJob } from './ray.ts';
 import { trainJob } from './trainjob.ts';
 import { volcanoJob } from './volcano-job.ts';
 
 export type { JobKindEntry } from './entry.ts';
-export { canBe, controllerOf, mayHaveOwnerJob, isSameJob, jobKey, ownerJobOf } from './owner-jobs.ts';
+export { isValidOwner, controllerOf, mayHaveOwnerJob, isSameJob, jobKey, ownerJobOf } from './owner-jobs.ts';
 export { suspensionId } from './view.ts';
 
 export const jobKinds: Readonly<Record<JobKind, JobKindEntry>> = {
@@ -49,7 +49,7 @@ export const jobKindOf = ({ apiVersion, kind }: { readonly apiVersion?: string |
 export function controllingJob(namespace: string, owners: readonly V1OwnerReference[] | undefined): JobRef | undefined {
   const owner = controllerOf(owners);
   const kind = owner && jobKindOf(owner);
-  return owner && kind && canBe(owner) ? { kind, namespace, name: owner.name, uid: owner.uid } : undefined;
+  return owner && kind && isValidOwner(owner) ? { kind, namespace, name: owner.name, uid: owner.uid } : undefined;
 }
 
 const namingKinds = kinds.filter((kind) => jobKinds[kind].namedBy);

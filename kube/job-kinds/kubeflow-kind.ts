@@ -6,7 +6,7 @@ import { jobKindNames, type JobView, type PodRole } from '../../contract/jobs.ts
 import type { QuarantineTaint } from '../nodes.ts';
 import type { JobKindEntry, JobRole } from './entry.ts';
 import { type KubeflowJob, type KubeflowKind, kubeflowLabel, type ReplicaRole, type SuccessRule } from './kubeflow-job.ts';
-import { kubeflowReshaping, replicasOf, scalingRole, writesOfSize } from './kubeflow-size.ts';
+import { kubeflowResizing, replicasOf, scalingRole, writesOfSize } from './kubeflow-size.ts';
 import { podRole } from './pod-role.ts';
 import { isNamed } from './rank-containers.ts';
 import { runPolicySuspend } from './suspend-field.ts';
@@ -35,7 +35,7 @@ export function kubeflowKind(data: KubeflowKind): JobKindEntry {
     roleOf: (labels) => podRole(labels[kubeflowLabel('replica-type')]?.toLowerCase(), labels[kubeflowLabel('replica-index')]),
     succeedsWith: (object) => succeedsWith(data, object),
     roles: (object) => jobRoles(data, object),
-    resizing: kubeflowReshaping(data),
+    resizing: kubeflowResizing(data),
   };
 }
 

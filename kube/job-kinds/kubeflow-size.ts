@@ -2,7 +2,7 @@
 
 import type { KubernetesObject } from '@kubernetes/client-node';
 import type { JobSizes } from '../../contract/placement.ts';
-import type { Reshaping } from './entry.ts';
+import type { Resizing } from './entry.ts';
 import type { KubeflowJob, KubeflowKind, ReplicaRole } from './kubeflow-job.ts';
 
 /** In lower case. */
@@ -14,7 +14,7 @@ export const replicasOf = ({ fillsIn }: KubeflowKind, name: string, { replicas }
 const rolesAsWritten = ({ roles }: KubeflowKind, { spec }: KubeflowJob): (readonly [name: string, role: ReplicaRole])[] =>
   Object.entries((spec?.[roles] ?? {}) as Readonly<Record<string, ReplicaRole>>);
 
-export const kubeflowReshaping = (data: KubeflowKind): Reshaping => ({
+export const kubeflowResizing = (data: KubeflowKind): Resizing => ({
   templates: true,
   sizes: (object) => sizes(data, object),
   patch: (object, { pods, priorityClass }) => {

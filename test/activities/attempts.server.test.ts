@@ -41,13 +41,13 @@ const pytorch = (more: Partial<Parameters<typeof pytorchJob>[0]> = {}) =>
   create(pytorchJob({ name: name(), workers: 3, gpus: 0, labels: optedIn, terminationSeconds: 1, ...more }));
 const batch = () => create(batchJob({ name: name(), pods: 3, gpus: 0, labels: optedIn, terminationSeconds: 1 }));
 
-/** A request for what runs now. */
+/** A stop request for the pods that run now. */
 async function requestFor(job: JobRef, by: StopMethod, attempt = 1): Promise<StopRequest> {
   const seen = await settled(job);
   return { incident, attempt, job, by, resourceVersion: seen.resourceVersion, pods: seen.pods, because: 'a test asks', deadlineMs: 30_000 };
 }
 
-/** Job and pods once the job's controller has nothing more to write about its start. */
+/** Version and pods of the job, after its controller has written everything about its start. */
 async function settled(job: JobRef): Promise<{ resourceVersion: string; pods: StopRequest['pods'] }> {
   for (let last = ''; ;) {
     const seen = await cluster.run('observeAttempt', { job, nodes: [] });
@@ -138,7 +138,7 @@ describe('a stop', () => {
     expect(await cluster.run('stopAttempt', { ...request, force: [] })).toMatchObject({ kind: 'stopped', requests: 0 });
   });
 
-  it('by suspend goes on when the job was written to but its pods are the ones that were looked at', async () => {
+  it('by suspend continues when the job was changed after the look but its pods are the same', async () => {
     const running = await pytorch();
     await awaitRunning(cluster.api, running);
     const job = refOf(running);
@@ -187,7 +187,7 @@ describe('a stop', () => {
     expect(await cluster.run('resumeJob', { job, incident })).toEqual({ resumed: false });
   });
 
-  it('goes on in another worker when its own ends, and deletes nothing twice', async () => {
+  it('continues in another worker when its own ends, and deletes nothing twice', async () => {
     const running = await pytorch({ terminationSeconds: 6 });
     await awaitRunning(cluster.api, running);
     const request = await requestFor(refOf(running), 'delete-collection');

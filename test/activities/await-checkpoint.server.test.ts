@@ -55,7 +55,7 @@ const begin = (taskQueue: string, request: CheckpointRequest) =>
     retry: { initialInterval: '200ms' },
   });
 
-/** A worker has it: it has sent a heartbeat. */
+/** Whether a worker runs the activity: it has sent a heartbeat. */
 const hasStarted = (handle: Awaited<ReturnType<typeof begin>>) =>
   eventually(
     () => handle.describe(),
@@ -121,7 +121,7 @@ describe('a checkpoint that is waited for', () => {
   });
 });
 
-describe('processes that are asked to start training anew', () => {
+describe('processes that are asked to restart training', () => {
   it('find the incident and the attempt on their job', async () => {
     const job = await training();
     await cluster.run('askProcesses', { incident, job, attempt: 2 });

@@ -29,7 +29,7 @@ describe('a batcher', () => {
     expect(most).toBe(1);
   });
 
-  it('goes on after a call that failed, and fails only the requests in it', async () => {
+  it('continues after a failed call, and fails only the requests in it', async () => {
     let fail = true;
     const ask = createBatcher<string, string>(async (items) => {
       if (fail) throw new Error('no answer');

@@ -36,7 +36,7 @@ beforeAll(async () => {
 });
 afterAll(async () => {
   await Promise.all([...jobs.map(jobPath), `${classes}/${urgent}`].map(remove));
-  // No kubelet ends a pod whose node is gone.
+  // A deleted node has no kubelet, so its pods would stay.
   await eventually(
     () => Promise.all(jobs.map((job) => podsOfJob(cluster.kube, job))),
     (left) => left.every(({ present, terminating }) => present.length + terminating.length === 0),
@@ -102,7 +102,7 @@ async function suspend(job: JobRef): Promise<string[]> {
     const request = { incident, attempt: 1, job, by: 'suspend', resourceVersion: seen?.resourceVersion ?? '', pods, because: 'a test asks' } as const;
     const stopped = await cluster.run('stopAttempt', { ...request, deadlineMs: 30_000 });
     if (stopped.kind === 'stopped') return pods.map(({ uid }) => uid);
-    // Its controller wrote to it meanwhile.
+    // The job's controller may have changed the job in between.
     if (stopped.kind !== 'interfered') throw new Error(JSON.stringify(stopped));
   }
 }
@@ -187,7 +187,7 @@ describe.each([
   ['PyTorchJob', '3'],
   ['Job', undefined],
 ] as const)('a %s without capacity for all', (kind, worldSize) => {
-  it('goes on with as many pods as there is capacity for', async () => {
+  it('continues with as many pods as there is capacity for', async () => {
     const { selector } = await pool(4);
     const { job, running } = await createRunning(kind, { nodeSelector: selector, terminationSeconds: 1 });
     const { present } = await podsOfJob(cluster.kube, job);

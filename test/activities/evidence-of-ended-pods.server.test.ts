@@ -82,7 +82,7 @@ describe('evidence of a batch job whose pods are never started again', () => {
     expect(JSON.parse(await readFile(document, 'utf8'))).toMatchObject({ uid: uidOf(pod()), ...state });
   });
 
-  it('counts a rank that is gone as missing, and says so', async () => {
+  it('counts a deleted rank as missing, and records that', async () => {
     if (exited) await deletePod(cluster.kube, job.namespace, attemptPod(exited), { force: true });
     await eventually(
       () => listMatchingPods(cluster.kube, job),

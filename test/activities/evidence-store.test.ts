@@ -117,7 +117,7 @@ describe('what is too much', () => {
     expect(await left()).toEqual([busy, old].toSorted());
   });
 
-  it('is measured anew when an incident has grown', async () => {
+  it('is measured again when an incident has grown', async () => {
     const name = await evidence('a', 1, 400);
     const store = storeUpTo(100);
     expect(await store.sweep(incidentOf('b', 2), goOn)).toBe(0);

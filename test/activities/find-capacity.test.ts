@@ -10,7 +10,7 @@ const empty = { ready: true, unschedulable: false, taints: [], labels: {}, alloc
 const nodes = (count: number, more: Partial<NodeCapacity> = {}, prefix = 'gpu'): NodeCapacity[] =>
   Array.from({ length: count }, (_, index) => ({ ...empty, ...more, name: `${prefix}-${index}` }));
 const shape = (count: number): PodShape => ({ count, fixed: false, requests: { [gpu]: 8, pods: 1 }, labels: {}, nodes: [], tolerations: [], apart: [] });
-const wanted = (count: number): WantedCapacity => ({ shapes: [shape(count)], goes: ({ metadata }) => metadata?.uid === 'ours' });
+const wanted = (count: number): WantedCapacity => ({ shapes: [shape(count)], isReplaced: ({ metadata }) => metadata?.uid === 'ours' });
 const pod = (node: string, uid = 'other'): BoundPod => ({ metadata: { namespace: 'train', uid, labels: {} }, node, requests: { [gpu]: 1, pods: 1 } });
 
 /** Looks for capacity, and returns whose pods were listed. */
@@ -31,7 +31,7 @@ describe('a look for capacity', () => {
     expect(asked.map(({ length }) => length)).toEqual([100]);
   });
 
-  it('goes on to further nodes until all pods fit', async () => {
+  it('lists the pods of further nodes until all pods fit', async () => {
     const { facts, asked } = await look(nodes(10_000), 64, (node) => (Number(node.split('-')[1]) < 200 ? [pod(node)] : []));
     expect(facts).toMatchObject({ needed: 64, fit: 64 });
     expect(asked.map(({ length }) => length)).toEqual([100, 200]);

@@ -127,7 +127,7 @@ describe('a stop without grace', () => {
     if (!first) throw new Error('no pods');
     await deletePod(cluster.kube, request.job.namespace, first);
     const forcing = cluster.run('stopAttempt', { ...request, force: request.pods });
-    // Nothing else would end it so soon: the first look is over.
+    // The first look is over: nothing else would end the activity so soon.
     await eventually(
       () => present(request),
       (pods) => !pods.some(({ uid }) => uid === first.uid),
@@ -138,7 +138,7 @@ describe('a stop without grace', () => {
     expect(uids(ended.kind === 'stopped' ? (ended.forced ?? []) : [])).toEqual(uids(request.pods));
   });
 
-  it('is over at once when nobody is left', async () => {
+  it('is over at once when no pod is left', async () => {
     const request = await running(pytorch(1), 'suspend');
     await cluster.run('stopAttempt', request);
     expect(await cluster.run('stopAttempt', { ...request, immediate: true })).toMatchObject({ kind: 'stopped', requests: 0 });
@@ -179,7 +179,7 @@ describe('pods that outlive a stop on ready nodes', () => {
     expect(await deletesOf(slow)).toHaveLength(3);
   });
 
-  it('are not deleted by force twice, and are named when somebody else keeps them', async () => {
+  it('are not deleted by force twice, and are named when another client keeps them', async () => {
     const all = await running(pytorch(long), 'pods');
     const pods = all.pods.slice(-1);
     const [kept] = pods;

@@ -27,7 +27,7 @@ describe('an activity that waits for something else', () => {
       () => waitedFor.describe(),
       ({ lastHeartbeatTime }) => lastHeartbeatTime !== undefined,
     );
-    // As long again.
+    // The same time once more.
     await sleep(3000);
     expect((await other.describe()).lastHeartbeatTime).toBeUndefined();
     disk.resolve('file:///records/x.json');

@@ -28,7 +28,7 @@ afterAll(async () => {
 const incident = 'recovery/default/x/1/2026-11-21T07:09:03.117Z';
 const operator = { by: 'ada', reason: 'the network is broken' };
 
-/** A job whose pods run, and a request to stop all of them that is too old after two seconds. */
+/** A job whose pods run, and a request to stop all of them, which expires after two seconds. */
 async function running(by: StopMethod = 'suspend'): Promise<StopRequest> {
   const name = `late-${randomUUID().slice(0, 8)}`;
   const created = await createJob(

@@ -3,7 +3,7 @@ import type { V1Pod } from '@kubernetes/client-node';
 import { timeLeft } from '../../activities/overdue-pods.ts';
 
 const now = Date.parse('2026-11-21T07:09:03Z');
-/** As the API server returns it: text, and later than the request by the grace period of the pod. */
+/** As the API server returns it: text, and later than the request by the pod's grace period. */
 const going = (deletionTimestamp?: string): V1Pod => ({ metadata: { deletionTimestamp } }) as unknown as V1Pod;
 
 describe('the time that a pod has left to end by itself', () => {

@@ -38,6 +38,6 @@ describe('a stop by deletion that is tried again', () => {
   });
 });
 
-it('a first try has not begun, whoever has deleted a pod', () => {
+it('a first attempt of the activity has not begun, even if a pod was deleted by another client', () => {
   expect(remainingPods(wanted, [pod('a'), pod('b', true)], undefined)).toEqual({ left: [{ name: 'llm-a', uid: 'a' }], hasStarted: false });
 });

@@ -52,7 +52,7 @@ const requestFor = (job: JobRef, more: Partial<VerifyRequest> = {}): VerifyReque
   ...more,
 });
 
-/** On a queue of its own, so that its worker can come and go. */
+/** On a task queue of its own, so that its worker can be stopped and started. */
 const begin = (taskQueue: string, request: VerifyRequest) =>
   cluster.client.activity.start<VerifyResult>('verifyProgress', {
     id: `verify-${randomUUID()}`,
@@ -75,7 +75,7 @@ async function trainUntil<T>(job: JobRef, from: number, enough: Promise<T>): Pro
   return enough;
 }
 
-/** A worker has it: it has sent a heartbeat. */
+/** Whether a worker runs the activity: it has sent a heartbeat. */
 const hasStarted = (handle: Awaited<ReturnType<typeof begin>>) =>
   eventually(
     () => handle.describe(),

@@ -14,7 +14,7 @@ import { KcoverError } from '../../contract/errors.ts';
 
 type ReadStep = number | 'none' | 'overrun' | 'too-large';
 
-/** A device that answers as told. */
+/** A device with the given answers. */
 async function device(begin: Begin, steps: ReadStep[]) {
   const file = await open('/dev/null');
   const seen: string[] = [];
@@ -68,7 +68,7 @@ describe('the kernel log as a device', () => {
   });
 });
 
-/** The error of opening or reading the real device, if this machine does not allow it. */
+/** The error of opening or reading the real device; undefined when this machine allows both. */
 async function obstacle(): Promise<unknown> {
   try {
     const file = await openHostFile('/', '/dev/kmsg', { device: true });

@@ -98,7 +98,7 @@ describe('a directory below the host root', () => {
     expect(more).toBe(false);
   });
 
-  it('is listed no further than wanted, and says so', async () => {
+  it('is listed up to a limit, and reports that there are more entries', async () => {
     for (const name of ['a', 'b', 'c']) await writeFile(join(root, 'var/lib', name), '');
     const { entries, more } = await listHostDirectory(root, '/var/lib', 2);
     expect([entries.length, more]).toEqual([2, true]);

@@ -1,4 +1,4 @@
-/** A real HTTPS server that takes reports as the controller does, and answers as a test wants. */
+/** An HTTPS server with the endpoints of the controller, and the answers that a test sets. */
 
 import { createServer } from 'node:https';
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -16,10 +16,10 @@ export interface ReceivedRequest {
   readonly bytes: number;
   readonly at: number;
 }
-/** Status and body; undefined accepts everything. `silent` never answers. */
+/** Status and body of an answer; undefined accepts everything. `silent`: no answer. */
 export type Answering = (request: ReceivedRequest) => { readonly status: number; readonly body?: unknown; readonly retryAfter?: string } | 'silent' | undefined;
 
-/** What each preflight file is answered. */
+/** Answers for preflight files. */
 export type AnsweringFiles = (files: PreflightFiles) => readonly PreflightFileAnswer[];
 
 export interface HttpsController {

@@ -34,7 +34,7 @@ afterEach(async () => {
 const kmsg = () => join(root, 'dev/kmsg');
 const boot = (id: string) => writeFile(join(root, 'proc/sys/kernel/random/boot_id'), `${id}\n`);
 
-/** A detector with what it reported so far. */
+/** A detector, and its reports so far. */
 function observe(more: { settled?: () => boolean; userSpace?: boolean } = {}) {
   const faults: Fault[] = [];
   const gaps: { what: string; lost: number | 'unknown' }[] = [];
@@ -53,7 +53,7 @@ function observe(more: { settled?: () => boolean; userSpace?: boolean } = {}) {
 }
 
 const watching = ({ detector }: { detector: RunningDetector }) => until(() => detector.status().state === 'watching');
-/** Long enough for a poll: what has not come by then does not come. */
+/** Longer than a poll takes: lines that were not read by then are not read at all. */
 const aWhile = () => setTimeout(400);
 
 describe('the kernel log in a plain file', () => {
@@ -124,7 +124,7 @@ describe('the kernel log in a plain file', () => {
     expect(seen.codes()).toEqual(['xid/48']);
   });
 
-  it('goes on after the last line it read when it is started again', async () => {
+  it('continues after the last line that it read when it is started again', async () => {
     await writeFile(kmsg(), '');
     const first = observe();
     await watching(first);

@@ -125,7 +125,7 @@ describe('a report file', () => {
       workload: 'llm',
       rank: 0,
       writtenAt: '2026-11-21T07:00:00.250Z',
-      // That these are not the rank of its name and this node is for the controller to judge.
+      // The agent does not compare rank and node with the file name: the controller does.
       report: expect.objectContaining({ rank: 3, node: 'gpu-9', size: 4 }),
     });
   });

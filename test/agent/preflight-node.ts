@@ -1,4 +1,4 @@
-/** The directory of a node in which containers leave their files. */
+/** The directory of a node into which containers write their files. */
 
 import { mkdir, mkdtemp, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -24,12 +24,12 @@ export interface PreflightNode {
   readonly hostRoot: string;
   /** Path on this machine of a name below the directory of the files. */
   path(name: string): string;
-  /** Puts a complete file there at once, last written some time ago. */
+  /** Creates a complete file atomically, with a time of writing in the past. */
   report(name: string, text?: string, writtenAt?: string): Promise<void>;
   remove(): Promise<void>;
 }
 
-/** Of preflight reports, unless another directory is named. */
+/** For preflight reports by default. */
 export async function preflightNode(directory = preflightDirectory): Promise<PreflightNode> {
   const hostRoot = await mkdtemp(join(tmpdir(), 'kcover-preflight-'));
   await mkdir(join(hostRoot, dirname(directory)), { recursive: true });

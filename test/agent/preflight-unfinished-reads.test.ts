@@ -57,7 +57,7 @@ function start(more: Partial<ReportFiles> = {}): PreflightUploader {
   return uploader;
 }
 
-/** An agent that ends in the middle of reading this file: what stands on its disk at that moment is all that the next start has. */
+/** Simulates an agent that ends while it reads this file: the next start has only what is on disk at that moment. */
 async function endWhileReading(key: string): Promise<void> {
   const real = reportFiles(node.hostRoot);
   start({ read: (file) => (file.key === key ? new Promise(() => undefined) : real.read(file)) });
@@ -70,7 +70,7 @@ async function endWhileReading(key: string): Promise<void> {
 const bad = 'train/llm-1.json';
 const notRead = { rank: 1, problem: { field: 'parse', because: expect.stringContaining('the agent of the node ended twice while it read this file') } };
 
-/** As it does with a file that it cannot bear. */
+/** Simulates a file that makes the agent end each time. */
 async function endTwiceWhileReading(key: string): Promise<void> {
   await endWhileReading(key);
   await endWhileReading(key);

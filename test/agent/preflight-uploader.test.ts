@@ -62,7 +62,7 @@ async function restart(): Promise<void> {
   start();
 }
 const sent = () => requests.flatMap(({ files }) => files.map(({ workload, rank }) => `${workload}-${rank}`)).toSorted();
-/** Everything that is there now has been looked at, several times. */
+/** Waits until all present files were polled several times. */
 async function looked(): Promise<void> {
   const before = looks;
   await until(() => looks >= before + 4);
@@ -132,7 +132,7 @@ describe('the uploader of preflight reports', () => {
     expect(sent()).toEqual(['llm-0', 'llm-0']);
   });
 
-  it('goes on when its memory cannot be written, and says so', async () => {
+  it('continues when its state cannot be written, and logs that', async () => {
     await writeFile(stateDirectory, 'a file');
     await node.report('train/llm-0.json');
     start();
@@ -158,7 +158,7 @@ describe('the uploader of preflight reports', () => {
     ]);
   });
 
-  it('sends again what is to wait, until it is taken', async () => {
+  it('sends files with the answer wait again, until they are accepted', async () => {
     let asked = 0;
     answering = each(() => (++asked < 3 ? { answer: 'wait', because: 'its pod still tests' } : accepted));
     await node.report('train/llm-0.json');
@@ -168,11 +168,11 @@ describe('the uploader of preflight reports', () => {
     await untilAnswered(3);
     await looked();
     expect(requests).toHaveLength(3);
-    // Waiting is no failure.
+    // The answer `wait` is not a failure.
     expect(uploader?.status()).toMatchObject({ accepted: 1, failures: 0 });
   });
 
-  it('counts what is refused under a bounded number of reasons, and does not send it again', async () => {
+  it('counts refused files by a bounded number of reasons, and does not send them again', async () => {
     const answers = ['stale', 'other-node: it says gpu-9', 'because it is Saturday', 'not json'];
     answering = each(({ rank }) => ({ answer: 'refused', because: answers[rank] ?? '' }));
     for (const rank of [0, 1, 2]) await node.report(`train/llm-${rank}.json`, rawReport({ rank }));
@@ -191,7 +191,7 @@ describe('the uploader of preflight reports', () => {
     );
   });
 
-  it('loses nothing while the controller cannot be reached, and says so once', async () => {
+  it('loses nothing while the controller cannot be reached, and logs that once', async () => {
     answering = () => unreachable;
     await node.report('train/llm-0.json');
     start();

@@ -86,7 +86,7 @@ describe('a directory of preflight reports that hangs', () => {
   it('holds up neither other reports nor the end, and is said to hang', async () => {
     const pipe = join(node.hostRoot, 'pipe');
     execFileSync('mkfifo', [pipe]);
-    // A real call that does not return: it holds one of the few threads, as a hanging disk does.
+    // A real call that does not return: it blocks one of the few threads of the pool, as a hanging disk does.
     const hang = async () => {
       const reader = await open(pipe, 'r');
       await reader.close();

@@ -54,7 +54,7 @@ function start(): void {
 const progress = (step: number): string => JSON.stringify({ step, at: '2026-11-21T07:00:00Z' });
 const write = (name: string, step: number, at?: string) => node.report(`train/${name}.json`, progress(step), at);
 const sent = () => requests.map(({ files }) => files.map(({ job, rank, progress: { step } }) => `${job}-${rank} ${step}`).toSorted());
-/** Everything that is there now has been looked at, several times. */
+/** Waits until all present files were polled several times. */
 async function looked(): Promise<void> {
   const before = looks;
   await until(() => looks >= before + 4);

@@ -126,7 +126,7 @@ describe('the reporter', () => {
     expect(reporter?.status().refused).toEqual(new Map([['too-many', 1]]));
   });
 
-  it('keeps everything when it is not authorised, and says so', async () => {
+  it('keeps all reports when it is not authorised, and logs that', async () => {
     await spool.append(fault(1));
     controller.answer(() => ({ status: 403, body: { error: 'other-account' } }));
     start();
@@ -178,12 +178,12 @@ describe('the reporter', () => {
   });
 
   it('finds the one report that will never be accepted, drops it, and sends all others', async () => {
-    const poison = 'will never be taken';
-    for (let number = 1; number <= 20; number++) await spool.append(fault(number, number === 7 ? poison : 'x'));
+    const unacceptable = 'will never be taken';
+    for (let number = 1; number <= 20; number++) await spool.append(fault(number, number === 7 ? unacceptable : 'x'));
     await spool.gap({ seenAt: '2026-11-21T09:15:12.000Z', what: 'kernel-log-overrun', lost: 1 });
     const received = new Set<number>();
     controller.answer(({ batch }) => {
-      if (batch.reports.some((report) => report.fault.message === poison)) return { status: 400, body: { error: 'malformed' } };
+      if (batch.reports.some((report) => report.fault.message === unacceptable)) return { status: 400, body: { error: 'malformed' } };
       for (const report of batch.reports) received.add(report.seq);
       return undefined;
     });
@@ -253,7 +253,7 @@ describe('the reporter', () => {
     await until(() => controller.requests.length === 1);
     const before = performance.now();
     await reporter?.stop();
-    // The request itself would be given up after 10 s.
+    // The request itself has a timeout of 10 s.
     expect(performance.now() - before).toBeLessThan(8000);
   });
 });

@@ -29,7 +29,7 @@ const seqs = (spool: Spool) => spool.pending(all).reports.map((report) => report
 const gaps = (spool: Spool) => spool.pending(all).gaps.map(({ gap: { what, lost } }) => ({ what, lost }));
 
 describe('the spool', () => {
-  it('numbers what it is given, tells that it has something, and shows it in order', async () => {
+  it('numbers reports, notifies of new ones, and returns them in order', async () => {
     let changes = 0;
     const spool = await open({ changed: () => changes++ });
     await Promise.all([spool.append(fault(1)), spool.append(fault(2))]);

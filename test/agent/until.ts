@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 
-/** Gives up before most tests do, so that it is said what was waited for. */
+/** Fails before the timeout of most tests, so that the error names the condition. */
 export async function until(condition: () => boolean, longestMs = 18_000): Promise<void> {
   const deadline = Date.now() + longestMs;
   while (!condition()) {

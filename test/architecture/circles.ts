@@ -1,8 +1,8 @@
-/** Files that lead back to themselves by what they import, for types included. */
+/** Finds circular imports, imports of types included. */
 
 import { importsOf } from './sources.ts';
 
-/** Of the files whose texts these are: each circle once, as the files in it, from the first by name. */
+/** Each circle once, as the files in it, starting with the first by name. `texts`: text by file. */
 export function circles(texts: ReadonlyMap<string, string>): readonly (readonly string[])[] {
   const imported = new Map([...texts].map(([file, text]) => [file, ours(file, text).filter((each) => texts.has(each))]));
   const found = [...texts.keys()].flatMap((file) => {
@@ -14,7 +14,7 @@ export function circles(texts: ReadonlyMap<string, string>): readonly (readonly 
 
 const ours = (file: string, text: string): readonly string[] => importsOf(file, text).flatMap((one) => (one.ours ? [one.what] : []));
 
-/** Undefined where no way leads back. */
+/** The shortest chain of imports from the file back to itself; undefined when there is none. */
 function shortestBack(file: string, imported: ReadonlyMap<string, readonly string[]>): readonly string[] | undefined {
   const seen = new Set<string>();
   for (let ways: readonly (readonly string[])[] = [[file]]; ways.length > 0;) {

@@ -1,4 +1,4 @@
-/** Regular expressions of the product: those that stand in its sources, and those that are built when its modules are loaded. */
+/** Regular expressions of the product: literals in its sources, and those that its modules build when they are loaded. */
 
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import { parseSync, Visitor } from 'oxc-parser';
@@ -12,9 +12,9 @@ export interface Expression {
 
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Rooms that read what tenants, drivers or the API server wrote. */
+/** Folders that parse text of tenants, drivers or the API server. */
 const folders = ['faults', 'contract', 'agent', 'controller', 'kube'];
-/** Patterns of secrets read lines of at most 16 KiB, and look behind and back: of such expressions little can be proven. */
+/** The patterns of secrets use lookbehind and backreferences, for which little can be proven; their input is bounded to lines of 16 KiB. */
 const bounded = 'faults/redaction/';
 const ours = sources.filter((file) => folders.includes(folderOf(file)) && !file.startsWith(bounded));
 
@@ -33,13 +33,13 @@ export const literals = (file: string, text: string): readonly Expression[] => {
 /** Files whose expressions are not all literals. */
 const builders: readonly string[] = ours.filter((file) => /\bRegExp\(/.test(textOf(file)) || file.endsWith('.schema.ts'));
 
-/** Which of our files asks, whatever library stands between. */
+/** The first of our files on the stack, whatever library is in between. */
 function caller(): string | undefined {
   const frames = (new Error('who asks').stack ?? '').split('\n').flatMap((line) => line.split(root)[1]?.split(':')[0] ?? []);
   return frames.find((file) => ours.includes(file));
 }
 
-/** Loads modules, and collects what they build while they are loaded, in whatever library. */
+/** Loads modules, and collects the expressions that they build while loading, also through libraries. */
 async function built(files: readonly string[]): Promise<readonly Expression[]> {
   const found: Expression[] = [];
   const Real = globalThis.RegExp;
@@ -59,7 +59,7 @@ async function built(files: readonly string[]): Promise<readonly Expression[]> {
   return found;
 }
 
-/** Each once. */
+/** All expressions, without duplicates. */
 export async function expressions(): Promise<readonly Expression[]> {
   const all = [...ours.flatMap((file) => literals(file, textOf(file))), ...(await built(builders))];
   return [...new Map(all.map((one) => [`${one.source}/${one.flags}`, one])).values()];

@@ -2,17 +2,17 @@ import { basename } from 'node:path';
 import { describe, expect, it } from '@jest/globals';
 import { codeOf, folderOf, sources, textOf } from './sources.ts';
 
-/** Lines of code, comments and blank lines apart. */
+/** Lines of code, without comments and blank lines. */
 const sizeOf = (file: string): number =>
   codeOf(textOf(file))
     .split('\n')
     .filter((line) => line.trim() !== '').length;
 
-/** A test file holds a table or a story; a source file holds one idea. */
+/** The limit of the file: its own, or the usual one for its kind. */
 const mostOf = (file: string): number => longer[file]?.most ?? usualOf(file);
 const usualOf = (file: string): number => (folderOf(file) === 'test' ? 300 : 250);
 
-/** Files that are longer, with what they may be at most and why. This list may only shrink. */
+/** Files with a higher limit, and the reason. This list may only shrink. */
 const longer: Readonly<Record<string, { readonly most: number; readonly because: string }>> = {};
 
 describe('files', () => {
@@ -37,7 +37,7 @@ describe('files', () => {
   });
 });
 
-/** It quotes what it looks for. */
+/** This file contains the words that it forbids. */
 const self = 'test/architecture/files.test.ts';
 
 describe('tests', () => {

@@ -1,4 +1,4 @@
-/** Which room may import what. Rooms are the folders of the root. */
+/** Which top-level folder may import what. */
 
 import { type Import, importsOf, folderOf } from './sources.ts';
 
@@ -20,10 +20,10 @@ export const importTable: Readonly<Record<string, Allowed>> = {
   policy: { folders: ['contract', 'faults'], packages: [], types: [] },
   workflows: { folders: ['contract'], packages: ['@temporalio/workflow', '@temporalio/common'], types: [] },
   activities: {
-    // Secrets are hidden in what is kept as evidence.
+    // `faults` redacts secrets in evidence.
     folders: ['contract', 'faults', 'policy', 'kube'],
     packages: ['@temporalio/activity', '@temporalio/client', '@temporalio/common', 'dataloader', 'node:*'],
-    // The shapes of Kubernetes objects are facts; only kube/ talks to the server.
+    // Types of Kubernetes objects only: requests to the API server are made in kube/.
     types: ['@kubernetes/client-node', 'pino'],
   },
   controller: {
@@ -31,7 +31,7 @@ export const importTable: Readonly<Record<string, Allowed>> = {
     packages: ['@temporalio/client', '@temporalio/common', 'fastify', 'prom-client', 'node:*'],
     types: ['@kubernetes/client-node', 'pino'],
   },
-  // What tenants wrote into an object is cleaned where it becomes a sentence of ours.
+  // `faults` sanitises text of tenants where kube/ makes messages of it.
   kube: { folders: ['contract', 'faults'], packages: ['@kubernetes/client-node', 'undici', 'node:*'], types: ['pino'] },
   agent: { folders: ['contract', 'faults'], packages: ['undici', 'node:*'], types: ['pino'] },
   cli: {
@@ -59,13 +59,13 @@ export const importTable: Readonly<Record<string, Allowed>> = {
   bench: anything,
 };
 
-/** What only one room may import, whoever else is allowed anything. */
+/** Packages that only these folders may import, even where a folder may import any package. */
 const onlyIn: Readonly<Record<string, readonly string[]>> = {
   '@temporalio/workflow': ['workflows'],
   '@temporalio/activity': ['activities', 'test'],
 };
 
-/** What is wrong with the imports of one file, as sentences. */
+/** Forbidden imports of one file, one sentence each. */
 export function badImports(file: string, text: string): string[] {
   return importsOf(file, text).flatMap((one) => {
     const because = whyNot(file, one);

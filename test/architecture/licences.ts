@@ -1,4 +1,4 @@
-/** Licences of what the images have inside. */
+/** Licences that packages in the images may have. */
 
 export const allowedLicences: ReadonlySet<string> = new Set([
   '0BSD',
@@ -11,12 +11,12 @@ export const allowedLicences: ReadonlySet<string> = new Set([
   'MIT',
   'PSF-2.0',
   'Unlicense',
-  // Data about browsers, unchanged.
+  // Unchanged data about browsers.
   'CC-BY-4.0',
-  // Libraries of the system, loaded by Node and replaceable in the image.
+  // System libraries, which Node loads dynamically and which can be replaced in the image.
   'LGPL-2.1-or-later',
   'GPL-3.0-or-later WITH GCC-exception-3.1',
 ]);
 
-/** What stands in the package's own files and not in its package.json. */
+/** Licences that are in a package's files and not in its package.json. */
 export const licencesThatPackagesDoNotSay: Readonly<Record<string, string>> = { unionfs: 'Unlicense' };

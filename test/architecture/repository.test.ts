@@ -25,7 +25,7 @@ describe('documents', () => {
     const named = [...textOf(page).matchAll(/\[([^\]]+)\]\(\.\.\/(test\/[^)]+\.test\.ts)\)/g)]
       .map(([, title = '', file = '']) => ({ title, file }))
       .filter(({ title, file }) => !file.endsWith(`/${title}`));
-    // Three dots stand for what `it.each` puts in.
+    // `…` stands for a placeholder of `it.each`.
     const titled = (title: string): RegExp =>
       new RegExp(
         title

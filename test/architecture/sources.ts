@@ -1,4 +1,4 @@
-/** The repository as text: which files there are, and what each of them imports. */
+/** The files of the repository, and their imports. */
 
 import { readdirSync, readFileSync } from 'node:fs';
 import { join, posix } from 'node:path';
@@ -29,7 +29,7 @@ export interface Import {
   /** A path from the root for our own files, else the name of a package, such as `node:fs` or `@temporalio/client`. */
   readonly what: string;
   readonly ours: boolean;
-  /** It leaves no trace at run time. */
+  /** `import type`, which is removed at run time. */
   readonly typeOnly: boolean;
 }
 
@@ -48,5 +48,5 @@ function packageOf(specifier: string): string {
   return specifier.split('/', specifier.startsWith('@') ? 2 : 1).join('/');
 }
 
-/** The code without its comments; good enough for searching, not for running. */
+/** The code without comments; good enough to be searched, not to be run. */
 export const codeOf = (text: string): string => text.replace(/\/\*[\s\S]*?\*\//g, '').replace(/(^|\s)\/\/.*$/gm, '$1');

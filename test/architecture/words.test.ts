@@ -1,10 +1,10 @@
-/** Words that were retired for the field's own (docs/glossary.md): they must not come back as names. */
+/** Words that were replaced by standard terms (docs/glossary.md) must not be used again. */
 
 import { parseSync, Visitor } from 'oxc-parser';
 import { describe, expect, it } from '@jest/globals';
 import { files, sources, textOf } from './sources.ts';
 
-/** What each retired word became. */
+/** The replacement of each retired word. */
 const retired: Readonly<Record<string, string>> = {
   wish: 'request, or override of a job',
   told: 'reported, notified',
@@ -50,6 +50,10 @@ const retired: Readonly<Record<string, string>> = {
   scene: 'fixture',
   careful: 'slow path',
   sudden: 'fast path',
+  surroundings: 'context',
+  deed: 'required access, or action',
+  heed: 'on message',
+  asker: 'sender',
 };
 
 /** The words of a name: `readLastSeen` and `last-seen` have `last` and `seen`. */
@@ -59,20 +63,20 @@ const wordsOf = (name: string): string[] =>
     .filter((word) => word !== '')
     .map((word) => word.toLowerCase());
 
-/** The retired ones among them, plural or not. */
+/** Retired words in the name, singular or plural. */
 const retiredIn = (name: string): string[] =>
   wordsOf(name).filter((word) => Object.hasOwn(retired, word) || Object.hasOwn(retired, word.replace(/(?<=sh)es$|s$/, '')));
 
-/** It quotes what it looks for. */
+/** This file contains the words that it forbids. */
 const self = 'test/architecture/words.test.ts';
 
-/** An alphabet has letters. */
+/** Names that are allowed, because they have the ordinary meaning: a letter of the alphabet. */
 const ordinary: ReadonlySet<string> = new Set(['letter']);
 
-/** Those of them that are no ordinary words of a sentence, and what they were written as in sentences. */
+/** Retired words that have no ordinary meaning in a sentence, and their forms in sentences. */
 const inNoText =
   /\b(wish(es|ed)?|untold|mailbox(es)?|courier|lookout|keeper|reign|dying[ -]gasp|overtime|imagined|ledger|onlooker|chronicle|blind|census|stand-by|handed over|room for|no room)\b/i;
-/** Ascend's own term is named where ours is explained. */
+/** Ascend's own term may be named where ours is explained. */
 const explained = /Ascend calls (?:it|this)(?: the)? "?dying gasp/;
 
 function namesIn(file: string): Set<string> {

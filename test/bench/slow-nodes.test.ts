@@ -5,7 +5,7 @@ import { counted, figuresOf, foundAtOneInAThousand, nothing } from '../../bench/
 import type { NodeJudgement } from '../../contract/preflight.ts';
 import { randomFrom } from '../../policy/preflight-pairing.ts';
 
-const noise = { falseSlow: 0, falseHealthy: 0, sigma: 0, slowTo: 0.6, says: 'bandwidths' } as const;
+const noise = { falseSlow: 0, falseHealthy: 0, sigma: 0, slowTo: 0.6, reports: 'bandwidths' } as const;
 const node = (rank: number, verdict: NodeJudgement['verdict']): NodeJudgement => ({
   node: `gpu-${rank}`,
   rank,
@@ -53,7 +53,7 @@ describe('a simulated fleet', () => {
   });
 
   it('gives both rules the same measurements, and the same figures every time', () => {
-    const cell = { size: 16, slow: 2, where: 'scattered', flips: 0.05, says: 'bandwidths' } as const;
+    const cell = { size: 16, slow: 2, where: 'scattered', flips: 0.05, reports: 'bandwidths' } as const;
     const figures = runCell(cell, 6, true);
     expect(runCell(cell, 6, true)).toEqual(figures);
     expect(figures.statistical.recall.share).toBeGreaterThan(figures.strict.recall.share);

@@ -9,7 +9,7 @@ import { settings } from '../support/builders.ts';
 const rules = settings().recovery.checkpoint;
 const minute = 60_000;
 
-/** 60 GPUs, a step a second, a checkpoint every 20 minutes that takes no time to write, 15 minutes of it done. Costs are minutes then. */
+/** 60 GPUs, one step a second, and a checkpoint every 20 minutes that takes no time, the last one 15 minutes ago. So the costs are in minutes. */
 const incident = (more: Partial<TimedIncident> = {}): TimedIncident => ({
   severity: 'degrading',
   gpus: 60,

@@ -1,4 +1,4 @@
-/** The admission policies of the chart, under which all other tests run too: accepted and refused writes. */
+/** Writes that the chart's admission policies accept or reject. All other server tests run under these policies too. */
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';

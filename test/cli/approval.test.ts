@@ -17,7 +17,7 @@ describe('an answer to a recovery', () => {
       incident,
       '  asked      the job is degrading and holds 64 GPUs: an approval is needed from 32 GPUs on',
       '  question   stop@2026-11-21T07:09:03.204Z',
-      '  silence    would have meant deny from 07:39:03 on',
+      '  default    deny, from 07:39:03 on',
       '  approved   by ada: agreed',
     ]);
   });

@@ -8,7 +8,7 @@ import { clusterRoles, ownNamespace, roles } from '../../kube/permissions.ts';
 import { type AttachedTestCluster, attachTestCluster } from '../../testbed/attach.ts';
 import { eventually } from '../support/rig.ts';
 import { kcover } from './kcover.ts';
-import { answerOf, surroundings } from './live.ts';
+import { answerOf, serverEnvironment } from './live.ts';
 
 let cluster: AttachedTestCluster;
 let temporal: Client;
@@ -20,7 +20,7 @@ const stranger = { namespace: 'default', name: `nobody-${randomUUID().slice(0, 8
 let first: Awaited<ReturnType<typeof examine>>;
 
 async function examine(args: readonly string[], more: Readonly<Record<string, string>> = {}) {
-  const { code, data } = await answerOf<Finding[]>(['doctor', ...args], surroundings({ TEMPORAL_NAMESPACE: namespace, ...more }));
+  const { code, data } = await answerOf<Finding[]>(['doctor', ...args], serverEnvironment({ TEMPORAL_NAMESPACE: namespace, ...more }));
   return { code, of: Object.fromEntries(data.map((finding) => [finding.check, finding])), all: data };
 }
 
@@ -130,7 +130,7 @@ describe('kcover doctor', () => {
 
 describe('a Temporal that answers and refuses', () => {
   it('is distinguished from one that does not answer', async () => {
-    const elsewhere = surroundings({ TEMPORAL_NAMESPACE: `nowhere-${namespace}` });
+    const elsewhere = serverEnvironment({ TEMPORAL_NAMESPACE: `nowhere-${namespace}` });
     const [list, { code, data }] = await Promise.all([kcover(['list'], '', elsewhere), answerOf<Finding[]>(['doctor', '--role', 'worker'], elsewhere)]);
     expect(list.stderr).toMatch(/^error\[temporal\.refused\]: Temporal refuses this\n {2}because: list workflows: .*nowhere/);
     expect(list.code).toBe(1);

@@ -7,7 +7,7 @@ import type { IncidentSummary } from '../../cli/incidents/incident.ts';
 import { kernelFault } from '../support/builders.ts';
 import { eventually } from '../support/rig.ts';
 import { kcover } from './kcover.ts';
-import { answerOf, type SimulatedCluster, simulatedCluster, surroundings } from './live.ts';
+import { answerOf, type SimulatedCluster, simulatedCluster, serverEnvironment } from './live.ts';
 
 let fixture: SimulatedCluster;
 let recovery: string;
@@ -75,7 +75,7 @@ describe('kcover report', () => {
   });
 
   it('exits with 4 for an unknown recovery', async () => {
-    const ran = await kcover(['report', `${recovery}9`, '--records', fixture.records], '', surroundings());
+    const ran = await kcover(['report', `${recovery}9`, '--records', fixture.records], '', serverEnvironment());
     expect(ran).toMatchObject({ code: 4, stderr: expect.stringContaining('there is no record of') });
   });
 });

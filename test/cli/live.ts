@@ -16,13 +16,13 @@ interface Servers extends TestServers {
 }
 
 /** Environment with which the program finds the servers. */
-export function surroundings(more: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
+export function serverEnvironment(more: Readonly<Record<string, string>> = {}): Readonly<Record<string, string>> {
   const { kubeconfig, temporalAddress } = testServers<Servers>();
   return { KUBECONFIG: kubeconfig, TEMPORAL_ADDRESS: temporalAddress, ...more };
 }
 
 /** The program's JSON output; a failure reports its whole output. */
-export async function answerOf<T>(args: readonly string[], to = surroundings()): Promise<{ readonly code: number | null; readonly data: T }> {
+export async function answerOf<T>(args: readonly string[], to = serverEnvironment()): Promise<{ readonly code: number | null; readonly data: T }> {
   const ran = await kcover([...args, '--output', 'json'], '', to);
   try {
     return { code: ran.code, data: JSON.parse(ran.stdout) as T };

@@ -20,7 +20,7 @@ import { awaitRunning, createJob, placeOf, type RunningJob } from '../../testbed
 import { jobView, kernelFault, settings } from '../support/builders.ts';
 import { eventually, testServers, type TestServers } from '../support/rig.ts';
 import { kcover } from './kcover.ts';
-import { answerOf, type SimulatedCluster, simulatedCluster, surroundings } from './live.ts';
+import { answerOf, type SimulatedCluster, simulatedCluster, serverEnvironment } from './live.ts';
 
 const api = () => connect(testServers<TestServers & { readonly kubeconfig: string }>().kubeconfig);
 const patience = 60_000;
@@ -31,7 +31,7 @@ let node: string;
 let directory: string;
 let handle: WorkflowHandle;
 
-const ask = (...args: readonly string[]) => kcover(args, '', surroundings());
+const ask = (...args: readonly string[]) => kcover(args, '', serverEnvironment());
 const ofJob = () => [jobTitle(running), '-n', running.namespace];
 const plan = async (...more: readonly string[]) => (await answerOf<PlanReport & { readonly facts: PlanInput }>(['plan', ...ofJob(), ...more])).data;
 const status = () => handle.query<JobStatus>('status');
@@ -93,7 +93,10 @@ describe('people and a recovery', () => {
   });
 
   it('see in the plan what could not be read without Temporal', async () => {
-    const { code, data } = await answerOf<PlanReport & { readonly facts: PlanInput }>(['plan', ...ofJob()], surroundings({ TEMPORAL_ADDRESS: '127.0.0.1:1' }));
+    const { code, data } = await answerOf<PlanReport & { readonly facts: PlanInput }>(
+      ['plan', ...ofJob()],
+      serverEnvironment({ TEMPORAL_ADDRESS: '127.0.0.1:1' }),
+    );
     expect({ code, does: data.does }).toEqual({ code: 0, does: 'nothing' });
     expect(data.facts.unseen).toEqual([expect.stringContaining('pending faults'), expect.stringContaining('whether kcover is paused')]);
   });

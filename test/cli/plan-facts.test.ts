@@ -58,7 +58,7 @@ describe('kcover plan --facts', () => {
     const { code, stdout } = await kcover(args, JSON.stringify(facts));
     expect(code).toBe(0);
     expect(stdout).toMatch(/^train\/pytorchjob\/llm {3}would do nothing\n {2}because +mode is observe; would stop 4 pods by suspend: pod\/exit/);
-    expect(stdout).toContain('\nif nothing stood in the way:\nSTEP ');
+    expect(stdout).toContain('\nwhat would be done otherwise:\nSTEP ');
   });
 
   it('explains what is wrong with a file that cannot be used', async () => {

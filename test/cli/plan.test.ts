@@ -90,7 +90,7 @@ describe('the plan for a job', () => {
       const plan = planned(all);
       expect(plan).toMatchObject({ does: 'stops', decisions: { capacity: { kind: 'shrink', pods: 3 }, recovery: { plan: { level: { name: 'job' } } } } });
       expect(plan.steps.filter(({ step }) => ['capacity', 'stop', 'restart'].includes(step)).map(({ what }) => what)).toEqual([
-        'the broken pods alone find none: the whole job',
+        'none for the broken pods alone: the whole job',
         'go on with 3 pods',
         '4 pods by suspend',
         'all 3 pods ready within 10m, none on a quarantined node',
@@ -133,7 +133,7 @@ describe('the plan for a job', () => {
     expect(planOf(planFacts({ known, hypothetical: hypothetical('operator/recover') }), act())).toMatchObject({ does: 'stops' });
   });
 
-  it('goes on with the recovery that is open, and judges its faults', () => {
+  it('continues the open recovery, and judges its faults', () => {
     const fault = kernelFault({ quarantine: { state: 'quarantined', because: 'Xid 79' } });
     const open = { incident: 'recovery/train/llm/job-uid/x', stops: 0, attempts: 3, asked: false };
     const attempt = { ...planFacts().attempt, nodes: [tainted()] };

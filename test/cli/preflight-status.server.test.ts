@@ -6,13 +6,13 @@ import type { PreflightStatus } from '../../contract/preflight-runs.ts';
 import { preflightStart } from '../../contract/starts.ts';
 import { reportOf } from '../support/preflight-reports.ts';
 import { eventually } from '../support/rig.ts';
-import { answerOf, type SimulatedCluster, simulatedCluster, surroundings } from './live.ts';
+import { answerOf, type SimulatedCluster, simulatedCluster, serverEnvironment } from './live.ts';
 import { kcover, type Ran } from './kcover.ts';
 
 let fixture: SimulatedCluster;
 const name = `llm-${randomUUID()}`;
 
-const ask = (...args: readonly string[]): Promise<Ran> => kcover(['preflight', 'status', ...args], '', surroundings());
+const ask = (...args: readonly string[]): Promise<Ran> => kcover(['preflight', 'status', ...args], '', serverEnvironment());
 
 async function startPreflight(): Promise<string> {
   const workload: Workload = { namespace: 'train', name, uid: randomUUID() };

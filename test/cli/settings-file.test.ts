@@ -123,7 +123,7 @@ const wrong: readonly { readonly sentence: string; readonly role?: RoleName; rea
     sentence: 'a fault code of the wrong form is reported at its place',
     text: 'faults:\n  codes:\n    xid79: warn\n',
     report: [
-      'error[settings.invalid]: faults.codes.xid79 is no key that can stand here',
+      'error[settings.invalid]: faults.codes.xid79 is not a valid key here',
       '  because: kcover.yaml:3:5',
       '    3 |     xid79: warn',
       '      |     ^^^^^',
@@ -146,7 +146,7 @@ const wrong: readonly { readonly sentence: string; readonly role?: RoleName; rea
     sentence: 'a duplicate key is an error',
     text: 'mode: act\nmode: observe\n',
     report: [
-      'error[settings.invalid]: this key stands here twice',
+      'error[settings.invalid]: this key is set twice',
       '  because: kcover.yaml:2:1',
       '    2 | mode: observe',
       '      | ^^^^',

@@ -9,7 +9,7 @@ const incident = 'recovery/train/llm/job-uid/2026-11-21T07:09:03.117Z';
 const node = { node: 'gpu-3', uid: 'node-3', incident: 'node/gpu-3/2026-11-21T07:09:03.117Z' };
 const { uid: podUid } = pods[0];
 
-/** One honest argument of every activity that asks or writes anything. */
+/** A valid argument of every activity that reads or writes anything. */
 const honest: Readonly<Partial<Record<keyof Activities, object>>> = {
   observeNode: { node: 'gpu-3' },
   reserveQuarantine: { node: 'gpu-3', nodeUid: 'node-3', incident: node.incident },
@@ -50,13 +50,13 @@ const honest: Readonly<Partial<Record<keyof Activities, object>>> = {
 type Path = readonly string[];
 const isText = (value: unknown): value is string => typeof value === 'string';
 
-/** Every text in it that names something, by where it stands. */
+/** All strings in a value that name something, with their paths. */
 function texts(value: unknown, at: Path = []): { readonly at: Path; readonly text: string }[] {
   if (isText(value)) return [{ at, text: value }];
   return typeof value === 'object' && value !== null ? Object.entries(value).flatMap(([key, each]) => texts(each, [...at, key])) : [];
 }
 
-/** The same with another value there. */
+/** A copy with another value at the path. */
 function changed(value: unknown, [key, ...rest]: Path, to: unknown): unknown {
   if (key === undefined) return to;
   if (Array.isArray(value)) return value.map((each, index) => (String(index) === key ? changed(each, rest, to) : each));
@@ -101,7 +101,7 @@ describe.each(Object.entries(honest))('%s', (activity, given) => {
 it('every activity but a decision is looked at here', () => {
   expect(Object.keys(honest).toSorted()).toEqual(
     Object.keys(activityArguments)
-      // A decision is pure, and a pause is kept under a fixed name.
+      // Decisions are pure, and a pause is stored under a fixed name.
       .filter((activity) => !activity.startsWith('decide') && activity !== 'storePause')
       .toSorted(),
   );

@@ -16,7 +16,7 @@ describe('several faults in one sentence', () => {
   const exit = podFault({ id: 'pod/a/containerd://a' });
   const evicted = podFault({ id: 'pod/a/Evicted', code: 'pod/evicted', message: 'llm-worker-2 was evicted' });
 
-  it('are about the one that explains the others', () => {
+  it('are described by the one that explains the others', () => {
     expect(faultsSentence([exit, evicted])).toBe('pod/evicted on gpu-3: llm-worker-2 was evicted (and 1 more)');
     expect(faultsSentence([evicted, exit, kernelFault()])).toMatch(/^xid\/79 .*\(and 2 more\)$/);
   });

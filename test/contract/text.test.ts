@@ -16,7 +16,7 @@ import { short } from '../../workflows/proxies.ts';
 import { job } from '../support/builders.ts';
 
 const secret = 'wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY'.toLowerCase();
-/** Everything that has ever steered a terminal, a log viewer or a page. */
+/** Sequences that control a terminal, a log viewer or a page. */
 const hostile = [
   'loss is nan',
   '\u001B]0;pwned\u0007',
@@ -30,7 +30,7 @@ const hostile = [
   'bell\u0007\u0000',
   '[restart](https://evil.example) <img src=x> | cell ` tick',
 ].join('\n');
-/** What no output may hold. */
+/** Characters that no output may contain. */
 const steers = /(?![\n\t])[\p{Cc}\p{Cf}\p{Zl}\p{Zp}\p{Cs}]/u;
 
 const pod = (status: V1Pod['status']): V1Pod => ({

@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Fault } from '../../contract/faults.ts';
 import type { NodeOutcome } from '../../contract/nodes.ts';
-import { findStrays, findUnsupervised, foldJob, type JobSeen } from '../../policy/job-watch.ts';
-import { faultsOfReturned, foldNode, missedOf, type TrackedNode, type NodeSeen } from '../../policy/node-watch.ts';
-import { failuresToReport, type PodOwner, type PodSeen } from '../../policy/pod-watch.ts';
+import { findStrays, findUnsupervised, foldJob, type WatchedJob } from '../../policy/job-watch.ts';
+import { faultsOfReturned, foldNode, missedChangeOf, type TrackedNode, type WatchedNode } from '../../policy/node-watch.ts';
+import { failuresToReport, type PodOwner, type WatchedPod } from '../../policy/pod-watch.ts';
 
-const seen = (more: Partial<JobSeen> = {}): JobSeen => ({
+const seen = (more: Partial<WatchedJob> = {}): WatchedJob => ({
   ref: { kind: 'PyTorchJob', namespace: 'train', name: 'llm', uid: 'u1' },
   optedIn: true,
   wantsRecovery: false,
@@ -16,7 +16,7 @@ const out = seen({ optedIn: false });
 const wanting = seen({ wantsRecovery: true });
 
 describe('a change of a job', () => {
-  it.each<[string, JobSeen | undefined, JobSeen | undefined, readonly string[]]>([
+  it.each<[string, WatchedJob | undefined, WatchedJob | undefined, readonly string[]]>([
     ['starts its workflow when it is first seen opted in', undefined, seen(), ['start']],
     ['sends nothing for a job that never opted in', undefined, out, []],
     ['sends nothing when a job that never opted in goes', out, undefined, []],
@@ -38,7 +38,7 @@ describe('a change of a job', () => {
     expect(foldJob(before, now).map((step) => (step.kind === 'notify' ? step.observed.change : step.kind))).toEqual(expected);
   });
 
-  it('finds the workflows whose job ended while nobody watched', () => {
+  it('finds the workflows whose job ended while no controller led', () => {
     const jobs = [seen(), seen({ ref: { ...seen().ref, uid: 'u2' }, optedIn: false }), seen({ ...finished, ref: { ...seen().ref, uid: 'u3' } })];
     const strays = findStrays(
       ['u1', 'u2', 'u3', 'u4'].map((uid) => `job/train/llm/${uid}`),
@@ -51,21 +51,21 @@ describe('a change of a job', () => {
     ]);
   });
 
-  it('finds the jobs that no workflow looks after, and not those that need none', () => {
-    const named = (uid: string, more: Partial<JobSeen> = {}) => seen({ ...more, ref: { ...seen().ref, uid } });
+  it('finds supervised jobs without a running workflow, and no others', () => {
+    const named = (uid: string, more: Partial<WatchedJob> = {}) => seen({ ...more, ref: { ...seen().ref, uid } });
     const jobs = [named('u1'), named('u2'), named('u3', { optedIn: false }), named('u4', { finished: { as: 'succeeded', because: 'done' } })];
     expect(findUnsupervised(['job/train/llm/u1', 'job/train/llm/u9'], jobs).map(({ uid }) => uid)).toEqual(['u2']);
   });
 });
 
 const failure = (id: string, seenAt = '2026-11-21T07:00:10Z'): Fault => ({ id, source: 'pod', code: 'pod/exit', message: 'm', seenAt });
-const pod = (failures: readonly Fault[], more: Partial<PodSeen> = {}): PodSeen => ({ uid: 'p', failures, ...more });
+const pod = (failures: readonly Fault[], more: Partial<WatchedPod> = {}): WatchedPod => ({ uid: 'p', failures, ...more });
 const owner: PodOwner = { optedIn: true, optedInAt: '2026-11-21T07:00:00Z' };
 const led: PodOwner = { ...owner, succeedsWith: { role: 'master' } };
 const firstWorker: PodOwner = { ...owner, succeedsWith: { role: 'worker', index: 0 } };
 
 describe('a failure of a pod', () => {
-  it.each<[string, PodOwner | undefined, readonly PodSeen[], readonly string[]]>([
+  it.each<[string, PodOwner | undefined, readonly WatchedPod[], readonly string[]]>([
     ['is reported', owner, [pod([failure('a')])], ['a']],
     ['is reported for every pod', owner, [pod([failure('a')]), pod([failure('b')])], ['a', 'b']],
     ['is not reported twice', owner, [pod([failure('reported'), failure('b')])], ['b']],
@@ -89,11 +89,11 @@ describe('a failure of a pod', () => {
   });
 });
 
-const node = (more: Partial<NodeSeen> = {}): NodeSeen => ({ uid: 'u1', systemUuid: 's1', quarantinedByUs: false, ...more });
+const node = (more: Partial<WatchedNode> = {}): WatchedNode => ({ uid: 'u1', systemUuid: 's1', quarantinedByUs: false, ...more });
 const ours = node({ quarantinedByUs: true });
 
 describe('a change of a node', () => {
-  const run = (...states: readonly (NodeSeen | undefined)[]) => {
+  const run = (...states: readonly (WatchedNode | undefined)[]) => {
     let tracked: TrackedNode | undefined;
     return states.map((state) => {
       const folded = foldNode(tracked, state);
@@ -101,7 +101,7 @@ describe('a change of a node', () => {
       return folded.notify ? (folded.notify.uid ? `${folded.notify.uid} ${folded.notify.quarantinedByUs ? 'ours' : 'free'}` : 'gone') : '-';
     });
   };
-  it.each<[string, readonly (NodeSeen | undefined)[], readonly string[]]>([
+  it.each<[string, readonly (WatchedNode | undefined)[], readonly string[]]>([
     ['is not reported when the node was never quarantined', [node(), node(), undefined, node({ uid: 'u2' })], ['-', '-', '-', '-']],
     ['is not reported when it is our own first taint', [node(), ours], ['-', '-']],
     ['is reported when our taint is removed', [ours, node()], ['-', 'u1 free']],
@@ -123,13 +123,13 @@ describe('a change of a node', () => {
   });
 
   it('is reported after a time without a watch only where our taint is missing', () => {
-    expect(missedOf(ours)).toBeUndefined();
-    expect(missedOf(node())).toEqual({ uid: 'u1', quarantinedByUs: false });
-    expect(missedOf(undefined)).toEqual({ quarantinedByUs: false });
+    expect(missedChangeOf(ours)).toBeUndefined();
+    expect(missedChangeOf(node())).toEqual({ uid: 'u1', quarantinedByUs: false });
+    expect(missedChangeOf(undefined)).toEqual({ quarantinedByUs: false });
   });
 
   const went: NodeOutcome = { node: 'gpu-1', outcome: 'gone', because: 'gone', systemUuid: 's1', quarantinedFor: [failure('a')] };
-  it.each<[string, NodeSeen, NodeOutcome | undefined, number]>([
+  it.each<[string, WatchedNode, NodeOutcome | undefined, number]>([
     ['quarantines the same machine again', node({ uid: 'u2' }), went, 1],
     ['leaves another machine of the same name alone', node({ uid: 'u2', systemUuid: 's2' }), went, 0],
     ['does not treat a missing id as an identity', node({ uid: 'u2', systemUuid: '' }), { ...went, systemUuid: '' }, 0],

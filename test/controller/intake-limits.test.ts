@@ -54,9 +54,9 @@ function intake(limits: object = {}) {
   };
   const preflights = {
     pods: { get: () => undefined, at: () => [] },
-    listensTo: never,
+    acceptsNamespace: never,
     share: never,
-    sees: never,
+    isUpToDate: never,
     fresh: never,
     isAnnounced: never,
     notified: never,
@@ -65,7 +65,7 @@ function intake(limits: object = {}) {
     certificate: { read: () => certificate, onChange: () => undefined },
     authenticate: { agents: authenticate, preflights: authenticate },
     limits: controllerSettings.parse({ intake: { limits } }).intake.limits,
-    collector: () => ({ outbox, preflights, progress: { take: never, sees: never }, rounds: { next: never, waiting: never } }),
+    collector: () => ({ outbox, preflights, progress: { take: never, isUpToDate: never }, rounds: { next: never, waiting: never } }),
     agents: rememberAgents(() => 0),
     onNodeFault: () => undefined,
     metrics: controllerMetrics(registry, {

@@ -107,7 +107,7 @@ describe('the intake', () => {
   });
 });
 
-describe('an attack by anybody who reaches the intake', () => {
+describe('an attack by a client that can reach the intake', () => {
   const { kubernetes } = attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? '');
   const reviewsSince = async (since: Date) => (await readWrites(kubernetes.auditLog, since)).filter(({ resource }) => resource === 'tokenreviews').length;
   /** The same token with a forged signature. */
@@ -125,7 +125,7 @@ describe('an attack by anybody who reaches the intake', () => {
       audience: agentAudience,
       account: `${agentNamespace}/${agentAccount}`,
       now: () => performance.now(),
-      believeMs: 0,
+      cacheMs: 0,
       source: {
         async review(token) {
           count.all += 1;

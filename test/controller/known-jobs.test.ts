@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { KubernetesObject, V1OwnerReference } from '@kubernetes/client-node';
 import type { JobKind, JobRef } from '../../contract/jobs.ts';
-import { knowJobs, type KnownJob, type KnownJobs } from '../../controller/watchers/known-jobs.ts';
+import { openKnownJobs, type KnownJob, type KnownJobs } from '../../controller/watchers/known-jobs.ts';
 import { jobKinds, ownerJobOf } from '../../kube/job-kinds/index.ts';
 
 const ref = (kind: JobKind, more: Partial<JobRef> = {}): JobRef => ({ kind, namespace: 'train', name: 'llm', uid: `uid-${kind}`, ...more });
@@ -19,7 +19,7 @@ function known({ kind, namespace, name, uid }: JobRef, owner?: Omit<JobRef, 'nam
 
 let jobs: KnownJobs;
 beforeEach(() => {
-  jobs = knowJobs();
+  jobs = openKnownJobs();
 });
 const top = (job: JobRef): JobRef | undefined => jobs.top(job)?.ref;
 const family = (job: JobRef): JobRef[] => jobs.family(job).map((each) => each.ref);

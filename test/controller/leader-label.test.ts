@@ -65,18 +65,18 @@ describe('the leader label', () => {
     const label = open('a');
     await settle();
     lead(true);
-    label.wear();
+    label.add();
     await settle();
     expect([...labelled]).toEqual(['a']);
     expect(asked).toEqual(['clear a', 'label a', 'list', 'clear b', 'clear c']);
   });
 
-  it('is corrected when somebody else has changed it, and nothing is written when nobody has', async () => {
+  it('is corrected when another client has changed it, and not written otherwise', async () => {
     const { open, settle, labelled, asked, lead, later } = rig([]);
     const label = open('a');
     await settle();
     lead(true);
-    label.wear();
+    label.add();
     await settle();
     await later();
     expect(asked.slice(3)).toEqual(['list']);
@@ -93,7 +93,7 @@ describe('the leader label', () => {
     await settle();
     lead(true);
     reach(false);
-    label.wear();
+    label.add();
     await settle();
     await later();
     expect(troubles).toEqual(['connection refused']);
@@ -107,7 +107,7 @@ describe('the leader label', () => {
     const label = open('a');
     await settle();
     lead(true);
-    label.wear();
+    label.add();
     await settle();
     lead(false);
     labelled.clear();
@@ -121,11 +121,11 @@ describe('the leader label', () => {
     const { open, settle, labelled, lead, troubles } = rig(['b']);
     lead(true);
     const label = open('nobody');
-    label.wear();
+    label.add();
     await settle();
     expect(troubles).toEqual(['there is no pod nobody']);
     const ours = open('b');
-    await ours.drop();
+    await ours.remove();
     expect([...labelled]).toEqual([]);
   });
 });

@@ -6,9 +6,9 @@ import type { HeldLease, Lease, LeaseStore } from '../../kube/leases.ts';
 const timing = { lease: 15_000, renew: 10_000, retry: 2000 };
 
 /** Time that moves only when the test says so. */
-function handClock() {
+function manualClock() {
   let now = 0;
-  let sleepers: { readonly at: number; readonly wake: () => void }[] = [];
+  let timers: { readonly at: number; readonly wake: () => void }[] = [];
   const clock: Clock = {
     now: () => now,
     wall: () => new Date(Date.UTC(2026, 10, 21) + now).toISOString(),
@@ -16,7 +16,7 @@ function handClock() {
       new Promise((wake) => {
         if (signal.aborted) return wake();
         signal.addEventListener('abort', () => wake());
-        sleepers.push({ at: now + ms, wake });
+        timers.push({ at: now + ms, wake });
       }),
   };
   const settle = () => new Promise((resolve) => setImmediate(resolve));
@@ -24,8 +24,8 @@ function handClock() {
     const end = now + ms;
     for (; now < end; now = Math.min(end, now + 100)) {
       await settle();
-      for (const { wake } of sleepers.filter(({ at }) => at <= now)) wake();
-      sleepers = sleepers.filter(({ at }) => at > now);
+      for (const { wake } of timers.filter(({ at }) => at <= now)) wake();
+      timers = timers.filter(({ at }) => at > now);
     }
     await settle();
   }
@@ -82,15 +82,15 @@ describe('what to do about a Lease', () => {
     expect(decideClaim(read, before, 'me', now).kind).toBe(expected);
   });
 
-  it('starts to wait anew when the holder has renewed', () => {
+  it('starts to wait again when the holder has renewed', () => {
     const renewed = { ...held, renewedAt: '2020-01-01T00:00:02.000Z' };
     expect(decideClaim(renewed, { lease: held, since: 0 }, 'me', 20_000)).toEqual({ kind: 'wait', observation: { lease: renewed, since: 20_000 } });
   });
 });
 
 describe('leadership', () => {
-  it('leads at once where nobody does', async () => {
-    const { clock, settle } = handClock();
+  it('leads at once when there is no leader', async () => {
+    const { clock, settle } = manualClock();
     const lease = fakeLease();
     const me = candidate(lease.store, clock);
     await settle();
@@ -100,7 +100,7 @@ describe('leadership', () => {
   });
 
   it('takes over from a holder that is silent for the duration of its Lease, and counts the transition', async () => {
-    const { clock, pass } = handClock();
+    const { clock, pass } = manualClock();
     const lease = fakeLease(foreign);
     const me = candidate(lease.store, clock);
     await pass(14_000);
@@ -111,7 +111,7 @@ describe('leadership', () => {
   });
 
   it('lets only one of two lead, and the other take over as soon as it stops', async () => {
-    const { clock, pass } = handClock();
+    const { clock, pass } = manualClock();
     const lease = fakeLease();
     const both = [candidate(lease.store, clock, 'a'), candidate(lease.store, clock, 'b')] as const;
     await pass(30_000);
@@ -123,8 +123,8 @@ describe('leadership', () => {
     await expect(both[0].ended).resolves.toBe('stopped');
   });
 
-  it('goes on leading over a short outage', async () => {
-    const { clock, pass } = handClock();
+  it('continues to lead over a short outage', async () => {
+    const { clock, pass } = manualClock();
     const lease = fakeLease();
     const me = candidate(lease.store, clock);
     await pass(1000);
@@ -136,7 +136,7 @@ describe('leadership', () => {
   });
 
   it.each(['unreachable', 'silent'] as const)('stops leading before its Lease runs out when the API server is %s', async (mode) => {
-    const { clock, pass } = handClock();
+    const { clock, pass } = manualClock();
     const lease = fakeLease();
     const me = candidate(lease.store, clock);
     await pass(1000);
@@ -148,15 +148,15 @@ describe('leadership', () => {
   });
 
   it('does not lead after a pause of the whole process, even before it has noticed', async () => {
-    const { clock, pass, jump } = handClock();
+    const { clock, pass, jump } = manualClock();
     const me = candidate(fakeLease().store, clock);
     await pass(1000);
     jump(11_000);
     expect(me.leading()).toBe(false);
   });
 
-  it('is lost at once when somebody else holds the Lease', async () => {
-    const { clock, pass } = handClock();
+  it('is lost at once when another candidate holds the Lease', async () => {
+    const { clock, pass } = manualClock();
     const lease = fakeLease();
     const me = candidate(lease.store, clock);
     await pass(1000);
@@ -168,7 +168,7 @@ describe('leadership', () => {
   });
 
   it('keeps a Lease whose renewal was written but not answered', async () => {
-    const { clock, pass } = handClock();
+    const { clock, pass } = manualClock();
     const lease = fakeLease();
     const me = candidate(lease.store, clock);
     await pass(1000);
@@ -180,7 +180,7 @@ describe('leadership', () => {
   });
 
   it('ends without having led when stopped as a candidate', async () => {
-    const { clock, pass } = handClock();
+    const { clock, pass } = manualClock();
     const lease = fakeLease(foreign);
     const me = candidate(lease.store, clock);
     await pass(3000);

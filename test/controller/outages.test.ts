@@ -66,7 +66,7 @@ describe('nodes that are not ready', () => {
     expect(reported).toEqual([idOf('gpu-0')]);
   });
 
-  it('are reported although another one comes and goes, so that now and then too many are out', async () => {
+  it('are reported although another node is not ready from time to time, so that too many are out at those times', async () => {
     const { outages, reported } = follow('400ms');
     outages.setReachable(true);
     for (const name of names(10)) outages.see(node(name, Number(name.slice(4)) < 2 ? 'Unknown' : 'True'));

@@ -157,7 +157,7 @@ describe('outbox', () => {
     expect(waiting()).toBe(0);
   });
 
-  it('goes on with a message that a sender without a deadline waits for too', async () => {
+  it('continues with a message that a caller without a deadline also waits for', async () => {
     const slow = slowSender();
     const { send } = outbox(slow.sender);
     const patient = send(toJob('llm', 'a'));

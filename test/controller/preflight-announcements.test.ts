@@ -4,7 +4,7 @@ import { type Announcements, openAnnouncements } from '../../controller/prefligh
 const id = 'preflight/train/llm/u1';
 function announced(...living: string[]): Announcements {
   const sets = openAnnouncements();
-  sets.begin(id, living[0] ?? '').took();
+  sets.begin(id, living[0] ?? '').accepted();
   sets.left(id, living[1] ?? '', () => []);
   return sets;
 }
@@ -13,9 +13,9 @@ describe('a set of pods that test', () => {
   it('is not announced before Temporal has it', () => {
     const sets = openAnnouncements();
     expect([sets.covers(id, 'a'), sets.isNotified(id, 'a')]).toEqual([false, false]);
-    const { took } = sets.begin(id, 'a');
+    const { accepted } = sets.begin(id, 'a');
     expect([sets.covers(id, 'a'), sets.isNotified(id, 'a')]).toEqual([true, false]);
-    took();
+    accepted();
     expect(sets.isNotified(id, 'a')).toBe(true);
     expect(sets.isNotified('preflight/train/other/u1', 'a')).toBe(false);
   });
@@ -29,7 +29,7 @@ describe('a set of pods that test', () => {
   it('is not lost with one that it replaced', () => {
     const sets = openAnnouncements();
     const { lost } = sets.begin(id, 'a');
-    sets.begin(id, 'b').took();
+    sets.begin(id, 'b').accepted();
     lost();
     expect(sets.isNotified(id, 'b')).toBe(true);
   });
@@ -38,12 +38,12 @@ describe('a set of pods that test', () => {
     expect(announced('a', 'b').isNotified(id, 'later')).toBe(true);
   });
 
-  it('goes on for those that outlive its representative, and for no later ones', () => {
+  it('continues for the pods that outlive its representative, and for no later ones', () => {
     const sets = announced('a');
     sets.left(id, 'a', () => ['b']);
     sets.left(id, 'a', () => ['b', 'later']);
     expect(['b', 'later'].map((uid) => sets.isNotified(id, uid))).toEqual([true, false]);
-    sets.begin(id, 'b').took();
+    sets.begin(id, 'b').accepted();
     expect(sets.isNotified(id, 'later')).toBe(true);
   });
 

@@ -41,7 +41,7 @@ const tested = pod('old', [['07:00:00Z', '07:02:00Z']]);
 const testing = pod('new', [['07:03:00Z']]);
 const twice = pod('twice', [['07:00:00Z', '07:02:00Z'], ['07:03:00Z']]);
 const unseen = pod('unseen', []);
-/** Gone, and its last state says that it runs. */
+/** A deleted pod whose last state is running. */
 const cutOff = pod('cut-off', [['07:00:00Z']], { testing: false, terminating: true });
 
 type Facts = Partial<FileFacts>;
@@ -69,27 +69,27 @@ describe('a preflight file', () => {
     ['waits for the newer pod when that tests', file('07:04:00Z'), { pods: [testing, tested] }, 'wait: its pod is still testing'],
     ['is accepted from a pod that went before its test was seen to end', file('07:01:00Z'), { pods: [cutOff] }, 'accepted cut-off'],
     ['waits for its pod while it is young', file('07:01:00Z'), { pods: [], sentAt: '07:02:00Z' }, 'wait: its pod is not seen yet'],
-    ['waits for its pod while pods are not seen', file('07:01:00Z'), { pods: [], sees: false }, 'wait: its pod is not seen yet'],
+    ['waits for its pod while pods are not seen', file('07:01:00Z'), { pods: [], isUpToDate: false }, 'wait: its pod is not seen yet'],
     ['waits for its pod while that may have gone before we led', file('07:01:00Z'), { pods: [], fresh: true }, 'wait: its pod is not seen yet'],
     ['does not wait until the time comes at which it says that it was written', file('17:00:00Z'), { pods: [] }, 'refused no-pod'],
     ['is refused without a pod', file('07:01:00Z'), { pods: [] }, 'refused no-pod'],
-    ['is not stale while pods are not seen', file('06:00:00Z'), { pods: [tested], sees: false }, 'wait: the test of its pod is not seen yet'],
+    ['is not stale while pods are not seen', file('06:00:00Z'), { pods: [tested], isUpToDate: false }, 'wait: the test of its pod is not seen yet'],
     ['waits while what its node has is not seen', file('07:01:00Z'), { pods: [tested], share: () => undefined }, 'wait: its node is not seen yet'],
     ['of another node is refused', file('07:01:00Z', { node: 'gpu-2' }), { pods: [tested] }, 'refused other-node, reported'],
-    ['of another node is refused without a pod too', file('07:01:00Z', { node: 'gpu-2' }), { pods: [], sees: false }, 'refused other-node'],
+    ['of another node is refused without a pod too', file('07:01:00Z', { node: 'gpu-2' }), { pods: [], isUpToDate: false }, 'refused other-node'],
     ['of another rank is refused', file('07:01:00Z', { rank: 2 }), { pods: [tested] }, 'refused other-rank, reported'],
     ['that cannot be used is refused', unusable('07:01:00Z'), { pods: [tested] }, 'refused workload_size, reported'],
     ['that cannot be used may not be whole while its pod tests', unusable('07:04:00Z'), { pods: [testing] }, 'wait: its pod is still testing'],
     ['that cannot be used is refused without a pod too', unusable('07:01:00Z'), { pods: [] }, 'refused no-pod'],
-  ])('%s', (_sentence, given, { pods = [], sees = true, fresh = false, share: holds = share, sentAt = '08:00:00Z' }, expected) => {
-    const decision = decideFile(given, 'gpu-1', { pods, sees, fresh, share: holds, sentAt: `${day}${sentAt}` });
+  ])('%s', (_sentence, given, { pods = [], isUpToDate = true, fresh = false, share: holds = share, sentAt = '08:00:00Z' }, expected) => {
+    const decision = decideFile(given, 'gpu-1', { pods, isUpToDate, fresh, share: holds, sentAt: `${day}${sentAt}` });
     if (decision.answer === 'accepted') expect(`accepted ${decision.pod.name}`).toBe(expected);
     else if (decision.answer === 'wait') expect(`wait: ${decision.because}`).toBe(expected);
     else expect(`refused ${decision.refused.what}${decision.pod ? ', reported' : ''}`).toBe(expected);
   });
 
   it('is sent with the pod that wrote it and the time of the node', () => {
-    const facts = { pods: [tested], sees: true, fresh: false, share, sentAt: `${day}08:00:00Z` };
+    const facts = { pods: [tested], isUpToDate: true, fresh: false, share, sentAt: `${day}08:00:00Z` };
     expect(decideFile(file('08:01:00+01:00'), 'gpu-1', facts)).toMatchObject({
       report: { report: report(), pod: { name: 'old', uid: 'uid-old', createdAt: `${day}06:59:00Z` }, share: share(), writtenAt: `${day}07:01:00.000Z` },
     });

@@ -71,8 +71,8 @@ beforeEach(async () => {
   for (let rank = 0; rank < 50; rank++) pods.put(pod(rank));
   const preflights = {
     pods,
-    listensTo: (namespace: string) => namespace === 'train',
-    sees: () => true,
+    acceptsNamespace: (namespace: string) => namespace === 'train',
+    isUpToDate: () => true,
     fresh: () => false,
     share: () => ({ asked: 8, of: 8 }),
     isAnnounced: () => announced,
@@ -82,7 +82,7 @@ beforeEach(async () => {
     certificate: { read: () => certificate, onChange: () => undefined },
     authenticate: { agents, preflights: agents },
     limits: controllerSettings.parse({ intake: { limits: { requests: { burst: 1000 } } } }).intake.limits,
-    collector: () => (leads ? { outbox, preflights, progress: { take: () => 'counted', sees: () => true }, rounds } : undefined),
+    collector: () => (leads ? { outbox, preflights, progress: { take: () => 'counted', isUpToDate: () => true }, rounds } : undefined),
     agents: rememberAgents(() => 0),
     onNodeFault: () => undefined,
     metrics: controllerMetrics(registry, {
@@ -137,12 +137,12 @@ describe('the intake of preflight files', () => {
     ]);
   });
 
-  it('reports what is wrong with a file beside the reports that are right', async () => {
+  it('refuses unusable files with a reason, and accepts the others of the request', async () => {
     const forgedNode = { ...place(1), report: report(1, 'gpu-2') };
     const forgedRank = { ...place(2), report: report(3) };
     const unusable = { ...place(4), problem: { field: 'pair', because: 'it has no peer' } };
-    const nobodys = { ...file(5), workload: 'other' };
-    const { status, body } = await sendFiles(file(0), forgedNode, forgedRank, unusable, nobodys);
+    const ofUnknownPod = { ...file(5), workload: 'other' };
+    const { status, body } = await sendFiles(file(0), forgedNode, forgedRank, unusable, ofUnknownPod);
     expect(status).toBe(200);
     expect(body.files).toEqual([
       { answer: 'accepted' },

@@ -87,7 +87,7 @@ describe('what a pod and those beside it hold of their node', () => {
     const reports = pods.map((pod, rank) => {
       const report = { size: 2, rank, node: 'gpu-1', address: '', tests: [], failed: ['gpu' as const] };
       const file = { namespace: 'train', workload: 'llm', rank, writtenAt: at(69).toISOString(), report };
-      const decision = decideFile(file, 'gpu-1', { pods: [pod], sees: true, fresh: false, share, sentAt: at(75).toISOString() });
+      const decision = decideFile(file, 'gpu-1', { pods: [pod], isUpToDate: true, fresh: false, share, sentAt: at(75).toISOString() });
       if (decision.answer !== 'accepted') throw new Error(decision.answer);
       return decision.report;
     });

@@ -87,7 +87,7 @@ describe('the collection of preflight reports', () => {
     await remove(job);
   });
 
-  it('announces a set of pods whose tests nobody saw before it accepts their reports', async () => {
+  it('announces a set of pods whose tests it did not observe before it accepts their reports', async () => {
     await rig.controller.stop();
     const job = await indexed('unseen');
     const [first, second] = await testers(job);
@@ -101,7 +101,7 @@ describe('the collection of preflight reports', () => {
     await remove(job);
   });
 
-  it('notifies a workflow whose pods went while nobody watched', async () => {
+  it('notifies a workflow whose pods were deleted while no controller led', async () => {
     const job = await indexed('gone');
     await testers(job);
     const id = preflightWorkflowId(job);

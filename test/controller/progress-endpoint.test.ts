@@ -14,15 +14,15 @@ const file = (rank: number, more: object = {}) => ({
 });
 
 let server: FastifyInstance;
-let state: { leads: boolean; sees: boolean; known: boolean };
+let state: { leads: boolean; isUpToDate: boolean; known: boolean };
 let taken: ProgressFile[];
 
 beforeEach(() => {
-  state = { leads: true, sees: true, known: true };
+  state = { leads: true, isUpToDate: true, known: true };
   taken = [];
   server = fastify();
   const taker = {
-    sees: () => state.sees,
+    isUpToDate: () => state.isUpToDate,
     take(given: ProgressFile) {
       taken.push(given);
       return given.rank < 10 ? ('counted' as const) : ('stale' as const);
@@ -73,7 +73,7 @@ describe('the intake of progress files', () => {
   it.each<[string, Partial<typeof state>, number, string]>([
     ['rejects an unauthenticated sender', { known: false }, 401, 'unauthenticated'],
     ['sends the agent to the leader when it does not lead', { leads: false }, 503, 'not-leading'],
-    ['asks for the files again while it has not listed the pods', { sees: false }, 503, 'kube-unreachable'],
+    ['asks for the files again while it has not listed the pods', { isUpToDate: false }, 503, 'kube-unreachable'],
   ])('%s', async (_sentence, given, status, error) => {
     Object.assign(state, given);
     expect(await send(file(0))).toMatchObject({ status, body: { error } });

@@ -54,21 +54,21 @@ beforeEach(() => {
 function pass(seconds: number): void {
   for (let second = 0; second < seconds; second++) {
     now += 1000;
-    hangs.look();
+    hangs.judgeAll();
   }
 }
 
 describe('training that stands still', () => {
   it('is reported once, and again when it stops at a later step', () => {
-    hangs.hear(pod, step(7));
+    hangs.take(pod, step(7));
     pass(300);
-    hangs.hear(pod, step(8));
+    hangs.take(pod, step(8));
     pass(300);
     expect(raised).toEqual(['60 no step for 1m after step 7', '360 no step for 1m after step 8']);
   });
 
   it('is reported again when the first report was lost', () => {
-    hangs.hear(pod, step(7));
+    hangs.take(pod, step(7));
     pass(60);
     lose?.();
     pass(10);
@@ -77,7 +77,7 @@ describe('training that stands still', () => {
 
   it('is not reported while steps are made, nor for a job that never reported one', () => {
     for (let second = 0; second < 100; second++) {
-      hangs.hear(pod, step(second));
+      hangs.take(pod, step(second));
       pass(30);
     }
     hangs.forget('job');
@@ -86,11 +86,11 @@ describe('training that stands still', () => {
   });
 
   it('is not reported while the trainer says that it does something else, and is given its time when that ends', () => {
-    hangs.hear(pod, step(7));
+    hangs.take(pod, step(7));
     pass(50);
-    hangs.hear(pod, step(7, { phase: 'evaluating' }));
+    hangs.take(pod, step(7, { phase: 'evaluating' }));
     pass(200);
-    hangs.hear(pod, step(7, { phase: 'training' }));
+    hangs.take(pod, step(7, { phase: 'training' }));
     pass(59);
     expect(raised).toEqual([]);
     pass(1);
@@ -111,7 +111,7 @@ describe('training that stands still', () => {
     ['cannot be observed', () => (cluster.isLive = false)],
   ])('is not reported for a job that %s, and is judged anew from the moment at which that ends', (_sentence, change) => {
     const before = { ...cluster };
-    hangs.hear(pod, step(7));
+    hangs.take(pod, step(7));
     change();
     pass(500);
     expect(raised).toEqual([]);
@@ -124,15 +124,15 @@ describe('training that stands still', () => {
 
   it('is reported for a job that asks for it', () => {
     cluster.job = { optedIn: true, podsExpected: 4, overrides: overrides('notify') };
-    hangs.hear(pod, step(7));
+    hangs.take(pod, step(7));
     pass(60);
     expect(raised).toHaveLength(1);
   });
 
   it('is not reported when it was the controller that was suspended', () => {
-    hangs.hear(pod, step(7));
+    hangs.take(pod, step(7));
     now += 3600_000;
-    hangs.look();
+    hangs.judgeAll();
     pass(59);
     expect(raised).toEqual([]);
     pass(1);
@@ -140,8 +140,8 @@ describe('training that stands still', () => {
   });
 
   it('is reported though another job cannot be judged', () => {
-    hangs.hear({ ...pod, uid: 'x', job: { ...pod.job, uid: 'broken' } }, step(7));
-    hangs.hear(pod, step(7));
+    hangs.take({ ...pod, uid: 'x', job: { ...pod.job, uid: 'broken' } }, step(7));
+    hangs.take(pod, step(7));
     pass(60);
     expect(raised).toHaveLength(1);
     expect(defects).toBe(60);

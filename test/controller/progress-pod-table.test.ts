@@ -91,7 +91,7 @@ describe('the pods that may report', () => {
     expect(pods.get('b')).toMatchObject({ present: false });
   });
 
-  it('are none of a job that nobody knows, until it is known', () => {
+  it('do not include those of an unknown job, until it is known', () => {
     sets.set('job', undefined);
     pods = openTrainingPods(
       () => now,

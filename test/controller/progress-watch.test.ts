@@ -139,16 +139,16 @@ describe('progress of training', () => {
     progress.take(file(0, 1), 'gpu-1');
     await until(() => written.length === 1);
     progress.take(file(0, 2), 'gpu-1');
-    progress.heed(jobEndMessage('job/train/llm/job-uid', { change: 'opted-out', because: 'x' }));
-    progress.heed(faultMessage({ kind: 'node', node: 'gpu-9' }, fault));
+    progress.onMessage(jobEndMessage('job/train/llm/job-uid', { change: 'opted-out', because: 'x' }));
+    progress.onMessage(faultMessage({ kind: 'node', node: 'gpu-9' }, fault));
     for (const object of [pod('master', 0, 'gpu-1', 'Failed'), pod('worker', 0, 'gpu-2', 'Failed')]) progress.see({ type: 'modified', object });
     expect(written).toEqual([1]);
-    progress.heed(message);
+    progress.onMessage(message);
     await until(() => written.length === 2);
     expect(written).toEqual([1, 2]);
   });
 
-  it('counts what is odd', async () => {
+  it('counts implausible values', async () => {
     progress.take(file(0, 5), 'gpu-1');
     progress.take(file(0, 4), 'gpu-1');
     progress.take({ ...file(0, 6), progress: { step: 6, checkpointStep: 7, at: '2030-01-01T00:00:00.000Z' } }, 'gpu-1');

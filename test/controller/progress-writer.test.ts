@@ -59,10 +59,10 @@ function open(more: Partial<ProgressWriterOptions> = {}): void {
   });
 }
 
-/** Lets everything that was begun end. */
+/** Waits until all pending promises have settled. */
 const settle = () => new Promise<void>((done) => void setImmediate(done));
 
-/** Advances time, and runs everything that falls due. */
+/** Advances time, and runs the timers that expire. */
 async function pass(ms: number): Promise<void> {
   const until = now + ms;
   await settle();
@@ -175,7 +175,7 @@ describe('the progress annotations of a job', () => {
     expect(writes).toHaveLength(2);
   });
 
-  it('are rarely tried while the API server goes on failing', async () => {
+  it('are rarely tried while the API server keeps failing', async () => {
     answer = () => Promise.reject(new Error('no'));
     writer.take(pod('a'), 0, step(1));
     await pass(3600_000);
@@ -243,7 +243,7 @@ describe('the progress annotations of a job', () => {
     expect(writes).toEqual(['1000 a 1']);
   });
 
-  it('say when a step was done, and not when it was reported again, whoever leads', async () => {
+  it('have the time at which a step was done, not that of a repeated report, under every leader', async () => {
     const later = '2026-11-21T07:09:00.000Z';
     writer.take(pod('a'), 0, step(5, { checkpointStep: 1 }));
     writer.take(pod('a'), 0, step(5, { checkpointStep: 5, at: later }));
@@ -280,7 +280,7 @@ describe('the progress annotations of a job', () => {
     expect(last).not.toHaveProperty('pace');
   });
 
-  it('say within a second when training stops to do something else, and when it goes on', async () => {
+  it('show within a second when training pauses for another phase, and when it continues', async () => {
     writer.take(pod('a'), 0, step(1, { phase: 'training' }));
     await pass(3000);
     writer.take(pod('a'), 0, step(2, { phase: 'training' }));

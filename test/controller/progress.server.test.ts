@@ -1,4 +1,4 @@
-/** With the rights of an installation's controller, so that anything they do not allow fails here. */
+/** The controller has the permissions of an installation, so that a missing one fails here. */
 
 import { mkdir, mkdtemp, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';

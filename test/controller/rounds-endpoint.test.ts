@@ -3,7 +3,7 @@ import fastify from 'fastify';
 import { roundsAudience, roundsPath } from '../../contract/preflight-rounds.ts';
 import { rejections } from '../../contract/reports.ts';
 import { authenticator } from '../../controller/authenticate.ts';
-import { openDoor } from '../../controller/door.ts';
+import { guardRequests } from '../../controller/request-guard.ts';
 import type { Reject } from '../../controller/refusals.ts';
 import { openRounds } from '../../controller/rounds/endpoint.ts';
 import { beginRounds, type Rounds } from '../../controller/rounds/polls.ts';
@@ -48,7 +48,7 @@ function cluster(pollMs?: number) {
     },
   });
   const requests = openBuckets({ perSecond: 1, burst: 100 }, () => performance.now());
-  const reporterOf = openDoor(server, { authenticate: { [roundsPath]: preflights }, leading: () => term !== undefined, requests, reject });
+  const reporterOf = guardRequests(server, { authenticate: { [roundsPath]: preflights }, leading: () => term !== undefined, requests, reject });
   openRounds(server, { rounds: () => term?.rounds, reporterOf, reject });
   function lead(): Rounds {
     const over = new AbortController();
@@ -109,7 +109,7 @@ describe('the rounds endpoint', () => {
     expect(await second).toMatchObject({ body: { kind: 'round' } });
   });
 
-  it('ends what it holds when it no longer leads, and the next leader goes on from the next requests', async () => {
+  it('ends held requests when it no longer leads, and the next leader continues from the next requests', async () => {
     const { post, waiting, lose, lead } = cluster();
     const first = post('rank-0', asking(0));
     await waiting(1);

@@ -174,7 +174,7 @@ describe('a run', () => {
     for (const rank of job.all()) expect(job.answer(rank)).toMatchObject({ kind: 'done' });
   });
 
-  it('waits for a rank that does not come, and then goes on without it', () => {
+  it('waits for a missing rank, and then continues without it', () => {
     const job = new SimulatedJob(4);
     job.work([0, 1, 2]);
     expect(job.ask(0)).toEqual({ kind: 'hold', until: withinMs, because: 'round 0 waits for rank 3' });
@@ -198,14 +198,14 @@ describe('a run', () => {
     expect(job.answer(1)).toMatchObject({ kind: 'done' });
   });
 
-  it('ends with the reason when nobody else comes', () => {
+  it('ends with the reason when no other rank comes', () => {
     const job = new SimulatedJob(4);
     job.ask(2);
     job.now = withinMs;
-    expect(job.answer(2)).toEqual({ kind: 'done', because: 'no other rank of 4 asked within 300 s: there is nobody to test with' });
+    expect(job.answer(2)).toEqual({ kind: 'done', because: 'no other rank of 4 asked within 300 s: there is no rank to test with' });
   });
 
-  it('goes on without a rank that died in a round, and does not pair its partner with it again', () => {
+  it('continues without a rank that failed in a round, and does not pair its partner with it again', () => {
     const job = new SimulatedJob(4);
     for (const rank of job.all()) job.ask(rank);
     job.turn([0, 1, 2]);
@@ -216,7 +216,7 @@ describe('a run', () => {
     expect(job.facts[1]?.ranks.map(({ rank }) => rank)).toEqual([0, 1, 2]);
   });
 
-  it('lets a late rank sit out what is over and take part in the rest', () => {
+  it('lets a late rank skip the past rounds and take part in the others', () => {
     const job = new SimulatedJob(4);
     for (const rank of [0, 1, 2]) job.ask(rank);
     job.now = withinMs;

@@ -43,7 +43,7 @@ describe('the watchers', () => {
     expect(all.filter((each) => each.startsWith('pod/'))).toHaveLength(1);
   });
 
-  it('start the workflow of an opted-in job again that somebody terminated or cancelled, and cost one that runs nothing', async () => {
+  it('restart the workflow of an opted-in job that was terminated or cancelled, and send nothing to one that runs', async () => {
     const optIn = { [labels.cascadingRecovery]: 'true' };
     const [ended, healthy] = await Promise.all(
       ['ended', 'healthy'].map((name) => createJob(rig.api, pytorchJob({ name: `${name}-${run}`, workers: 0, gpus, labels: optIn }))),
@@ -75,7 +75,7 @@ describe('the watchers', () => {
     await rig.api.custom.deleteNamespacedCustomObject({ ...kubeflow, name: job.name });
   });
 
-  it('notify the workflow of a node that its taint was removed by somebody else', async () => {
+  it('notify the workflow of a node that its taint was removed by another client', async () => {
     const { node } = await rig.agentOf(0);
     expect(await rig.post(batch(node, [1]), await rig.tokenOf(0))).toMatchObject({ status: 202 });
     const spec = await rig.api.core.readNode({ name: node });
@@ -98,7 +98,7 @@ describe('the watchers', () => {
     });
   });
 
-  it('notify a job workflow at the start that its job went while nobody watched', async () => {
+  it('notify a job workflow at the start that its job was deleted while no controller led', async () => {
     const job = await createJob(rig.api, pytorchJob({ name: `gone-${run}`, workers: 0, gpus, labels: { [labels.cascadingRecovery]: 'true' } }));
     await rig.started(jobWorkflowId(job));
     await rig.controller.stop();

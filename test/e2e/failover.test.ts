@@ -54,7 +54,8 @@ async function labelled(): Promise<string[]> {
   return items.map(({ metadata }) => metadata?.name ?? '');
 }
 
-const lastWords = ({ log }: Server): unknown => (JSON.parse(readFileSync(log, 'utf8').trim().split('\n').at(-1) ?? '{}') as { readonly msg?: unknown }).msg;
+const lastLogMessage = ({ log }: Server): unknown =>
+  (JSON.parse(readFileSync(log, 'utf8').trim().split('\n').at(-1) ?? '{}') as { readonly msg?: unknown }).msg;
 
 describe('several controllers', () => {
   it('have one leader behind the Service, and a fault found during its failure reaches the next leader and is handled once', async () => {
@@ -135,7 +136,7 @@ describe('every role restarted, one after the other, during a recovery', () => {
 
     for (const process of [...live.kcover.workers, ...live.kcover.controllers, agent]) {
       await process.kill('SIGTERM');
-      expect(lastWords(process)).toBe('ended');
+      expect(lastLogMessage(process)).toBe('ended');
       await process.start();
     }
     await live.settled(job);

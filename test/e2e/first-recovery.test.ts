@@ -215,7 +215,7 @@ describe('opting in', () => {
 describe('a person', () => {
   it('restarts a job by command', async () => {
     const job = await live.pytorch();
-    const ran = await live.say('recover', `pytorchjob/${job.name}`, '-n', job.namespace, '--reason', 'it hangs', '--output', 'json');
+    const ran = await live.runCli('recover', `pytorchjob/${job.name}`, '-n', job.namespace, '--reason', 'it hangs', '--output', 'json');
     expect(ran).toMatchObject({ code: 0, stderr: '' });
     const { record } = await expectOneRecovery(job);
     expect(record.incident).toBe((JSON.parse(ran.stdout) as { incident: string }).incident);
@@ -242,7 +242,7 @@ describe('a person', () => {
     const { node } = lastOf(job);
     await breakGpu(node, xid79);
     await expectOneRecovery(job);
-    const ran = await live.say('node', 'release', node.name, '--reason', 'GPU replaced', '--output', 'json');
+    const ran = await live.runCli('node', 'release', node.name, '--reason', 'GPU replaced', '--output', 'json');
     expect({ ...ran, stdout: JSON.parse(ran.stdout) as object }).toMatchObject({ code: 0, stdout: { node: node.name, outcome: 'released' } });
     const after = await live.cluster.api.core.readNode({ name: node.name });
     expect(after.spec?.taints ?? []).toEqual([]);

@@ -68,7 +68,7 @@ async function stoppingJob(workers = 1): Promise<LiveJob> {
   return job;
 }
 
-/** The one record of a job that need not run any more. */
+/** The only record of a job, whether the job still runs or not. */
 const recordOf = (job: LiveJob) =>
   until(`record of ${job.name}`, 60_000, async () => {
     const [record] = live.records(job);

@@ -79,8 +79,8 @@ describe('a job that has its broken pod restarted alone', () => {
   });
 });
 
-describe('a job that saves when it is told to end', () => {
-  it('has its final checkpoint awaited, and goes on from it', async () => {
+describe('a job that saves on SIGTERM', () => {
+  it('has its final checkpoint awaited, and continues from it', async () => {
     const job = await live.pytorch({ annotations: { [overrideAnnotations.checkpoint]: 'on-termination' }, terminationSeconds: 8 });
     await trains(job, { savesAtEnd: true });
     const node = job.nodes.at(-1);
@@ -105,11 +105,11 @@ describe('a job whose own code fails again', () => {
       const { phase, because } = await live.status(job);
       return phase === 'refused' && because.includes('ended with exit code 1') ? { found: because } : { missing: `${phase}: ${because}` };
     });
-    const { stdout } = await live.say('status', `pytorchjob/${job.name}`, '-n', job.namespace);
+    const { stdout } = await live.runCli('status', `pytorchjob/${job.name}`, '-n', job.namespace);
     expect(stdout).toContain('refused');
     expect(await uids(job)).toEqual(second);
     expect((await live.writes(since)).filter(({ namespace }) => namespace === job.namespace)).toEqual([]);
-    expect((await live.say('recover', `pytorchjob/${job.name}`, '-n', job.namespace, '--reason', 'the bug is found')).code).toBe(0);
+    expect((await live.runCli('recover', `pytorchjob/${job.name}`, '-n', job.namespace, '--reason', 'the bug is found')).code).toBe(0);
     const records = await live.settled(job, { incidents: 2 });
     expect(records[1]).toMatchObject({ outcome: 'restarted', stops: [{ by: 'suspend' }] });
   });

@@ -46,7 +46,7 @@ const nodeNow = (name: string) => live.cluster.api.core.readNode({ name });
 const keysOf = async (name: string): Promise<string[]> => ((await nodeNow(name)).spec?.taints ?? []).map(({ key }) => key);
 
 async function quarantine(name: string): Promise<void> {
-  expect(await live.say('node', 'quarantine', name, '--reason', 'to look at it')).toMatchObject({ code: 0 });
+  expect(await live.runCli('node', 'quarantine', name, '--reason', 'to look at it')).toMatchObject({ code: 0 });
   await until(`${name} quarantined`, 60_000, async () => {
     const keys = await keysOf(name);
     return keys.includes('kcover.io/quarantine') ? { found: true } : { missing: keys.join(', ') };
@@ -66,7 +66,7 @@ describe('a quarantined node', () => {
     const name = await extraNode({ taints: [theirs], unschedulable: true });
     await quarantine(name);
     expect(await keysOf(name)).toContain(theirs.key);
-    expect(await live.say('node', 'release', name, '--reason', 'looked at')).toMatchObject({ code: 0 });
+    expect(await live.runCli('node', 'release', name, '--reason', 'looked at')).toMatchObject({ code: 0 });
     await live.temporal.workflow.getHandle(nodeWorkflowId(name)).result();
     expect(await keysOf(name)).toContain(theirs.key);
     expect(await keysOf(name)).not.toContain('kcover.io/quarantine');

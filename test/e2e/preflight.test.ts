@@ -86,7 +86,7 @@ describe('a slow node under a job that opted in', () => {
 });
 
 describe('several slow nodes under a job that opted in', () => {
-  it('are quarantined by one verdict, and the job goes on without any of them', async () => {
+  it('are quarantined by one verdict, and the job continues without any of them', async () => {
     const job = await preflight.job({ pods: 8, labels: optIn });
     const slow = [at(job, 2).node, at(job, 6).node];
     await preflight.end(job, { slow });
@@ -139,7 +139,7 @@ describe('a job that did not opt in', () => {
     expect(preflight.quarantines(broken)).toBe(before + 1);
   });
 
-  it('has invalid reports refused with an Event, and its collection goes on', async () => {
+  it('has invalid reports refused with an Event, and its collection continues', async () => {
     const job = await preflight.job({ pods: 6 });
     const [zero, one, two, three] = measured(job, job.testers) as [RawReport, RawReport, RawReport, RawReport];
     const forged = [

@@ -111,7 +111,7 @@ describe('a tenant who knows the UID of a job in another namespace', () => {
         node: kept,
         labels: batchLabels(targetJob.uid, 0),
       });
-      if (pod) await tenant.slander('bench', [pod, pod], live.cluster.nodes).catch(ignoreRemoved);
+      if (pod) await tenant.reportBrokenGpus('bench', [pod, pod], live.cluster.nodes).catch(ignoreRemoved);
     }
     await preflight.end(honest, { failed: { [broken.name]: 'gpu' } });
 
@@ -137,7 +137,7 @@ describe('a tenant whose pods ask for no GPU', () => {
     });
     const owner = { apiVersion: 'example.com/v1', kind: 'Idler', name: 'mine', uid: targetJob.uid };
     const pods = await Promise.all([0, 1].map((rank) => tenant.pod({ owner, node: nodeOf(targetJob, rank), labels: labels(rank) })));
-    await tenant.slander(
+    await tenant.reportBrokenGpus(
       'mine',
       pods.flatMap((pod) => pod ?? []),
       live.cluster.nodes,

@@ -55,12 +55,12 @@ describe('a large job', () => {
     const incident = await waits(job, 'waiting for approval');
     expect(await uids(job)).toEqual(before);
     await live.event(job, 'ApprovalAsked', /an approval is needed from 24 GPUs on/);
-    const said = await live.say('approve', incident, '--reason', 'seen the XID myself');
+    const said = await live.runCli('approve', incident, '--reason', 'seen the XID myself');
     expect([said.code, said.stderr]).toEqual([0, '']);
     const [record] = await live.settled(job);
     expect(record).toMatchObject({ outcome: 'restarted', approvals: [{ approved: true, by: 'ada', reason: 'seen the XID myself' }] });
     expect(violations(await live.facts(job))).toEqual([]);
-    expect((await live.say('deny', incident, '--reason', 'too late')).code).not.toBe(0);
+    expect((await live.runCli('deny', incident, '--reason', 'too late')).code).not.toBe(0);
   });
 
   it('is left alone when a person denies', async () => {
@@ -68,7 +68,7 @@ describe('a large job', () => {
     const before = await uids(job);
     await crash(job);
     const incident = await waits(job, 'waiting for approval');
-    expect((await live.say('deny', incident, '--reason', 'the team looks at it')).code).toBe(0);
+    expect((await live.runCli('deny', incident, '--reason', 'the team looks at it')).code).toBe(0);
     const [record] = await live.settled(job);
     expect(record).toMatchObject({ outcome: 'refused', because: 'denied by ada: the team looks at it', stops: [] });
     expect(await uids(job)).toEqual(before);
@@ -93,12 +93,12 @@ describe('a job with overrides of its recovery', () => {
     const [refused] = await live.settled(job);
     expect(refused).toMatchObject({ outcome: 'refused', because: expect.stringContaining('mode of the job is off'), stops: [] });
     expect(await uids(job)).toEqual(before);
-    expect((await live.say('recover', `pytorchjob/${job.name}`, '-n', job.namespace, '--reason', 'now')).code).toBe(0);
+    expect((await live.runCli('recover', `pytorchjob/${job.name}`, '-n', job.namespace, '--reason', 'now')).code).toBe(0);
     const records = await live.settled(job, { incidents: 2 });
     expect(records[1]).toMatchObject({ outcome: 'restarted', stops: [{ by: 'suspend' }] });
   });
 
-  it('goes on with fewer pods when there is no capacity for all', async () => {
+  it('continues with fewer pods when there is no capacity for all', async () => {
     // Enough GPUs that two pods share no node, and few enough that no approval is needed.
     const job = await live.pytorch({ workers: 2, gpus: 7, annotations: { [overrideAnnotations.capacity]: 'shrink', [overrideAnnotations.minReplicas]: '2' } });
     const own = new Set(job.nodes.map(({ name }) => name));
@@ -122,22 +122,22 @@ describe('a job that a person has paused', () => {
     const job = await live.pytorch();
     const name = [`pytorchjob/${job.name}`, '-n', job.namespace, '--reason', 'profiling'];
     const before = await uids(job);
-    expect((await live.say('pause', ...name)).code).toBe(0);
+    expect((await live.runCli('pause', ...name)).code).toBe(0);
     await crash(job);
     await until(`${job.name} paused`, 60_000, async () => {
       const { phase, because } = await live.status(job);
       return phase === 'paused' && because.includes('ended with exit code 1') ? { found: true } : { missing: `${phase}: ${because}` };
     });
     expect(await uids(job)).toEqual(before);
-    const printed = await live.say('status', ...name.slice(0, 3));
+    const printed = await live.runCli('status', ...name.slice(0, 3));
     expect(printed.stdout).toContain('paused by ada: profiling');
-    expect((await live.say('resume', ...name)).code).toBe(0);
+    expect((await live.runCli('resume', ...name)).code).toBe(0);
     expect(await live.settled(job)).toMatchObject([{ outcome: 'restarted' }]);
   });
 
   it('has its recovery planned while nothing is changed', async () => {
     const job = await live.pytorch();
-    const planned = await live.say(
+    const planned = await live.runCli(
       'plan',
       `pytorchjob/${job.name}`,
       '-n',

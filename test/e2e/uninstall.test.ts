@@ -43,14 +43,14 @@ const isOut = (node: SimulatedNode) =>
   );
 
 async function rowsOf(...args: readonly string[]): Promise<readonly { readonly node: string; readonly outcome: string }[]> {
-  const { code, stdout, stderr } = await live.say('node', 'release', '--all', ...args, ...because, '--output', 'json');
+  const { code, stdout, stderr } = await live.runCli('node', 'release', '--all', ...args, ...because, '--output', 'json');
   if (code !== 0) throw new Error(stderr);
   return (JSON.parse(stdout) as { node: string; outcome: string }[]).map(({ node, outcome }) => ({ node, outcome }));
 }
 
 async function quarantineBoth(): Promise<void> {
   await breakGpu(broken, xid79);
-  expect(await live.say('node', 'quarantine', chosen.name, '--reason', 'fan is loud')).toMatchObject({ code: 0 });
+  expect(await live.runCli('node', 'quarantine', chosen.name, '--reason', 'fan is loud')).toMatchObject({ code: 0 });
   await Promise.all([broken, chosen].map(isOut));
 }
 
@@ -69,7 +69,7 @@ describe('kcover node release --all', () => {
   });
 
   it('clears all marks of kcover from every node after an uninstall, without workers and Temporal, and keeps those of others', async () => {
-    expect(await live.say('node', 'quarantine', chosen.name, '--reason', 'fan is loud')).toMatchObject({ code: 0 });
+    expect(await live.runCli('node', 'quarantine', chosen.name, '--reason', 'fan is loud')).toMatchObject({ code: 0 });
     await isOut(chosen);
     const { spec } = await nodeNow(chosen.name);
     expect(spec?.unschedulable).toBe(true);
@@ -77,8 +77,8 @@ describe('kcover node release --all', () => {
     await cluster.api.core.replaceNode({ name: chosen.name, body: { ...(await nodeNow(chosen.name)), spec: { ...spec, taints } } });
     await live.kcover.stop();
 
-    const surroundings = { KUBECONFIG: cluster.kubernetes.kubeconfig, TEMPORAL_ADDRESS: '127.0.0.1:1' };
-    const { code, stdout } = await kcover(['node', 'release', '--all', '--owner-only', ...because], '', surroundings);
+    const environment = { KUBECONFIG: cluster.kubernetes.kubeconfig, TEMPORAL_ADDRESS: '127.0.0.1:1' };
+    const { code, stdout } = await kcover(['node', 'release', '--all', '--owner-only', ...because], '', environment);
 
     expect({ code, stdout }).toEqual({ code: 0, stdout: expect.stringContaining(chosen.name) });
     expect((await Promise.all(cluster.nodes.map(annotationsOn))).flat()).toEqual([]);

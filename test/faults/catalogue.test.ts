@@ -49,7 +49,7 @@ describe('the catalogue', () => {
     expect(lookUp('sxid', code)?.action).toBe(action);
   });
 
-  it('knows nothing of other numbers', () => {
+  it('does not contain other numbers', () => {
     expect([lookUp('xid', 0), lookUp('xid', 177), lookUp('sxid', 79), lookUp('xid', Number.NaN)]).toEqual([undefined, undefined, undefined, undefined]);
   });
 });

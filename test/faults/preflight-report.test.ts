@@ -30,7 +30,7 @@ describe('the bus bandwidth', () => {
 });
 
 describe('a report', () => {
-  it('is read with what is used of it', () => {
+  it('is reduced to the fields that are used', () => {
     expect(reportOf(JSON.stringify(rawReport()))).toEqual({
       size: 4,
       rank: 0,
@@ -55,7 +55,7 @@ describe('a report', () => {
     for (const profile of profileNames) expect(reportOf(broken, profile)).toMatchObject({ failed: ['gpu', 'storage'], tests: [] });
   });
 
-  it('may be of a rank that is alone, which only its checks tell of', () => {
+  it('may be of a single rank, which has only its own checks', () => {
     const alone = { workload_size: 1, batches: [] };
     expect(reportOf(rawReport(alone))).toMatchObject({ size: 1, rank: 0, tests: [] });
     expect(reportOf(rawReport({ ...alone, gpu_check: 2 }))).toMatchObject({ size: 1, failed: ['gpu'] });
@@ -123,7 +123,7 @@ describe('a skipped round', () => {
     expect(fieldOf(rawReport({ batches: [skipped] }), 'seed')).toBe('pair');
   });
 
-  it('names the pair whoever reports it', () => {
+  it('names the pair, whichever end reports it', () => {
     expect(testsOf([{ ...skipped, pair: ['a', 'b'], self_ip: 5 }], 'v012')).toEqual([{ round: 1, self: 'a', peer: 'b', status: 'skip' }]);
   });
 });

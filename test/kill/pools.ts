@@ -7,8 +7,8 @@ import type { SimulatedNode } from '../../testbed/nodes.ts';
 export type Selector = Readonly<Record<string, string>>;
 
 export interface Pools {
-  /** Waits until one is free. */
-  lend<T>(task: (selector: Selector) => Promise<T>): Promise<T>;
+  /** Runs the task with a free pool; waits until one is free. */
+  withPool<T>(task: (selector: Selector) => Promise<T>): Promise<T>;
 }
 
 const key = 'testbed.kcover.io/pool';
@@ -22,7 +22,7 @@ export async function openPools(api: Api, groups: readonly (readonly SimulatedNo
     return selector ? Promise.resolve(selector) : new Promise((resolve) => waiting.push(resolve));
   };
   return {
-    lend: async (task) => {
+    withPool: async (task) => {
       const selector = await take();
       try {
         return await task(selector);

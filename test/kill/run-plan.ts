@@ -78,7 +78,7 @@ const settledWithinMs = 240_000;
 export function runPlan(stage: KillStage, plan: KillPlan, turn: Turn): Promise<KillResult> {
   const { scenario } = plan;
   if (!isSlowPath(scenario)) return run(stage, plan, (callbacks) => runFastPath({ stage, plan, turn, ...callbacks }, scenario));
-  return stage.pools.lend((selector) => run(stage, plan, (callbacks) => runSlowPath({ stage, plan, turn, ...callbacks }, scenario, selector)));
+  return stage.pools.withPool((selector) => run(stage, plan, (callbacks) => runSlowPath({ stage, plan, turn, ...callbacks }, scenario, selector)));
 }
 
 async function run({ live }: KillStage, plan: KillPlan, act: (callbacks: Pick<KillContext, 'onCreated' | 'died'>) => Promise<Acted>): Promise<KillResult> {

@@ -7,8 +7,8 @@ import type { LiveJob, LiveKcover } from '../support/live-kcover.ts';
 export interface ScriptedTrainer {
   /** The node of rank 0, or its last one. */
   readonly node: SimulatedNode | undefined;
-  /** Makes no step until its pods are replaced. */
-  standStill(): void;
+  /** Stops making steps until its pods are replaced. */
+  stall(): void;
   /** Writes no checkpoint until `save`, or the end. */
   withholdCheckpoints(): void;
   /** Writes a checkpoint of the present step, and later ones as usual. */
@@ -62,7 +62,7 @@ export function startScriptedTrainer(live: LiveKcover, job: LiveJob, { savesAtEn
     get node() {
       return node;
     },
-    standStill: () => void (stuck = attempt),
+    stall: () => void (stuck = attempt),
     withholdCheckpoints: () => void (held = true),
     save: () => void ([held, wanted] = [false, true]),
     stop: () => clearInterval(timer),

@@ -93,7 +93,7 @@ async function degradeAndKill(
 async function crash({ cluster }: LiveKcover, { name, first }: LiveJob, trainer: ScriptedTrainer): Promise<void> {
   const pod = first.at(-1);
   if (!pod) throw new Error(`${name} has no pod`);
-  trainer.standStill();
+  trainer.stall();
   await surely(`a container of ${name} dies`, () => failContainer(cluster.api, pod, { exitCode: 1, restart: true }));
 }
 

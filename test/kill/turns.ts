@@ -1,4 +1,4 @@
-/** Runs the tasks of its callers one after the other. */
+/** Runs tasks one after the other, in the order of the calls. */
 export type Turn = <T>(task: () => Promise<T>) => Promise<T>;
 
 export function takeTurns(): Turn {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { V1Pod } from '@kubernetes/client-node';
-import { attemptProgress, type AttemptSeen } from '../../kube/attempt-progress.ts';
+import { attemptProgress, type ObservedAttempt } from '../../kube/attempt-progress.ts';
 import { job as ref, jobView } from '../support/builders.ts';
 
 const at = (text: string): Date => text as unknown as Date;
@@ -45,7 +45,7 @@ const pod = (
     ],
   },
 });
-const look = (more: Partial<AttemptSeen>) => attemptProgress({ job, pods: [], old: new Set(['old-0']), quarantined: new Set(), ...more });
+const look = (more: Partial<ObservedAttempt>) => attemptProgress({ job, pods: [], old: new Set(['old-0']), quarantined: new Set(), ...more });
 
 describe('a new attempt', () => {
   it('is ready when all pods are, and began with the first of them', () => {

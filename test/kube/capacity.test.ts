@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { KubernetesObject, V1Container, V1Node, V1PodSpec } from '@kubernetes/client-node';
 import type { JobRef } from '../../contract/jobs.ts';
-import { nodeCapacity, shapesOf, shapesOfPods, whoGoes } from '../../kube/capacity.ts';
+import { nodeCapacity, shapesOf, shapesOfPods, replacedPods } from '../../kube/capacity.ts';
 import { jobKinds } from '../../kube/job-kinds/index.ts';
 import { placePods } from '../../policy/placement.ts';
 import { requestsOf } from '../../kube/pod-requests.ts';
@@ -163,7 +163,7 @@ describe('a node', () => {
     expect(nodeCapacity(node())).toMatchObject({ name: 'gpu-0', ready: true, unschedulable: false, allocatable: { cpu: 191_500, 'nvidia.com/gpu': 8 } });
   });
 
-  it('that stands by loses that taint, and no other, and names its taker without the UID of the job', () => {
+  it('on standby loses that taint, and no other, and its annotation names the recovery without the UID of the job', () => {
     expect(standbyEdit(node(), request)).toEqual({
       taken: true,
       change: { taints: [{ key: 'pool', value: 'a', effect: 'NoSchedule' }], annotations: { 'kcover.io/spare-taken': 'train/llm/2026-11-21T07:09:03.117Z' } },
@@ -193,8 +193,8 @@ describe('pods that free capacity', () => {
     ['all of the job', undefined],
     ['one of its pods', ['pod']],
   ])('are not in another namespace, whatever owner they name, when %s is to be restarted', (_, uids) => {
-    expect(whoGoes(job, uids)(pod('train'))).toBe(true);
-    expect(whoGoes(job, uids)(pod('other'))).toBe(false);
-    expect(whoGoes(job, ['another'])(pod('train'))).toBe(false);
+    expect(replacedPods(job, uids)(pod('train'))).toBe(true);
+    expect(replacedPods(job, uids)(pod('other'))).toBe(false);
+    expect(replacedPods(job, ['another'])(pod('train'))).toBe(false);
   });
 });

@@ -16,7 +16,7 @@ const cluster = () => attachTestCluster(process.env['KCOVER_TEST_CLUSTER'] ?? ''
 let proxy: ApiProxy;
 let kube: Kube;
 let events: Announcement[];
-/** Each request takes the next; none befalls what is left. */
+/** Random draws, one for each request; later requests get no fault. */
 let draws: number[];
 
 beforeAll(async () => {
@@ -39,7 +39,7 @@ afterAll(async () => {
   await proxy?.close();
 });
 
-/** One try, as Temporal makes it. */
+/** One attempt of the activity. */
 const announce = (): Promise<void> => announcementActivities({ kube, log: pino({ enabled: false }), now: Date.now }).announce({ events });
 async function written(): Promise<string[]> {
   const fieldSelector = `involvedObject.name=${events[0]?.about.kind === 'node' ? events[0].about.name : ''}`;

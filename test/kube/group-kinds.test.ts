@@ -1,4 +1,4 @@
-/** LeaderWorkerSet, the MPIJob of the mpi-operator and the Job of Volcano: what the conformance tests of every kind do not ask. */
+/** LeaderWorkerSet, the MPIJob of the mpi-operator and the Job of Volcano: facts that the conformance tests of all kinds do not check. */
 
 import { describe, expect, it } from '@jest/globals';
 import type { KubernetesObject, V1Pod } from '@kubernetes/client-node';

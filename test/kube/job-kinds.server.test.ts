@@ -1,4 +1,4 @@
-/** What the registry says of every kind whose controller runs here, held against the controllers themselves. */
+/** Checks what the registry says of every kind against its real controller, where that runs here. */
 
 import { describe, expect, it } from '@jest/globals';
 import type { V1Pod } from '@kubernetes/client-node';
@@ -50,7 +50,7 @@ describe.each(kinds)('%s', (kind) => {
   });
 });
 
-/** The pods can be seen after their end until they are let go, however slow their controller looks. */
+/** Keeps the pods visible after their end until `letGo`, so that a slow controller sees them. */
 async function keep(pods: readonly V1Pod[]): Promise<{ letGo: () => Promise<void> }> {
   const patch = (finalizers: readonly string[] | null) =>
     Promise.all(
@@ -74,7 +74,7 @@ describe('a job whose pods are deleted', () => {
     const fails = expected === 'failed';
     const { job, ref, first } = await started(kind, { terminationSeconds: fails ? 3 : 1, ...options });
     expect((await rig.seen(ref)).canStopBy.includes('delete-collection')).toBe(!fails);
-    // The controller of batch Jobs keeps them itself.
+    // The controller of batch Jobs keeps its pods itself.
     const lasting = await keep(fails && kind !== 'Job' ? first : []);
     await deleteMatchingPods(rig.kube, ref);
     if (!fails) await awaitRunning(rig.api, job, { except: new Set(uidsOf(first)) });

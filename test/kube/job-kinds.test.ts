@@ -231,7 +231,7 @@ describe('a job that says nothing', () => {
 
 describe.each(kinds)('the entry of %s', (kind) => {
   const entry: JobKindEntry = jobKinds[kind];
-  // The pods of a job that makes another one are that one's.
+  // The pods of a job with a child job belong to the child.
   const others = kinds.map((each): JobKindEntry => jobKinds[each]).filter((each) => each !== entry && each.childKind !== kind && entry.childKind !== each.kind);
   const manifest = (given: Record<string, string> = {}) => {
     const common = { name: 'llm', namespace: 'train', labels: { [optIn]: 'true', ...given } };
@@ -271,7 +271,7 @@ describe.each(kinds)('the entry of %s', (kind) => {
   it('selects pods by labels that no other kind and no other job has', () => {
     expect(others.map(({ podsOfKind }) => podsOfKind)).not.toContain(entry.podsOfKind);
     const selectors = [ref, { ...ref, name: 'twin', uid: 'twin-uid' }].map(entry.podSelector);
-    // Pods of a RayJob tell their Ray cluster alone: their owner is asked.
+    // Pods of a RayJob have only the label of their Ray cluster: the owner reference gives the job.
     expect(new Set(selectors).size).toBe(kind === 'RayJob' ? 1 : 2);
     expect(others.map(({ podSelector }) => podSelector({ ...ref, uid: 'other-uid' }))).not.toContain(selectors[0]);
   });

@@ -5,7 +5,7 @@ const at = '2026-11-21T07:10:00Z';
 const read = (given: Record<string, string>) =>
   progressOf({ annotations: Object.fromEntries(Object.entries(given).map(([key, value]) => [`kcover.io/${key}`, value])) });
 
-describe('the progress that a job tells', () => {
+describe('the progress that a job reports', () => {
   it.each<[string, Record<string, string>, object | undefined]>([
     ['is its step, its checkpoint and their time', { step: '1200', 'checkpoint-step': '1100', 'progress-at': at }, { step: 1200, checkpointStep: 1100, at }],
     ['needs no checkpoint', { step: '0', 'progress-at': at }, { step: 0, at }],

@@ -35,7 +35,7 @@ describe.each<[KubeflowKindName, string]>([
   ['XGBoostJob', 'xgbReplicaSpecs'],
   ['PaddleJob', 'paddleReplicaSpecs'],
 ])('a %s', (kind, roles) => {
-  it('can have fewer workers, but one, and keeps whoever leads', () => {
+  it('can have fewer workers, at least one, and keeps its leading role', () => {
     expect(sizes(kind, kubeflow(kind))).toEqual({ now: 4, least: 2 });
     expect(plan(kind, kubeflow(kind), { pods: 3 })).toMatchObject({ kind: 'resize', before: 4, after: 3, spec: { [roles]: { Worker: { replicas: 2 } } } });
   });

@@ -1,4 +1,4 @@
-/** Jobs as Kueue writes them: it sets `suspend`, changes pod templates of what it admits, and may take `suspend` back at any time. */
+/** Jobs as Kueue writes them: it sets `suspend`, changes the pod templates of admitted jobs, and may set `suspend` again at any time. */
 
 import { describe, expect, it } from '@jest/globals';
 import type { KubernetesObject, V1PodTemplateSpec } from '@kubernetes/client-node';
@@ -10,7 +10,7 @@ import { settings } from '../support/builders.ts';
 
 const taint = { key: 'kcover.io/quarantine', effect: 'NoSchedule' } as const;
 const owned = { 'kueue.x-k8s.io/queue-name': 'gpus', 'kueue.x-k8s.io/priority-class': 'high', 'kcover.io/cascading-recovery': 'true' };
-/** Survives a deletion of its pods, whatever a queue does with `suspend`. */
+/** Kinds whose pods can be deleted, whatever a queue does with `suspend`. */
 const deletable: readonly JobKind[] = ['PyTorchJob', 'PaddleJob', 'VolcanoJob'];
 
 type QueueStage = 'queued' | 'admitted';
@@ -27,7 +27,7 @@ function written(kind: JobKind, stage: QueueStage): KubernetesObject {
 const isTemplate = (value: unknown): value is V1PodTemplateSpec =>
   typeof value === 'object' && value !== null && 'spec' in value && 'metadata' in value && JSON.stringify(value.spec).startsWith('{"serviceAccountName"');
 
-/** What admission adds: the flavor's nodes, its tolerations, and gates until a topology is chosen. */
+/** What Kueue adds at admission: node selector and tolerations of the flavor, and scheduling gates until a topology is chosen. */
 const admitted = ({ metadata, spec }: V1PodTemplateSpec): V1PodTemplateSpec => ({
   metadata: {
     ...metadata,

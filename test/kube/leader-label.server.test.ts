@@ -47,11 +47,11 @@ describe('two of kcover in one namespace', () => {
         onTrouble: () => undefined,
         lookAgainMs: 50,
         retryMs: 50,
-      }).wear();
+      }).add();
       return store;
     };
     const [blue, green] = [leaderLabels(kube, namespace, 'blue'), leaderLabels(kube, namespace, 'green')];
-    // Left by a leader of the same release that was overtaken.
+    // An earlier leader of the same release has left it.
     await green.label('green-1');
     leader('blue', 'blue-0');
     leader('green', 'green-0');

@@ -26,7 +26,7 @@ afterEach(async () => {
   await kube.close();
 });
 
-/** Other controllers add taints of their own while a node is young. */
+/** Keys of taints without those of Kubernetes itself, whose controllers taint a new node. */
 const keys = (node: V1Node | undefined): string[] =>
   (node?.spec?.taints ?? []).map((taint) => taint.key).filter((key) => !key.startsWith('node.kubernetes.io/'));
 

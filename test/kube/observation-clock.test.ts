@@ -6,7 +6,7 @@ const minute = 60 * second;
 const hour = 60 * minute;
 const start = Date.parse('2026-11-21T07:00:00Z');
 
-/** A wait that begins at `start`, with the time of the test. */
+/** A wait that begins at `start`, with simulated time. */
 class Wait {
   now = start;
   clock: ObservationClock;
@@ -28,7 +28,7 @@ class Wait {
     return this;
   }
 
-  /** Another worker goes on after so long, with what the heartbeats told. */
+  /** Another worker continues after this time, with the state of the heartbeats. */
   dies(ms: number, recorded: Observed = this.clock.observed()): this {
     const details: unknown = JSON.parse(JSON.stringify({ clock: recorded }));
     this.passes(ms);

@@ -4,7 +4,7 @@ import type { JobKind } from '../../contract/jobs.ts';
 import { jobKinds } from '../../kube/job-kinds/index.ts';
 import { isUnexplained, podFailures } from '../../kube/pod-failures.ts';
 
-/** As the API server sends it: times are text. */
+/** A time as the API server sends it, as text. */
 const at = (text: string): Date => text as unknown as Date;
 
 const pod = (

@@ -3,7 +3,7 @@ import type { V1ContainerStatus, V1Pod, V1PodStatus } from '@kubernetes/client-n
 import { jobKinds } from '../../kube/job-kinds/index.ts';
 import { podFailures } from '../../kube/pod-failures.ts';
 
-/** As the API server sends it: times are text. */
+/** A time as the API server sends it, as text. */
 const at = (text: string): Date => text as unknown as Date;
 
 const ended = (exitCode: number, reason: string) => ({ exitCode, reason, containerID: 'containerd://a', finishedAt: at('2026-11-21T07:09:03Z') });

@@ -5,7 +5,7 @@ import { isPreflightPod, preflightPodOf, workloadOf } from '../../kube/preflight
 import { jobKinds } from '../../kube/job-kinds/index.ts';
 import { kubeflowJob, type KubeflowKindName } from '../../testbed/job-manifests.ts';
 
-/** As the API server sends it: times are text. */
+/** A time as the API server sends it, as text. */
 const at = (text: string): Date => text as unknown as Date;
 
 const owner = (apiVersion: string, kind: string, name: string): V1OwnerReference => ({ apiVersion, kind, name, uid: `uid-${name}`, controller: true });

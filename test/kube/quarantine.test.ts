@@ -29,7 +29,7 @@ describe('a quarantine', () => {
   it('writes nothing when it stands already', () => {
     expect(quarantineEdit(node({ taints: [ours], annotations: quarantineAnnotations }), request, settings)).toBeUndefined();
   });
-  it('leaves a taint of the same key alone that somebody else put there', () => {
+  it('leaves a taint of the same key that another owner has set', () => {
     const found = node({ taints: [{ ...ours, value: 'maintenance' }] });
     expect(quarantineEdit(found, request, { taint, cordon: true })).toBeUndefined();
     expect(quarantineFound(found, settings)).toEqual({ taint: 'other', cordonedByUs: false });
@@ -101,7 +101,7 @@ describe('a release', () => {
       releaseEdit(node({ taints: [ours], unschedulable: true, annotations: quarantineAnnotations }), request, settings).change?.unschedulable,
     ).toBeUndefined();
   });
-  it('leaves the taint of somebody else', () => {
+  it('leaves the taint of another owner', () => {
     expect(releaseEdit(node({ taints: [ours] }), request, settings)).toEqual({ ours: false, change: undefined });
   });
   it('leaves what another incident put there', () => {
@@ -112,7 +112,7 @@ describe('a release', () => {
       change: undefined,
     });
   });
-  it('tidies up after somebody took the taint off by hand', () => {
+  it('removes the annotations when the taint was removed by hand', () => {
     expect(releaseEdit(node({ taints: [theirs], annotations: quarantineAnnotations }), request, settings)).toEqual({
       ours: true,
       change: { annotations: cleared },
@@ -121,7 +121,7 @@ describe('a release', () => {
 });
 
 describe('the view of a node', () => {
-  it('tells our taint from another of the same key', () => {
+  it('distinguishes our taint from another of the same key', () => {
     expect(nodeView(node({ taints: [ours], annotations: quarantineAnnotations }), taint).taint).toEqual({
       value: 'xid-79',
       ours: true,
@@ -150,7 +150,7 @@ describe('the view of a node', () => {
 describe('a node that is cleared', () => {
   const judged = { 'kcover.io/judged': 'boot-1/7' };
 
-  it('has nothing of ours left, whichever incident put it there, and keeps what is of others', () => {
+  it('has nothing of kcover left, whichever incident set it, and keeps everything of other owners', () => {
     const found = node({
       taints: [theirs, ours],
       unschedulable: true,

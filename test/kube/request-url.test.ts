@@ -12,11 +12,11 @@ const refusal = (act: () => unknown): string => {
     return error instanceof KcoverError ? error.code : String(error);
   }
 };
-/** A path alone cannot tell a name with a slash in it, or a long one: who makes it of names does. */
+/** Names that a check of the finished path detects. Names with a slash, and long ones, are rejected when the path is built. */
 const leadsAway = forgedNames.filter(([, text]) => text !== 'a/b' && (!/^[\w.:-]+$/.test(text) || /^\.+$/.test(text)));
 
 describe('the address of a request', () => {
-  it('is the path at the server, also where that has one of its own', () => {
+  it('is the path at the server, also where the server address has a path', () => {
     const path = '/apis/batch/v1/namespaces/train/jobs/llm';
     expect(requestUrl(server, path).href).toBe(`${server}${path}`);
     expect(requestUrl(`${server}/`, path).href).toBe(`${server}${path}`);
@@ -41,7 +41,7 @@ describe('the address of a request', () => {
     expect(refusal(() => requestUrl(server, path))).toBe('name.invalid');
   });
 
-  it('is looked at before anything is sent, whoever asks', async () => {
+  it('is checked before any request is sent', async () => {
     const config = {
       applySecurityAuthentication: () => {
         throw new Error('about to be sent');

@@ -1,4 +1,4 @@
-/** JobSet and TrainJob as API objects; their controllers are played, the batch Jobs and pods under them are real. */
+/** JobSet and TrainJob as API objects. Their controllers are simulated; their batch Jobs and pods are real. */
 
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -55,7 +55,7 @@ async function seen(ref: JobRef) {
 const uidsOf = (pods: readonly V1Pod[]): string[] => pods.map(({ metadata }) => metadata?.uid ?? '').toSorted();
 const uidsNow = async (ref: JobRef): Promise<string[]> => (await podsOfJob(kube, ref)).present.map(({ uid }) => uid).toSorted();
 
-/** A pod that carries the labels of the set, and maybe looks as if a batch Job had made it. */
+/** A pod with the labels of the set that does not belong to it, with forged owner references if `more` has some. */
 async function stranger(set: PlayedSet, more: object = {}, labelsMore: object = {}): Promise<V1Pod> {
   const worn = { 'jobset.sigs.k8s.io/jobset-name': set.set.name, ...labelsMore };
   const metadata = { name: `stranger-${randomUUID().slice(0, 8)}`, labels: worn, ...more };
@@ -64,7 +64,7 @@ async function stranger(set: PlayedSet, more: object = {}, labelsMore: object = 
 }
 
 describe.each(['JobSet', 'TrainJob'] as const)('a %s', (kind) => {
-  it('is opted in, stopped under our mark, and let go on, all of its pods with it', async () => {
+  it('is opted in, suspended with our annotation, and resumed, with all of its pods', async () => {
     const set = await play({ kind, labels: optIn, podLabels: optIn });
     const first = await set.running();
     expect(await seen(set.ref)).toMatchObject({ optedIn: true, podsExpected: 3, canStopBy: ['suspend'] });
@@ -123,7 +123,7 @@ describe.each(['JobSet', 'TrainJob'] as const)('a %s', (kind) => {
     );
   });
 
-  it('has the pods that tell no UID too', async () => {
+  it('also has the pods without a UID label', async () => {
     const set = await play({ kind, labelsUid: false });
     const own = await set.running();
     expect(await uidsNow(set.ref)).toEqual(uidsOf(own));

@@ -98,7 +98,7 @@ it('the maker of a job is known in later versions too, and must control it', () 
   expect(ownerJobOf('Job', { ownerReferences: [{ ...owner, apiVersion: 'example.com/v1' }] })).toBeUndefined();
 });
 
-it('a job is made by one of a kind that makes it, and never by one of its own kind: the way up has an end', () => {
+it('a job is owned only by a job of an owner kind, and never by one of its own kind, so that the chain of owners ends', () => {
   const owned = (kind: 'Job' | 'JobSet' | 'TrainJob', by: 'JobSet' | 'TrainJob') => {
     const apiVersion = jobKinds[by].apiVersion;
     return ownerJobOf(kind, { namespace: 'train', ownerReferences: [{ apiVersion, kind: by, name: 'llm', uid: 'u', controller: true }] })?.kind;

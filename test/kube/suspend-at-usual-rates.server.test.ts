@@ -1,4 +1,4 @@
-/** A suspend as the controller manager carries it out with the rates of its defaults, and ranks that die of each other. */
+/** A suspend by a controller manager with its default request rates, while ranks fail because their peers are deleted. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
@@ -14,7 +14,7 @@ import { awaitRunning, createJob, type RunningJob } from '../../testbed/jobs.ts'
 import { eventually } from '../support/rig.ts';
 
 const ranks = 60;
-/** A kubelet needs a moment to end a pod that it was told of; until then the pod counts. */
+/** A kubelet takes a moment to end a deleted pod; until then the pod counts. */
 const terminationSeconds = 2;
 const taint = { key: 'kcover.io/quarantine', effect: 'NoSchedule' } as const;
 
@@ -36,11 +36,11 @@ const viewOf = async (job: RunningJob): Promise<JobView> => {
   return view;
 };
 
-/** Suspends a running job under our mark. As soon as the first rank goes, each one that nobody asked to go yet ends with 1, as trainers do that lose a peer. */
+/** Suspends a running job with our annotation. When the first rank is deleted, each rank that is not yet being deleted exits with 1, as a trainer does that loses a peer. */
 async function suspended(name: string, more: Partial<BatchJobOptions>): Promise<{ job: RunningJob; died: number }> {
   const job = await createJob(cluster.api, batchJob({ name, pods: ranks, gpus: 0, restartPolicy: 'OnFailure', terminationSeconds, ...more }));
   const first = await awaitRunning(cluster.api, job, { withinMs: 240_000 });
-  // Its controller still writes how many are ready, and each write is another version.
+  // The job's controller still updates the status, and each update changes the version.
   await eventually(async () => {
     const { resourceVersion } = await viewOf(job);
     await suspendJob(kube, { job: refOf(job), incident: 'recovery/default/llm/1/2026-11-21T07:09:03.117Z', attempt: 1, resourceVersion });
@@ -75,7 +75,7 @@ describe('a batch Job of many ranks that die of each other while it is suspended
       async () => (await podsNow(job)).filter((pod) => pod.status?.phase === 'Running'),
       (running) => running.length === 0,
     );
-    // Its controller has taken all of them into account.
+    // Waits until the job's controller has counted all of them.
     await eventually(
       () => jobNow(job),
       ({ status }) => (status?.active ?? 0) === 0 && (status?.uncountedTerminatedPods?.failed ?? []).length === 0,

@@ -2,7 +2,7 @@ import { describe, expect, it } from '@jest/globals';
 import type { V1ContainerState, V1ContainerStatus, V1Pod } from '@kubernetes/client-node';
 import { isWorking, trainingPodOf } from '../../kube/training-pods.ts';
 
-/** As the API server sends it: times are text. */
+/** A time as the API server sends it, as text. */
 const at = (time: string): Date => `2026-11-21T${time}` as unknown as Date;
 const runs = (from: string): V1ContainerState => ({ running: { startedAt: at(from) } });
 const ended = (from: string): V1ContainerState => ({ terminated: { exitCode: 1, startedAt: at(from) } });

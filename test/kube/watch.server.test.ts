@@ -16,7 +16,7 @@ let stop: AbortController;
 let run: string;
 beforeEach(() => {
   kube = connectKube({ kubeconfig });
-  // Hundreds of objects at once.
+  // For hundreds of objects at once.
   writer = connectKube({ kubeconfig, timeoutMs: 60_000 });
   stop = new AbortController();
   run = `watch-${randomUUID().slice(0, 8)}`;
@@ -141,7 +141,7 @@ describe('a watch', () => {
   });
 
   it('notices that the server no longer has its resource version', async () => {
-    // The server began to remember these when it learnt of their kind, long after its first version.
+    // The server's watch cache of a custom resource begins when its definition is installed, long after the first resource version.
     const customResources = '/apis/kubeflow.org/v1/pytorchjobs';
     const listener = { opened: () => undefined, changed: () => undefined, deleted: () => undefined };
     await expect(followStream({ kube, path: customResources, signal: stop.signal }, '1', listener)).rejects.toBeInstanceOf(Expired);

@@ -10,7 +10,7 @@ const limit = reserveLimit(2);
 const node = fc.constantFrom('a', 'b', 'c', 'd');
 const by = { by: 'ada', reason: 'a test' };
 
-/** What a caller and the driver would dispatch in the state, and late answers too. */
+/** Events that a caller or the driver may dispatch in the state, late answers included. */
 const property = (answer: typeof reserve = reserve): MachineProperty<ClusterState, ClusterEvent> => ({
   first: () => firstState(0),
   events: fc.array(

@@ -7,7 +7,7 @@ import { until } from '../../testbed/until.ts';
 import { noTraces, tracesOf } from './traces.ts';
 
 describe('a test cluster with a real node whose owner was killed', () => {
-  it('is removed by whoever starts the next one, with its containers, network and mounts', async () => {
+  it('is removed by the process that starts the next one, with its containers, network and mounts', async () => {
     const owner = spawn(process.execPath, [join(import.meta.dirname, 'abandoned-cluster.ts')], { stdio: ['ignore', 'pipe', 'inherit'] });
     const [said] = (await once(owner.stdout, 'data')) as [Buffer];
     const directory = said.toString().trim();

@@ -1,4 +1,4 @@
-/** Those who report are in trouble while there is something to report. */
+/** Agents and API server fail at the same time as a GPU. */
 
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -13,7 +13,7 @@ import { type LiveJob, xid79 } from '../support/live-kcover.ts';
 import type { FaultyCluster } from './faulty-cluster.ts';
 import { xid64 } from './moved-ranks.ts';
 
-/** Another GPU, so that no line is a repetition of another. */
+/** A line for another GPU, so that it is not a repetition. */
 const xid48 = (device: number): string => `NVRM: Xid (PCI:0000:${device.toString(16).padStart(2, '0')}:00): 48, DBE (double bit error)`;
 
 export function agentFaults(clusterOf: () => FaultyCluster): void {
@@ -25,7 +25,7 @@ export function agentFaults(clusterOf: () => FaultyCluster): void {
     return agent;
   };
 
-  /** Codes of all faults that its workflow knows, as soon as there are so many. */
+  /** Codes of all faults of the node's workflow, once it has at least this many. */
   const faultsOf = ({ name }: RealNode, atLeast: number): Promise<string[]> =>
     until(`${atLeast} faults of ${name}`, 60_000, async () => {
       const { faults } = await clusterOf().live.temporal.workflow.getHandle(nodeWorkflowId(name)).query<NodeStatus>(statusQuery);
@@ -33,7 +33,7 @@ export function agentFaults(clusterOf: () => FaultyCluster): void {
       return codes.length >= atLeast ? { found: codes } : { missing: codes.join() };
     });
 
-  /** How often agents said that they missed something of this kind. */
+  /** Number of gaps of this kind that agents have reported. */
   async function gaps(what: string): Promise<number> {
     const { kcover } = clusterOf().live;
     const [, count] = new RegExp(`^kcover_intake_gaps_total\\{what="${what}"\\} (\\d+)$`, 'm').exec(await kcover.metricsOf(kcover.controller)) ?? [];
@@ -55,7 +55,7 @@ export function agentFaults(clusterOf: () => FaultyCluster): void {
   }
 
   describe('an agent', () => {
-    it('that is killed between two lines of the kernel loses none of them and tells none of them twice', async () => {
+    it('that is killed between two kernel lines loses neither of them and reports neither twice', async () => {
       const { train, nodes, nodeOf, live } = clusterOf();
       const job = await train({ prefers: { Master: nodes[0]?.name ?? '', Worker: nodes[1]?.name ?? '' } });
       const node = nodeOf(job, 1);
@@ -70,7 +70,7 @@ export function agentFaults(clusterOf: () => FaultyCluster): void {
       expect(await faultsOf(node, 2)).toHaveLength(2);
     });
 
-    it('that was away while the kernel wrote more than it keeps says so, and judges what is left', async () => {
+    it('that was stopped while the kernel log overran reports the gap, and the faults in the remaining lines', async () => {
       const [node] = clusterOf().nodes as [RealNode];
       const before = await gaps('kernel-log-overrun');
       await agentOf(node).kill('SIGKILL');
@@ -83,7 +83,7 @@ export function agentFaults(clusterOf: () => FaultyCluster): void {
       expect(await faultsOf(node, 1)).toEqual(['xid/79']);
     });
 
-    it('whose disk is full goes on to report, says so, and tells nothing twice when there is room again', async () => {
+    it('whose disk is full continues to report, reports the gap, and repeats no fault when the disk has space again', async () => {
       const [, node] = clusterOf().nodes as [RealNode, RealNode];
       const before = await gaps('spool-unwritable');
       await node.fillState();
@@ -102,8 +102,8 @@ export function agentFaults(clusterOf: () => FaultyCluster): void {
     });
   });
 
-  describe('an API server that is away for a minute', () => {
-    it('has a fault of that time answered afterwards, with one stop', async () => {
+  describe('an API server that is stopped for a minute', () => {
+    it('delays the response to a fault of that time, which then has one stop', async () => {
       const { train, nodes, nodeOf, live, cluster } = clusterOf();
       const job = await train({ prefers: { Master: nodes[0]?.name ?? '', Worker: nodes[1]?.name ?? '' } });
       const node = nodeOf(job, 1);
@@ -111,7 +111,7 @@ export function agentFaults(clusterOf: () => FaultyCluster): void {
       node.kernelLog(xid79);
       await sleep(60_000);
       await cluster.servers.apiserver.start();
-      // An operator that elects a leader ends without the API server, and is started again; this one would wait for a minute more.
+      // An operator with leader election ends without an API server and is restarted. This one has none, and would wait for another minute.
       await cluster.servers.trainingOperator.kill('SIGKILL');
       await cluster.servers.trainingOperator.start();
       const records = await live.settled(job, { withinMs: 180_000 });

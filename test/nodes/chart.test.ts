@@ -32,7 +32,7 @@ beforeAll(async () => {
   kube = connectKube({ kubeconfig: cluster.kubernetes.kubeconfig });
   [gpu, plain] = cluster.realNodes as [RealNode, RealNode];
   await Promise.all([gpu.importImage(images.agent), plain.importImage(images.kcover)]);
-  // Controllers and workers are kept off nodes with GPUs.
+  // Controllers and workers are not scheduled on nodes with GPUs.
   await cluster.api.core.patchNode({ name: plain.name, body: { metadata: { labels: { 'nvidia.com/gpu.present': null } } } }, merge);
   await cluster.api.core.createNamespace({ body: { metadata: { name: ownNamespace, labels: { 'pod-security.kubernetes.io/enforce': 'restricted' } } } });
   chart = new InstalledChart(cluster, helm, {
@@ -64,7 +64,7 @@ const ask = async (...args: readonly string[]): Promise<string> => {
   return stdout;
 };
 
-/** What the doctor says once nothing fails. A leader is elected, and its Service is known to every node, only after the pods are ready. */
+/** Output of `kcover doctor` once no check fails. The leader is elected, and its Service is programmed on every node, only after the pods are ready. */
 const doctorIn = (role: ChartRole): Promise<string> =>
   until('a doctor that finds no failure', 60_000, async () => {
     const host = role === 'agent' ? ['--host-root', '/host'] : [];
@@ -89,7 +89,7 @@ const incidentOn = (): Promise<string> =>
       : { missing: JSON.stringify(node.metadata?.annotations) };
   });
 
-/** The quarantine is known to the workflow of the node too. */
+/** Waits until `kcover node list` shows the incident. */
 const listedAs = (incident: string): Promise<string> =>
   until(`${incident} in the list of nodes`, 60_000, async () => {
     const rows = JSON.parse(await ask('node', 'list', '--output', 'json')) as readonly Record<string, string>[];
@@ -114,16 +114,16 @@ describe('the chart on real kubelets', () => {
     expect(seen.flat()).toEqual([['agent', gpu.name, well], ...['controller', 'controller', 'worker', 'worker'].map((role) => [role, plain.name, well])]);
   });
 
-  it.each(roles)('has nothing that the doctor finds wrong in the pod of the %s, but for what a Temporal to try things out lacks', async (role) => {
+  it.each(roles)('passes every check of the doctor in the pod of the %s, except for warnings about a Temporal server without security', async (role) => {
     const said = await doctorIn(role);
     const findings = JSON.parse(said) as readonly { readonly check: string; readonly result: string }[];
     expect(findings.length).toBeGreaterThan(3);
-    // Plain text and the namespace `default`; and reads that the role has no right to.
+    // Warnings about plain text and the namespace `default`, and about objects that the role may not read.
     const expected = ['temporal access', 'temporal namespace', 'leader', `objects of the ${role}`];
     expect(findings.filter(({ check, result }) => result === 'failed' || (result === 'warn' && !expected.includes(check)))).toEqual([]);
   });
 
-  it('reports what the kernel said while the pod of the agent was replaced', async () => {
+  it('reports kernel lines that were written while the pod of the agent was replaced', async () => {
     gpu.kernelLog(xid(31, 'Ch 00000001, MMU Fault'));
     await eventWith(eventReasons.faultObserved, 'xid/31');
     const [uid] = await uidsOf('agent');
@@ -134,14 +134,14 @@ describe('the chart on real kubelets', () => {
     expect(await uidsOf('agent')).not.toContain(uid);
   });
 
-  it('takes a node out for a line in its kernel log, and says so', async () => {
+  it('quarantines a node for a line in its kernel log, and writes an Event', async () => {
     gpu.kernelLog(xid(79, 'GPU has fallen off the bus.'));
     const incident = await incidentOn();
     expect(await eventWith(eventReasons.quarantined, 'xid/79')).toMatchObject({ type: 'Warning' });
     await listedAs(incident);
   });
 
-  it('keeps an incident over an upgrade and a rollback that replace every pod, and hears of the next fault', async () => {
+  it('keeps an incident over an upgrade and a rollback that replace every pod, and receives the next fault', async () => {
     const incident = await incidentOn();
     const replaced = async (change: () => Promise<void>): Promise<void> => {
       const old = (await Promise.all(roles.map(uidsOf))).flat();

@@ -4,9 +4,9 @@ import { until } from '../../testbed/until.ts';
 import { type RankStory, uidOf } from './rank-story.ts';
 
 const secrets = { token: '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', password: 'tr0ub4dor-and-3' } as const;
-const lastWords = `echo "pulls https://ada:${secrets.password}@git.example.com/llm"; echo "HF_TOKEN=${secrets.token}"; echo "loss is nan"; exit 1`;
+const printSecretsAndFail = `echo "pulls https://ada:${secrets.password}@git.example.com/llm"; echo "HF_TOKEN=${secrets.token}"; echo "loss is nan"; exit 1`;
 
-/** Ranks that die where they are; one node is enough. */
+/** Tests in which ranks fail without a fault of their node; they need one node. */
 export function dyingRanks(begin: () => RankStory): void {
   let story: RankStory;
   beforeEach(() => {
@@ -14,10 +14,10 @@ export function dyingRanks(begin: () => RankStory): void {
   });
   afterEach(() => story.end(), 120_000);
 
-  describe('a rank that dies', () => {
-    it('has its whole job restarted at once, blames the job, and its last words are kept without the secrets in them', async () => {
+  describe('a rank that fails', () => {
+    it('has its whole job restarted at once, blames the job, and its last log lines are stored with secrets redacted', async () => {
       const job = await story.train();
-      await story.faulty.order(job, 1, lastWords);
+      await story.faulty.order(job, 1, printSecretsAndFail);
       const record = await story.restartedOnce(job, 'pod/exit', 'user');
       const kept = [...(await story.faulty.evidenceOf(record))];
       expect(kept.filter(([, text]) => text.includes('loss is nan')).map(([file]) => file)).toEqual([
@@ -30,7 +30,7 @@ export function dyingRanks(begin: () => RankStory): void {
       for (const secret of Object.values(secrets)) expect(texts).not.toContain(secret);
     });
 
-    it('for want of memory blames the job too, and not its node', async () => {
+    it('because it exceeded its memory limit also blames the job, and not its node', async () => {
       const job = await story.train({ limits: { memory: '64Mi' } });
       await story.faulty.order(job, 1, 'exec tail /dev/zero');
       const record = await story.restartedOnce(job, 'pod/oom-killed', 'user');
@@ -38,8 +38,8 @@ export function dyingRanks(begin: () => RankStory): void {
     });
   });
 
-  describe('a rank that somebody deletes', () => {
-    it('is put back by its operator, and is no fault', async () => {
+  describe('a rank whose pod a user deletes', () => {
+    it('is recreated by its operator, and is not a fault', async () => {
       const { live, cluster } = story.faulty;
       const job = await story.train();
       await cluster.api.core.deleteNamespacedPod({ name: job.first[1]?.metadata?.name ?? '', namespace: job.namespace });
@@ -51,8 +51,8 @@ export function dyingRanks(begin: () => RankStory): void {
     });
   });
 
-  describe('an image that nobody has', () => {
-    it('is no fault, and no node is blamed for it', async () => {
+  describe('an image that does not exist', () => {
+    it('is not a fault, and no node is blamed for it', async () => {
       const { manifestOf, live, cluster } = story.faulty;
       const namespace = 'typing-error';
       await cluster.api.core.createNamespace({ body: { metadata: { name: namespace } } });

@@ -1,4 +1,4 @@
-/** Real faults of ranks, nodes and agents under jobs in real containers, and what kcover makes of them. */
+/** Real faults of ranks, nodes and agents under jobs in real containers, and kcover's response. */
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { type FaultyCluster, startFaultyCluster } from './faulty-cluster.ts';
@@ -15,14 +15,14 @@ beforeAll(async () => {
 afterAll(() => faulty?.stop(), 120_000);
 
 describe('on real nodes', () => {
-  // Each of the first two leaves sound nodes, on which ranks die while everybody waits for the others.
+  // The first two keep some nodes healthy, and test faults of ranks there while they wait for the broken nodes.
   nodeFaults(() => faulty);
   shortOfDisk(() => faulty);
-  describe('whoever reports:', () => agentFaults(() => faulty));
+  describe('faults of agents and of the API server:', () => agentFaults(() => faulty));
 });
 
-describe('the end of it all', () => {
-  it('leaves nothing behind', async () => {
+describe('the test cluster', () => {
+  it('leaves no process, cgroup, mount or network behind when it is stopped', async () => {
     const { directory } = faulty.cluster;
     await faulty.stop();
     expect(tracesOf(directory)).toEqual(noTraces);

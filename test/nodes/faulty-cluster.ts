@@ -1,4 +1,4 @@
-/** Real nodes with trainers, looked after by kcover, and the means to break them. */
+/** Real nodes, kcover, and helpers to run and break trainers. */
 
 import { randomUUID } from 'node:crypto';
 import { mkdirSync } from 'node:fs';
@@ -26,17 +26,17 @@ export interface FaultyCluster {
   /** Archive of the image of the trainers. */
   readonly imageArchive: string;
   manifestOf(options: Trained): (namespace: string) => ReturnType<typeof shellTrainer>;
-  /** A job that has made some steps when this resolves. */
+  /** Starts a job; resolves when it has made some steps. */
   train(options?: Trained): Promise<LiveJob>;
-  /** Lets the shell of a rank run this after its next step. */
+  /** Makes the shell of a rank run the command after its next step. */
   order(job: LiveJob, rank: number, command: string): Promise<void>;
-  /** The step that a rank saved last. */
+  /** The last step that a rank has saved. */
   savedStep(job: LiveJob, rank: number): Promise<number>;
-  /** On which a pod of the job was at first, 0 being that of the master. */
+  /** The node of a pod of the first attempt; pod 0 is the master. */
   nodeOf(job: LiveJob, pod: number): RealNode;
-  /** How the container of a pod ended, as its kubelet told before the pod went. */
+  /** How the container of a pod ended, as its kubelet reported before the pod was deleted. */
   endOf(uid: string | undefined): V1ContainerStateTerminated | undefined;
-  /** Everything that was kept of an incident: names of files and what is in them. */
+  /** The stored evidence of an incident: file names and their content. */
   evidenceOf(record: IncidentRecord | undefined): Promise<ReadonlyMap<string, string>>;
   stop(): Promise<void>;
 }
@@ -103,7 +103,7 @@ async function equip(cluster: TestCluster, image: { readonly name: string; reado
   };
 }
 
-/** Remembers of each pod how its container ended. */
+/** Watches pods, and remembers how each container ended. */
 async function watchEnds(kubeconfig: string) {
   const kube = connectKube({ kubeconfig });
   const over = new AbortController();

@@ -57,7 +57,7 @@ describe.each(targets)('the image %s', (target) => {
     expect(programsIn(images[target]).toSorted()).toEqual(['kcover', 'node']);
   });
 
-  it('tells its version as the user of the chart, with a root that is read-only', async () => {
+  it('prints its version as the user of the chart, with a read-only root', async () => {
     const { code, stdout } = await images[target].run({ args: ['--version'], user: users[target] });
     expect({ code, stdout }).toEqual({ code: 0, stdout: `${version}\n` });
   });
@@ -73,7 +73,7 @@ describe.each(targets)('the image %s', (target) => {
     expect(stdout).toBe('');
   });
 
-  it('lists what is inside, all of it under licences that are allowed', () => {
+  it('has an SBOM with all packages, and only allowed licences', () => {
     const { components } = JSON.parse(images[target].read('opt/kcover/sbom.cdx.json')) as { components: readonly Component[] };
     expect(components.map(({ name }) => name)).toEqual(expect.arrayContaining(['fastify', 'node', 'libc6']));
     const refused = components.filter((component) => !licencesOf(component).every((licence) => allowedLicences.has(licence)));

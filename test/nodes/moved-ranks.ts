@@ -4,10 +4,10 @@ import { evict } from '../../testbed/failures.ts';
 import { violations } from '../support/invariants.ts';
 import { type RankStory, uidOf } from './rank-story.ts';
 
-/** Its memory has no spare rows left: training goes on for now, so there is time to save. */
+/** The GPU's memory has no reserved rows left. Training continues for now, so there is time to save. */
 export const xid64 = 'NVRM: Xid (PCI:0000:5d:00): 64, pid=4242, name=python, Row Remapper Error: All reserved rows for bank are remapped';
 
-/** Ranks that have to leave a node, of two that are sound. */
+/** Tests in which ranks have to leave one of two healthy nodes. */
 export function movedRanks(begin: () => RankStory): void {
   let story: RankStory;
   beforeEach(() => {
@@ -15,10 +15,10 @@ export function movedRanks(begin: () => RankStory): void {
   });
   afterEach(() => story.end(), 120_000);
 
-  describe('ranks that are told to end', () => {
-    it('have saved before the next attempt begins, and one that does not listen is killed by its kubelet after its grace period', async () => {
+  describe('ranks that receive SIGTERM', () => {
+    it('save before the next attempt begins, and one that ignores it is killed by its kubelet after its grace period', async () => {
       const { order, nodeOf, endOf, savedStep, live } = story.faulty;
-      // Not on the first node, which jobs of others may need.
+      // The master is on the first of its nodes, which other jobs may need, so the fault is not there.
       const [Master = '', Worker = ''] = story.on;
       const job = await story.train({ prefers: { Master, Worker }, annotations: { 'kcover.io/checkpoint': 'on-termination' }, graceSeconds: 8 });
       await order(job, 1, `trap '' TERM`);
@@ -38,7 +38,7 @@ export function movedRanks(begin: () => RankStory): void {
     });
   });
 
-  describe('a rank that is taken away', () => {
+  describe('a rank that is evicted', () => {
     it('by a drain has its whole job restarted elsewhere, blames the platform, and leaves the cordon alone', async () => {
       const { cluster, nodeOf } = story.faulty;
       const job = await story.train();
@@ -55,7 +55,7 @@ export function movedRanks(begin: () => RankStory): void {
       }
     });
 
-    it('by its kubelet, because it wrote more than it may, blames the job', async () => {
+    it('by its kubelet, because it exceeded its limit of disk, blames the job', async () => {
       const job = await story.train({ limits: { 'ephemeral-storage': '20Mi' } });
       await story.faulty.order(job, 1, 'head -c 60M /dev/zero >/var/tmp/too-much');
       const record = await story.restartedOnce(job, 'pod/evicted', 'user');

@@ -1,4 +1,4 @@
-/** Nodes that are lost under a job while their containers go on. With the default settings for it. */
+/** Nodes that are lost while the containers of a job continue to run there, with the default settings for lost nodes. */
 
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { isReady } from '../../testbed/nodes.ts';
@@ -13,11 +13,11 @@ import { RankStory } from './rank-story.ts';
 
 const patience = 300_000;
 
-/** Whether the trainer of this job still is a process of the node. */
+/** Whether the trainer of this job still runs as a process of the node. */
 const trainsOn = async (node: RealNode, { name }: LiveJob): Promise<boolean> => (await node.run('ps', 'ax', '-o', 'args')).includes(name);
 
 export function nodeFaults(clusterOf: () => FaultyCluster): void {
-  /** The whole job runs elsewhere, by force only on that node, and nobody says that its old process is dead. */
+  /** Expects that the job runs on other nodes, that only pods of that node were deleted by force, and that the record does not claim that their processes are dead. */
   async function leftNode(job: LiveJob, node: RealNode, pod: number): Promise<void> {
     const { live } = clusterOf();
     const [record] = await live.settled(job, { withinMs: patience });
@@ -26,7 +26,7 @@ export function nodeFaults(clusterOf: () => FaultyCluster): void {
     expect(record?.decisions.find(({ kind }) => kind === 'stop')?.blame).toBe('platform');
     expect(record?.stops.map(({ forced }) => forced?.map(({ uid }) => uid))).toEqual([[job.first[pod]?.metadata?.uid]]);
     expect(record?.runningPods.map((one) => one.node)).not.toContain(node.name);
-    // The trainer of the old attempt is alive there: what it tells is no proof.
+    // The trainer of the old attempt still runs on the lost node, so its progress is no proof.
     expect(record?.runningPods.map(({ uid }) => uid)).toContain(record?.progress?.after?.pod);
     expect(live.recorder.isQuarantined(node.name)).toBe(false);
     expect(violations(await live.facts(job))).toEqual([]);
@@ -59,7 +59,7 @@ export function nodeFaults(clusterOf: () => FaultyCluster): void {
     }, patience);
     afterAll(() => clusterOf().live.clear(), 120_000);
 
-    describe('and meanwhile, on the one that is left,', () => dyingRanks(() => new RankStory(clusterOf(), clusterOf().nodes.slice(0, 1))));
+    describe('with faults of ranks on the remaining node at the same time:', () => dyingRanks(() => new RankStory(clusterOf(), clusterOf().nodes.slice(0, 1))));
 
     it('have the job of the one without a kubelet restarted elsewhere, though its old master still trains', async () => {
       await leftNode(jobs[0], withoutKubelet, 0);
@@ -90,13 +90,14 @@ export function nodeFaults(clusterOf: () => FaultyCluster): void {
       const { nodes, train, live } = clusterOf();
       job = await train({ prefers: { Master: nodes[0]?.name ?? '', Worker: nodes[2]?.name ?? '' } });
       node = clusterOf().nodeOf(job, 1);
-      // Agents are processes of this computer: the cable does not cut them off.
+      // The agents are processes of this computer, so the cut network does not affect them.
       await live.kcover.agents.get(node.name)?.kill('SIGKILL');
       await node.cutNetwork();
     }, patience);
     afterAll(() => clusterOf().live.clear(), 120_000);
 
-    describe('and meanwhile, on the two that are left,', () => movedRanks(() => new RankStory(clusterOf(), clusterOf().nodes.slice(0, 2))));
+    describe('with faults of ranks on the remaining nodes at the same time:', () =>
+      movedRanks(() => new RankStory(clusterOf(), clusterOf().nodes.slice(0, 2))));
 
     it('has its job restarted elsewhere, though its old worker still trains', async () => {
       await leftNode(job, node, 1);

@@ -1,4 +1,4 @@
-/** What a case needs that breaks ranks on nodes that stay sound. */
+/** Helpers for tests that break ranks on healthy nodes. */
 
 import { expect } from '@jest/globals';
 import type { IncidentRecord } from '../../contract/recovery.ts';
@@ -9,7 +9,7 @@ import type { FaultyCluster, Trained } from './faulty-cluster.ts';
 
 export const uidOf = (job: LiveJob, pod: number): string | undefined => job.first[pod]?.metadata?.uid;
 
-/** The jobs of one case, on nodes that no other case breaks meanwhile. */
+/** The jobs of one test, on nodes that no other test breaks at that time. */
 export class RankStory {
   readonly faulty: FaultyCluster;
   readonly nodes: readonly RealNode[];
@@ -34,12 +34,12 @@ export class RankStory {
     return this.nodes.filter(({ name }) => this.faulty.live.recorder.isQuarantined(name));
   }
 
-  /** One stop of the whole job, no node out for it, and training goes on. */
+  /** Expects one stop of the whole job, no quarantined node, and training that continues. */
   async restartedOnce(job: LiveJob, fault: string, blame: string): Promise<IncidentRecord | undefined> {
     const { live } = this.faulty;
     const [record] = await live.settled(job);
     expect(record).toMatchObject({ outcome: 'recovered', stops: [{ attempt: 1, by: 'suspend' }] });
-    // A rank that was taken away may have been replaced by its operator before the stop; the other one was stopped in any case.
+    // The operator may have replaced an evicted rank before the stop; the other rank was stopped in any case.
     const [stopped, running] = [record?.stops[0]?.pods, record?.runningPods].map((pods) => pods?.map(({ uid }) => uid));
     expect(stopped).toContain(uidOf(job, 0));
     for (const pod of [0, 1]) expect(running).not.toContain(uidOf(job, pod));

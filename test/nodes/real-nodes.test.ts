@@ -46,7 +46,7 @@ const whoAmI = `cd /var/run/secrets/kubernetes.io/serviceaccount && curl -sS --c
   https://$KUBERNETES_SERVICE_HOST/apis/authentication.k8s.io/v1/selfsubjectreviews`;
 
 describe('real nodes', () => {
-  it('are Ready with containerd 2, beside a simulated one, each a machine of its own', async () => {
+  it('are Ready with containerd 2, beside a simulated node, each on a machine of its own', async () => {
     const { items } = await cluster.api.core.listNode();
     expect(items.map(isReady)).toEqual([true, true, true]);
     const infos = (await Promise.all(cluster.realNodes.map(nodeOf))).map(({ status }) => status?.nodeInfo);

@@ -11,7 +11,7 @@ const nslookup = String.raw`printf '#!/bin/sh\nexec getent hosts "$1"\n' > "$1/u
 
 export const obtainShellImage = (onProgress: (line: string) => void): Promise<DebianImage> => debianImage({ packages: [], hooks: [nslookup] }, onProgress);
 
-/** Saves every 20 steps and when it is told to end, begins with what was saved last, and runs whatever it finds in the file `<job>-<rank>.order`. */
+/** Saves every 20 steps and on SIGTERM, begins from the last saved step, and runs the commands in the file `<job>-<rank>.order`. */
 const script = String.raw`
 rank=$((REPLICA_INDEX + $RANK_OFFSET))
 place=/kcover/$JOB_NAME-$rank.json
@@ -49,7 +49,7 @@ export interface ShellTrainerOptions {
   readonly checkpoints: string;
   /** The only nodes for its pods. */
   readonly on?: readonly string[];
-  /** Where the pods of each role are put as long as they can. */
+  /** Preferred node of each role. */
   readonly prefers?: Readonly<Record<'Master' | 'Worker', string>>;
   readonly annotations?: Readonly<Record<string, string>>;
   readonly graceSeconds?: number;
@@ -76,7 +76,7 @@ function podSpec({ name, namespace, image, checkpoints, on, prefers, graceSecond
     name: 'pytorch',
     image,
     imagePullPolicy: 'IfNotPresent',
-    // Its name is there for whoever looks at the processes of a node.
+    // The name makes the process recognisable in the list of a node's processes.
     command: ['/bin/sh', '-c', script, name],
     env: [
       { name: 'JOB_NAME', valueFrom: label('job-name') },

@@ -9,7 +9,7 @@ import { RankStory } from './rank-story.ts';
 
 const gib = 2 ** 30;
 
-/** A kubelet that wants so much free disk: what it does below that, it does for real, and the disk of the computer is never full. */
+/** Tests with a kubelet whose eviction threshold is near the free disk space, so that it evicts although the disk of this computer is never full. */
 export function shortOfDisk(clusterOf: () => FaultyCluster): void {
   let story: RankStory;
   let job: LiveJob;
@@ -25,7 +25,7 @@ export function shortOfDisk(clusterOf: () => FaultyCluster): void {
   const wantFree = (available: string): Promise<void> =>
     restartWith(JSON.stringify({ ...JSON.parse(before), evictionHard: { 'nodefs.available': available }, evictionPressureTransitionPeriod: '1s' }));
 
-  describe('a rank under a kubelet that is short of disk', () => {
+  describe('a rank on a node under disk pressure', () => {
     beforeEach(async () => {
       const { nodes, nodeOf } = clusterOf();
       story = new RankStory(clusterOf(), nodes);
@@ -35,7 +35,7 @@ export function shortOfDisk(clusterOf: () => FaultyCluster): void {
     });
     afterEach(async () => {
       await restartWith(before);
-      // Under pressure a kubelet removes images that nobody uses.
+      // Under disk pressure a kubelet removes unused images.
       await node.importImage(clusterOf().imageArchive);
       await story.end();
     }, 120_000);
@@ -43,14 +43,14 @@ export function shortOfDisk(clusterOf: () => FaultyCluster): void {
     it('is evicted, has its whole job restarted, and blames the platform', async () => {
       const { bavail, bsize } = await statfs(clusterOf().cluster.directory);
       await wantFree(String(bavail * bsize - gib));
-      // A kubelet that starts turns its own pods away when it is short by then.
+      // A kubelet that is under pressure when it starts would reject its own pods.
       await sleep(5000);
       await clusterOf().order(job, 1, 'fallocate -l 3G /var/tmp/large');
       const record = await story.restartedOnce(job, 'pod/evicted', 'platform');
       expect(record?.because).toMatch(/The node was low on resource: ephemeral-storage/);
     });
 
-    it('is turned away when the kubelet starts again, which is no crash of the job', async () => {
+    it('is rejected when the kubelet starts again, which is not a failure of the job', async () => {
       await wantFree('99%');
       const record = await story.restartedOnce(job, 'pod/evicted', 'platform');
       expect(record?.because).toMatch(/was evicted: Pod was rejected: The node had condition: \[DiskPressure\]/);

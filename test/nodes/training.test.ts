@@ -42,7 +42,7 @@ describe('a trainer with four ranks on a node whose GPU begins to fail', () => {
     return expect(record).resolves.toMatchObject({ checkpoints: expect.arrayContaining([expect.objectContaining({ kind: 'saved' })]) });
   });
 
-  it('goes on from the step that it saved at its end, with the loss that it had', () => {
+  it('continues from the step that it saved at its end, with the same loss', () => {
     expect(facts.resumedFromStep).toBeGreaterThanOrEqual(facts.stepBefore ?? NaN);
     expect(facts.stepAfter).toBeGreaterThan(facts.resumedFromStep ?? NaN);
     const { first, before, after } = facts.losses;

@@ -85,7 +85,7 @@ export class UnpackedImage {
     for (const at of ['/proc', '/dev', ...Object.keys(mounts)]) this.#mountPoint(at, mounts[at]);
     const variables = [...this.config.Env, ...Object.entries(env).map(([name, value]) => `${name}=${value}`)];
     return [
-      // No process outlives its test, however that ends: the shell is the first process of the namespace and stays root, because a process that
+      // All processes end with the test, however it ends: the shell is the first process of the namespace and stays root, because a process that
       // changes its user gets no signal for the death of its parent.
       '--pdeathsig',
       'KILL',

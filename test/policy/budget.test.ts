@@ -13,7 +13,7 @@ const recovery = (minutesAgo: number, attribution: BudgetAttribution = {}): Budg
   endedAt: now - minutesAgo * minute + 1000,
   ...attribution,
 });
-/** So many, spread over the hour up to 15 minutes ago. */
+/** This many recoveries, spread over an hour that ended 15 minutes ago. */
 const many = (count: number, attribution: BudgetAttribution = {}): BudgetEntry[] =>
   Array.from({ length: count }, (_, index) => recovery(59 - (index * 44) / count, attribution));
 

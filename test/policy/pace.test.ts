@@ -1,15 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JobProgress } from '../../contract/progress.ts';
-import { afterBreak, foldPace, paceFrom, paceOf, type PaceSeen } from '../../policy/pace.ts';
+import { afterBreak, foldPace, paceFrom, paceOf, type PaceObservations } from '../../policy/pace.ts';
 
 const began = Date.parse('2026-11-21T07:00:00Z');
-/** A report: its step, its second, and the rest. */
+/** A report of a step at a second, with further fields. */
 const says = (step: number, second: number, more: Partial<JobProgress> = {}): JobProgress => ({
   step,
   at: new Date(began + second * 1000).toISOString(),
   ...more,
 });
-const seen = (reports: readonly JobProgress[], from: PaceSeen = paceFrom(undefined)): PaceSeen => reports.reduce(foldPace, from);
+const seen = (reports: readonly JobProgress[], from: PaceObservations = paceFrom(undefined)): PaceObservations => reports.reduce(foldPace, from);
 
 describe('the pace of training', () => {
   it.each<[sentence: string, reports: readonly JobProgress[], expected: object | undefined]>([

@@ -8,7 +8,7 @@ import { jobView, kernelFault, podFault, pods, settings, tainted } from '../supp
 
 const now = Date.parse('2026-11-21T07:09:04Z');
 const quarantined = { state: 'quarantined', because: 'xid/63' } as const;
-/** A row of memory is about to be remapped: training goes on for a while. */
+/** A row of memory is about to be remapped: training continues for a while. */
 const degrading = kernelFault({ code: 'xid/63', message: 'row remapping is pending', action: 'reset-gpu', quarantine: quarantined });
 const progress = { step: 1290, checkpointStep: 1200, at: '2026-11-21T07:09:00Z', pace: { msPerStep: 6000, stepsPerCheckpoint: 100 } };
 const overrides = (more: Partial<JobOverrides>): { overrides: JobOverrides } => ({ overrides: { ignored: [], ...more } });
@@ -118,7 +118,7 @@ describe('what is restarted', () => {
     });
   });
 
-  it('tells a person meanwhile what helps, because another recovery would be refused', () => {
+  it('suggests a remedy meanwhile, because another recovery would be refused', () => {
     const job = jobView({ progress, ...overrides({ level: 'process' }) });
     const facts = { attempt: { job, pods, nodes: [], undecided: [] }, fresh: [podFault()], handled: [], stops: 0, attempts: 3, asked: false, now };
     expect(decideRecovery(facts, settings({ mode: 'act' }))).toMatchObject({

@@ -11,7 +11,7 @@ const adaptive: Settings = { rounds: 'adaptive', most: 6 };
 const well: Word = { status: 'ok', gbps: 100 };
 const bad: Word = { status: 'ok', gbps: 40 };
 
-/** Plays a run to its end: the pairs of each round, who sat out, and why it ended. */
+/** Plays a run to its end; returns the pairs and idle ranks of each round, and why it ended. */
 function play(size: number, settings: Settings, word: (a: number, b: number, round: number) => Word = () => well, seed = 'seed') {
   const results = Array.from({ length: size }, (): RoundResult[] => []);
   const ranks = results.map((results, rank): PlannedRank => ({ rank, node: `gpu-${rank}`, results }));
@@ -125,9 +125,9 @@ describe('adaptive rounds', () => {
     expect(new Set(partnersOf(2, untested.rounds)).size).toBe(4);
   });
 
-  it('stop early with two ranks, which nothing tells apart', () => {
+  it('stop early with two ranks, which cannot be distinguished', () => {
     expect(play(2, adaptive)).toMatchObject({ rounds: { length: 1 }, because: 'the only pair did well' });
-    expect(play(2, adaptive, () => ({ status: 'fail' }))).toMatchObject({ rounds: { length: 2 }, because: 'two ranks cannot be told apart' });
+    expect(play(2, adaptive, () => ({ status: 'fail' }))).toMatchObject({ rounds: { length: 2 }, because: 'two ranks cannot be distinguished' });
   });
 
   it('plan a round for thousands, most of them undecided', () => {

@@ -6,7 +6,7 @@ import { reportsOf, workload } from '../support/preflight-reports.ts';
 
 const whole = { asked: 8, of: 8 } as const;
 
-/** Eight ranks on nodes of their own, the third slow and the fifth broken; the pods of both hold this much of their nodes. */
+/** Eight ranks on separate nodes, the third slow and the fifth broken. The pods of both hold this share of their nodes. */
 function asked(share: NodeShare, more: Partial<JudgementRequest> = {}): JudgementRequest {
   const reports = reportsOf({ size: 8, slow: [3], broken: [5] }).map((each) => ([3, 5].includes(each.report.rank) ? { ...each, share } : each));
   return { workload, run: 1, size: 8, reports, evidence: 'complete', notified: [], ...more };

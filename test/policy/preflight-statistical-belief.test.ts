@@ -6,7 +6,7 @@ import { randomFrom, shuffled } from '../../policy/preflight-pairing.ts';
 const bound = Math.log(1 / noise);
 const chances = [1 - prior.little - prior.plainly, prior.little, prior.plainly] as const;
 
-/** Probability that each end is slow, summed over everything that all ends could be. */
+/** Exact probability that each end is slow, by enumeration of all combinations of states. */
 function enumerated(ends: number, evidence: readonly PairEvidence[]): number[] {
   const says = evidence.map(({ pair, little, plainly }) => ({ ends: pair.ends, odds: [1, Math.exp(little), Math.exp(plainly)] }));
   const slow = Array.from({ length: ends }, () => 0);
@@ -27,7 +27,7 @@ const link = (a: number, b: number, little: number, plainly: number): PairEviden
   plainly,
 });
 
-/** Five random rounds among 8, two of them slow, and one pair in 20 tells the opposite. */
+/** Five random rounds of 8 ranks, two of them slow; one pair in 20 reports the opposite. */
 function round(seed: string): PairEvidence[] {
   const random = randomFrom(seed);
   const slow = new Set(shuffled([0, 1, 2, 3, 4, 5, 6, 7], random).slice(0, 2));

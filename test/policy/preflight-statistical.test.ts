@@ -2,14 +2,14 @@ import { describe, expect, it } from '@jest/globals';
 import type { PreflightJudgement, PairTest, PreflightReport } from '../../contract/preflight.ts';
 import { judgeStatistical } from '../../policy/preflight-statistical.ts';
 
-/** What a pair says: GiB/s, or a word. */
+/** Result of a pair: GiB/s, or a status. */
 type Word = number | PairTest['status'];
 type Pair = readonly [round: number, a: number, b: number, word: Word];
 
 const testOf = (round: number, peer: string, word: Word): PairTest =>
   typeof word === 'number' ? { round, peer, status: 'ok', gbps: word } : { round, peer, status: word };
 
-/** Both ends report every pair alike; ranks that only `pairs` know have no report. */
+/** Reports in which both ends of a pair have the same result. Ranks from `size` on have no report of their own. */
 function reports(size: number, pairs: readonly Pair[], changes: Readonly<Record<number, Partial<PreflightReport>>> = {}): PreflightReport[] {
   return Array.from({ length: size }, (_, rank) => ({
     size,
@@ -21,7 +21,7 @@ function reports(size: number, pairs: readonly Pair[], changes: Readonly<Record<
   }));
 }
 
-/** Every round of the circle method: rank 0 stands, the others turn. */
+/** Rounds of the circle method: rank 0 stays, the others rotate. */
 function circle(size: number, rounds: number, word: (a: number, b: number, round: number) => Word): Pair[] {
   const even = size + (size % 2);
   const at = (place: number, round: number): number => (place === 0 ? 0 : 1 + ((place - 1 + round) % (even - 1)));
@@ -43,7 +43,7 @@ const ranksOf = ({ nodes }: PreflightJudgement, verdict: string): number[] => no
 const verdicts = (judgement: PreflightJudgement): string[] => judgement.nodes.map(({ verdict }) => verdict);
 
 describe('the statistical rule', () => {
-  it('finds the slow node, says how sure it is, and names the pairs that speak for it', () => {
+  it('finds the slow node, with a confidence and the pairs that are evidence', () => {
     const judgement = judge(reports(8, circle(8, 5, slow(3))));
     expect(ranksOf(judgement, 'slow')).toEqual([3]);
     expect(ranksOf(judgement, 'healthy')).toHaveLength(7);
@@ -54,7 +54,7 @@ describe('the statistical rule', () => {
     expect(judgement.because).toMatch(/^20 pairs in 5 rounds, 8 of 8 reports; usual (99\.\d|100|101) GiB\/s, spread 2 %$/);
   });
 
-  it('compares with the run itself: what is usual needs no threshold, and a fast fabric hides nothing', () => {
+  it('compares with the run itself: the usual bandwidth needs no threshold, and a fast fabric hides nothing', () => {
     const fast = circle(8, 5, (a, b, round) => slow(3)(a, b, round) * 40);
     expect(ranksOf(judge(reports(8, fast), 5), 'slow')).toEqual([3]);
   });
@@ -110,7 +110,7 @@ describe('the statistical rule', () => {
     expect(ranksOf(judge(complains(3, 'skip')), 'slow')).toEqual([]);
   });
 
-  it('says nothing of who was not tested, and does not call it broken', () => {
+  it('does not judge a node that was not tested as failed', () => {
     const judgement = judge(reports(8, circle(8, 5, slow()), { 2: { tests: [] }, 5: { tests: [{ round: 0, status: 'skip' }] } }).slice(0, 7));
     expect(judgement.nodes.map(({ rank }) => rank)).toEqual([0, 1, 2, 3, 4, 5, 6]);
     const silent = judge(reports(2, [[0, 0, 1, 'skip']]));
@@ -156,7 +156,7 @@ describe('the statistical rule', () => {
     ).toEqual(['failed', 'healthy', 'healthy', 'healthy']);
   });
 
-  it('tells half of the nodes from the other half when pairs fail by their own word', () => {
+  it('distinguishes two halves of the nodes when pairs report a failure', () => {
     const judgement = judge(
       reports(
         8,
@@ -192,7 +192,7 @@ describe('the statistical rule', () => {
 });
 
 describe('the statistical rule on small and odd runs', () => {
-  it('cannot tell the two ends of the only pair apart', () => {
+  it('cannot distinguish the two ends of the only pair', () => {
     expect(verdicts(judge(reports(2, [[0, 0, 1, 'fail']])))).toEqual(['undetermined', 'undetermined']);
     expect(verdicts(judge(reports(2, [[0, 0, 1, 100]])))).toEqual(['healthy', 'healthy']);
   });
@@ -236,7 +236,7 @@ describe('the statistical rule on strange reports', () => {
     for (const gbps of [0, -5]) expect(ranksOf(odd(gbps), 'slow')).toEqual([3]);
   });
 
-  it('keeps a test with its reporter, whoever else claims its address, and drops tests against such an address', () => {
+  it('attributes a test to its reporter, even if another report claims its address, and drops tests against such an address', () => {
     const pairs = circle(8, 5, slow(3));
     const judgement = judge(reports(8, pairs, { 3: { address: 'ip-4' } }));
     // Partners of 3 name an address that no report claims, so only its own reports count: against all but 4's.

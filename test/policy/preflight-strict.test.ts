@@ -104,5 +104,5 @@ describe('the strict rule', () => {
     ]);
   });
 
-  it('knows nothing without reports', () => expect(judgeStrict([], basis(4))).toMatchObject({ nodes: [], confidence: 0 }));
+  it('has no verdict without reports', () => expect(judgeStrict([], basis(4))).toMatchObject({ nodes: [], confidence: 0 }));
 });

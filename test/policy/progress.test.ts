@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { JobProgress } from '../../contract/progress.ts';
-import { judgeProgress, type ProgressSeen, seeProgress } from '../../policy/progress.ts';
+import { judgeProgress, type ProgressObservations, foldProgress } from '../../policy/progress.ts';
 
 const minute = 60_000;
 const restart = Date.parse('2026-11-21T07:10:00Z');
@@ -10,11 +10,11 @@ const request = { since, beyond: 1200, firstMs: 15 * minute, stallMs: 10 * minut
 const after = (ms: number): string => new Date(restart + ms).toISOString();
 const says = (step: number, ms: number): JobProgress => ({ step, at: after(ms) });
 
-/** Reports as [step, ms after the restart], each seen the moment it was written. */
-const seenOf = (...reports: readonly (readonly [number, number])[]): ProgressSeen | undefined =>
-  reports.reduce<ProgressSeen | undefined>((seen, [step, ms]) => seeProgress(seen, says(step, ms), { since }, restart + ms), undefined);
+/** Reports as [step, ms after the restart], each observed when it was written. */
+const seenOf = (...reports: readonly (readonly [number, number])[]): ProgressObservations | undefined =>
+  reports.reduce<ProgressObservations | undefined>((seen, [step, ms]) => foldProgress(seen, says(step, ms), { since }, restart + ms), undefined);
 
-const judge = (seen: ProgressSeen | undefined, ms: number, more: { progress?: JobProgress; lateFrom?: number } = {}) =>
+const judge = (seen: ProgressObservations | undefined, ms: number, more: { progress?: JobProgress; lateFrom?: number } = {}) =>
   judgeProgress({ request, startedAt: restart, lateFrom: 0, progress: seen?.last, seen, ...more }, restart + ms);
 
 describe('whether training moves on', () => {
@@ -97,22 +97,22 @@ describe('whether training moves on', () => {
 
   it('does not count progress of an earlier attempt, and says so', () => {
     const stale = says(1205, -2000);
-    expect(seeProgress(undefined, stale, { since }, restart)).toBeUndefined();
+    expect(foldProgress(undefined, stale, { since }, restart)).toBeUndefined();
     expect(judge(undefined, 15 * minute, { progress: stale })).toMatchObject({
       because: expect.stringContaining('step 1205 of 2026-11-21T07:09:58.000Z belongs to an earlier attempt'),
     });
   });
 
   it('does not count the second in which the new pods were created: the old attempt may have reported a step in it', () => {
-    expect(seeProgress(undefined, says(1205, 999), { since }, restart)).toBeUndefined();
-    expect(seeProgress(undefined, says(1205, 1000), { since }, restart)).toBeDefined();
+    expect(foldProgress(undefined, says(1205, 999), { since }, restart)).toBeUndefined();
+    expect(foldProgress(undefined, says(1205, 1000), { since }, restart)).toBeDefined();
   });
 
   it('does not count what a stopped pod reports, however late', () => {
     const late = { ...says(1205, minute), pod: 'old' };
-    expect(seeProgress(undefined, late, { since, stopped: ['older', 'old'] }, restart + minute)).toBeUndefined();
-    expect(seeProgress(undefined, { ...late, pod: 'new' }, { since, stopped: ['old'] }, restart + minute)).toBeDefined();
-    expect(seeProgress(undefined, says(1205, minute), { since, stopped: ['old'] }, restart + minute)).toBeDefined();
+    expect(foldProgress(undefined, late, { since, stopped: ['older', 'old'] }, restart + minute)).toBeUndefined();
+    expect(foldProgress(undefined, { ...late, pod: 'new' }, { since, stopped: ['old'] }, restart + minute)).toBeDefined();
+    expect(foldProgress(undefined, says(1205, minute), { since, stopped: ['old'] }, restart + minute)).toBeDefined();
   });
 
   it('takes the same step with a new time for no step', () => {
@@ -126,7 +126,7 @@ describe('whether training moves on', () => {
   });
 
   it('says nothing of the pace where the clock of the reports jumped back', () => {
-    expect(seeProgress(seenOf([1000, 9 * minute]), says(1010, minute), { since }, restart + 10 * minute)?.pace).toEqual([]);
+    expect(foldProgress(seenOf([1000, 9 * minute]), says(1010, minute), { since }, restart + 10 * minute)?.pace).toEqual([]);
   });
 
   it('is not late just after the cluster could not be observed', () => {
@@ -141,8 +141,8 @@ describe('whether training moves on', () => {
 
   describe('while the trainer says that it does something else', () => {
     const saying = (...reports: readonly (readonly [number, number, JobProgress['phase']])[]) =>
-      reports.reduce<ProgressSeen | undefined>(
-        (seen, [step, ms, phase]) => seeProgress(seen, { ...says(step, ms), ...(phase && { phase }) }, { since }, restart + ms),
+      reports.reduce<ProgressObservations | undefined>(
+        (seen, [step, ms, phase]) => foldProgress(seen, { ...says(step, ms), ...(phase && { phase }) }, { since }, restart + ms),
         undefined,
       );
 

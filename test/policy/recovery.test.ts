@@ -35,7 +35,7 @@ describe('the next step of a recovery', () => {
     expect(decideRecovery({ ...given, attempt: merged }, act)).toMatchObject({ kind: 'end', outcome });
   });
 
-  it('leaves a job alone whose deciding pod has succeeded, before its own controller says so', () => {
+  it('leaves a job alone whose deciding pod has succeeded, before its own controller reports that', () => {
     expect(decideRecovery(facts({}, { succeeded: 'llm-master-0' }), act)).toMatchObject({
       kind: 'end',
       outcome: 'cancelled',
@@ -189,7 +189,7 @@ describe('a node that is not ready', () => {
     const [stuck] = pods.slice(-1);
     const attempt = { pods: pods.slice(0, -1), terminating: stuck ? [stuck] : [], nodes: [dead] };
     expect(decideRecovery(facts({ fresh: [lost] }, attempt), act).kind).toBe('stop');
-    // Back or gone: the pod goes, and its job cannot go on without it.
+    // Whether the node returns or not, its pod will be deleted, and the job cannot continue without it.
     expect(decideRecovery(facts({ fresh: [lost] }, { ...attempt, nodes: [nodeView()] }), act).kind).toBe('stop');
     expect(decideRecovery(facts({ fresh: [lost] }, { ...attempt, nodes: [] }), act).kind).toBe('stop');
   });

@@ -5,7 +5,7 @@ import { redactLines } from '../../faults/redaction/log.ts';
 import { redact } from '../../faults/redaction/redact.ts';
 import { workerSettings } from '../../contract/settings.schema.ts';
 
-// Put together here, so that no scanner takes this file for a leak.
+// The secrets are assembled at run time, so that no scanner reports this file as a leak.
 const word = (prefix: string, length: number, messages = 'Abc123xyZ9'): string =>
   prefix + messages.repeat(Math.ceil(length / messages.length)).slice(0, length);
 const fence = (side: string) => `-----${side} RSA PRIVATE KEY-----`;
@@ -132,19 +132,19 @@ describe('a log', () => {
     const line = '-eyJ'.repeat(4096);
     const base64 = `${'A'.repeat(16_000)}!${'A'.repeat(30)}`;
     const log = [...Array.from({ length: 200 }, () => line), ...Array.from({ length: 500 }, () => base64), end];
-    // No key has more lines.
+    // The longest key that is recognised has this many lines.
     expect(redactLines(log, builtInPatterns).redacted).toBe(150);
-    // Lets the test's own limit of time be noticed.
+    // Yields, so that Jest can enforce the timeout of the test.
     await setImmediate();
   });
 
   it.each([
     ['quotes behind its mark', 200, Array.from({ length: 200 }, () => `${begin}${"'".repeat(16_000)}<`)],
-    // The last of them may go on in as many lines as a key has.
+    // The last of them may continue for as many lines as a key has.
     ['lines that each begin one', 20_150, [...Array.from({ length: 20_000 }, () => begin), ...Array.from({ length: 300 }, () => 'x'.repeat(350))]],
   ])('is searched in a time that grows with its length only, also where a key has many %s', async (_, hidden, log) => {
     expect(redactLines(log, builtInPatterns).redacted).toBe(hidden);
-    // Lets the test's own limit of time be noticed.
+    // Yields, so that Jest can enforce the timeout of the test.
     await setImmediate();
   });
 

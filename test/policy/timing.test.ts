@@ -9,7 +9,7 @@ const minute = 60_000;
 const now = Date.parse('2026-11-21T12:00:00Z');
 const rules = settings({ recovery: { checkpoint: { mtbf: '1h', slowdown: 0.3, most: '2h' } } }).recovery.checkpoint;
 
-/** A step a second, a checkpoint every 1000; step 900 just now. */
+/** One step a second, a checkpoint every 1000 steps; the last step is 900. */
 const progress = (more: Partial<JobProgress> = {}): JobProgress => ({
   step: 1900,
   checkpointStep: 1000,
@@ -45,7 +45,7 @@ describe('now, or after the next checkpoint', () => {
   it('records what either choice is expected to lose, and says it in a sentence', () => {
     const { timing, because } = choose();
     expect(timing.now).toBeCloseTo(9);
-    // 36 GPUs, 900 s of work: lost with 1 - e^(-100/3600), and half of the wait on top of it.
+    // 36 GPUs and 900 s of work are lost with probability 1 - e^(-100/3600), and then half of the wait too.
     expect(timing.afterCheckpoint).toBeCloseTo(0.26, 2);
     expect(timing.nextInMs).toBe(100_000);
     expect(because).toBe('waiting 1m 40s for step 2000 is expected to cost 0.3 GPU-hours, stopping now 9.0');
@@ -116,7 +116,7 @@ describe('a choice that is made again at every observation', () => {
   const random = randomFrom('looks');
   const between = (least: number, most: number): number => least * (most / least) ** random();
 
-  /** Looks at one job until its checkpoint is due, while its steps go on as it says. */
+  /** Observes one job repeatedly until its checkpoint is due, while training makes steps at the reported pace. */
   function lookOften(severity: Severity) {
     const msPerStep = Math.ceil(between(100, 30_000));
     const stepsPerCheckpoint = Math.max(2, Math.round(between(minute, 120 * minute) / msPerStep));

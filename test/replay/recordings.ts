@@ -1,4 +1,4 @@
-/** What is recorded: one short life of a workflow for each behaviour whose history must keep replaying. */
+/** Scenarios to record: a short workflow for each behaviour whose history must remain replayable. */
 
 import { randomUUID } from 'node:crypto';
 import type { WorkflowHandle } from '@temporalio/client';

@@ -53,7 +53,7 @@ describe('recorded histories', () => {
   });
 });
 
-/** The same history, as a version of the workflow that requests another activity here would have recorded it. */
+/** The history of another version of the workflow, which would request another activity at this point. */
 function withOtherActivity(events: readonly RecordedEvent[], name: string): RecordedHistory['json'] {
   const changed = events.map((event) => {
     const scheduled = event.activityTaskScheduledEventAttributes;

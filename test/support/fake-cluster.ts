@@ -4,7 +4,7 @@ import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
 import { attemptInShort, digestOf } from '../../activities/attempt-in-short.ts';
 import { toFailure } from '../../activities/failures.ts';
-import type { Activities, Announcement, WorkloadSeen } from '../../contract/activities.ts';
+import type { Activities, Announcement, ObservedWorkload } from '../../contract/activities.ts';
 import type { StoredPause, PreflightScope, Reservation } from '../../contract/cluster.ts';
 import { KcoverError } from '../../contract/errors.ts';
 import type { Fault } from '../../contract/faults.ts';
@@ -118,7 +118,7 @@ export class FakeCluster {
   resumable: Promise<void> = Promise.resolve();
   /** Stops leave pods when their time is over. */
   lingers = false;
-  workload: WorkloadSeen = { kind: 'there', optedIn: true };
+  workload: ObservedWorkload = { kind: 'there', optedIn: true };
   /** Set by the test: the rig's client and queue, for signals between workflows. */
   client: Client | undefined;
 

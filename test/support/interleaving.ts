@@ -10,7 +10,7 @@ import type { AttemptPod } from '../../contract/jobs.ts';
 import { seeded } from '../kill/seeded.ts';
 import { kernelFault, podFault } from './builders.ts';
 import { SeededCluster } from './seeded-cluster.ts';
-import { dress, type Dice } from './seeded-overrides.ts';
+import { drawOverrides, type Dice } from './seeded-overrides.ts';
 
 /** Points at which something happens: during one of these activities, or while the recovery waits for a person or a change. */
 const injectionPoints = [
@@ -36,7 +36,7 @@ type InjectionPoint = (typeof injectionPoints)[number];
 /** Every recovery with a stop reaches these. */
 const late = ['stopAttempt', 'resumeJob', 'awaitAttempt', 'verifyProgress'] as const satisfies readonly InjectionPoint[];
 
-interface Happening {
+interface PlannedEvent {
   readonly what: string;
   readonly during: InjectionPoint;
   /** After the effect of the activity, and before its completion. */
@@ -67,7 +67,7 @@ export class Interleaving implements Dice {
   private readonly random: () => number;
   /** Points to draw from, weighted by repetition. */
   private readonly injectionPoints: readonly InjectionPoint[];
-  private happenings: Happening[] = [];
+  private plannedEvents: PlannedEvent[] = [];
   private busy = 0;
   private readonly requests: Promise<unknown>[] = [];
   private client: Client | undefined;
@@ -80,7 +80,7 @@ export class Interleaving implements Dice {
     this.seed = seed;
     this.random = seeded(seed);
     this.cluster = new SeededCluster(seeded(seed + 1), (name, request, work) => this.meet(name, request, work));
-    const { said, rare } = dress(this.cluster, this);
+    const { said, rare } = drawOverrides(this.cluster, this);
     this.log.push(said);
     this.injectionPoints = [...injectionPoints, ...late, ...late, ...(rare ? [rare, rare, rare] : [])];
     const { podFails, nodeIsBad, nodeLeaves, hang } = this.kinds;
@@ -112,8 +112,8 @@ export class Interleaving implements Dice {
     pause: () => this.pauses(),
   };
 
-  private plan(what: string, act: Happening['act']): void {
-    this.happenings.push({ what, during: this.pick(this.injectionPoints), after: this.chance(0.5), act });
+  private plan(what: string, act: PlannedEvent['act']): void {
+    this.plannedEvents.push({ what, during: this.pick(this.injectionPoints), after: this.chance(0.5), act });
   }
 
   private podFails(): Promise<void> | undefined {
@@ -246,7 +246,7 @@ export class Interleaving implements Dice {
   }
 
   private async happen(during: string, after: boolean): Promise<boolean> {
-    const [now] = this.happenings.filter((one) => one.during === during && one.after === after);
+    const [now] = this.plannedEvents.filter((one) => one.during === during && one.after === after);
     if (!now) return false;
     await this.apply(now);
     // Usually long enough for a recovery to process it before the activity continues.
@@ -254,8 +254,8 @@ export class Interleaving implements Dice {
     return true;
   }
 
-  private async apply(one: Happening): Promise<void> {
-    this.happenings = this.happenings.filter((other) => other !== one);
+  private async apply(one: PlannedEvent): Promise<void> {
+    this.plannedEvents = this.plannedEvents.filter((other) => other !== one);
     this.log.push(`${one.after ? 'at the end of' : 'during'} ${one.during}: ${one.what}`);
     await one.act(one.during);
   }
@@ -273,7 +273,7 @@ export class Interleaving implements Dice {
       same = place === before ? same + 1 : 0;
       before = place;
       if (place === 'at rest' && same >= 3) {
-        const [next] = this.happenings;
+        const [next] = this.plannedEvents;
         if (!next) return await this.end(handle);
         await this.apply(next);
         same = 0;

@@ -1,5 +1,5 @@
-// Reads regular expressions as JSON and answers what time each takes. A process of its own, because inside jest this takes ten times as long.
-// recheck's other back ends are programs of the platform, which would not be the same everywhere.
+// Reads regular expressions as JSON and prints the time complexity of each. A separate process, because inside jest this takes ten times as long.
+// Uses recheck's JavaScript back end, because the others are platform-specific programs.
 
 import { createRequire } from 'node:module';
 import { stdin, stdout } from 'node:process';
@@ -7,7 +7,7 @@ import { json } from 'node:stream/consumers';
 
 const { checkSync } = createRequire(import.meta.url)('recheck/lib/browser.js');
 
-/** No limit is a time: the same everywhere, however busy the machine is. The search where nothing can be proven is a short one. */
+/** The limits are numbers of iterations, not times, so that the result is the same on every machine. The fuzzing of expressions that cannot be proven is kept short. */
 const limits = {
   timeout: null,
   attackTimeout: null,

@@ -237,7 +237,7 @@ export class LiveKcover {
   }
 
   /** Runs the program as an administrator of the test cluster would. */
-  async say(...args: string[]): Promise<Ran> {
+  async runCli(...args: string[]): Promise<Ran> {
     const child = spawn(process.execPath, [program, ...args], {
       env: { ...compileCache(), PATH: process.env['PATH'], HOME: this.cluster.directory, USER: 'ada', ...this.kcover.environment },
     });

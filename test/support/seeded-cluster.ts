@@ -35,8 +35,8 @@ export class SeededCluster extends FakeCluster {
   /** Results of the next proofs and stops; by default they succeed. */
   unproven = 0;
   late = 0;
-  /** Actions that are allowed once in an incident, or once in an attempt. */
-  readonly deeds = new Set<string>();
+  /** Actions that may happen only once in an incident or attempt. */
+  readonly actions = new Set<string>();
   private terminating: AttemptPod[] = [];
   private look = 0;
   private readonly random: () => number;
@@ -85,7 +85,7 @@ export class SeededCluster extends FakeCluster {
         const { suspension: _, ...rest } = this.view;
         this.view = rest;
         this.resumes += 1;
-        this.makeAnew();
+        this.recreatePods();
         return { resumed: true };
       },
       askProcesses: (request) => {
@@ -130,13 +130,13 @@ export class SeededCluster extends FakeCluster {
 
   /** Activities of these scenarios are never retried, so their effects must not repeat. */
   private once(what: string, where: string): void {
-    const deed = `${what} in ${where}`;
-    if (this.deeds.has(deed)) this.wrong.push(`${deed} twice`);
-    this.deeds.add(deed);
+    const action = `${what} in ${where}`;
+    if (this.actions.has(action)) this.wrong.push(`${action} twice`);
+    this.actions.add(action);
   }
 
   /** The controller creates pods with a delay. */
-  private makeAnew(): void {
+  private recreatePods(): void {
     setTimeout(() => this.place(), this.random() * 60);
   }
 
@@ -180,7 +180,7 @@ export class SeededCluster extends FakeCluster {
       for (const name of names) this.pods.push(this.born(name));
     } else {
       this.pods = [];
-      this.makeAnew();
+      this.recreatePods();
     }
   }
 

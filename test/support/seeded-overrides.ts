@@ -12,7 +12,7 @@ export interface Dice {
 /** Steps that few scenarios would reach by chance: every other scenario is built to reach one of them. */
 const rareSteps = ['askProcesses', 'takeStandbyNodes', 'resizeJob'] as const;
 
-export interface Dressed {
+export interface DrawnOverrides {
   /** Settings, overrides and capacity, for the log. */
   readonly said: string;
   /** The step that it is likely to reach. */
@@ -20,7 +20,7 @@ export interface Dressed {
 }
 
 /** Draws settings, overrides and the state of the training. */
-export function dress(cluster: SeededCluster, { chance, pick }: Dice): Dressed {
+export function drawOverrides(cluster: SeededCluster, { chance, pick }: Dice): DrawnOverrides {
   const rare = chance(0.5) ? pick(rareSteps) : undefined;
   const progress = { step: 1290, checkpointStep: 1200, at: new Date().toISOString(), pace: { msPerStep: 6000, stepsPerCheckpoint: 100 } };
   const level = pick(['process', 'pod', 'pod', 'job'] as const);

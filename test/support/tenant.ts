@@ -58,7 +58,7 @@ export class Tenant {
   }
 
   /** Each of the pods reports that the GPUs of its node are broken, as the rank at its place in the list, and ends its test. */
-  async slander(workload: string, pods: readonly V1Pod[], nodes: readonly SimulatedNode[]): Promise<void> {
+  async reportBrokenGpus(workload: string, pods: readonly V1Pod[], nodes: readonly SimulatedNode[]): Promise<void> {
     const on = pods.map(({ spec, status }) => ({ node: spec?.nodeName ?? '', address: status?.podIP ?? '' }));
     const reports = measure(workload, on, { failed: Object.fromEntries(on.map(({ node }) => [node, 'gpu'])) });
     for (const [rank, pod] of pods.entries()) {

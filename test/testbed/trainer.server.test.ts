@@ -11,7 +11,7 @@ import type { SimulatedNode } from '../../testbed/nodes.ts';
 import { startTrainer, type Trainer } from '../../testbed/trainer.ts';
 import { until } from '../../testbed/until.ts';
 
-/** The only checkpoint that it makes: the next is far away. */
+/** The only checkpoint in this test: the next one would be much later. */
 const saved = 1000;
 
 let cluster: AttachedTestCluster;
@@ -44,7 +44,7 @@ async function leader(): Promise<SimulatedNode> {
 const progressOn = async ({ hostRoot }: SimulatedNode): Promise<Progress> =>
   JSON.parse(await readFile(join(hostRoot, progressDirectory, job.namespace, 'llm-0.json'), 'utf8')) as Progress;
 
-/** Waits until the agent of this node was given matching progress. */
+/** Waits until the node's progress file matches. */
 const awaitProgress = (node: SimulatedNode, enough: (progress: Progress) => boolean): Promise<Progress> =>
   until(`progress on ${node.name}`, 60_000, async () => {
     const written = await progressOn(node);

@@ -11,13 +11,13 @@ const script = fileURLToPath(new URL('../../examples/training/train.py', import.
 const pods = [0, 1] as const;
 
 export interface TorchAttempt {
-  /** What was said so far, without the times: `rank 0: step 3 loss 0.123456 rate 9.87 steps/s`. */
+  /** Log lines so far, without times: `rank 0: step 3 loss 0.123456 rate 9.87 steps/s`. */
   readonly said: () => readonly string[];
-  /** Waits for such a line. */
+  /** Waits for a matching line. */
   says(pattern: RegExp): Promise<RegExpExecArray>;
-  /** To the first process of each pod, as a kubelet does. */
+  /** Sends SIGTERM to the first process of each pod, as a kubelet does. */
   terminate(): void;
-  /** Every process of both pods at once. */
+  /** Kills every process of both pods at once. */
   kill(): void;
   /** The exit codes of both pods; null: killed. */
   readonly ended: Promise<readonly (number | null)[]>;
@@ -25,7 +25,7 @@ export interface TorchAttempt {
 
 export const checkpointsIn = (directory: string): string => join(directory, 'checkpoints');
 
-/** Where the pod of this rank tells its progress: each has a node of its own. */
+/** Progress directory of a pod; each pod has its own node. */
 export const progressIn = (directory: string, pod: number): string => join(directory, `node-${pod}`);
 
 export async function startAttempt(directory: string, options: readonly string[]): Promise<TorchAttempt> {
@@ -73,7 +73,7 @@ function startPod(directory: string, pod: number, port: number, options: readonl
       GLOO_SOCKET_IFNAME: 'lo',
       OMP_NUM_THREADS: '1',
       PYTHONDONTWRITEBYTECODE: '1',
-      // torchrun 1.13 on Python 3.11 fails on its own default (no redirection). This one is about a local rank that nobody has.
+      // torchrun 1.13 on Python 3.11 fails on its default (no redirection). This setting names a local rank that does not exist.
       PET_REDIRECTS: '9:1',
       PET_TEE: '9:1',
     },
@@ -96,7 +96,7 @@ function killUnlessGone(pid: number): void {
   }
 }
 
-/** Each is known by the directory in its arguments. */
+/** Processes with the directory in their arguments. */
 function processesOf(directory: string): number[] {
   return readdirSync('/proc')
     .filter((name) => /^\d+$/.test(name))

@@ -26,16 +26,16 @@ async function start(...options: readonly string[]): Promise<TorchAttempt> {
   return attempt;
 }
 
-/** With these exit codes of its pods; else the error holds what was said last. */
+/** Expects these exit codes of the pods; the error has the last log lines. */
 async function ends(attempt: TorchAttempt, codes: readonly (number | null)[]): Promise<void> {
   const actual = await attempt.ended;
   expect({ codes: actual, said: attempt.said() }).toEqual({ codes, said: expect.anything() });
 }
 
-/** The loss of each step that was told. */
+/** The logged loss of each step. */
 const lossesOf = (attempt: TorchAttempt): ReadonlyMap<number, number> => readTrainingLog(attempt.said().join('\n')).losses;
 
-/** Steps of the whole checkpoints, oldest first. */
+/** Steps of the complete checkpoints, oldest first. */
 const savedSteps = (): number[] => checkpointFiles().map((name) => Number(/^step-(\d+)\./.exec(name)?.[1]));
 const checkpointFiles = (): string[] =>
   readdirSync(checkpointsIn(directory))
@@ -46,11 +46,11 @@ const checkpointFiles = (): string[] =>
 const progressOf = (pod: number) => readProgress(readFileSync(join(progressIn(directory, pod), `llm-${pod}.json`), 'utf8'));
 
 describe('the example trainer', () => {
-  it('learns with four ranks, and goes on after SIGTERM at the step that it saved, with the losses of a run that was never stopped', async () => {
+  it('trains with four ranks, and continues after SIGTERM at the saved step, with the losses of a run that was never stopped', async () => {
     const stopped = await start('--steps=60', '--least-step-seconds=0.1');
     await stopped.says(/^rank 0: step 20 /);
     stopped.terminate();
-    // Those of torchrun, whose ranks ended with 143.
+    // Exit codes of torchrun; its ranks exit with 143.
     await ends(stopped, [1, 1]);
     const last = Math.max(...lossesOf(stopped).keys());
     const { sigterm, saved } = readTrainingLog(stopped.said().join('\n'));
@@ -78,10 +78,10 @@ describe('the example trainer', () => {
     for (const [step, loss] of [...lossesOf(stopped), ...lossesOf(resumed)]) expect([step, loss]).toEqual([step, expect.closeTo(losses.get(step) ?? 0, 4)]);
   });
 
-  it('goes on from the last whole checkpoint when all its processes are killed in the middle of a save', async () => {
+  it('continues from the last complete checkpoint when all its processes are killed in the middle of a save', async () => {
     const killed = await start('--checkpoint-every=5', '--least-step-seconds=0.2');
     await killed.says(/^rank 0: saved step 5$/);
-    // The file to which the next checkpoint is written, as a pipe: it is read halfway, so the save cannot get further.
+    // The file of the next checkpoint is a pipe that is read only partly, so the save cannot complete.
     const part = join(checkpointsIn(directory), 'step-0000000010.part');
     execFileSync('mkfifo', [part]);
     const half = await firstBytes(part);
@@ -116,18 +116,18 @@ describe('the example trainer', () => {
     for (const name of [newest, older])
       expect(second.said()).toContain(`rank 0: skips ${name}: it is damaged, its content does not fit the digest in its name`);
     expect(second.said()).toContainEqual(expect.stringMatching(/^rank 0: resumes from step 20, loss /));
-    // What was damaged is no checkpoint any more, and takes the place of none.
+    // A damaged file does not count as a checkpoint, and replaces none.
     expect(savedSteps()).toEqual([20, 22]);
   });
 
-  it('tells its progress by rank 0 alone, in a file for its pod', async () => {
+  it('reports its progress by rank 0 alone, in a file for its pod', async () => {
     const attempt = await start('--steps=3');
     await ends(attempt, [0, 0]);
     expect([0, 1].map((pod) => readdirSync(progressIn(directory, pod)))).toEqual([['llm-0.json'], []]);
   });
 });
 
-/** What is written first to a pipe; the writer waits for more to be read. */
+/** Reads the first bytes from a pipe; its writer then blocks. */
 async function firstBytes(pipe: string): Promise<Buffer> {
   const stream = createReadStream(pipe, { highWaterMark: 1024 });
   for await (const chunk of stream) return chunk as Buffer;

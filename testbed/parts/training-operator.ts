@@ -31,7 +31,7 @@ async function build(environment: BuildEnvironment, target: string, onProgress: 
   const attempt = 'check the network (Go modules) and 3 GB of free disk, then start again';
   await goBuild(
     {
-      title: `building training-operator ${versions.trainingOperator} (first start only: 1 to 2 minutes)`,
+      title: `building training-operator ${versions.trainingOperator} (first start only)`,
       go,
       verb: 'install',
       args: ['-trimpath', '-ldflags=-s -w'],

@@ -1,8 +1,8 @@
-/** Shapes in which secrets stand in logs, as programs print them. Every secret is put together here, so that no scanner takes this file for a leak. */
+/** Forms in which programs print secrets into logs. The secrets are assembled at run time, so that no scanner reports this file as a leak. */
 
 const abc = 'Abc123xyZ9';
 const lower = 'abcdefghij0123456789';
-/** So many characters behind a prefix. */
+/** A word of this many characters after a prefix. */
 export const word = (prefix: string, length: number, messages = abc): string => prefix + messages.repeat(Math.ceil(length / messages.length)).slice(0, length);
 const hex = (length: number) => word('', length, '0123456789abcdef');
 const base64 = (text: string) => Buffer.from(text).toString('base64');
@@ -11,10 +11,10 @@ const keyOf = (lines: number) => Array.from({ length: lines }, (_, index) => wor
 const colour = (code: number, text: string) => `\u001B[${code}m${text}\u001B[0m`;
 
 const s40 = word('', 40);
-const hunter = 'hunter2-and-more';
+const secretValue = 'hunter2-and-more';
 const jwt = [word('eyJ', 20), word('eyJ', 40), word('', 43)].join('.');
 
-/** A shape: its name, the lines of the log, and what must not be left of them. */
+/** A form: its name, the lines of the log, and the texts that must be redacted. */
 export type SecretCase = readonly [name: string, lines: readonly string[], secrets: readonly string[]];
 const one = (name: string, line: string, ...secrets: string[]): SecretCase => [name, [line], secrets];
 
@@ -38,7 +38,7 @@ const cloud: readonly SecretCase[] = [
   one('Google API key', `maps key ${word('AIza', 35)}`, word('AIza', 35)),
   one('Google OAuth token', `credentials.token = ya29.${word('a0Af', 60)}`, word('a0Af', 60)),
   one('Google client secret', `using GOCSPX-${word('', 28)} of the project`, word('', 28)),
-  one('MinIO', `MINIO_SECRET_KEY=${hunter}`, hunter),
+  one('MinIO', `MINIO_SECRET_KEY=${secretValue}`, secretValue),
   one('S3 secret key', `S3_SECRET_KEY: "${s40}"`, s40),
   one('S3 answer in XML', `<Credentials><SecretAccessKey>${s40}</SecretAccessKey></Credentials>`, s40),
   one('Azure client secret', `AZURE_CLIENT_SECRET=${word('8Q~', 34)}`, word('8Q~', 34)),
@@ -123,7 +123,7 @@ const urls: readonly SecretCase[] = [
 ];
 
 const named: readonly SecretCase[] = [
-  one('SECRET_KEY', `SECRET_KEY=${hunter}`, hunter),
+  one('SECRET_KEY', `SECRET_KEY=${secretValue}`, secretValue),
   one('Django', `SECRET_KEY = 'django-insecure-${s40}'`, s40),
   one('SIGNING_KEY', `SIGNING_KEY: ${s40}`, s40),
   one('auth_key', `auth_key=${s40}`, s40),
@@ -133,43 +133,43 @@ const named: readonly SecretCase[] = [
   one('API key in words', `using api key: ${s40} of ada`, s40),
   one('access key in words and quotes', `access key = "${s40}"`, s40),
   one('curl --user with letters only', `+ curl -s --user ada:correcthorse https://h`, 'correcthorse'),
-  one('user of another program', `mc -u ada:${hunter} https://h`, hunter),
+  one('user of another program', `mc -u ada:${secretValue} https://h`, secretValue),
   one('master key', `MASTER_KEY=${s40}`, s40),
   one('hex key', `ENCRYPTION_KEY=${hex(64)}`, hex(64)),
-  one('DB_PASS', `DB_PASS=${hunter}`, hunter),
-  one('DB_PASS in YAML', `  db_pass: "${hunter}"`, hunter),
-  one('pass in YAML', `  pass: ${hunter}`, hunter),
-  one('pass in a dict', `{'user': 'ada', 'pass': '${hunter}'}`, hunter),
-  one('pass as an argument', `connect(user='ada', pass='${hunter}')`, hunter),
-  one('pass behind a user', `user=ada pass=${hunter}`, hunter),
-  one('REDIS_AUTH', `REDIS_AUTH=${hunter}`, hunter),
-  one('--pass', `+ mc alias set --pass ${hunter}`, hunter),
-  one('--pass=', `mc alias set --pass=${hunter}`, hunter),
-  one('YAML', `  password: ${hunter}`, hunter),
-  one('JSON', `{"password":"${hunter}","lr":0.1}`, hunter),
-  one('JSON in JSON', String.raw`{"msg":"{\"api_key\":\"${hunter}\",\"lr\":1}"}`, hunter),
-  one('JSON in JSON in JSON', String.raw`{"m":"{\"n\":\"{\\\"client_secret\\\":\\\"${hunter}\\\"}\"}"}`, hunter),
-  one('Python repr', `Config(api_key='${hunter}', lr=0.1)`, hunter),
-  one('Python bytes', `Config(password=b'${hunter}', lr=0.1)`, hunter),
-  one('SecretStr', `Settings(password=SecretStr('${hunter}'), lr=0.1)`, hunter),
-  one('SecretStr with a name', `api_key=Secret(value='${hunter}')`, hunter),
+  one('DB_PASS', `DB_PASS=${secretValue}`, secretValue),
+  one('DB_PASS in YAML', `  db_pass: "${secretValue}"`, secretValue),
+  one('pass in YAML', `  pass: ${secretValue}`, secretValue),
+  one('pass in a dict', `{'user': 'ada', 'pass': '${secretValue}'}`, secretValue),
+  one('pass as an argument', `connect(user='ada', pass='${secretValue}')`, secretValue),
+  one('pass behind a user', `user=ada pass=${secretValue}`, secretValue),
+  one('REDIS_AUTH', `REDIS_AUTH=${secretValue}`, secretValue),
+  one('--pass', `+ mc alias set --pass ${secretValue}`, secretValue),
+  one('--pass=', `mc alias set --pass=${secretValue}`, secretValue),
+  one('YAML', `  password: ${secretValue}`, secretValue),
+  one('JSON', `{"password":"${secretValue}","lr":0.1}`, secretValue),
+  one('JSON in JSON', String.raw`{"msg":"{\"api_key\":\"${secretValue}\",\"lr\":1}"}`, secretValue),
+  one('JSON in JSON in JSON', String.raw`{"m":"{\"n\":\"{\\\"client_secret\\\":\\\"${secretValue}\\\"}\"}"}`, secretValue),
+  one('Python repr', `Config(api_key='${secretValue}', lr=0.1)`, secretValue),
+  one('Python bytes', `Config(password=b'${secretValue}', lr=0.1)`, secretValue),
+  one('SecretStr', `Settings(password=SecretStr('${secretValue}'), lr=0.1)`, secretValue),
+  one('SecretStr with a name', `api_key=Secret(value='${secretValue}')`, secretValue),
   one('Rust Some', `Config { token: Some("${s40}"), lr: 0.1 }`, s40),
-  one('Go struct', `{Host:db Password:${hunter} Port:5432}`, hunter),
-  one('env dump', `environ({'HOME': '/root', 'MY_SECRET': '${hunter}', 'PATH': '/bin'})`, hunter),
-  one('docker inspect', `"Env": ["PATH=/bin", "DB_PASSWORD=${hunter}"]`, hunter),
+  one('Go struct', `{Host:db Password:${secretValue} Port:5432}`, secretValue),
+  one('env dump', `environ({'HOME': '/root', 'MY_SECRET': '${secretValue}', 'PATH': '/bin'})`, secretValue),
+  one('docker inspect', `"Env": ["PATH=/bin", "DB_PASSWORD=${secretValue}"]`, secretValue),
   one('kubeadm', `kubeadm join 10.0.0.1:6443 --token abcdef.${word('', 16, lower)} --discovery-token-ca-cert-hash sha256:x`, word('', 16, lower)),
-  one('--api-key', `train --api-key ${hunter}`, hunter),
-  one('--api-key=', `train --api-key=${hunter}`, hunter),
+  one('--api-key', `train --api-key ${secretValue}`, secretValue),
+  one('--api-key=', `train --api-key=${secretValue}`, secretValue),
   one('list of arguments', `['train.py', '--hf-token', '${s40}', '--lr', '1']`, s40),
-  one('curl -u', `curl -u ada:${hunter} https://h`, hunter),
-  one('sshpass', `sshpass -p ${hunter} ssh node`, hunter),
-  one('docker login -p', `docker login -u ada -p ${hunter} registry.example`, hunter),
-  one('XML', `<settings><password>${hunter}</password></settings>`, hunter),
-  one('SQL', `CREATE ROLE ada WITH LOGIN PASSWORD '${hunter}'`, hunter),
-  one('URL-encoded', `body: user%3Dada%26password%3D${hunter}`, hunter),
+  one('curl -u', `curl -u ada:${secretValue} https://h`, secretValue),
+  one('sshpass', `sshpass -p ${secretValue} ssh node`, secretValue),
+  one('docker login -p', `docker login -u ada -p ${secretValue} registry.example`, secretValue),
+  one('XML', `<settings><password>${secretValue}</password></settings>`, secretValue),
+  one('SQL', `CREATE ROLE ada WITH LOGIN PASSWORD '${secretValue}'`, secretValue),
+  one('URL-encoded', `body: user%3Dada%26password%3D${secretValue}`, secretValue),
   one('TOML', `token = "${s40}"`, s40),
-  one('ini without blanks', `client_secret=${hunter};x=1`, hunter),
-  one('pass of bytes', `{'pass': b'${hunter}'}`, hunter),
+  one('ini without blanks', `client_secret=${secretValue};x=1`, secretValue),
+  one('pass of bytes', `{'pass': b'${secretValue}'}`, secretValue),
   one('Spark', `spark.hadoop.fs.s3a.secret.key=${s40}`, s40),
   one('Hadoop on Azure', `fs.azure.account.key.acct.blob.core.windows.net=${s40}`, s40),
   one('aws configure', `aws configure set aws_secret_access_key ${s40}`, s40),
@@ -177,22 +177,22 @@ const named: readonly SecretCase[] = [
   one('an arrow', `API_KEY -> ${s40}`, s40),
   one('another key as a flag', `--wandb-key=${s40}`, s40),
   one('another key behind a flag', `--wandb-key ${s40}`, s40),
-  one('Secret alone', `[Secret("${hunter}")]`, hunter),
-  one('appSettings', `<add key="Password" value="${hunter}"/>`, hunter),
+  one('Secret alone', `[Secret("${secretValue}")]`, secretValue),
+  one('appSettings', `<add key="Password" value="${secretValue}"/>`, secretValue),
   one('RunPod', `with ${word('rpa_', 42, 'AB3')}`, word('rpa_', 42, 'AB3')),
   one('header of Azure', `Ocp-Apim-Subscription-Key: ${s40}`, s40),
-  one('NCCL plugin env', `FOO_LICENSE_KEY=${hunter}`, hunter),
+  one('NCCL plugin env', `FOO_LICENSE_KEY=${secretValue}`, secretValue),
 ];
 
 const pairs: readonly SecretCase[] = [
-  one('k8s env in JSON', `{"name":"DB_PASSWORD","value":"${hunter}"}`, hunter),
-  one('k8s env in JSON with blanks', `{ "name": "X_TOKEN", "value": "${hunter}" },`, hunter),
-  one('k8s env of Go', `{Name:DB_PASSWORD Value:${hunter} ValueFrom:nil}`, hunter),
-  one('k8s env of Python', `V1EnvVar(name='WANDB_API_KEY', value='${hunter}')`, hunter),
-  one('k8s env as a dict', `{'name': 'MY_SECRET_KEY', 'value': '${hunter}', 'value_from': None}`, hunter),
-  ['k8s env in YAML', ['- name: X_TOKEN', `  value: ${hunter}`], [hunter]],
-  ['k8s env in YAML with times', ['2026-11-21T07:09:03.117Z - name: DB_PASSWORD', `2026-11-21T07:09:03.118Z   value: "${hunter}"`], [hunter]],
-  one('tuple', `env: ('MY_PASSWORD', '${hunter}')`, hunter),
+  one('k8s env in JSON', `{"name":"DB_PASSWORD","value":"${secretValue}"}`, secretValue),
+  one('k8s env in JSON with blanks', `{ "name": "X_TOKEN", "value": "${secretValue}" },`, secretValue),
+  one('k8s env of Go', `{Name:DB_PASSWORD Value:${secretValue} ValueFrom:nil}`, secretValue),
+  one('k8s env of Python', `V1EnvVar(name='WANDB_API_KEY', value='${secretValue}')`, secretValue),
+  one('k8s env as a dict', `{'name': 'MY_SECRET_KEY', 'value': '${secretValue}', 'value_from': None}`, secretValue),
+  ['k8s env in YAML', ['- name: X_TOKEN', `  value: ${secretValue}`], [secretValue]],
+  ['k8s env in YAML with times', ['2026-11-21T07:09:03.117Z - name: DB_PASSWORD', `2026-11-21T07:09:03.118Z   value: "${secretValue}"`], [secretValue]],
+  one('tuple', `env: ('MY_PASSWORD', '${secretValue}')`, secretValue),
   one('tuple of a list', `[('PATH', '/bin'), ('HF_TOKEN', '${s40}')]`, s40),
   one('netrc in one line', `machine api.wandb.ai login user password ${hex(40)}`, hex(40)),
   one('netrc password alone', `  password ${hex(40)}`, hex(40)),
@@ -203,21 +203,21 @@ const pairs: readonly SecretCase[] = [
   one('kubeconfig key', `    client-key-data: ${base64(fence('BEGIN'))}${s40}`, s40),
   one('kubeconfig key, PKCS 8, without its name', `data ${base64(`${fence('BEGIN', '')}\nMIIE`)}${s40}`, s40),
   one('kubeconfig token', `    token: ${jwt}`, jwt),
-  one('kubeconfig password', `    password: ${hunter}`, hunter),
-  ['value on the next line', ['password=', hunter], [hunter]],
-  ['value on the next line of a pretty print', ["  'api_key':", `    '${hunter}',`], [hunter]],
-  ['YAML block', ['  client_secret: |', `    ${hunter}`], [hunter]],
-  ['YAML block with times', ['2026-11-21T07:09:03Z secret_key: >-', `2026-11-21T07:09:03Z   ${hunter}`], [hunter]],
+  one('kubeconfig password', `    password: ${secretValue}`, secretValue),
+  ['value on the next line', ['password=', secretValue], [secretValue]],
+  ['value on the next line of a pretty print', ["  'api_key':", `    '${secretValue}',`], [secretValue]],
+  ['YAML block', ['  client_secret: |', `    ${secretValue}`], [secretValue]],
+  ['YAML block with times', ['2026-11-21T07:09:03Z secret_key: >-', `2026-11-21T07:09:03Z   ${secretValue}`], [secretValue]],
 ];
 
 const colours: readonly SecretCase[] = [
-  one('structlog', `${colour(2, '2026-11-21')} ${colour(36, 'api_key')}=${colour(35, hunter)}`, hunter),
-  one('loguru', `${colour(32, '2026-11-21 07:09')} | ${colour(1, 'INFO')} | password: ${colour(33, hunter)}`, hunter),
+  one('structlog', `${colour(2, '2026-11-21')} ${colour(36, 'api_key')}=${colour(35, secretValue)}`, secretValue),
+  one('loguru', `${colour(32, '2026-11-21 07:09')} | ${colour(1, 'INFO')} | password: ${colour(33, secretValue)}`, secretValue),
   one('rich', `${colour(33, 'token')}=${colour(32, `'${s40}'`)}`, s40),
-  one('rich with a link', `\u001B]8;;https://x\u001B\\secret\u001B]8;;\u001B\\=${hunter}`, hunter),
+  one('rich with a link', `\u001B]8;;https://x\u001B\\secret\u001B]8;;\u001B\\=${secretValue}`, secretValue),
   one('colours within the value', `password=hun${colour(31, 'ter2-and-more')}`, 'ter2-and-more'),
-  one('colours in JSON', String.raw`{"log":"\u001b[36mapi_key\u001b[0m=\u001b[35m${hunter}\u001b[0m"}`, hunter),
-  one('colours in Python', String.raw`'\x1b[36mpassword\x1b[0m=\x1b[35m${hunter}\x1b[0m'`, hunter),
+  one('colours in JSON', String.raw`{"log":"\u001b[36mapi_key\u001b[0m=\u001b[35m${secretValue}\u001b[0m"}`, secretValue),
+  one('colours in Python', String.raw`'\x1b[36mpassword\x1b[0m=\x1b[35m${secretValue}\x1b[0m'`, secretValue),
 ];
 
 const key = keyOf(3);

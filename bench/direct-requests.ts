@@ -6,12 +6,12 @@ import { parse } from 'yaml';
 import type { RunningJob } from '../testbed/jobs.ts';
 import { now } from './clock.ts';
 import type { Variant } from './variants.ts';
-import type { Witness } from './witness.ts';
+import type { ClusterObserver } from './cluster-observer.ts';
 
 /** A taint of the same size as kcover's, under a key that kcover does not know. */
-export const bareTaint = { key: 'bench.kcover.io/quarantine', value: 'xid-79', effect: 'NoSchedule' } as const;
+export const directTaint = { key: 'bench.kcover.io/quarantine', value: 'xid-79', effect: 'NoSchedule' } as const;
 
-export interface BareRestart {
+export interface DirectRestart {
   readonly began: number;
   readonly tainted: number;
   readonly stopBegan: number;
@@ -19,7 +19,7 @@ export interface BareRestart {
   readonly newRunning: number;
 }
 
-export class BareHands {
+export class DirectRequests {
   readonly #client: Client;
   readonly #token: string;
 
@@ -34,13 +34,13 @@ export class BareHands {
   }
 
   /** Taints the node, stops the pods, lets them come back, and returns when each step was seen. */
-  async restart(witness: Witness, job: RunningJob, node: string, { by, hastened }: Pick<Variant, 'by' | 'hastened'>): Promise<BareRestart> {
-    const seen = witness.restartOf(job, new Set(witness.podsOf(job).map((pod) => pod.metadata?.uid ?? '')));
-    const tainted = witness.tainted(node, bareTaint.key);
+  async restart(observer: ClusterObserver, job: RunningJob, node: string, { by, hastened }: Pick<Variant, 'by' | 'hastened'>): Promise<DirectRestart> {
+    const seen = observer.restartOf(job, new Set(observer.podsOf(job).map((pod) => pod.metadata?.uid ?? '')));
+    const tainted = observer.tainted(node, directTaint.key);
     const began = now();
     await this.#patch(`/api/v1/nodes/${node}`, {
       metadata: { annotations: { 'bench.kcover.io/because': 'GPU has fallen off the bus' } },
-      spec: { taints: [bareTaint] },
+      spec: { taints: [directTaint] },
     });
     const stopBegan = now();
     if (by === 'suspend') {
@@ -54,9 +54,9 @@ export class BareHands {
     return { began, tainted: await tainted, stopBegan, firstDeleted: await seen.firstDeleted, newRunning: await seen.newRunning };
   }
 
-  async untaint(witness: Witness, node: string): Promise<void> {
+  async untaint(observer: ClusterObserver, node: string): Promise<void> {
     await this.#patch(`/api/v1/nodes/${node}`, { spec: { taints: null } });
-    await witness.tainted(node, bareTaint.key, false);
+    await observer.tainted(node, directTaint.key, false);
   }
 
   close(): Promise<void> {

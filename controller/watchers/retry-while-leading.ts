@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Logger } from 'pino';
 
 /** Undefined when the signal aborted first. */
-export async function persist<T>(
+export async function retryWhileLeading<T>(
   doing: string,
   { log, signal }: { readonly log: Logger; readonly signal: AbortSignal },
   act: () => Promise<T>,

@@ -1,4 +1,4 @@
-/** Checks in front of every path of the intake: a body is read only after its sender is authenticated and within its rate. */
+/** Checks every request to the intake before its body is read: the path exists, this controller leads, the sender is authenticated and within its rate. */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Authenticate } from './authenticate.ts';
@@ -6,8 +6,8 @@ import type { Reject } from './refusals.ts';
 import { notLeading, refused, type ReporterIdentity } from './reporter.ts';
 import type { Buckets } from './token-bucket.ts';
 
-export interface DoorOptions {
-  /** For each path, who is admitted. */
+export interface RequestGuardOptions {
+  /** Authentication of each path. */
   readonly authenticate: Readonly<Record<string, Authenticate>>;
   readonly leading: () => boolean;
   /** Rate of requests, by the UID of the sending pod. */
@@ -15,15 +15,15 @@ export interface DoorOptions {
   readonly reject: Reject;
 }
 
-/** Returns a lookup of the authenticated sender of a request. */
-export function openDoor(
+/** Adds the checks to the server. Returns a lookup of the authenticated sender of a request. */
+export function guardRequests(
   server: FastifyInstance,
-  { authenticate, leading, requests, reject }: DoorOptions,
+  { authenticate, leading, requests, reject }: RequestGuardOptions,
 ): (request: FastifyRequest) => ReporterIdentity | undefined {
   const known = new WeakMap<FastifyRequest, ReporterIdentity>();
   server.addHook('onRequest', async (request, reply) => {
     const authenticated = authenticate[request.routeOptions.url ?? ''];
-    if (!authenticated) return reject(reply, refused('no-such-path', 'there is nothing here'));
+    if (!authenticated) return reject(reply, refused('no-such-path', 'there is no such path'));
     if (!leading()) return reject(reply, notLeading());
     const answer = await authenticated(request.headers.authorization, request.ip);
     if (answer.kind === 'refused') {

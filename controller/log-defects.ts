@@ -3,7 +3,7 @@
 import type { Logger } from 'pino';
 
 /** Runs `act`. An exception is logged as a defect, with what it is `about`, and ends nothing else. */
-export function survive(log: Pick<Logger, 'error'>, doing: string, about: object, act: () => void): void {
+export function logDefects(log: Pick<Logger, 'error'>, doing: string, about: object, act: () => void): void {
   try {
     act();
   } catch (error) {

@@ -9,13 +9,13 @@ import { now, within } from './clock.ts';
 const deadlineMs = 300_000;
 
 /** When each step was seen. Times in ms since the epoch. */
-export interface RestartSeen {
+export interface ObservedRestart {
   readonly firstDeleted: Promise<number>;
   readonly oldGone: Promise<number>;
   readonly newRunning: Promise<number>;
 }
 
-export class Witness {
+export class ClusterObserver {
   readonly #pods: Watched<V1Pod>;
   readonly #nodes: Watched<V1Node>;
   readonly #onPod = new Set<(event: WatchEvent<V1Pod>) => void>();
@@ -34,7 +34,7 @@ export class Witness {
   }
 
   /** Call it before the attempt is stopped; `old` are the UIDs of its pods. */
-  restartOf(job: RunningJob, old: ReadonlySet<string>): RestartSeen {
+  restartOf(job: RunningJob, old: ReadonlySet<string>): ObservedRestart {
     const [firstDeleted, oldGone, newRunning] = [Promise.withResolvers<number>(), Promise.withResolvers<number>(), Promise.withResolvers<number>()];
     const left = new Set(old);
     const running = new Set<string>();
