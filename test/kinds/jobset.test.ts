@@ -1,4 +1,4 @@
-/** Checks the facts about JobSet in docs/job-kinds.md against its controller. */
+/** Checks the facts about JobSet in docs/job-kinds-in-detail.md against its controller. */
 
 import { describe, expect, it } from '@jest/globals';
 import type { V1Job } from '@kubernetes/client-node';
