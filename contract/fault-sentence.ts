@@ -4,7 +4,7 @@ import type { Fault } from './faults.ts';
 import { traitsOf } from './fault-sources.ts';
 
 /** `xid/79 on gpu-3 (0000:5d:00): GPU has fallen off the bus`. */
-export function faultSentence({ code, node, device, message }: Fault): string {
+export function faultSentence({ code, node, device, message }: Pick<Fault, 'code' | 'node' | 'device' | 'message'>): string {
   const where = node === undefined ? '' : ` on ${node}${device === undefined ? '' : ` (${device})`}`;
   // The full stop of a driver's message does not end the sentence around it.
   return `${code}${where}: ${message.replace(/\.\s*$/, '')}`;

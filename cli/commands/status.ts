@@ -1,5 +1,6 @@
 import type { Client } from '@temporalio/client';
 import { formatDuration } from '../../contract/duration.ts';
+import { faultSentence } from '../../contract/fault-sentence.ts';
 import { jobWorkflowId } from '../../contract/ids.ts';
 import { KcoverError } from '../../contract/errors.ts';
 import type { JobRef } from '../../contract/jobs.ts';
@@ -154,5 +155,4 @@ const nextOf: Readonly<Record<JobStatus['phase'] | RecoveryStatus['phase'], stri
   ended: 'nothing',
 };
 
-const faultLine = ({ code, message, node, quarantine }: RecoveryStatus['faults'][number]): string =>
-  `${code}${node === undefined ? '' : ` on ${node}`}${quarantine ? ` (${quarantine.state})` : ''}: ${message}`;
+const faultLine = (fault: RecoveryStatus['faults'][number]): string => `${faultSentence(fault)}${fault.quarantine ? ` (node ${fault.quarantine.state})` : ''}`;

@@ -1,5 +1,6 @@
 /** Summary of an incident, for lists: one recovery of one job, or one quarantine of one node. */
 
+import { faultSentence } from '../../contract/fault-sentence.ts';
 import { type Fault, recoveryRequested } from '../../contract/faults.ts';
 import { jobTitle } from '../../contract/jobs.ts';
 import type { NodeOutcome, NodeQuarantine, NodeRecord } from '../../contract/nodes.ts';
@@ -44,9 +45,7 @@ export const isWanted = ({ endedAt, namespace, kind, about, nodes }: IncidentSum
 
 /** The first cause of a recovery, in one line. */
 export const causeOf = ({ askedBy, faults }: Pick<RecoveryInput, 'askedBy' | 'faults'>): string =>
-  askedBy ? `${askedBy.by} asked: ${askedBy.reason}` : (faults.map(faultLine)[0] ?? 'a fault');
-
-const faultLine = ({ code, node, message }: Fault): string => `${code}${node === undefined ? '' : ` on ${node}`}: ${message}`;
+  askedBy ? `${askedBy.by} asked: ${askedBy.reason}` : (faults.map(faultSentence)[0] ?? 'a fault');
 
 export const nodesOf = (faults: readonly Fault[]): readonly string[] => [...new Set(faults.flatMap(({ node }) => node ?? []))];
 

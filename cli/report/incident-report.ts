@@ -44,8 +44,8 @@ const meaning: Readonly<Record<Outcome, string>> = {
   recovered: 'training was seen to make progress',
   restarted: 'running again, not verified: training was not seen to make progress',
   refused: 'nothing was stopped',
-  failed: 'it did not come back',
-  cancelled: 'it was ended from outside',
+  failed: 'the controller of the job counts it as failed',
+  cancelled: 'it was no longer needed or wanted, or was ended from outside',
   escalated: 'a person has to look after it',
 };
 

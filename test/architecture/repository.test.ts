@@ -21,22 +21,25 @@ describe('documents', () => {
     expect(broken).toEqual([]);
   });
 
-  it.each(['docs/failure-modes.md', 'docs/failure-modes-of-steps.md', 'docs/bad-input.md', 'docs/features.md', 'docs/security.md'])('name tests that are there: %s', (page) => {
-    const named = [...textOf(page).matchAll(/\[([^\]]+)\]\(\.\.\/(test\/[^)]+\.test\.ts)\)/g)]
-      .map(([, title = '', file = '']) => ({ title, file }))
-      .filter(({ title, file }) => !file.endsWith(`/${title}`));
-    // `…` stands for a placeholder of `it.each`.
-    const titled = (title: string): RegExp =>
-      new RegExp(
-        title
-          .split('…')
-          .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
-          .join('.*'),
-      );
-    expect(named.length).toBeGreaterThan(15);
-    expect(titled('is … by us').test('is %s by them')).toBe(false);
-    expect(named.filter(({ title, file }) => !titled(title).test(textOf(file)))).toEqual([]);
-  });
+  it.each(['docs/failure-modes.md', 'docs/failure-modes-of-steps.md', 'docs/bad-input.md', 'docs/features.md', 'docs/security.md'])(
+    'name tests that are there: %s',
+    (page) => {
+      const named = [...textOf(page).matchAll(/\[([^\]]+)\]\(\.\.\/(test\/[^)]+\.test\.ts)\)/g)]
+        .map(([, title = '', file = '']) => ({ title, file }))
+        .filter(({ title, file }) => !file.endsWith(`/${title}`));
+      // `…` stands for a placeholder of `it.each`.
+      const titled = (title: string): RegExp =>
+        new RegExp(
+          title
+            .split('…')
+            .map((part) => part.replace(/[.*+?^${}()|[\]\\]/g, '\\$&'))
+            .join('.*'),
+        );
+      expect(named.length).toBeGreaterThan(15);
+      expect(titled('is … by us').test('is %s by them')).toBe(false);
+      expect(named.filter(({ title, file }) => !titled(title).test(textOf(file)))).toEqual([]);
+    },
+  );
 
   it('have one number for each decision', () => {
     const numbers = pages.filter((page) => page.startsWith('docs/adr/')).flatMap((page) => /\/(\d+)-[^/]+\.md$/.exec(page)?.[1] ?? []);

@@ -45,7 +45,7 @@ suite('the page of kcover status', () => {
       '  because    0/8 nodes are available: 7 insufficient nvidia.com/gpu',
       '  now        attempt 2; 07:09:10 attempt 1 stopped (4 pods by suspend)',
       '  next       nothing is deleted again; it goes on when the scheduler finds capacity',
-      '  faults     xid/79 on gpu-3 (quarantined): GPU has fallen off the bus',
+      '  faults     xid/79 on gpu-3: GPU has fallen off the bus (node quarantined)',
       '  budget     1 recovery in the last hour',
       `  incident   ${incident}`,
     ]);
