@@ -52,13 +52,12 @@ export function sortInbox(before: Collection): Collection {
   };
 }
 
-const draftOf = (open: OpenRun): OpenDraft => ({
-  before: open,
-  size: open.size,
-  lastAt: open.lastAt,
-  reports: new Map(open.reports.map((one) => [one.report.rank, one])),
-  looked: new Set(open.looked),
-});
+function draftOf(before: OpenRun): OpenDraft {
+  const { size, lastAt, looked } = before;
+  const reports: OpenDraft['reports'] = new Map();
+  for (const one of before.reports) reports.set(one.report.rank, one);
+  return { before, size, lastAt, reports, looked: new Set(looked) };
+}
 
 const openOf = ({ before, size, lastAt, reports, looked }: OpenDraft): OpenRun => ({
   ...before,

@@ -201,8 +201,10 @@ export const isComplete = ({ size, reports }: OpenRun): boolean => size > 0 && r
 
 /** Whether a report says that its own node is broken, that node was not notified yet, and has reported since the last partial verdict. */
 export function isUrgent({ reports, notified, looked }: OpenRun): boolean {
-  const [known, seen] = [new Set(notified), new Set(looked)];
-  const broken = new Set(reports.flatMap(({ report: { failed = [], node } }) => (failed.length > 0 && !known.has(node) ? [node] : [])));
+  const failing = reports.filter(({ report: { failed = [] } }) => failed.length > 0);
+  if (failing.length === 0) return false;
+  const broken = new Set(failing.map(({ report }) => report.node)).difference(new Set(notified));
+  const seen = new Set(looked);
   return reports.some(({ report: { rank, node } }) => broken.has(node) && !seen.has(rank));
 }
 
