@@ -178,7 +178,7 @@ function nodesNotified(state: In<'notifying'>, { accepted, because }: Of<'nodesN
   return state.left > 0 ? { ...judged, phase: 'judging' } : concluded(judged);
 }
 
-/** Nodes are notified first, because that keeps the next pods off them. */
+/** All nodes are notified, or given up. They come before the job and people, because that keeps the next pods off them. */
 function concluded(judged: Collection & Judged): PreflightState {
   const { evidence, first } = judged;
   if (evidence === 'part') {
