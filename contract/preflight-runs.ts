@@ -20,19 +20,6 @@ export interface PodsTesting {
 /** Input of `preflight`. */
 export interface PreflightInput {
   readonly workload: Workload;
-  readonly continued?: ContinuedPreflight;
-}
-
-/** What survives continue-as-new, which waits until no run is open. */
-export interface ContinuedPreflight {
-  readonly run: number;
-  readonly last?: PreflightRun;
-  /** Reports that counted in the last run: further and older reports of these pods belong to no later run. */
-  readonly counted: readonly { readonly rank: number; readonly uid: string; readonly createdAt: string; readonly writtenAt: string }[];
-  /** The pod of the last `podsTesting`. */
-  readonly testing?: TestingPod;
-  readonly refused: readonly RefusedReport[];
-  readonly dropped: number;
 }
 
 /** One run that is over. */

@@ -6,7 +6,7 @@ export interface Timer {
   stop(): void;
 }
 
-export function startTimer(ms: number, summary: string): Timer {
+export function startTimer(ms: number, summary: string, onFired?: () => void): Timer {
   const scope = new CancellationScope();
   const timer = { fired: false, stop: () => scope.cancel() };
   void scope
@@ -14,6 +14,7 @@ export function startTimer(ms: number, summary: string): Timer {
     .then(
       () => {
         timer.fired = true;
+        onFired?.();
       },
       () => undefined,
     );

@@ -1,10 +1,11 @@
 import { rmSync } from 'node:fs';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { WorkflowHandle } from '@temporalio/client';
-import { jobWorkflowId } from '../../contract/ids.ts';
+import { jobWorkflowId, preflightWorkflowId } from '../../contract/ids.ts';
 import type { ClusterStatus, ReserveAnswer, ReserveRequest } from '../../contract/cluster.ts';
 import type { JobStatus } from '../../contract/training-job.ts';
 import type { NodeStatus } from '../../contract/nodes.ts';
+import type { PreflightStatus } from '../../contract/preflight-runs.ts';
 import { obtainPrograms } from '../../testbed/parts/programs.ts';
 import { createRunDirectory } from '../../testbed/run-directory.ts';
 import { Ports } from '../../testbed/servers/ports.ts';
@@ -12,6 +13,7 @@ import { type Server } from '../../testbed/servers/server.ts';
 import { temporal } from '../../testbed/servers/temporal.ts';
 import { kernelFault, nodeView, podFaultNow, reserveLimit, settings } from '../support/builders.ts';
 import { activitiesOf, FakeCluster } from '../support/fake-cluster.ts';
+import { reportsOf } from '../support/preflight-reports.ts';
 import { eventually, type Rig, startRig } from '../support/rig.ts';
 
 let cluster: FakeCluster;
@@ -176,6 +178,37 @@ describe('continue-as-new', () => {
     await handle.executeUpdate('release', { args: [{ by: 'ada', reason: 'done' }] });
     expect(await rig.client.workflow.getHandle(`node/${node}`).result()).toMatchObject({ outcome: 'released' });
     expect(cluster.nodes.get(node)).toMatchObject({ judged: { sequence } });
+  });
+
+  it('keeps which preflight reports were judged, and the last verdict', async () => {
+    const { job } = cluster;
+    const workload = { namespace: job.namespace, name: job.name, uid: job.uid, job };
+    const workflowId = preflightWorkflowId(workload);
+    const send = (attempt: number) =>
+      rig.client.workflow.signalWithStart('preflight', {
+        workflowId,
+        taskQueue: rig.taskQueue,
+        args: [{ workload }],
+        signal: 'reportsArrived',
+        signalArgs: [{ reports: reportsOf({ size: 4, slow: [1], attempt }), refused: [] }],
+      });
+    const waiting = (run: number) =>
+      eventually(
+        () => rig.client.workflow.getHandle(workflowId).query<PreflightStatus>('status'),
+        (seen) => seen.run === run && seen.phase === 'waiting',
+      );
+    for (const attempt of [1, 2, 3]) {
+      await send(attempt);
+      await waiting(attempt);
+    }
+    expect(await runs(workflowId)).toBeGreaterThan(1);
+    for (const attempt of [1, 2, 3]) await send(attempt);
+    expect(await waiting(3)).toMatchObject({ last: { run: 3, outcome: 'judged', verdict: { slow: [{ node: 'gpu-1' }] } } });
+    cluster.workload = { kind: 'gone', because: 'the job object is gone' };
+    await rig.client.workflow.getHandle(workflowId).signal('podsGone');
+    expect(await rig.client.workflow.getHandle(workflowId).result()).toMatchObject({ outcome: 'gone', runs: 3 });
+    expect(cluster.notes.map(({ run }) => run)).toEqual([1, 2, 3]);
+    expect(cluster.notified).toHaveLength(3);
   });
 
   it('keeps the nodes that are out, and has waiting workflows ask again', async () => {
