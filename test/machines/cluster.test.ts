@@ -37,7 +37,7 @@ const property = (answer: typeof reserve = reserve): MachineProperty<ClusterStat
         pause: state.unstored && !isLate ? state.unstored.pause : { state: 'open', ...by, at: -1 },
       })),
     ),
-    { maxLength: 40 },
+    { maxLength: 40, size: 'max' },
   ),
   violations,
 });

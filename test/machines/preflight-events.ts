@@ -1,7 +1,7 @@
 /** Events for the state machine of a preflight: what controllers send, what effects answer, twice and too late too. */
 
 import * as fc from 'fast-check';
-import type { WorkloadSeen } from '../../contract/activities.ts';
+import type { ObservedWorkload } from '../../contract/activities.ts';
 import type { CollectedReport } from '../../contract/preflight.ts';
 import { decidePreflight } from '../../policy/preflight.ts';
 import { type PreflightState, timersOf } from '../../workflows/preflight/state.ts';
@@ -16,8 +16,8 @@ const acting = settings({ mode: 'act' });
 /** Ranks of a set of pods. */
 const size = 4;
 
-export const gone: WorkloadSeen = { kind: 'gone', because: 'the job object is gone' };
-const there: WorkloadSeen = { kind: 'there', optedIn: true };
+export const gone: ObservedWorkload = { kind: 'gone', because: 'the job object is gone' };
+const there: ObservedWorkload = { kind: 'there', optedIn: true };
 
 /** Mostly of the same set. */
 const attempt = fc.constantFrom(1, 1, 1, 2, 3);
@@ -68,7 +68,7 @@ const arrivals: fc.Arbitrary<Step> = fc.oneof(
 );
 
 export interface Luck {
-  readonly seen: WorkloadSeen | undefined;
+  readonly seen: ObservedWorkload | undefined;
   /** How many of the nodes can be notified. */
   readonly accepted: number;
 }

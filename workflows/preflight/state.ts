@@ -1,6 +1,6 @@
 /** The state of a collection of preflight reports: one run after the other. Pure. */
 
-import type { Announcement, WorkloadSeen } from '../../contract/activities.ts';
+import type { Announcement, ObservedWorkload } from '../../contract/activities.ts';
 import type { Fault } from '../../contract/faults.ts';
 import type { CollectedReport, PreflightDecision, TestingPod } from '../../contract/preflight.ts';
 import type { RefusedReport } from '../../contract/preflight-files.ts';
@@ -102,7 +102,7 @@ export interface CountedReport extends Pick<TestingPod, 'uid' | 'createdAt'>, Pi
   readonly rank: number;
 }
 
-export type WorkloadOver = Exclude<WorkloadSeen, { kind: 'there' }>;
+export type WorkloadOver = Exclude<ObservedWorkload, { kind: 'there' }>;
 
 interface Judging {
   readonly open: OpenRun;

@@ -1,6 +1,6 @@
 /** What each event does to the state of a collection of preflight reports. Pure. */
 
-import type { WorkloadSeen } from '../../contract/activities.ts';
+import type { ObservedWorkload } from '../../contract/activities.ts';
 import type { CollectedReport, PreflightDecision, TestingPod } from '../../contract/preflight.ts';
 import type { RefusedReport } from '../../contract/preflight-files.ts';
 import type { CommonTransitions, InPhase, Transition, Transitions } from '../state-machine.ts';
@@ -35,12 +35,12 @@ export type Answer =
   /** Something has arrived, or a timer has fired. */
   | { readonly kind: 'changesSeen' }
   /** Nothing in `seen`: the workload could not be observed. */
-  | { readonly kind: 'workloadObserved'; readonly seen?: WorkloadSeen | undefined }
+  | { readonly kind: 'workloadObserved'; readonly seen?: ObservedWorkload | undefined }
   | { readonly kind: 'deadlinesDecided'; readonly inactivityMs: number; readonly deadlineMs: number }
   | { readonly kind: 'verdictDecided'; readonly decision: PreflightDecision }
   /** Ids of the faults that were accepted, and why others were not. */
   | { readonly kind: 'nodesNotified'; readonly accepted: readonly string[]; readonly because: string }
-  | { readonly kind: 'jobObserved'; readonly seen?: WorkloadSeen | undefined }
+  | { readonly kind: 'jobObserved'; readonly seen?: ObservedWorkload | undefined }
   | { readonly kind: 'reported' };
 
 type Phase = PreflightState['phase'];
@@ -194,7 +194,7 @@ function closed(judged: Collection & Judged, follows: string): PreflightState {
   return { ...rest, phase: 'reporting', open, report: reportOf(rest.last, judged.open, follows) };
 }
 
-function followsFrom(seen: WorkloadSeen | undefined): string {
+function followsFrom(seen: ObservedWorkload | undefined): string {
   if (seen?.kind !== 'there') return '';
   return seen.optedIn
     ? '; the job is restarted whole once they are quarantined'
