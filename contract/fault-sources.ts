@@ -33,6 +33,7 @@ export const faultSources = {
     hasPosition: true,
     blame: 'unknown',
   },
+  link: { observes: 'RDMA links of a node (InfiniBand, RoCE)', reporter: 'agent', codes: /^link\/[\w-]{1,40}$/, about: 'node', blame: 'hardware' },
   pod: {
     observes: 'containers and pods that end',
     reporter: 'controller',

@@ -256,6 +256,17 @@ export const agentSettings = z.strictObject({
       userSpace: z.boolean().default(false).describe('true: records that were written from user space are judged too, for fault injection'),
     })
     .prefault({}),
+  links: z
+    .strictObject({
+      devices: z
+        .array(z.string().regex(/^[\w.*-]{1,64}$/, { error: 'must be the name of an RDMA device, such as mlx5_0, or a pattern such as mlx5_*' }))
+        .max(64)
+        .default([])
+        .describe('RDMA devices to watch, by name or with `*` for any characters; other devices are never looked at; empty: none'),
+      every: duration('5s').describe('How often the agent reads the state of their ports; a fall that is shorter may not be seen'),
+      down: duration('1m').describe('How long a port that was ACTIVE must not be ACTIVE before that is a fault'),
+    })
+    .prefault({}),
   spool: z
     .strictObject({
       directory: z.string().min(1).default('/var/lib/kcover/agent'),

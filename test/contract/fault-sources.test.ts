@@ -11,6 +11,7 @@ describe('the sources of faults', () => {
     ['xid/79', 'kernel'],
     ['sxid/20034', 'kernel'],
     ['kernel/gpu-off-bus', 'kernel'],
+    ['link/down', 'link'],
     ['pod/oom-killed', 'pod'],
     [nodeNotReady, 'node'],
     [preflightFaults.slow, 'preflight'],
@@ -25,7 +26,7 @@ describe('the sources of faults', () => {
   });
 
   it('of an agent are those that the intake accepts', () => {
-    expect(sourcesOf('agent')).toEqual(['kernel']);
+    expect(sourcesOf('agent')).toEqual(['kernel', 'link']);
   });
 
   it('are looked up by their traits: no file compares the name of a source', () => {
