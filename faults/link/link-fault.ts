@@ -2,6 +2,7 @@
 
 import { formatDuration } from '../../contract/duration.ts';
 import { type Fault, faultLimits } from '../../contract/faults.ts';
+import { traitsOf } from '../../contract/fault-sources.ts';
 import { oneLine } from '../../contract/text.ts';
 import type { PortState } from './port.ts';
 import { flapping, type Instant, type PortFinding, type PortLimits } from './port-history.ts';
@@ -28,16 +29,17 @@ export interface LinkFinding {
 export function linkFault(found: LinkFinding): Fault {
   const { node, port, finding, now } = found;
   const { kind, since } = finding;
+  const code = `link/${kind}`;
+  const action = traitsOf('link').actions?.[code];
   return {
     id: `link/${node}/${port.device}/${port.port}/${kind}/${since}`,
     source: 'link',
-    code: `link/${kind}`,
+    code,
     message: oneLine(messageOf(found), faultLimits.message),
     seenAt: now.time,
     node,
     ...(port.pci !== undefined && { device: port.pci }),
-    // Cables, transceivers, switches and cards are repaired by people. A port that flaps is back, so nothing needs to be done at once.
-    ...(kind !== 'flapping' && { action: 'contact-support' }),
+    ...(action !== undefined && { action }),
   };
 }
 

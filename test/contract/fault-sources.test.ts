@@ -25,6 +25,11 @@ describe('the sources of faults', () => {
     expect([...names, 'constructor', 'toString', '', 7, undefined].filter(isFaultSource)).toEqual(names);
   });
 
+  it('give actions to codes of their own only', () => {
+    const others = names.filter((name) => Object.keys(traitsOf(name).actions ?? {}).some((code) => !traitsOf(name).codes.test(code)));
+    expect(others).toEqual([]);
+  });
+
   it('of an agent are those that the intake accepts', () => {
     expect(sourcesOf('agent')).toEqual(['kernel', 'link']);
   });
