@@ -8,7 +8,7 @@
  */
 
 import { constants, type Stats } from 'node:fs';
-import { type FileHandle, lstat, open, opendir } from 'node:fs/promises';
+import { type FileHandle, lstat, open, opendir, readlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { KcoverError } from '../contract/errors.ts';
 import { systemErrorCode } from './system-error.ts';
@@ -114,6 +114,35 @@ export async function readHostFile(hostRoot: string, path: string, most: number)
   } finally {
     await file.close();
   }
+}
+
+/**
+ * The path below `hostRoot` that a symbolic link refers to. The link itself is not followed: whoever opens the path walks it from the host root, through
+ * no further link. Only relative links that stay below `below` are accepted. No component of `path` before the last one is a link, so `..` in the
+ * target can be resolved as text.
+ */
+export async function readHostLink(hostRoot: string, path: string, below: string): Promise<string> {
+  const names = namesOf(path);
+  const last = names.pop();
+  if (last === undefined) throw refused(path, 'it is not a path below the host root');
+  const shown = join(hostRoot, path);
+  try {
+    const target = await inDirectory(hostRoot, names, (directory) => readlink(within(directory, last)));
+    return `/${targetNames(shown, names, target, namesOf(below)).join('/')}`;
+  } catch (error) {
+    throw systemErrorCode(error) === 'EINVAL' ? refused(shown, 'it is not a link', error) : asError(error, shown);
+  }
+}
+
+function targetNames(shown: string, from: readonly string[], target: string, below: readonly string[]): readonly string[] {
+  const names = target.startsWith('/') ? [] : [...from];
+  for (const name of target.split('/')) {
+    if (name === '..') names.pop();
+    else if (name !== '' && name !== '.') names.push(name);
+    if (names.length === 0) throw refused(shown, 'it is a link that does not stay below the host root');
+  }
+  if (names.length <= below.length || below.some((name, at) => names[at] !== name)) throw refused(shown, `it is a link to a place outside /${below.join('/')}`);
+  return names;
 }
 
 /** The entries of a directory, unordered; links are reported as links. */

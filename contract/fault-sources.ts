@@ -3,6 +3,7 @@
  * here and the detector or watch that reports it.
  */
 
+import type { Action } from './action.ts';
 import type { Blame } from './blame.ts';
 
 export interface SourceTraits {
@@ -20,6 +21,8 @@ export interface SourceTraits {
   readonly byTenant?: true;
   /** Budget category where neither the fault's action nor its code says more. */
   readonly blame: Blame;
+  /** Actions of its codes, where the code alone decides; a code without an action only warns. The kernel's catalogue is one of its own. */
+  readonly actions?: Readonly<Record<string, Action>>;
   /** What may be reported shortly after it: an incident waits that long. */
   readonly mayPrecede?: string;
 }
@@ -32,6 +35,15 @@ export const faultSources = {
     about: 'node',
     hasPosition: true,
     blame: 'unknown',
+  },
+  link: {
+    observes: 'RDMA links of a node (InfiniBand, RoCE)',
+    reporter: 'agent',
+    codes: /^link\/[\w-]{1,40}$/,
+    about: 'node',
+    // Cables, transceivers, switches and cards are repaired by people. A link that flaps is up again, so nothing is done about it.
+    actions: { 'link/down': 'contact-support', 'link/gone': 'contact-support' },
+    blame: 'hardware',
   },
   pod: {
     observes: 'containers and pods that end',

@@ -1,12 +1,10 @@
 /** A fault, whatever its source. */
 
+import type { Action } from './action.ts';
 import type { FaultSource } from './fault-sources.ts';
 
+export { type Action, actions } from './action.ts';
 export { type Blame, blames } from './blame.ts';
-
-/** What the vendor of a device, or a site's own table, says to do about a code. */
-export const actions = ['ignore', 'restart-app', 'reset-gpu', 'reboot', 'contact-support'] as const;
-export type Action = (typeof actions)[number];
 
 /** Whether a code is still emitted by supported hardware; retired and unknown codes never act by themselves. */
 export type Standing = 'current' | 'retired' | 'unknown';

@@ -30,3 +30,14 @@ function isPattern(text: string): boolean {
     return false;
   }
 }
+
+/** `host:port`. */
+export const listen = (byDefault: string) =>
+  z
+    .string()
+    .regex(/^[^\s:]*:\d{1,5}$/, { error: 'must be host:port, such as 127.0.0.1:9090' })
+    .default(byDefault);
+
+/** Address of probes and metrics of a controller or worker; the agent has a port of its own. */
+export const health = z.strictObject({ listen: listen('0.0.0.0:9090') }).prefault({});
+export const log = z.strictObject({ level: z.enum(['debug', 'info', 'warn', 'error']).default('info') }).prefault({});

@@ -10,7 +10,9 @@ import { isObjectName } from './object-names.ts';
 import { preflightLimits, preflightRules } from './preflight.ts';
 import { roundsAudience } from './preflight-rounds.ts';
 import { recoverySettings } from './recovery.schema.ts';
-import { duration } from './settings-values.schema.ts';
+import { duration, health, listen, log } from './settings-values.schema.ts';
+
+export { type AgentSettings, agentSettings } from './agent-settings.schema.ts';
 
 /** Response to a fault code. `restart`, for a node that is not ready, recovers its jobs and leaves the node itself to Kubernetes. */
 export const responses = ['record', 'warn', 'restart', 'quarantine'] as const;
@@ -26,13 +28,6 @@ const code = z.string().regex(
   ),
   { error: 'must be a code such as xid/79 or sxid/20034' },
 );
-
-/** `host:port`. */
-const listen = (byDefault: string) =>
-  z
-    .string()
-    .regex(/^[^\s:]*:\d{1,5}$/, { error: 'must be host:port, such as 127.0.0.1:9090' })
-    .default(byDefault);
 
 const labelKey = z.string().regex(/^([a-z0-9.-]+\/)?[A-Za-z0-9][\w.-]{0,62}$/, { error: 'must be a Kubernetes label key' });
 
@@ -64,8 +59,6 @@ const faults = z
   })
   .prefault({});
 
-const health = z.strictObject({ listen: listen('0.0.0.0:9090') }).prefault({});
-const log = z.strictObject({ level: z.enum(['debug', 'info', 'warn', 'error']).default('info') }).prefault({});
 const temporal = z.strictObject({ taskQueue: z.string().min(1).max(200).default(defaultTaskQueue) }).prefault({});
 
 /** `kcover worker --config FILE`. */
@@ -237,32 +230,3 @@ export const controllerSettings = z.strictObject({
   log,
 });
 export type ControllerSettings = z.infer<typeof controllerSettings>;
-
-/** `kcover agent --config FILE`. */
-export const agentSettings = z.strictObject({
-  controller: z
-    .strictObject({
-      url: z.url({ protocol: /^https$/, error: 'must be an https address' }).default('https://kcover-intake.kcover-system.svc:8443'),
-      caFile: z.string().min(1).default('/etc/kcover/tls/ca.crt'),
-      tokenFile: z.string().min(1).default('/var/run/secrets/kcover/token').describe('Projected token; read again for every request'),
-    })
-    .prefault({}),
-  heartbeat: duration('10s'),
-  preflight: z.strictObject({ every: duration('2s').describe('How often the agent looks for new reports of preflight containers') }).prefault({}),
-  progress: z.strictObject({ every: duration('5s').describe('How often the agent looks for new progress files of trainers') }).prefault({}),
-  kernelLog: z
-    .strictObject({
-      path: z.string().startsWith('/').default('/dev/kmsg').describe('Below the host root'),
-      userSpace: z.boolean().default(false).describe('true: records that were written from user space are judged too, for fault injection'),
-    })
-    .prefault({}),
-  spool: z
-    .strictObject({
-      directory: z.string().min(1).default('/var/lib/kcover/agent'),
-      maxBytes: z.int().min(65_536).default(16_777_216),
-    })
-    .prefault({}),
-  health: z.strictObject({ listen: listen('0.0.0.0:9091') }).prefault({}),
-  log,
-});
-export type AgentSettings = z.infer<typeof agentSettings>;

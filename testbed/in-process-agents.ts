@@ -72,5 +72,5 @@ export class InProcessAgents {
 
 function isLive(agent: RunningAgent | undefined): boolean {
   const status = agent?.status();
-  return status?.reporter.lastAcceptedAt !== undefined && Object.values(status.detectors).every(({ state }) => state === 'watching');
+  return status?.reporter.lastAcceptedAt !== undefined && Object.values(status.detectors).every(({ state }) => state === 'watching' || state === 'off');
 }

@@ -29,8 +29,8 @@ export interface RunningDetector {
 }
 
 export interface DetectorStatus {
-  /** `unavailable`: it cannot read its source, which is never evidence of a fault. */
-  readonly state: 'starting' | 'watching' | 'unavailable';
+  /** `unavailable`: it cannot read its source, which is never evidence of a fault. `off`: the settings give it nothing to watch. */
+  readonly state: 'starting' | 'watching' | 'unavailable' | 'off';
   /** One sentence. */
   readonly because: string;
   /** Lines that it has read since the start. */

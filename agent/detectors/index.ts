@@ -2,9 +2,9 @@
 
 import type { Detector } from './detector.ts';
 import { kernelLog } from './kernel-log.ts';
-
-export type DetectorName = 'kernel-log';
+import { link } from './link.ts';
 
 export const detectors = {
   'kernel-log': kernelLog,
-} satisfies Record<DetectorName, Detector>;
+  link,
+} satisfies Record<string, Detector>;

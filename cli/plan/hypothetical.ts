@@ -31,12 +31,18 @@ export function hypotheticalFault(wanted: HypotheticalFault): Fault {
   if (code === nodeNotReady) return { ...seen(wanted, 'node', 'its kubelet no longer answers'), node: nodeOf(wanted) };
   if (preflightCodes.includes(code)) return { ...seen(wanted, 'preflight', 'a preflight found it'), node: nodeOf(wanted) };
   const [source] = sourcesOf('agent').filter((name) => traitsOf(name).codes.test(code) && !traitsOf(name).hasPosition);
-  if (source !== undefined) return { ...seen(wanted, source, traitsOf(source).observes), node: nodeOf(wanted) };
+  if (source !== undefined) return ofAgent(wanted, source);
   if (code === trainingHangs) return { ...seen(wanted, 'progress', 'training stands still'), job: wanted.job.uid };
   if (code === askedFor) return seen(wanted, 'operator', `${wanted.by} asked: kcover recover`);
   throw new KcoverError('usage', `${code} is no fault that kcover knows`, {
     remedy: `xid/79, sxid/20034, ${[...Object.keys(kernelLines), ...Object.keys(podStatuses), nodeNotReady, ...preflightCodes, trainingHangs, askedFor].join(', ')}`,
   });
+}
+
+function ofAgent(wanted: HypotheticalFault, source: Fault['source']): Fault {
+  const { observes, actions } = traitsOf(source);
+  const action = actions?.[wanted.code];
+  return { ...seen(wanted, source, observes), node: nodeOf(wanted), ...(action !== undefined && { action }) };
 }
 
 const askedFor = recoveryRequested;

@@ -49,13 +49,16 @@ export const policyPage = (): string =>
 
 const sourceTable = (): string =>
   markdownTable(
-    ['source', 'observes', 'reported by', 'codes', 'about', 'blame, unless action or code say more'],
-    Object.entries<SourceTraits>(faultSources).map(([name, { observes, reporter, codes, about, blame }]) => [
+    ['source', 'observes', 'reported by', 'codes', 'about', 'actions of its codes', 'blame, unless action or code say more'],
+    Object.entries<SourceTraits>(faultSources).map(([name, { observes, reporter, codes, about, actions, blame }]) => [
       `\`${name}\``,
       observes,
       reporter,
       `\`${codes.source}\``,
       about,
+      Object.entries(actions ?? {})
+        .map(([code, action]) => `\`${code}\` ${action}`)
+        .join(', '),
       blame,
     ]),
   );

@@ -3,7 +3,7 @@ import { chmod, link, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/pro
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
-import { listHostDirectory, openHostFile, readHostFile } from '../../agent/host-root.ts';
+import { listHostDirectory, openHostFile, readHostFile, readHostLink } from '../../agent/host-root.ts';
 
 let root = '';
 let outside = '';
@@ -118,5 +118,56 @@ describe('a directory below the host root', () => {
     for (const most of [1, 10]) await listHostDirectory(root, '/var/lib', most);
     await listHostDirectory(root, '/var/nothing', 10).catch(() => undefined);
     expect(execFileSync('ls', ['-l', `/proc/${process.pid}/fd`], { encoding: 'utf8' })).not.toContain(root);
+  });
+});
+
+describe('a link below the host root', () => {
+  const link = (target: string) => symlink(target, join(root, 'sys/class/infiniband/mlx5_0'));
+  const read = (below = '/sys/devices') => readHostLink(root, '/sys/class/infiniband/mlx5_0', below);
+
+  beforeEach(async () => {
+    await mkdir(join(root, 'sys/class/infiniband'), { recursive: true });
+    await mkdir(join(root, 'sys/devices/card'), { recursive: true });
+    await writeFile(join(root, 'sys/devices/card/state'), 'up');
+  });
+
+  it('is read as the path that it refers to, whether or not that is there', async () => {
+    await link('../../devices/./card//');
+    expect(await read()).toBe('/sys/devices/card');
+    expect(await readHostFile(root, `${await read()}/state`, 10)).toBe('up');
+    await rm(join(root, 'sys/devices/card'), { recursive: true });
+    expect(await read()).toBe('/sys/devices/card');
+  });
+
+  it.each([
+    '/sys/devices/card',
+    '/etc/passwd',
+    '../../../../etc/passwd',
+    '../../../../../../../../sys/devices/card',
+    '../../../sys/../../sys/devices/card',
+    '../../devices',
+    '../../devices/../class/net',
+    '../../devicesx/card',
+    'mlx5_0',
+  ])('is refused when it is to %s', async (target) => {
+    await link(target);
+    await expect(read()).rejects.toMatchObject({ code: 'refused', because: expect.stringContaining('it is a link') });
+  });
+
+  it('is refused when its own path has a link, or when it is none; and not found when it is not there', async () => {
+    await expect(read()).rejects.toMatchObject({ code: 'not-found' });
+    await mkdir(join(root, 'sys/class/infiniband/mlx5_0'));
+    await expect(read()).rejects.toMatchObject({ code: 'refused', because: expect.stringContaining('not a link') });
+    await symlink('class', join(root, 'sys/again'));
+    await expect(readHostLink(root, '/sys/again/infiniband/mlx5_0', '/sys')).rejects.toMatchObject({ code: 'refused' });
+    await expect(readHostLink(root, '/', '/sys')).rejects.toMatchObject({ code: 'refused' });
+  });
+
+  it('leads to no file behind a second link', async () => {
+    await symlink(outside, join(root, 'sys/devices/out'));
+    await link('../../devices/out');
+    const path = await read();
+    await expect(readHostFile(root, `${path}/secret`, 100)).rejects.toMatchObject({ code: 'refused' });
+    await expect(listHostDirectory(root, path, 10)).rejects.toMatchObject({ code: 'refused' });
   });
 });

@@ -1,4 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
+import { sourcesOf, traitsOf } from '../../contract/fault-sources.ts';
 import type { WorkerSettings } from '../../contract/settings.schema.ts';
 import type { PlanInput } from '../../cli/plan/facts.ts';
 import { pageOf } from '../../cli/plan/page.ts';
@@ -157,6 +158,13 @@ describe('the plan for a job', () => {
     'builds a hypothetical %s on a node',
     (code) => {
       expect(hypothetical(code, { node: 'gpu-3' })).toMatchObject({ code, node: 'gpu-3' });
+    },
+  );
+
+  it.each(sourcesOf('agent').flatMap((name) => Object.entries(traitsOf(name).actions ?? {})))(
+    'assumes of a hypothetical %s the action that its source reports: %s',
+    (code, action) => {
+      expect(hypothetical(code, { node: 'gpu-3' })).toMatchObject({ code, action });
     },
   );
 

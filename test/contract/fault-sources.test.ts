@@ -11,6 +11,7 @@ describe('the sources of faults', () => {
     ['xid/79', 'kernel'],
     ['sxid/20034', 'kernel'],
     ['kernel/gpu-off-bus', 'kernel'],
+    ['link/down', 'link'],
     ['pod/oom-killed', 'pod'],
     [nodeNotReady, 'node'],
     [preflightFaults.slow, 'preflight'],
@@ -24,8 +25,13 @@ describe('the sources of faults', () => {
     expect([...names, 'constructor', 'toString', '', 7, undefined].filter(isFaultSource)).toEqual(names);
   });
 
+  it('give actions to codes of their own only', () => {
+    const others = names.filter((name) => Object.keys(traitsOf(name).actions ?? {}).some((code) => !traitsOf(name).codes.test(code)));
+    expect(others).toEqual([]);
+  });
+
   it('of an agent are those that the intake accepts', () => {
-    expect(sourcesOf('agent')).toEqual(['kernel']);
+    expect(sourcesOf('agent')).toEqual(['kernel', 'link']);
   });
 
   it('are looked up by their traits: no file compares the name of a source', () => {
