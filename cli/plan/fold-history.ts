@@ -4,6 +4,7 @@ import type { Fault } from '../../contract/faults.ts';
 import type { OperatorRequest } from '../../contract/messages.ts';
 import type { RecoveryInput, RecoveryOutcome } from '../../contract/recovery.ts';
 import type { JobInput, BudgetEntry } from '../../contract/training-job.ts';
+import type { JobState } from '../../workflows/job/state.ts';
 import type { KnownFacts } from './facts.ts';
 
 /** One thing that reached a workflow, or that it did. `at`: ms. */
@@ -15,9 +16,12 @@ export type HistoryEntry = { readonly at: number } & (
   | { readonly kind: 'stopped' }
 );
 
+/** What a run of the job's workflow is started with: the state, where it continues an earlier run. */
+export type JobRunInput = JobInput & { readonly state?: Pick<JobState, 'inbox' | 'seen' | 'usage' | 'open' | 'attemptStartedAt' | 'paused' | 'historyUntil'> };
+
 /** Everything that the job's workflow was told and no recovery took into account; and the recovery that is open, if one is. */
-export function foldJob(input: JobInput | undefined, entries: readonly HistoryEntry[]): Omit<KnownFacts, 'open' | 'handled'> & { readonly open?: string } {
-  const { continued } = input ?? {};
+export function foldJob(input: JobRunInput | undefined, entries: readonly HistoryEntry[]): Omit<KnownFacts, 'open' | 'handled'> & { readonly open?: string } {
+  const continued = input?.state;
   const waiting = new Map(continued?.inbox.map((fault) => [fault.id, fault]));
   const gone = new Set(continued?.seen);
   let usage: readonly BudgetEntry[] = continued?.usage ?? [];
