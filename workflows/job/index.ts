@@ -41,9 +41,11 @@ export async function trainingJob({ job, state: continued }: JobInput & { readon
   };
   for (;;) {
     if (mayClose(machine.state)) context.dispatch({ kind: 'closed' });
-    publish();
+    const step = nextStep(machine.state);
+    // What a read finds is shown at once: a job that has gone is not watched for a moment.
+    if (step !== 'read') publish();
     if (machine.state.phase === 'ended') return machine.state.outcome;
-    await steps[nextStep(machine.state)]();
+    await steps[step]();
   }
 
   function publish(): void {
