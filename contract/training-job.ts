@@ -14,7 +14,6 @@ export const historyMs = 10 * 60_000;
 /** Input of `trainingJob`. */
 export interface JobInput {
   readonly job: JobRef;
-  readonly continued?: ContinuedJob;
 }
 
 /** Which budget category a recovery counts in. All fields may be missing: a job workflow that starts without state does not know them. */
@@ -66,24 +65,6 @@ export interface OpenIncident {
 /** Who asked for a recovery, and whether by label. */
 export interface RequestedBy extends OperatorRequest {
   readonly byLabel?: true;
-}
-
-/** What survives continue-as-new. Bounded: inbox and seen ids are capped. */
-export interface ContinuedJob {
-  readonly optedInAt: string;
-  /** RFC 3339: failures before it are history; they predate the workflow's first run. */
-  readonly historyUntil?: string;
-  readonly inbox: readonly Fault[];
-  readonly requests: readonly RecoveryRequest[];
-  readonly open?: OpenIncident;
-  readonly usage: readonly BudgetEntry[];
-  readonly seen: readonly string[];
-  readonly attemptStartedAt?: string;
-  readonly last?: { readonly incident: string; readonly outcome: Outcome; readonly because: string; readonly at: string };
-  readonly dropped: number;
-  readonly paused?: OperatorRequest;
-  /** The job's overrides when it was last read. */
-  readonly overrides?: Pick<JobOverrides, 'retries' | 'hang'>;
 }
 
 /** What `decideIncident` looks at. */

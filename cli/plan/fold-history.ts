@@ -4,6 +4,7 @@ import type { Fault } from '../../contract/faults.ts';
 import type { OperatorRequest } from '../../contract/messages.ts';
 import type { RecoveryInput, RecoveryOutcome } from '../../contract/recovery.ts';
 import type { JobInput, BudgetEntry } from '../../contract/training-job.ts';
+import type { JobState } from '../../workflows/job/state.ts';
 import type { KnownFacts } from './facts.ts';
 
 /** A message to a workflow, or a step that it took. `at`: ms. */
@@ -15,9 +16,12 @@ export type HistoryEntry = { readonly at: number } & (
   | { readonly kind: 'stopped' }
 );
 
+/** What a run of the job's workflow is started with: the state, where it continues an earlier run. */
+export type JobRunInput = JobInput & { readonly state?: Pick<JobState, 'inbox' | 'seen' | 'usage' | 'open' | 'attemptStartedAt' | 'paused' | 'historyUntil'> };
+
 /** Faults that no recovery has taken into account, budget usage, pause, and the id of the open recovery. */
-export function foldJob(input: JobInput | undefined, entries: readonly HistoryEntry[]): Omit<KnownFacts, 'open' | 'handled'> & { readonly open?: string } {
-  const { continued } = input ?? {};
+export function foldJob(input: JobRunInput | undefined, entries: readonly HistoryEntry[]): Omit<KnownFacts, 'open' | 'handled'> & { readonly open?: string } {
+  const continued = input?.state;
   const waiting = new Map(continued?.inbox.map((fault) => [fault.id, fault]));
   const gone = new Set(continued?.seen);
   let usage: readonly BudgetEntry[] = continued?.usage ?? [];

@@ -6,11 +6,11 @@ import { clusterWorkflowId, jobWorkflowId, nodeWorkflowId } from '../../contract
 import type { JobRef } from '../../contract/jobs.ts';
 import { type FaultsObserved, type OperatorRequest, signals, updates } from '../../contract/messages.ts';
 import type { AttemptFacts, RecoveryInput, RecoveryOutcome, StopResult } from '../../contract/recovery.ts';
-import { historyMs, type JobInput } from '../../contract/training-job.ts';
+import { historyMs } from '../../contract/training-job.ts';
 import { askTemporal } from '../temporal.ts';
 import { statusOf, unlessGone } from '../workflows.ts';
 import type { KnownFacts } from './facts.ts';
-import { foldJob, foldRecovery, type HistoryEntry } from './fold-history.ts';
+import { foldJob, foldRecovery, type HistoryEntry, type JobRunInput } from './fold-history.ts';
 
 type History = Awaited<ReturnType<ReturnType<Client['workflow']['getHandle']>['fetchHistory']>>;
 type Event = NonNullable<History['events']>[number];
@@ -18,9 +18,9 @@ type Payloads = Parameters<typeof decodeArrayFromPayloads>[1];
 
 /** State of the job's workflow and its open recovery; undefined when the job has no workflow. */
 export async function readKnown(client: Client, job: JobRef): Promise<KnownFacts | undefined> {
-  const workflow = await unlessGone(readWorkflow<JobInput>(client, jobWorkflowId(job)));
+  const workflow = await unlessGone(readWorkflow<JobRunInput>(client, jobWorkflowId(job)));
   if (workflow === undefined) return undefined;
-  const historyUntil = workflow.input?.continued?.historyUntil ?? new Date(workflow.startedAt - historyMs).toISOString();
+  const historyUntil = workflow.input?.state?.historyUntil ?? new Date(workflow.startedAt - historyMs).toISOString();
   const { open, ...known } = { ...foldJob(workflow.input, workflow.entries), historyUntil };
   const recovery = open === undefined ? undefined : await unlessGone(readWorkflow<RecoveryInput>(client, open));
   if (recovery?.input === undefined || recovery.closed) return { ...known, handled: [] };

@@ -2,6 +2,7 @@
 
 import { clusterTransitions } from '../../workflows/cluster/transitions.ts';
 import { preflightTransitions } from '../../workflows/preflight/transitions.ts';
+import { jobTransitions } from '../../workflows/job/transitions.ts';
 import { type Edge, edgesOf } from '../../workflows/state-machine.ts';
 
 interface Machine {
@@ -13,6 +14,7 @@ interface Machine {
 const machines: Readonly<Record<string, Machine>> = {
   cluster: { first: 'counting', edges: edgesOf(clusterTransitions) },
   preflight: { first: 'waiting', edges: edgesOf(preflightTransitions) },
+  trainingJob: { first: 'starting', edges: edgesOf(jobTransitions) },
 };
 
 const begin = '<!-- The diagrams from here on are generated from the tables of transitions: npm run generate -->';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { foldJob, foldRecovery, type HistoryEntry } from '../../cli/plan/fold-history.ts';
 import type { RecoveryInput, RecoveryOutcome } from '../../contract/recovery.ts';
-import type { ContinuedJob } from '../../contract/training-job.ts';
+import { firstState, type JobState } from '../../workflows/job/state.ts';
 import { job, kernelFault, podFault } from '../support/builders.ts';
 
 const incident = 'recovery/train/llm/job-uid/1';
@@ -15,7 +15,7 @@ const report = (more: Partial<RecoveryOutcome> = {}): RecoveryOutcome => ({
   faults: [],
   ...more,
 });
-const continued: ContinuedJob = { optedInAt: '2026-11-21T06:00:00Z', inbox: [podFault()], requests: [], usage: [], seen: ['kernel/boot-1/1'], dropped: 0 };
+const continued: JobState = { ...firstState(0), inbox: [podFault()], seen: ['kernel/boot-1/1'] };
 
 describe('what the history of a job shows', () => {
   it('are the faults that no recovery has handled', () => {
@@ -33,7 +33,7 @@ describe('what the history of a job shows', () => {
 
   it('continues from the state of an earlier run', () => {
     const seen = kernelFault({ id: 'kernel/boot-1/1' });
-    expect(foldJob({ job, continued }, [faultsAt(1, seen, kernelFault())]).fresh).toEqual([podFault(), kernelFault()]);
+    expect(foldJob({ job, state: continued }, [faultsAt(1, seen, kernelFault())]).fresh).toEqual([podFault(), kernelFault()]);
   });
 
   it('is the open recovery, and a pause that was not ended', () => {

@@ -1,8 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { Blame, Fault } from '../../contract/faults.ts';
 import type { JobProgress } from '../../contract/progress.ts';
-import type { ContinuedJob, BudgetAttribution, IncidentFacts, BudgetEntry } from '../../contract/training-job.ts';
+import type { BudgetAttribution, IncidentFacts, BudgetEntry } from '../../contract/training-job.ts';
 import { decideIncident } from '../../policy/incident.ts';
+import { firstState, type JobState } from '../../workflows/job/state.ts';
 import { job, kernelFault, podFault, settings } from '../support/builders.ts';
 
 const minute = 60_000;
@@ -94,14 +95,7 @@ describe('a recovery of unrecorded blame', () => {
   });
 
   it('comes from continue-as-new state without blame', () => {
-    const continued: ContinuedJob = {
-      optedInAt: '2026-11-21T06:00:00Z',
-      inbox: [],
-      requests: [],
-      seen: [],
-      dropped: 0,
-      usage: [50, 40, 30, 20, 15].map((ago) => ({ incident: `i${ago}`, startedAt: now - ago * minute })),
-    };
+    const continued: JobState = { ...firstState(now), usage: [50, 40, 30, 20, 15].map((ago) => ({ incident: `i${ago}`, startedAt: now - ago * minute })) };
     expect(decide('user', continued.usage)).toMatchObject({ kind: 'refuse', until: now + 10 * minute });
   });
 

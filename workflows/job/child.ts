@@ -2,17 +2,18 @@
 
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { getExternalWorkflowHandle, startChild } from '@temporalio/workflow';
-import type { Fault } from '../contract/faults.ts';
-import { eventReasons } from '../contract/ids.ts';
-import { type JobRef, jobTitle } from '../contract/jobs.ts';
-import { type OperatorRequest, signals } from '../contract/messages.ts';
-import type { RecoveryLimits, RecoveryOutcome } from '../contract/recovery.ts';
-import type { OpenIncident } from '../contract/training-job.ts';
-import { attributePairs } from './attributes.ts';
-import { nodesOf } from './faults.ts';
-import { announce, perform, short, tolerate } from './proxies.ts';
-import { recovery } from './recovery.ts';
-import { firstPhase } from './timeline.ts';
+import type { Fault } from '../../contract/faults.ts';
+import { eventReasons } from '../../contract/ids.ts';
+import { type JobRef, jobTitle } from '../../contract/jobs.ts';
+import { type OperatorRequest, signals } from '../../contract/messages.ts';
+import type { RecoveryLimits, RecoveryOutcome } from '../../contract/recovery.ts';
+import type { OpenIncident } from '../../contract/training-job.ts';
+import { attributePairs } from '../attributes.ts';
+import { nodesOf } from '../faults.ts';
+import { announce, perform, short, tolerate } from '../proxies.ts';
+import { recovery } from '../recovery.ts';
+import { firstPhase } from '../timeline.ts';
+import { howToEnd } from './status.ts';
 
 /** Starts it, or finds it started. It outlives a continue-as-new of the job's workflow. */
 export async function startRecovery(
@@ -69,9 +70,6 @@ export async function lookAtRecovery(job: JobRef, incident: string): Promise<{ r
   await tolerate(perform('resumeJob', 'resume what a lost recovery may have left suspended', { job, incident }));
   return { report: seen.report };
 }
-
-/** Terminated by hand, it is treated like one that closed without a report: the job is resumed, and its faults are judged anew. */
-export const howToEnd = (incident: string): string => `temporal workflow terminate --workflow-id ${incident}`;
 
 export function announceStuck(job: JobRef, incident: string, because: string): void {
   const message = `${incident} makes no progress: ${because}; the job may stay suspended. Repair the worker, or: ${howToEnd(incident)}`;

@@ -1,0 +1,53 @@
+import { describe, expect, it } from '@jest/globals';
+import { incidentOf, nextRequest, requested, requestRefused } from '../../workflows/job/incident.ts';
+import { toForward } from '../../workflows/job/inbox.ts';
+import { firstState } from '../../workflows/job/state.ts';
+import { type JobHappening, jobTransitions } from '../../workflows/job/transitions.ts';
+import { nextState } from '../../workflows/state-machine.ts';
+import { kernelFault } from '../support/builders.ts';
+
+describe('what a job’s workflow remembers', () => {
+  const label = { by: 'label', reason: 'need-recovery', label: true } as const;
+
+  it('keeps what a person was promised when what a label asked for is refused', () => {
+    const asked = requested(firstState(0), label);
+    const { open, requests } = requestRefused({ ...asked, open: incidentOf('recovery/llm/1', 1, { by: 'ada', reason: 'now' }) });
+    expect([open?.incident, requests]).toEqual(['recovery/llm/1', []]);
+  });
+
+  it('keeps no incident of a label that was refused', () => {
+    const asked = requested(firstState(0), label);
+    const { open, requests } = requestRefused({ ...asked, open: incidentOf('recovery/llm/1', 1, nextRequest(asked)) });
+    expect([open, requests]).toEqual([undefined, []]);
+  });
+});
+
+describe('a recovery that is being started', () => {
+  const incident = 'recovery/llm/1';
+  const limits = { attempts: 3, holdMs: 1, stopMs: 1, restartMs: 1, placementMs: 1 };
+  const decision = { kind: 'open', limits, attribution: { blame: 'hardware' }, dismissed: [], because: 'xid/79', settings: 'test', at: 3 } as const;
+  const play = (...events: readonly JobHappening[]) => events.reduce((state, event, at) => nextState(jobTransitions, state, { ...event, at }), firstState(0));
+  const opened: readonly JobHappening[] = [
+    { kind: 'begun' },
+    { kind: 'faultsObserved', faults: [kernelFault()], dropped: 0 },
+    { kind: 'decided', decision, revision: 1, about: undefined, asked: undefined, overrides: undefined, incident },
+  ];
+  const startSeen: JobHappening = { kind: 'recoveryStarted', incident };
+
+  it('is sent a fault again that changes meanwhile', () => {
+    const changed = kernelFault({ quarantine: { state: 'quarantined', because: 'xid/79' } });
+    expect(toForward(play(...opened, startSeen))).toEqual([]);
+    expect(toForward(play(...opened, { kind: 'faultsObserved', faults: [changed], dropped: 0 }, startSeen))).toEqual([changed]);
+  });
+
+  it('is over, and counts against the budget, when its report is seen before the answer that it runs', () => {
+    const report = { incident, outcome: 'restarted', because: 'it runs', stops: 1, stopsStarted: 1, faults: [kernelFault().id] };
+    const { phase, open, usage, last } = play(...opened, { kind: 'recoveryEnded', report }, startSeen);
+    expect({ phase, open, usage, last }).toMatchObject({
+      phase: 'watching',
+      open: undefined,
+      usage: [{ incident, blame: 'hardware', endedAt: 3 }],
+      last: { outcome: 'restarted' },
+    });
+  });
+});
