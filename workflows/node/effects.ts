@@ -60,13 +60,15 @@ async function decide({ view, judged, batch: { faults, request } }: InPhase<Node
   return { kind: 'decided', decision, at: Date.now() };
 }
 
-/** Something that arrived, or the next deadline. */
+/** What is to be done: at once, because of something that arrives, or when the deadline passes. */
 async function rest(state: NodeState, machine: NodeMachine): Promise<NodeEvent | undefined> {
-  const isDue = () => pendingWork(machine.state) !== undefined || workflowInfo().continueAsNewSuggested;
-  const deadline = deadlineOf(state);
-  const summary = state.releaseAt !== undefined ? 'release again' : state.held ? 'ask again' : 'until it counts as quiet';
-  if (deadline === undefined) await condition(isDue);
-  else if (!(await condition(isDue, Math.max(1, deadline - Date.now()), { summary }))) return { kind: 'deadlinePassed', deadline, at: Date.now() };
+  if (pendingWork(state) === undefined) {
+    const isDue = () => pendingWork(machine.state) !== undefined || workflowInfo().continueAsNewSuggested;
+    const deadline = deadlineOf(state);
+    const summary = state.releaseAt !== undefined ? 'release again' : state.held ? 'ask again' : 'until it counts as quiet';
+    if (deadline === undefined) await condition(isDue);
+    else if (!(await condition(isDue, Math.max(1, deadline - Date.now()), { summary }))) return { kind: 'deadlinePassed', deadline, at: Date.now() };
+  }
   const kind = pendingWork(machine.state);
   return kind && { kind, at: Date.now() };
 }

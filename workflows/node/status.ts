@@ -3,7 +3,7 @@
 import type { NodeStatus } from '../../contract/nodes.ts';
 import type { Attributes, Details } from '../attributes.ts';
 import { isoTime } from './messages.ts';
-import { deadlineOf, isAtRest, isOut, type NodeState } from './state.ts';
+import { deadlineOf, isAtRest, isOut, type NodeState, pendingWork } from './state.ts';
 
 /** The phase that people see: a quarantine stays one while its node is read or new faults are judged. */
 function shownPhase(state: NodeState): NodeStatus['phase'] {
@@ -43,11 +43,13 @@ export function statusOf(state: NodeState): NodeStatus {
   };
 }
 
-/** Undefined between two phases at rest, where they stay as they are: every upsert is an event. */
+const isWaiting = (state: NodeState): boolean => isAtRest(state) && state.outbox.length === 0 && pendingWork(state) === undefined;
+
+/** Undefined where they stay as they are, on the way from one wait to the next: every upsert is an event. */
 export function attributesOf(state: NodeState): Attributes | undefined {
   if (state.phase === 'ended') return { KcoverOutcome: state.outcome.outcome, KcoverPhase: 'ended' };
   const phase = shownPhase(state);
-  const isSettled = phase === 'quarantined' || phase === 'releasing' || (isAtRest(state) && state.outbox.length === 0);
+  const isSettled = phase === 'quarantined' || phase === 'releasing' || isWaiting(state);
   return isSettled ? { KcoverNode: [state.node], KcoverPhase: phase, ...(state.faults[0] && { KcoverFault: state.faults[0].code }) } : undefined;
 }
 
