@@ -9,7 +9,7 @@ import { quarantined } from './quarantine.ts';
 import { atRest, ended, type HeldQuarantine, isOut, type NodeData, type NodeState, reserving, withMessages } from './state.ts';
 
 /** The machine that was looked after. */
-type Machine = Pick<NodeView, 'uid' | 'systemUuid'>;
+type MachineId = Pick<NodeView, 'uid' | 'systemUuid'>;
 
 export function observed(state: InPhase<NodeState, 'observing'>, { view, at }: NodeEventOf<'observed'>): NodeState {
   const { view: was, quarantine, held } = state;
@@ -34,7 +34,7 @@ function firstLook(data: NodeData, { taint }: NodeView, at: number): NodeData {
 }
 
 /** The same machine is quarantined again, as it returned without its taint; the quarantine of another machine waits for its return. */
-function replaced(data: NodeData, was: Machine, now: NodeView, at: number): NodeState {
+function replaced(data: NodeData, was: MachineId, now: NodeView, at: number): NodeState {
   if (now.systemUuid === '' || now.systemUuid !== was.systemUuid) return gone(data, was, 'its name was taken by another node object', at);
   const { quarantine, held, ...rest } = withMessages(data, returned(was.uid));
   if (quarantine) {
@@ -51,7 +51,7 @@ function settled(data: NodeData, held: HeldQuarantine, { uid, taint }: NodeView,
 }
 
 /** What arrived meanwhile may be about the machine that has its name now, so the end waits until this is recorded. */
-function gone(data: NodeData, was: Machine | undefined, because: string, at: number): NodeState {
+function gone(data: NodeData, was: MachineId | undefined, because: string, at: number): NodeState {
   const { node, quarantine, faults } = data;
   const outcome = {
     node,
