@@ -1,8 +1,6 @@
 /** What kcover knows of a node. */
 
-import type { PreflightScope } from './cluster.ts';
 import type { Fault, KernelPosition } from './faults.ts';
-import type { OperatorRequest } from './messages.ts';
 
 /** The Node object, read once. */
 export interface NodeView {
@@ -31,42 +29,6 @@ export interface Quarantined {
 /** Input of `nodeQuarantine`. */
 export interface NodeInput {
   readonly node: string;
-  readonly continued?: ContinuedNode;
-}
-
-/** What survives continue-as-new. Times are milliseconds since the epoch. */
-export interface ContinuedNode {
-  readonly uid?: string;
-  readonly systemUuid?: string;
-  readonly quarantine?: NodeQuarantine;
-  readonly held?: HeldQuarantine;
-  readonly faults: readonly Fault[];
-  readonly inbox: readonly Fault[];
-  /** Highest kernel line seen, per boot. */
-  readonly judged?: KernelPosition;
-  readonly quietSince: number;
-  readonly quietMs: number;
-  readonly askAgainMs: number;
-  readonly because: string;
-  readonly dropped: number;
-  readonly asked?: OperatorRequest;
-  readonly release?: OperatorRequest;
-  /** When a release that failed is tried again. */
-  readonly releaseAt?: number;
-}
-
-/** A quarantine that was decided and has no reservation yet. */
-export interface HeldQuarantine {
-  readonly because: string;
-  readonly since: number;
-  readonly incident: string;
-  readonly reason: string;
-  readonly by: string;
-  readonly preflight?: PreflightScope;
-  /** The reservation is granted, and the taint may have been written. */
-  readonly reserved?: boolean;
-  /** The refusal that was last reported to jobs and in Events. */
-  readonly reported?: string;
 }
 
 /** A quarantine in force. */

@@ -1,5 +1,5 @@
 export { cluster } from './cluster/index.ts';
-export { nodeQuarantine } from './node-quarantine.ts';
+export { trainingJob } from './job/index.ts';
+export { nodeQuarantine } from './node/index.ts';
 export { preflight } from './preflight/index.ts';
 export { recovery } from './recovery.ts';
-export { trainingJob } from './job/index.ts';

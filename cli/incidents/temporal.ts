@@ -9,6 +9,7 @@ import type { NodeInput, NodeRecord } from '../../contract/nodes.ts';
 import type { IncidentRecord, RecoveryInput, RecoveryOutcome } from '../../contract/recovery.ts';
 import { quoted } from '../../contract/visibility.ts';
 import { inParallel } from '../../kube/parallel.ts';
+import type { NodeState } from '../../workflows/node/state.ts';
 import { askTemporal } from '../temporal.ts';
 import { attribute, listWorkflows, unlessGone } from '../workflows.ts';
 import { causeOf, fromRecord, type IncidentSummary, nodesOf, quarantineOf, settleQuarantines, type IncidentFilter } from './incident.ts';
@@ -103,8 +104,11 @@ export async function quarantinesInTemporal(client: Client, { since, node }: Pic
 async function readRun(client: Client, { workflowId, runId }: WorkflowExecutionInfo): Promise<readonly IncidentSummary[]> {
   const history = await unlessGone(askTemporal(client, `read ${workflowId}`, () => client.workflow.getHandle(workflowId, runId).fetchHistory()));
   if (history === undefined) return [];
-  const input = await decoded<NodeInput>(client, history.events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads);
-  const continued = input?.continued?.quarantine;
+  const input = await decoded<NodeInput & { readonly state?: NodeState }>(
+    client,
+    history.events?.[0]?.workflowExecutionStartedEventAttributes?.input?.payloads,
+  );
+  const continued = input?.state?.quarantine;
   const records = await Promise.all(recordsIn(history).map((payloads) => decoded<NodeRecord>(client, payloads)));
   return [
     ...(input && continued ? [quarantineOf(input.node, continued, undefined)] : []),

@@ -3,6 +3,7 @@
 import { clusterTransitions } from '../../workflows/cluster/transitions.ts';
 import { preflightTransitions } from '../../workflows/preflight/transitions.ts';
 import { jobTransitions } from '../../workflows/job/transitions.ts';
+import { nodeTransitions } from '../../workflows/node/transitions.ts';
 import { type Edge, edgesOf } from '../../workflows/state-machine.ts';
 
 interface Machine {
@@ -15,6 +16,7 @@ const machines: Readonly<Record<string, Machine>> = {
   cluster: { first: 'counting', edges: edgesOf(clusterTransitions) },
   preflight: { first: 'waiting', edges: edgesOf(preflightTransitions) },
   trainingJob: { first: 'starting', edges: edgesOf(jobTransitions) },
+  nodeQuarantine: { first: 'observing', edges: edgesOf(nodeTransitions) },
 };
 
 const begin = '<!-- The diagrams from here on are generated from the tables of transitions: npm run generate -->';

@@ -1,0 +1,130 @@
+/** What a node's workflow does in each phase. Each effect answers with one event; undefined when something that arrived has changed the phase. */
+
+import { condition, getExternalWorkflowHandle, workflowInfo } from '@temporalio/workflow';
+import { clusterWorkflowId } from '../../contract/ids.ts';
+import { signals } from '../../contract/messages.ts';
+import { allAnnounced, announce, attempt, decideNode, observeNodeNow, perform, tolerate } from '../proxies.ts';
+import type { InPhase, Machine } from '../state-machine.ts';
+import type { NodeEvent } from './events.ts';
+import type { Message } from './messages.ts';
+import { deadlineOf, hasArrivals, incidentOnNode, type NodeState, pendingWork } from './state.ts';
+import { goesOn } from './release.ts';
+
+export type NodeMachine = Machine<NodeState, NodeEvent>;
+type Effect<Phase extends NodeState['phase']> = (state: InPhase<NodeState, Phase>, machine: NodeMachine) => Promise<NodeEvent | undefined>;
+
+const effects: { readonly [Phase in Exclude<NodeState['phase'], 'ended'>]: Effect<Phase> } = {
+  observing: observe,
+  watching: rest,
+  deciding: decide,
+  reserving: reserve,
+  quarantining: quarantine,
+  'awaiting-reservation': rest,
+  quarantined: rest,
+  releasing: release,
+  closing: close,
+};
+
+export const runEffect = (state: Exclude<NodeState, { phase: 'ended' }>, machine: NodeMachine): Promise<NodeEvent | undefined> =>
+  (effects[state.phase] as Effect<typeof state.phase>)(state, machine);
+
+export async function send(node: string, message: Message): Promise<void> {
+  switch (message.to) {
+    case 'jobs':
+      return void (await tolerate(perform('notifyJobs', `notify the jobs on ${node}: ${message.state}`, { node, faults: message.faults })));
+    case 'cluster':
+      return signalCluster(signals.returned, { nodeUids: [message.returned] });
+    case 'people':
+      return void announce(message.event);
+    case 'records':
+      await tolerate(perform('recordIncident', `keep the record: ${message.record.ended?.outcome ?? 'quarantined'}`, message.record));
+  }
+}
+
+/** A cluster's workflow that does not run holds no reservation, and nobody waits for it. */
+const signalCluster = (signal: string, payload: object): Promise<void> =>
+  getExternalWorkflowHandle(clusterWorkflowId)
+    .signal(signal, payload)
+    .catch(() => undefined);
+
+/**
+ * Faults wait for the first look, so it is a local activity. Commands that follow later looks depend on the clock, so those are ordinary activities.
+ */
+async function observe({ node, view: was }: NodeState): Promise<NodeEvent> {
+  const view = was ? await perform('observeNode', `read ${node} again`, { node }) : await observeNodeNow(node);
+  return { kind: 'observed', view, at: Date.now() };
+}
+
+async function decide({ view, judged, batch: { faults, request } }: InPhase<NodeState, 'deciding'>): Promise<NodeEvent> {
+  const decision = await decideNode({ ...(view && { node: view }), faults, ...(judged && { judged }), ...(request && { askedBy: request }) });
+  return { kind: 'decided', decision, at: Date.now() };
+}
+
+/** What is to be done: at once, because of something that arrives, or when the deadline passes. */
+async function rest(state: NodeState, machine: NodeMachine): Promise<NodeEvent | undefined> {
+  if (pendingWork(state) === undefined) {
+    const isDue = () => pendingWork(machine.state) !== undefined || workflowInfo().continueAsNewSuggested;
+    const deadline = deadlineOf(state);
+    const summary = state.releaseAt !== undefined ? 'release again' : state.held ? 'ask again' : 'until it counts as quiet';
+    if (deadline === undefined) await condition(isDue);
+    else if (!(await condition(isDue, Math.max(1, deadline - Date.now()), { summary }))) return { kind: 'deadlinePassed', deadline, at: Date.now() };
+  }
+  const kind = pendingWork(machine.state);
+  return kind && { kind, at: Date.now() };
+}
+
+async function reserve({ node, view, held, faults }: InPhase<NodeState, 'reserving'>): Promise<NodeEvent> {
+  if (held.reported !== undefined && held.by === 'kcover') {
+    // A decision that may have been made under other settings is made again before it is carried out.
+    const decision = await decideNode({ node: view, faults });
+    if (decision.kind !== 'quarantine') return { kind: 'noLongerWanted', decision };
+  }
+  const asked = held.by === 'kcover' ? { ...(held.preflight && { preflight: held.preflight }) } : { byOperator: true };
+  const request = { node, nodeUid: view.uid, incident: held.incident, ...asked };
+  let answer = await perform('reserveQuarantine', `may ${node} be quarantined?`, request);
+  if (!answer.granted) {
+    await signalCluster(signals.waiting, { workflowId: workflowInfo().workflowId });
+    // Registered before asking once more, so that a change in between is not missed.
+    if (held.reported === undefined) answer = await perform('reserveQuarantine', `may ${node} be quarantined now?`, request);
+  }
+  return answer.granted ? { kind: 'reserved', incident: answer.incident } : { kind: 'refused', because: answer.because };
+}
+
+async function quarantine({ node, view, held }: InPhase<NodeState, 'quarantining'>): Promise<NodeEvent> {
+  const { incident, reason, because, preflight } = held;
+  const write = { node, uid: view.uid, incident, reason, because, ...(preflight && { preflight }) };
+  const written = await attempt(perform('quarantineNode', `quarantine ${node}: ${because}`, write));
+  if ('failed' in written) return { kind: 'quarantineNotWritten', because: written.failed };
+  return { kind: 'quarantineWritten', taint: written.done.taint, at: Date.parse(written.done.at) };
+}
+
+async function release(state: InPhase<NodeState, 'releasing'>): Promise<NodeEvent> {
+  const { node, view, judged, request } = state;
+  const incident = incidentOnNode(state);
+  if (!view || incident === undefined) return { kind: 'released', removed: false, at: Date.now() };
+  const answer = await attempt(
+    perform('releaseNode', `release ${node}: ${request.by}: ${request.reason}`, {
+      node,
+      uid: view.uid,
+      incident,
+      by: request.by,
+      because: request.reason,
+      ...(judged && { judged }),
+    }),
+  );
+  const at = Date.now();
+  if ('failed' in answer) return { kind: 'releaseFailed', because: answer.failed, at };
+  const { kind, remainingTaint } = answer.done;
+  if (kind === 'gone') return { kind: 'releaseFoundNoNode' };
+  return { kind: 'released', removed: kind === 'released', ...(remainingTaint !== undefined && { remainingTaint }), at };
+}
+
+/** Waits for pending Events, unless there is work. */
+async function close({ node, outcome }: InPhase<NodeState, 'closing'>, machine: NodeMachine): Promise<NodeEvent> {
+  await condition(() => allAnnounced() || goesOn(machine.state, outcome));
+  const { state } = machine;
+  if (goesOn(state, outcome)) return { kind: 'decisionBegun', at: Date.now() };
+  if (state.view || !hasArrivals(state)) return { kind: 'eventsWritten' };
+  const arrivals = state.inbox.length;
+  return { kind: 'successorObserved', view: await perform('observeNode', `which machine is ${node} now?`, { node }), arrivals };
+}
