@@ -137,7 +137,11 @@ describe('continue-as-new', () => {
       () => runs(workflowId),
       (count) => count > 1,
     );
-    expect(await status(handle)).toMatchObject({ phase: 'paused', paused: { by: 'ada', reason: 'profiling' } });
+    const seen = await eventually(
+      () => status(handle),
+      ({ phase }) => phase !== 'starting',
+    );
+    expect(seen).toMatchObject({ phase: 'paused', paused: { by: 'ada', reason: 'profiling' } });
     expect(cluster.stopped).toEqual([]);
     await handle.executeUpdate('resume', { args: [{ by: 'ada', reason: 'done' }] });
     await eventually(
