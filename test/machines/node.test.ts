@@ -132,9 +132,11 @@ const arriving: fc.Arbitrary<(state: NodeState, at: number) => NodeEvent> = fc.o
 
 /** Answers that come twice, or in a phase that did not ask. */
 const late: fc.Arbitrary<(state: NodeState, at: number) => NodeEvent> = fc
-  .constantFrom<NodeState['phase']>('observing', 'deciding', 'reserving', 'quarantining', 'releasing', 'closing', 'quarantined')
+  .constantFrom<NodeState['phase']>('observing', 'deciding', 'reserving', 'quarantining', 'releasing', 'closing', 'watching', 'quarantined')
   .map((phase) => (state, at) => {
-    if (phase === state.phase || phase === 'quarantined') return { kind: 'deadlinePassed', deadline: -1, at };
+    if (phase === state.phase || phase === 'watching') return { kind: 'deadlinePassed', deadline: -1, at };
+    // A timer that fires in the moment of an arrival.
+    if (phase === 'quarantined') return { kind: 'deadlinePassed', deadline: deadlineOf(state) ?? -1, at };
     const held = { because: 'late', since: 0, incident: 'node/gpu-3/late', reason: 'late', by: 'kcover', askAt: 0 };
     const outcome = { node, outcome: 'quiet', because: 'late' } as const;
     return driven({ ...firstState(node, 0), view: nodeView(), held, batch: { faults: [] }, request: ada, outcome, afterwards: [], phase }, usual, at);
@@ -272,7 +274,16 @@ const defects: readonly (readonly [name: string, found: RegExp, machine: typeof 
   [
     'a timer of before',
     /another deadline/,
-    defect('watching', 'deadlinePassed', (after) => ({ ...after, phase: 'closing', outcome: { node, outcome: 'quiet', because: '' } })),
+    defect('watching', 'deadlinePassed', (after, _, event) =>
+      'deadline' in event && event.deadline === -1 ? { ...after, phase: 'closing', outcome: { node, outcome: 'quiet', because: '' } } : after,
+    ),
+  ],
+  [
+    'a timer that comes before what arrived',
+    /before faults that wait/,
+    defect('awaiting-reservation', 'deadlinePassed', (after, before, event) =>
+      'deadline' in event && event.deadline !== -1 ? ({ ...before, phase: 'reserving', afterwards: [] } as unknown as NodeState) : after,
+    ),
   ],
   ['a new run that trusts the state', /look first/, defect('quarantined', 'runContinued', asBefore)],
   [
