@@ -107,6 +107,8 @@ const invariants: readonly Invariant[] = [
     return before.held.reported === undefined && !isReported && 'a refusal was not reported';
   },
   ({ before, event, after }) => event.kind === 'deadlinePassed' && event.deadline === -1 && !same(before, after) && 'a timer of another deadline counted',
+  ({ before, event, after }) =>
+    event.kind === 'deadlinePassed' && before.inbox.length > 0 && before.phase !== after.phase && 'a deadline came before faults that wait',
   ({ before, event, after }) => event.kind === 'runContinued' && isAtRest(before) && after.phase !== 'observing' && 'a new run did not look first',
   ({ after }) => after.phase === 'ended' && after.outbox.length > 0 && 'it ended before everything was sent',
   ({ after }) => after.phase === 'ended' && after.view !== undefined && (after.inbox.length > 0 || after.requested !== undefined) && 'it ended with work to do',

@@ -1,144 +1,15 @@
 import { describe, expect, it } from '@jest/globals';
-import * as fc from 'fast-check';
-import type { Fault } from '../../contract/faults.ts';
-import type { NodeQuarantine, NodeView } from '../../contract/nodes.ts';
-import { decideNode } from '../../policy/node.ts';
+import type { NodeQuarantine } from '../../contract/nodes.ts';
 import type { NodeEvent } from '../../workflows/node/events.ts';
 import type { Message } from '../../workflows/node/messages.ts';
-import { goesOn } from '../../workflows/node/release.ts';
-import {
-  deadlineOf,
-  firstState,
-  type HeldQuarantine,
-  hasArrivals,
-  heldFor,
-  isOut,
-  mayRelease,
-  type NodeState,
-  pendingWork,
-} from '../../workflows/node/state.ts';
+import { firstState, type HeldQuarantine, heldFor, mayRelease, type NodeState, pendingWork } from '../../workflows/node/state.ts';
 import { nodeTransitions } from '../../workflows/node/transitions.ts';
 import { nextState, type Transition } from '../../workflows/state-machine.ts';
-import { kernelFault, nodeView, settings } from '../support/builders.ts';
-import { findViolation, type MachineProperty, withTransition } from '../support/machine-properties.ts';
-import { violationsOfNode } from './node-invariants.ts';
+import { kernelFault, nodeView } from '../support/builders.ts';
+import { findViolation, withTransition } from '../support/machine-properties.ts';
+import { ada, driven, node, property, usual } from './node-driver.ts';
 
-const node = 'gpu-3';
-const ada = { by: 'ada', reason: 'a test' };
 const table = nodeTransitions;
-
-const faults: readonly Fault[] = [
-  kernelFault({ id: 'kernel/boot-1/1', kernel: { bootId: 'boot-1', sequence: 1 } }),
-  kernelFault({ id: 'kernel/boot-1/2', kernel: { bootId: 'boot-1', sequence: 2 } }),
-  kernelFault({ id: 'kernel/boot-1/3', code: 'xid/13', action: 'restart-app', kernel: { bootId: 'boot-1', sequence: 3 } }),
-  { id: 'node/not-ready/1', source: 'node', code: 'node/not-ready', message: 'its kubelet is silent', seenAt: '2026-11-21T07:09:03Z', node },
-  { id: 'preflight/1', source: 'preflight', code: 'preflight/slow-node', message: 'slow', seenAt: '2026-11-21T07:09:03Z', node, namespace: 'team-a' },
-];
-
-const modes = { act: settings({ mode: 'act' }), observe: settings() };
-
-/** How the driver's surroundings answer; each part is used only in the phases that ask for it. */
-interface Answer {
-  readonly mode: keyof typeof modes;
-  readonly machine: 'same' | 'same under another UID' | 'another' | 'none';
-  readonly taint: 'as it should be' | 'ours' | 'of others' | 'none';
-  readonly granted: boolean;
-  readonly because: string;
-  readonly written: boolean;
-  readonly release: 'released' | 'not-ours' | 'failed' | 'gone';
-  readonly waits: boolean;
-}
-
-const often = <T>(usual: T, ...others: readonly T[]) =>
-  fc.oneof({ arbitrary: fc.constant(usual), weight: 4 }, { arbitrary: fc.constantFrom(usual, ...others), weight: 1 });
-
-const answers: fc.Arbitrary<Answer> = fc.record({
-  mode: often<Answer['mode']>('act', 'observe'),
-  machine: often<Answer['machine']>('same', 'same', 'same', 'same under another UID', 'another', 'none'),
-  taint: often<Answer['taint']>('as it should be', 'ours', 'of others', 'none'),
-  granted: often(true, false, false),
-  because: fc.constantFrom('2 nodes are out and 2 may be', 'paused by bob: network work'),
-  written: often(true, false),
-  release: fc.constantFrom('released', 'failed', 'failed', 'not-ours', 'gone'),
-  waits: fc.boolean(),
-});
-
-/** Nothing is granted: a release never waits for a reservation. */
-const usual: Answer = { mode: 'act', machine: 'same', taint: 'as it should be', granted: false, because: '', written: true, release: 'released', waits: true };
-
-function viewIn({ view: was, quarantine, held }: NodeState, { machine, taint }: Answer, at: number): NodeView | null {
-  if (machine === 'none') return null;
-  const before = was ?? nodeView();
-  const same = machine === 'same' ? before : { ...before, uid: `uid-${at}`, ...(machine === 'another' && { systemUuid: `machine-${at}` }) };
-  const { taint: _, ...bare } = same;
-  const incident = quarantine?.incident ?? held?.incident ?? 'node/gpu-3/before';
-  const isOurs = taint === 'ours' || (taint === 'as it should be' && quarantine?.taint === 'ours' && machine === 'same');
-  if (isOurs) return { ...bare, taint: { value: 'xid-79', ours: true, incident } };
-  return taint === 'of others' ? { ...bare, taint: { value: 'xid-79', ours: false } } : bare;
-}
-
-const decisionOf = (state: NodeState, arrived: readonly Fault[], mode: Answer['mode'], at: number) => {
-  const request = state.phase === 'deciding' ? state.batch.request : undefined;
-  const { view, judged } = state;
-  const facts = { ...(view && { node: view }), faults: arrived, ...(judged && { judged }), ...(request && { askedBy: request }) };
-  return { ...decideNode(facts, modes[mode]), settings: 'test', at };
-};
-
-/** What the driver dispatches next in the state. */
-function driven(state: NodeState, answer: Answer, at: number): NodeEvent {
-  if (state.outbox.length > 0) return { kind: 'sent' };
-  switch (state.phase) {
-    case 'observing':
-      return { kind: 'observed', view: viewIn(state, answer, at), at };
-    case 'deciding':
-      return { kind: 'decided', decision: decisionOf(state, state.batch.faults, answer.mode, at), at };
-    case 'reserving': {
-      const decision = decisionOf(state, state.faults, answer.mode, at);
-      if (state.held.reported !== undefined && state.held.by === 'kcover' && decision.kind !== 'quarantine') return { kind: 'noLongerWanted', decision };
-      return answer.granted ? { kind: 'reserved', incident: state.held.incident } : { kind: 'refused', because: answer.because };
-    }
-    case 'quarantining':
-      if (!answer.written) return { kind: 'quarantineNotWritten', because: answer.because };
-      return { kind: 'quarantineWritten', taint: answer.taint === 'of others' ? 'other' : 'ours', at };
-    case 'releasing':
-      if (answer.release === 'gone') return { kind: 'releaseFoundNoNode' };
-      if (answer.release === 'failed') return { kind: 'releaseFailed', because: answer.because, at };
-      return { kind: 'released', removed: answer.release === 'released', ...(answer.release === 'not-ours' && { remainingTaint: 'it stays' }), at };
-    case 'closing': {
-      const view = viewIn(state, answer, at);
-      const mustLook = state.outcome.outcome === 'gone' && !state.view && hasArrivals(state);
-      if (mustLook) return { kind: 'successorObserved', view, arrivals: state.inbox.length };
-      return answer.waits && goesOn(state, state.outcome) ? { kind: 'decisionBegun', at } : { kind: 'eventsWritten' };
-    }
-    default: {
-      const kind = pendingWork(state);
-      const deadline = deadlineOf(state);
-      if (kind) return { kind, at };
-      return deadline !== undefined && answer.waits ? { kind: 'deadlinePassed', deadline, at } : { kind: 'runContinued' };
-    }
-  }
-}
-
-/** What is dispatched whatever the phase. */
-const arriving: fc.Arbitrary<(state: NodeState, at: number) => NodeEvent> = fc.oneof(
-  fc.subarray([...faults]).map((some) => (): NodeEvent => ({ kind: 'faultsObserved', faults: some, dropped: 0 })),
-  fc.constant((): NodeEvent => ({ kind: 'nodeObserved' })),
-  fc.constant((): NodeEvent => ({ kind: 'recheckRequested' })),
-  fc.constant((): NodeEvent => ({ kind: 'quarantineRequested', request: ada })),
-  // The validator refuses others.
-  fc.constant((state: NodeState): NodeEvent => (state.view && !isOut(state) ? { kind: 'nodeObserved' } : { kind: 'releaseRequested', request: ada })),
-  fc.constant((state: NodeState): NodeEvent => ({ kind: isOut(state) ? 'releaseRequested' : 'quarantineRequested', request: ada })),
-);
-
-/** Answers that come twice, or in a phase that did not ask. */
-const late: fc.Arbitrary<(state: NodeState, at: number) => NodeEvent> = fc
-  .constantFrom<NodeState['phase']>('observing', 'deciding', 'reserving', 'quarantining', 'releasing', 'closing', 'quarantined')
-  .map((phase) => (state, at) => {
-    if (phase === state.phase || phase === 'quarantined') return { kind: 'deadlinePassed', deadline: -1, at };
-    const held = { because: 'late', since: 0, incident: 'node/gpu-3/late', reason: 'late', by: 'kcover', askAt: 0 };
-    const outcome = { node, outcome: 'quiet', because: 'late' } as const;
-    return driven({ ...firstState(node, 0), view: nodeView(), held, batch: { faults: [] }, request: ada, outcome, afterwards: [], phase }, usual, at);
-  });
 
 /** A node that is released, or quiet, with answers as usual, comes to its end. */
 function isStuck(machine: typeof table, from: NodeState): boolean {
@@ -151,19 +22,6 @@ function isStuck(machine: typeof table, from: NodeState): boolean {
   }
   return state.phase !== 'ended';
 }
-
-const property = (violations: MachineProperty<NodeState, NodeEvent>['violations'] = violationsOfNode): MachineProperty<NodeState, NodeEvent> => ({
-  first: () => firstState(node, 0),
-  events: fc.array(
-    fc.oneof(
-      { arbitrary: answers.map((answer) => (state: NodeState, at: number) => driven(state, answer, at)), weight: 12 },
-      { arbitrary: arriving, weight: 3 },
-      { arbitrary: late, weight: 1 },
-    ),
-    { maxLength: 40, size: 'max' },
-  ),
-  violations,
-});
 
 type Change = (after: NodeState, before: NodeState, event: NodeEvent) => NodeState;
 
@@ -272,7 +130,16 @@ const defects: readonly (readonly [name: string, found: RegExp, machine: typeof 
   [
     'a timer of before',
     /another deadline/,
-    defect('watching', 'deadlinePassed', (after) => ({ ...after, phase: 'closing', outcome: { node, outcome: 'quiet', because: '' } })),
+    defect('watching', 'deadlinePassed', (after, _, event) =>
+      'deadline' in event && event.deadline === -1 ? { ...after, phase: 'closing', outcome: { node, outcome: 'quiet', because: '' } } : after,
+    ),
+  ],
+  [
+    'a timer that comes before what arrived',
+    /before faults that wait/,
+    defect('awaiting-reservation', 'deadlinePassed', (after, before, event) =>
+      'deadline' in event && event.deadline !== -1 ? ({ ...before, phase: 'reserving', afterwards: [] } as unknown as NodeState) : after,
+    ),
   ],
   ['a new run that trusts the state', /look first/, defect('quarantined', 'runContinued', asBefore)],
   [
@@ -285,7 +152,7 @@ const defects: readonly (readonly [name: string, found: RegExp, machine: typeof 
     /with work to do/,
     defect('closing', 'eventsWritten', (after, before) => (before.phase === 'closing' ? { ...before, phase: 'ended' } : after)),
   ],
-  ['a life after the end', /went on/, defect('ended', 'nodeObserved', (after) => ({ ...after, stale: true }))],
+  ['an event that counts after the end', /went on/, defect('ended', 'nodeObserved', (after) => ({ ...after, stale: true }))],
   [
     'a phase that the table does not name',
     /does not say/,

@@ -38,9 +38,7 @@ export const nodeTransitions: Transitions<NodeState, NodeEvent> = {
     deadlinePassed: {
       to: ['closing'],
       next: (state, { deadline }) =>
-        deadline === deadlineOf(state) && pendingWork(state) === undefined
-          ? { ...state, phase: 'closing', outcome: { node: state.node, outcome: 'quiet', because: 'no further fault' } }
-          : state,
+        isDue(state, deadline) ? { ...state, phase: 'closing', outcome: { node: state.node, outcome: 'quiet', because: 'no further fault' } } : state,
     },
   },
   deciding: {
@@ -75,7 +73,7 @@ export const nodeTransitions: Transitions<NodeState, NodeEvent> = {
     deadlinePassed: {
       to: ['reserving', 'releasing'],
       next: (state, { deadline, at }) => {
-        if (deadline !== deadlineOf(state)) return state;
+        if (!isDue(state, deadline)) return state;
         return state.releaseAt === undefined ? reserving(state, state.held, at) : releasing({ ...state, releaseAt: undefined });
       },
     },
@@ -85,7 +83,7 @@ export const nodeTransitions: Transitions<NodeState, NodeEvent> = {
     releaseBegun: toRelease,
     deadlinePassed: {
       to: ['releasing'],
-      next: (state, { deadline }) => (deadline === deadlineOf(state) ? releasing({ ...state, releaseAt: undefined }) : state),
+      next: (state, { deadline }) => (isDue(state, deadline) ? releasing({ ...state, releaseAt: undefined }) : state),
     },
   },
   releasing: {
@@ -109,6 +107,9 @@ export const nodeTransitions: Transitions<NodeState, NodeEvent> = {
   },
   ended: {},
 };
+
+/** What arrived in the same moment comes first: another try of a release may take its time. */
+const isDue = (state: NodeState, deadline: number): boolean => deadline === deadlineOf(state) && pendingWork(state) === undefined;
 
 function observing(data: NodeData): NodeState {
   return { ...data, phase: 'observing', stale: false };
