@@ -11,8 +11,8 @@ import type { OpenIncident } from '../contract/training-job.ts';
 import { attributePairs } from './attributes.ts';
 import { nodesOf } from './faults.ts';
 import { announce, perform, short, tolerate } from './proxies.ts';
-import { recovery } from './recovery.ts';
-import { firstPhase } from './timeline.ts';
+import { recovery } from './recovery/index.ts';
+import { firstPhase } from './recovery/timeline.ts';
 
 /** Starts it, or finds it started. It outlives a continue-as-new of the job's workflow. */
 export async function startRecovery(

@@ -13,7 +13,7 @@ import { askKube } from '../../kube/requests.ts';
 import { evict, failContainer } from '../../testbed/failures.ts';
 import { batchJob } from '../../testbed/job-manifests.ts';
 import { awaitRunning, createJob } from '../../testbed/jobs.ts';
-import { IncidentState } from '../../workflows/incident-state.ts';
+import { IncidentState } from '../../workflows/recovery/incident-state.ts';
 import { eventually } from '../support/rig.ts';
 import { liveCluster, type LiveCluster } from './live-cluster.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { HoldDeadlines } from '../../workflows/hold-deadlines.ts';
+import { HoldDeadlines } from '../../workflows/recovery/hold-deadlines.ts';
 
 describe('reasons to hold', () => {
   it('each have their own time, which others do not use up', () => {

@@ -2,7 +2,7 @@ import { afterEach, describe, expect, it, jest } from '@jest/globals';
 import type { Fault } from '../../contract/faults.ts';
 import type { AttemptPod } from '../../contract/jobs.ts';
 import type { CapacityDecision } from '../../contract/recovery-plan.ts';
-import { IncidentState } from '../../workflows/incident-state.ts';
+import { IncidentState } from '../../workflows/recovery/incident-state.ts';
 import { kernelFault, podFault } from '../support/builders.ts';
 
 const pod = (rank: number): AttemptPod => ({ name: `llm-${rank}`, uid: `uid-${rank}`, node: `gpu-${rank}` });

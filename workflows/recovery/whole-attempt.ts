@@ -1,6 +1,6 @@
-import type { Activities } from '../contract/activities.ts';
-import type { AttemptFacts, RecoveryInput } from '../contract/recovery.ts';
-import { perform } from './proxies.ts';
+import type { Activities } from '../../contract/activities.ts';
+import type { AttemptFacts, RecoveryInput } from '../../contract/recovery.ts';
+import { perform } from '../proxies.ts';
 
 type Listed = Awaited<ReturnType<Activities['listPods']>>;
 

@@ -1,11 +1,11 @@
 /** Whether the next attempt finds capacity, and what to do when it does not: nothing is stopped that could not be started again. */
 
 import { condition } from '@temporalio/workflow';
-import type { CapacityChoice } from '../contract/job-overrides.ts';
-import type { CapacityDecision, RecoveryPlan, Severity } from '../contract/recovery-plan.ts';
+import type { CapacityChoice } from '../../contract/job-overrides.ts';
+import type { CapacityDecision, RecoveryPlan, Severity } from '../../contract/recovery-plan.ts';
 import { askPerson } from './ask-person.ts';
 import type { Prepared, Preparing, PreparationStep } from './preparing.ts';
-import { announce, decideCapacity, perform, short, tolerate } from './proxies.ts';
+import { announce, decideCapacity, perform, short, tolerate } from '../proxies.ts';
 
 /** The pause between looks doubles from the decision's value up to this, ms. */
 const mostPauseMs = 60_000;

@@ -1,9 +1,9 @@
 /** One stop until its end. Pods that no kubelet ends any more are deleted by force, after that intent is in history. */
 
-import type { AttemptPod } from '../contract/jobs.ts';
-import type { RecoveryLimits, StopRequest, StopResult } from '../contract/recovery.ts';
+import type { AttemptPod } from '../../contract/jobs.ts';
+import type { RecoveryLimits, StopRequest, StopResult } from '../../contract/recovery.ts';
 import { counted, type IncidentState } from './incident-state.ts';
-import { perform } from './proxies.ts';
+import { perform } from '../proxies.ts';
 import type { Timeline } from './timeline.ts';
 
 /** Minimum time for a deletion by force, however late it was decided. */

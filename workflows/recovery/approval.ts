@@ -1,12 +1,12 @@
 /** A question to a person: asked once, answered by an update or, after its deadline, by the default answer. */
 
 import { condition, defineUpdate, setHandler } from '@temporalio/workflow';
-import { type ApprovalRequest, updates } from '../contract/messages.ts';
-import type { OperatorAnswer, Approval, Question } from '../contract/recovery-plan.ts';
-import { formatDuration } from '../contract/duration.ts';
-import { iso } from './attributes.ts';
-import { short } from './proxies.ts';
-import { validateOperatorRequest } from './operator-requests.ts';
+import { type ApprovalRequest, updates } from '../../contract/messages.ts';
+import type { OperatorAnswer, Approval, Question } from '../../contract/recovery-plan.ts';
+import { formatDuration } from '../../contract/duration.ts';
+import { iso } from '../attributes.ts';
+import { short } from '../proxies.ts';
+import { validateOperatorRequest } from '../operator-requests.ts';
 
 /** Answer of the updates `approve` and `deny`; `question`: what was answered. */
 interface ApprovalAnswer {

@@ -1,6 +1,6 @@
 /** The steps before a stop, in order. Each has a deadline, and a branch for when it passes. */
 
-import type { RecoveryPlan } from '../contract/recovery-plan.ts';
+import type { RecoveryPlan } from '../../contract/recovery-plan.ts';
 import { approve } from './ask-person.ts';
 import { saveFirst } from './checkpoint.ts';
 import { captureEvidence, keepEvidence } from './evidence.ts';

@@ -1,9 +1,9 @@
 /** What every step before a stop receives, and what it returns. */
 
-import type { Announcement } from '../contract/activities.ts';
-import type { eventReasons } from '../contract/ids.ts';
-import type { RecoveryPlan } from '../contract/recovery-plan.ts';
-import type { AttemptFacts, RecoveryDecision, RecoveryInput } from '../contract/recovery.ts';
+import type { Announcement } from '../../contract/activities.ts';
+import type { eventReasons } from '../../contract/ids.ts';
+import type { RecoveryPlan } from '../../contract/recovery-plan.ts';
+import type { AttemptFacts, RecoveryDecision, RecoveryInput } from '../../contract/recovery.ts';
 import type { Approvals } from './approval.ts';
 import type { IncidentState } from './incident-state.ts';
 import type { End } from './next-attempt.ts';

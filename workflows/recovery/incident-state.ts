@@ -1,11 +1,11 @@
-import type { Evidence, EvidenceRequest } from '../contract/evidence.ts';
-import type { Fault } from '../contract/faults.ts';
-import type { AttemptPod } from '../contract/jobs.ts';
-import type { OperatorRequest } from '../contract/messages.ts';
-import type { JobProgress } from '../contract/progress.ts';
-import type { CheckpointResult } from '../contract/recovery-plan.ts';
-import { type AttemptFacts, type IncidentRecord, podCount, type RecoveryDecision, type RecoveryFacts, type RecoveryOutcome } from '../contract/recovery.ts';
-import { mergeFaults, nodesFirst, nodesOf, takeFaults } from './faults.ts';
+import type { Evidence, EvidenceRequest } from '../../contract/evidence.ts';
+import type { Fault } from '../../contract/faults.ts';
+import type { AttemptPod } from '../../contract/jobs.ts';
+import type { OperatorRequest } from '../../contract/messages.ts';
+import type { JobProgress } from '../../contract/progress.ts';
+import type { CheckpointResult } from '../../contract/recovery-plan.ts';
+import { type AttemptFacts, type IncidentRecord, podCount, type RecoveryDecision, type RecoveryFacts, type RecoveryOutcome } from '../../contract/recovery.ts';
+import { mergeFaults, nodesFirst, nodesOf, takeFaults } from '../faults.ts';
 import { podTrimmer, withoutManyPods } from './record-pods.ts';
 import { CapacityState } from './capacity-state.ts';
 

@@ -1,6 +1,6 @@
 import { counted } from './incident-state.ts';
 import type { Preparing, PreparationStep } from './preparing.ts';
-import { perform, tolerate } from './proxies.ts';
+import { perform, tolerate } from '../proxies.ts';
 
 export const captureEvidence: PreparationStep = async (preparing) => {
   await keepEvidence(preparing);

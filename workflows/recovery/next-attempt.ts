@@ -1,16 +1,16 @@
 /** What follows a stop: a whole new attempt runs and, where the job reports progress, training moves on. A new fault comes before both. */
 
-import type { Announcement } from '../contract/activities.ts';
-import type { eventReasons } from '../contract/ids.ts';
-import { trainingHangs } from '../contract/faults.ts';
-import type { AttemptPod } from '../contract/jobs.ts';
-import type { JobProgress } from '../contract/progress.ts';
-import type { RecoveryLevel } from '../contract/recovery-plan.ts';
-import type { Outcome } from '../contract/outcomes.ts';
-import type { AwaitResult, RecoveryInput } from '../contract/recovery.ts';
+import type { Announcement } from '../../contract/activities.ts';
+import type { eventReasons } from '../../contract/ids.ts';
+import { trainingHangs } from '../../contract/faults.ts';
+import type { AttemptPod } from '../../contract/jobs.ts';
+import type { JobProgress } from '../../contract/progress.ts';
+import type { RecoveryLevel } from '../../contract/recovery-plan.ts';
+import type { Outcome } from '../../contract/outcomes.ts';
+import type { AwaitResult, RecoveryInput } from '../../contract/recovery.ts';
 import type { IncidentState } from './incident-state.ts';
 import { unlessChanged } from './unless-changed.ts';
-import { announce, perform } from './proxies.ts';
+import { announce, perform } from '../proxies.ts';
 import type { Timeline } from './timeline.ts';
 
 /** How a recovery ends. */

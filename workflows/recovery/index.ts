@@ -9,21 +9,21 @@ import {
   setHandler,
   sleep,
 } from '@temporalio/workflow';
-import type { Announcement } from '../contract/activities.ts';
-import { clusterWorkflowId, eventReasons, jobWorkflowId } from '../contract/ids.ts';
-import { jobTitle } from '../contract/jobs.ts';
-import { type FaultsObserved, type JobPause, signals, statusQuery } from '../contract/messages.ts';
-import type { IncidentRecord, RecoveryDecision, RecoveryInput, RecoveryOutcome, RecoveryStatus } from '../contract/recovery.ts';
-import { attributeWriter, iso } from './attributes.ts';
+import type { Announcement } from '../../contract/activities.ts';
+import { clusterWorkflowId, eventReasons, jobWorkflowId } from '../../contract/ids.ts';
+import { jobTitle } from '../../contract/jobs.ts';
+import { type FaultsObserved, type JobPause, signals, statusQuery } from '../../contract/messages.ts';
+import type { IncidentRecord, RecoveryDecision, RecoveryInput, RecoveryOutcome, RecoveryStatus } from '../../contract/recovery.ts';
+import { attributeWriter, iso } from '../attributes.ts';
 import { type HoldReason, HoldDeadlines } from './hold-deadlines.ts';
 import { IncidentState, notProvenDead, sentence } from './incident-state.ts';
 import { Approvals } from './approval.ts';
 import { refusedBy } from './ask-person.ts';
 import { tryInProcess } from './in-process.ts';
-import { allAnnounced, announce, decideRecovery, perform, short } from './proxies.ts';
+import { allAnnounced, announce, decideRecovery, perform, short } from '../proxies.ts';
 import { type End, followAttempt, type Following } from './next-attempt.ts';
 import { prepare, recordPlan } from './preparations.ts';
-import { parsePause } from './operator-requests.ts';
+import { parsePause } from '../operator-requests.ts';
 import { othersRun, resume, stop } from './stop.ts';
 import { firstPhase, openTimeline } from './timeline.ts';
 import { wholeAttempt } from './whole-attempt.ts';

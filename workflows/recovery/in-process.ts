@@ -1,11 +1,11 @@
 /** The gentlest level: the processes of the job are asked to restart training by themselves, and nothing is stopped. */
 
-import type { RecoveryDecision } from '../contract/recovery.ts';
-import { iso } from './attributes.ts';
+import type { RecoveryDecision } from '../../contract/recovery.ts';
+import { iso } from '../attributes.ts';
 import { unlessChanged } from './unless-changed.ts';
 import type { End } from './next-attempt.ts';
 import type { Preparing } from './preparing.ts';
-import { perform, tolerate } from './proxies.ts';
+import { perform, tolerate } from '../proxies.ts';
 
 type HoldDecision = Extract<RecoveryDecision, { kind: 'hold' }>;
 

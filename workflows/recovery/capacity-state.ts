@@ -1,4 +1,4 @@
-import type { CapacityDecision } from '../contract/recovery-plan.ts';
+import type { CapacityDecision } from '../../contract/recovery-plan.ts';
 
 /** Bounds of what one incident keeps, and of how often it tries. */
 const most = { decisions: 20, standbyTries: 3 } as const;

@@ -1,6 +1,6 @@
-import { jobTitle, type JobRef } from '../contract/jobs.ts';
-import type { TimelineEntry, RecoveryPhase, RecoveryStatus } from '../contract/recovery.ts';
-import { type Attributes, attributeWriter, iso, showDetails } from './attributes.ts';
+import { jobTitle, type JobRef } from '../../contract/jobs.ts';
+import type { TimelineEntry, RecoveryPhase, RecoveryStatus } from '../../contract/recovery.ts';
+import { type Attributes, attributeWriter, iso, showDetails } from '../attributes.ts';
 
 /** What a recovery publishes while it runs: phase, reason, what it waits for and until when, and what happened so far. */
 export interface Timeline {

@@ -1,10 +1,10 @@
 /** A person is asked before a stop, and may refuse it. */
 
-import type { OperatorAnswer } from '../contract/recovery-plan.ts';
+import type { OperatorAnswer } from '../../contract/recovery-plan.ts';
 import type { Asking } from './approval.ts';
 import type { End } from './next-attempt.ts';
 import type { Prepared, Preparing, PreparationStep } from './preparing.ts';
-import { announce } from './proxies.ts';
+import { announce } from '../proxies.ts';
 
 /** Reports a denial to people, at whichever step it is found. */
 export function refusedBy({ timeline, event }: Pick<Preparing, 'timeline' | 'event'>, { by, reason }: OperatorAnswer): End {

@@ -1,13 +1,13 @@
 /** Carries out one stop that was decided and prepared, and what belongs between two attempts. */
 
 import { CancellationScope, sleep } from '@temporalio/workflow';
-import { formatDuration } from '../contract/duration.ts';
-import { jobTitle } from '../contract/jobs.ts';
-import type { RecoveryPlan } from '../contract/recovery-plan.ts';
+import { formatDuration } from '../../contract/duration.ts';
+import { jobTitle } from '../../contract/jobs.ts';
+import type { RecoveryPlan } from '../../contract/recovery-plan.ts';
 import { counted, notProvenDead } from './incident-state.ts';
 import { awaitFinalCheckpoint } from './checkpoint.ts';
 import type { Preparing } from './preparing.ts';
-import { announce, perform, tolerate } from './proxies.ts';
+import { announce, perform, tolerate } from '../proxies.ts';
 import { stopAttempt } from './stop-attempt.ts';
 
 /** `againMs`: nothing was done; everything is looked at again after this time, which doubles. */

@@ -1,10 +1,10 @@
 /** What is saved before an attempt is stopped, or because it is stopped. */
 
-import type { RecoveryPlan } from '../contract/recovery-plan.ts';
-import { iso } from './attributes.ts';
+import type { RecoveryPlan } from '../../contract/recovery-plan.ts';
+import { iso } from '../attributes.ts';
 import { unlessChanged } from './unless-changed.ts';
 import type { Preparing, PreparationStep } from './preparing.ts';
-import { announce, perform, tolerate } from './proxies.ts';
+import { announce, perform, tolerate } from '../proxies.ts';
 
 /** The job trains on until its next checkpoint where that is expected to cost less; a new fault leads to a new decision. */
 export const saveFirst: PreparationStep = async ({ input, state, timeline, event, hasChanged }, { checkpoint }) => {
