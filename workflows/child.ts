@@ -12,7 +12,7 @@ import { attributePairs } from './attributes.ts';
 import { nodesOf } from './faults.ts';
 import { announce, perform, short, tolerate } from './proxies.ts';
 import { recovery } from './recovery/index.ts';
-import { firstPhase } from './recovery/timeline.ts';
+import { firstAttributes } from './recovery/status.ts';
 
 /** Starts it, or finds it started. It outlives a continue-as-new of the job's workflow. */
 export async function startRecovery(
@@ -33,7 +33,7 @@ export async function startRecovery(
       typedSearchAttributes: attributePairs({
         KcoverNamespace: job.namespace,
         KcoverJob: job.name,
-        ...firstPhase,
+        ...firstAttributes,
         KcoverFault: faults[0]?.code ?? 'operator/recover',
         KcoverNode: nodesOf(faults).slice(0, 20),
       }),

@@ -1,6 +1,7 @@
 /** The state diagrams of the workflows, drawn from their tables of transitions into a page that people write. */
 
 import { clusterTransitions } from '../../workflows/cluster/transitions.ts';
+import { recoveryTransitions } from '../../workflows/recovery/transitions.ts';
 import { type Edge, edgesOf } from '../../workflows/state-machine.ts';
 
 interface Machine {
@@ -11,6 +12,7 @@ interface Machine {
 /** One line for each workflow, by name. */
 const machines: Readonly<Record<string, Machine>> = {
   cluster: { first: 'counting', edges: edgesOf(clusterTransitions) },
+  recovery: { first: 'deciding', edges: edgesOf(recoveryTransitions) },
 };
 
 const begin = '<!-- The diagrams from here on are generated from the tables of transitions: npm run generate -->';
