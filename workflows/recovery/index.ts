@@ -33,11 +33,13 @@ export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
   const write = attributeWriter(firstAttributes);
   handleMessages(machine, dispatch);
 
+  // Look, decide, act; again after every stop, and whenever something arrives that the last look did not cover.
   try {
     while (!isOver()) await runPhase();
   } catch (error) {
     dispatch({ kind: 'interrupted', end: endOf(error) });
   }
+  // A stop that was begun is finished, however the recovery ended.
   return CancellationScope.nonCancellable(async () => {
     for (;;) {
       const { state } = machine;

@@ -122,6 +122,8 @@ function notStopped(state: In<'stopping'>, { kind, because }: Extract<StopResult
 function stopped(state: In<'stopping'>, { attempt, by, pods, terminating }: Stopping, result: Done, at: number): RecoveryState {
   const { decision, facts, covers, forcing: forced } = state;
   const level = levelOf(decision);
+  // Pods that were terminating went with the attempt, though somebody else had deleted them.
+  const went = [...pods, ...(result.late ?? []), ...terminating].map(({ uid }) => uid);
   const gone = [...pods, ...(result.late ?? [])];
   const digest = facts.more && !level ? { digest: facts.more.digest } : {};
   const summary = `attempt ${attempt} stopped`;
@@ -129,7 +131,7 @@ function stopped(state: In<'stopping'>, { attempt, by, pods, terminating }: Stop
   const after = {
     ...state,
     stops: [...state.stops, { attempt, by, at: result.at, pods: gone, ...digest, ...(forced.length > 0 ? { forced } : {}) }],
-    stoppedPods: [...new Set([...state.stoppedPods, ...[...gone, ...terminating].map(({ uid }) => uid)])],
+    stoppedPods: [...new Set([...state.stoppedPods, ...went])],
     remaining: level ? facts.pods.flatMap(({ uid }) => (level.pods.includes(uid) ? [] : [uid])) : [],
     level,
     forcing: [],

@@ -16,7 +16,7 @@ import { othersFound, stopAnswered, stopStarted } from './stop-transitions.ts';
 const escalateAfterMs = 24 * 3_600_000;
 
 /** An entry for the answer of an effect: it counts only in the phase that asked for it. */
-export const answered = <Before extends RecoveryState, Event extends { readonly turn: number }>(
+const answered = <Before extends RecoveryState, Event extends { readonly turn: number }>(
   to: readonly Phase[],
   next: (state: Before, event: Event) => RecoveryState,
 ): Transition<RecoveryState, Before, Event> => ({ to, next: (state, event) => (event.turn === state.turn ? next(state, event) : state) });
@@ -27,6 +27,10 @@ const always = {
   recheckRequested: { to: [], next: (state) => ({ ...state, revision: state.revision + 1 }) },
   pauseChanged: { to: [], next: (state, { paused }) => ({ ...state, paused, revision: state.revision + 1 }) },
   questionAnswered: { to: [], next: (state, { given, at }) => ({ ...state, questions: answer(state.questions, given, at) }) },
+} satisfies CommonTransitions<RecoveryState, RecoveryEvent>;
+
+/** Where a job may be resumed, which may take long. */
+const resuming = {
   happened: answered([], (state, { what, because, at }: EventOf<'happened'>) => noted(state, at, what, because)),
   resumed: answered([], (state) => ({ ...state, suspended: false })),
 } satisfies CommonTransitions<RecoveryState, RecoveryEvent>;
@@ -39,6 +43,7 @@ const open = {
 
 /** What a step does, before a stop or after it. */
 const stepping = {
+  happened: resuming.happened,
   stepChanged: answered([], (state, { step, change }: EventOf<'stepChanged'>) => ({ ...state, steps: changedStep(state.steps, step, change) })),
   shown: answered([], (state, { phase, words, at }: EventOf<'shown'>) => showing(state, at, phase, words)),
   asked: answered([], (state, { name, approval, at }: EventOf<'asked'>) => ({ ...state, questions: ask(state.questions, name, approval, at) })),
@@ -81,13 +86,14 @@ export const recoveryTransitions: Transitions<RecoveryState, RecoveryEvent> = {
   'between-attempts': {
     ...open,
     ...stepping,
+    ...resuming,
     // A job that is still suspended has no next attempt.
     attemptReleased: answered(['starting'], (state, { at }) => (state.suspended ? state : enterStarting(withHandled(state, state.covers.faults), at))),
   },
   starting: { ...open, attemptAwaited: answered(['deciding', 'placing', 'verifying', 'ending'], attemptAwaited) },
   placing: { ...open, attemptAwaited: answered(['deciding', 'verifying', 'ending'], attemptAwaited) },
   verifying: { ...open, progressAwaited: answered(['deciding', 'ending'], progressAwaited) },
-  ending: { ...always, settled: answered(['recording'], settled) },
+  ending: { ...always, ...resuming, settled: answered(['recording'], settled) },
   recording: {
     ...always,
     recorded: answered(['ended'], (state, { at }) => showing(enter(state, { ...ofEnd(state), phase: 'ended' }), at, 'ended', inShort(state))),

@@ -8,7 +8,7 @@ import { isGood } from '../end.ts';
 import { recordOf, reportOf } from '../record.ts';
 import { resume } from '../resume.ts';
 
-/** A stop that was begun is finished: however the recovery ended, kcover's own suspend is removed. */
+/** However the recovery ended, kcover's own suspend is removed. */
 export const ending: Effect<'ending'> = async (recovery, { input }) => {
   try {
     await resume(recovery);
