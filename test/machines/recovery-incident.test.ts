@@ -17,6 +17,7 @@ import { checkpoint, type CheckpointChange, type CheckpointData, checkpointUntil
 import type { CommonChange } from '../../workflows/recovery/steps/step.ts';
 import { recoveryTransitions } from '../../workflows/recovery/transitions.ts';
 import { job, kernelFault, podFault } from '../support/builders.ts';
+import { firstStop } from '../support/recovery-events.ts';
 
 const pod = (rank: number): AttemptPod => ({ name: `llm-${rank}`, uid: `uid-${rank}`, node: `gpu-${rank}` });
 const createdAt = '2026-11-21T06:00:00Z';
@@ -105,6 +106,25 @@ describe('a stop in preparation', () => {
       return recoveryTransitions.preparing.passedOverDropped?.next(state, { kind: 'passedOverDropped', turn: state.turn, at: now }).tried;
     };
     expect([dropped({ noCapacity: true }), dropped({})?.length]).toEqual([[], 1]);
+  });
+
+  it('remembers a smaller size of the next attempt until another is chosen', () => {
+    const chosen = (state: In<'preparing'>, pods?: number) =>
+      recoveryTransitions.preparing.nextSizeChosen?.next(state, { kind: 'nextSizeChosen', turn: state.turn, at: now, ...(pods !== undefined && { pods }) })
+        .nextPods;
+    expect([chosen(preparing({}), 3), chosen(preparing({ nextPods: 3 }))]).toEqual([3, undefined]);
+  });
+});
+
+describe('a stop', () => {
+  it('takes the pods with it that were terminating, and those that came late', () => {
+    const stop = firstStop();
+    const sent = stop.phase === 'stopping' && stop.stop ? { ...stop, stop: { ...stop.stop, terminating: [pod(7)] } } : undefined;
+    if (!sent) throw new Error('no stop was sent');
+    const result = { kind: 'stopped', at: createdAt, requests: 1, late: [pod(8)] } as const;
+    const after = recoveryTransitions.stopping.stopAnswered?.next(sent, { kind: 'stopAnswered', result, turn: sent.turn, at: now });
+    expect(after?.stoppedPods).toEqual([...sent.stop.pods.map(({ uid }) => uid), 'uid-8', 'uid-7']);
+    expect(after?.stops).toMatchObject([{ attempt: 1, pods: [...sent.stop.pods, pod(8)] }]);
   });
 });
 

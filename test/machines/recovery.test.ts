@@ -5,7 +5,7 @@ import type { Phase, RecoveryState } from '../../workflows/recovery/state.ts';
 import { recoveryTransitions } from '../../workflows/recovery/transitions.ts';
 import type { Transition, Transitions } from '../../workflows/state-machine.ts';
 import { findViolation, withTransition } from '../support/machine-properties.ts';
-import { firstStop, lostPods } from '../support/recovery-events.ts';
+import { firstRecovery, firstStop, interference, lostPods } from '../support/recovery-events.ts';
 import { recoveryProperty } from '../support/recovery-invariants.ts';
 
 type Table = Transitions<RecoveryState, RecoveryEvent>;
@@ -16,7 +16,9 @@ const table = recoveryTransitions;
 
 /** From a stop that was sent, in which most can go wrong. */
 const violationIn = (mutant: Table): string | undefined =>
-  findViolation(mutant, recoveryProperty(mutant, firstStop, lostPods), 50) ?? findViolation(mutant, recoveryProperty(mutant, firstStop), 2500);
+  findViolation(mutant, recoveryProperty(mutant, firstStop, lostPods), 50) ??
+  findViolation(mutant, recoveryProperty(mutant, firstRecovery, interference), 50) ??
+  findViolation(mutant, recoveryProperty(mutant, firstStop), 2500);
 
 /** The table with one entry changed; `next` is given what the entry really does. */
 function defect(phase: Phase, kind: RecoveryEvent['kind'], change: (real: Next) => Next, to?: readonly Phase[]): Table {
@@ -38,6 +40,7 @@ describe('the machine of a recovery', () => {
     expect(findViolation(table, recoveryProperty(table), 600)).toBeUndefined();
     expect(findViolation(table, recoveryProperty(table, firstStop), 600)).toBeUndefined();
     expect(findViolation(table, recoveryProperty(table, firstStop, lostPods), 50)).toBeUndefined();
+    expect(findViolation(table, recoveryProperty(table, firstRecovery, interference), 50)).toBeUndefined();
   });
 
   it.each<[string, Table, RegExp]>([
@@ -147,6 +150,11 @@ describe('the machine of a recovery', () => {
         return after.phase === 'stopping' && after.stop && after.turn > state.turn ? { ...after, stop: { ...after.stop, rounds: 1 } } : after;
       }),
       /rounds by force/,
+    ],
+    [
+      'looks that follow each other without end while somebody else changes the job',
+      defect('stopping', 'stopAnswered', (real) => (state, event) => ({ ...real(state, event), interferences: 0 })),
+      /stops in a row did nothing/,
     ],
     ['a phase that the table does not name', defect('held', 'lookOutdated', (real) => real, []), /which the table does not say/],
   ])('is found to break them with %s', (_defect, mutant, message) => {

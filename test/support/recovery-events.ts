@@ -194,6 +194,16 @@ export const lostPods: Events = fc.array(
   { maxLength: 12, size: 'max' },
 );
 
+/** Somebody else changes the job whenever a stop is sent. */
+export const interference: Events = fc.array(
+  fc.constant((state: RecoveryState, at: number): RecoveryEvent => {
+    const isSent = state.phase === 'stopping' && state.stop !== undefined;
+    const answer = isSent ? { kind: 'stopAnswered' as const, result: { kind: 'interfered' as const, because } } : answersIn(state, at, { what: 0, lag: 0 });
+    return { ...answer, at, turn: state.turn };
+  }),
+  { maxLength: 90, size: 'max' },
+);
+
 /** Mostly answers, as a recovery that gets on has them. */
 export const recoveryEvents: Events = fc.array(
   fc.oneof(

@@ -110,8 +110,14 @@ const thereIsAlwaysAnEnd: Invariant = ({ before, event, after }, _earlier, table
   return [
     ...(isAsked && after.turn === before.turn ? [`${event.kind} is answered and asked again`] : []),
     ...(end.phase === 'ended' ? [] : [`${after.phase} has no end`]),
-    ...(after.phase === 'backing-off' && after.interferences >= 8 ? ['it backs off without end'] : []),
   ];
+};
+
+const interferenceHasAnEnd: Invariant = (step, earlier) => {
+  const all = [...earlier, step];
+  const since = all.slice(all.findLastIndex((one) => enters(one, 'between-attempts')) + 1);
+  const times = since.filter((one) => enters(one, 'backing-off')).length;
+  return enters(step, 'backing-off') && times > 7 ? [`${times} stops in a row did nothing`] : [];
 };
 
 const forceHasAnEnd: Invariant = (step, earlier) => {
@@ -161,6 +167,7 @@ export const invariants: readonly Invariant[] = [
   everyAnswerWasAsked,
   aSuspendedJobIsResumed,
   thereIsAlwaysAnEnd,
+  interferenceHasAnEnd,
   forceHasAnEnd,
   thereIsOneRecord,
   aHeldRecoveryStopsNothing,
