@@ -28,3 +28,6 @@ export function formatDuration(ms: number): string {
   }
   return parts.slice(0, 2).join(' ');
 }
+
+/** `2026-11-21T07:14:04.123Z`. */
+export const iso = (ms: number): string => new Date(ms).toISOString();

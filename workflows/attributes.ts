@@ -6,6 +6,8 @@ import type { SearchAttribute } from '../contract/ids.ts';
 import { searchAttributePairs } from '../contract/search-attributes.ts';
 import { inMarkdown } from '../contract/text.ts';
 
+export { iso } from '../contract/duration.ts';
+
 export type Attributes = Partial<Record<Exclude<SearchAttribute, 'KcoverNode'>, string>> & { KcoverNode?: readonly string[] };
 
 /** Pairs for a start or an upsert. */
@@ -37,6 +39,3 @@ export function detailsOf(title: string, rows: Rows): string {
   const lines = rows.flatMap(([name, value]) => (value === undefined || value === '' ? [] : [`| ${inMarkdown(name)} | ${inMarkdown(value)} |`]));
   return `**${inMarkdown(title)}**\n\n| | |\n|---|---|\n${lines.join('\n')}`;
 }
-
-/** `2026-11-21T07:14:04.123Z`. */
-export const iso = (ms: number): string => new Date(ms).toISOString();

@@ -2,4 +2,4 @@ export { cluster } from './cluster/index.ts';
 export { trainingJob } from './job/index.ts';
 export { nodeQuarantine } from './node/index.ts';
 export { preflight } from './preflight/index.ts';
-export { recovery } from './recovery.ts';
+export { recovery } from './recovery/index.ts';

@@ -1,11 +1,11 @@
 /** The level at which a recovery would stop the job. Pure. */
 
-import { formatDuration } from '../../contract/duration.ts';
 import { recoveryRequested } from '../../contract/faults.ts';
 import type { RecoveryDecision, RecoveryFacts } from '../../contract/recovery.ts';
 import type { WorkerSettings } from '../../contract/settings.schema.ts';
 import type { Undated } from '../../policy/decision.ts';
 import { decideRecovery } from '../../policy/recovery.ts';
+import { plannedInProcess } from '../../workflows/recovery/steps/in-process.ts';
 import type { PlanInput } from './facts.ts';
 import { judgeCapacity } from './judge-capacity.ts';
 import { type PlanLevel, type PlanStep, stopOf } from './steps.ts';
@@ -35,11 +35,10 @@ type LevelFacts = RecoveryFacts & Required<Pick<RecoveryFacts, 'tried' | 'now'>>
 function passProcesses(request: LevelFacts, settings: WorkerSettings) {
   const decision = decideRecovery(request, settings);
   if (decision.kind !== 'hold' || !decision.inProcess) return { decision, request, steps: [] };
-  const { beyond, withinMs } = decision.inProcess;
-  const what = `training inside its processes; a step beyond ${beyond} within ${formatDuration(withinMs)}`;
+  const { withinMs } = decision.inProcess;
   const failed = { level: 'process', because: 'training did not go on inside its processes' } as const;
   const next: LevelFacts = { ...request, tried: [...request.tried, failed], now: request.now + withinMs };
-  const step: PlanStep = { step: 'restart', what, because: decision.because };
+  const step: PlanStep = { step: 'restart', ...plannedInProcess({ ...decision.inProcess, because: decision.because }) };
   return { decision: decideRecovery(next, settings), request: next, steps: [step] };
 }
 
@@ -53,6 +52,6 @@ function passPods(decision: Undated<RecoveryDecision>, request: LevelFacts, fact
   return {
     decision: decideRecovery({ ...request, tried }, settings),
     facts: { ...facts, capacity },
-    passed: { step: 'capacity', what: 'none for the broken pods alone: the whole job', because },
+    passedOver: because,
   };
 }

@@ -3,7 +3,7 @@ import { attemptInShort, digestOf } from '../../activities/attempt-in-short.ts';
 import { nodeNotReady } from '../../contract/faults.ts';
 import type { AttemptPod } from '../../contract/jobs.ts';
 import type { AttemptFacts } from '../../contract/recovery.ts';
-import { completed } from '../../workflows/whole-attempt.ts';
+import { completed } from '../../workflows/recovery/whole-attempt.ts';
 import { decideRecovery } from '../../policy/recovery.ts';
 import { jobView, kernelFault, podFault, settings, tainted } from '../support/builders.ts';
 

@@ -13,7 +13,7 @@ import { askKube } from '../../kube/requests.ts';
 import { evict, failContainer } from '../../testbed/failures.ts';
 import { batchJob } from '../../testbed/job-manifests.ts';
 import { awaitRunning, createJob } from '../../testbed/jobs.ts';
-import { IncidentState } from '../../workflows/incident-state.ts';
+import { failingFirst } from '../../workflows/recovery/incident.ts';
 import { eventually } from '../support/rig.ts';
 import { liveCluster, type LiveCluster } from './live-cluster.ts';
 
@@ -48,8 +48,8 @@ beforeAll(async () => {
   await evict(cluster.api, pressed, 'kubelet');
   await evict(cluster.api, drained);
   looked = await cluster.run('observeAttempt', { job, nodes: [] });
-  const state = new IncidentState((await listMatchingPods(cluster.kube, job)).flatMap((pod) => podFailures(pod, jobKinds.Job)));
-  wanted = state.failingFirst(looked);
+  const faults = (await listMatchingPods(cluster.kube, job)).flatMap((pod) => podFailures(pod, jobKinds.Job));
+  wanted = failingFirst({ faults, stoppedPods: [] }, looked);
   evidence = await capture(1);
   index = JSON.parse(await readFile(join(evidence.address, 'index.json'), 'utf8')) as EvidenceFile[];
 });

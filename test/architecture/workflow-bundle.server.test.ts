@@ -9,7 +9,7 @@ describe('the bundle that workers run', () => {
   };
 
   it('holds the workflows', () => {
-    expect(map.sources.filter((source) => source.endsWith('workflows/recovery.ts'))).toHaveLength(1);
+    expect(map.sources.filter((source) => source.endsWith('workflows/recovery/index.ts'))).toHaveLength(1);
   });
 
   it('holds no zod: each cached workflow would carry its 600 KB', () => {

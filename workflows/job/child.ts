@@ -11,8 +11,8 @@ import type { OpenIncident } from '../../contract/training-job.ts';
 import { attributePairs } from '../attributes.ts';
 import { nodesOf } from '../faults.ts';
 import { announce, perform, short, tolerate } from '../proxies.ts';
-import { recovery } from '../recovery.ts';
-import { firstPhase } from '../timeline.ts';
+import { recovery } from '../recovery/index.ts';
+import { firstAttributes } from '../recovery/status.ts';
 import { howToEnd } from './status.ts';
 
 /** Starts it, or finds it started. It outlives a continue-as-new of the job's workflow. */
@@ -34,7 +34,7 @@ export async function startRecovery(
       typedSearchAttributes: attributePairs({
         KcoverNamespace: job.namespace,
         KcoverJob: job.name,
-        ...firstPhase,
+        ...firstAttributes,
         KcoverFault: faults[0]?.code ?? 'operator/recover',
         KcoverNode: nodesOf(faults).slice(0, 20),
       }),

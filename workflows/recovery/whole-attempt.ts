@@ -1,11 +1,12 @@
-import type { Activities } from '../contract/activities.ts';
-import type { AttemptFacts, RecoveryInput } from '../contract/recovery.ts';
-import { perform } from './proxies.ts';
+import type { Activities } from '../../contract/activities.ts';
+import type { JobRef } from '../../contract/jobs.ts';
+import type { AttemptFacts } from '../../contract/recovery.ts';
+import { perform } from '../proxies.ts';
 
 type Listed = Awaited<ReturnType<Activities['listPods']>>;
 
 /** The facts with every pod, which a stop needs by name: a look at a large attempt leaves most of them out. */
-export async function wholeAttempt({ job }: RecoveryInput, facts: AttemptFacts): Promise<AttemptFacts | 'others run' | 'not seen'> {
+export async function wholeAttempt(job: JobRef, facts: AttemptFacts): Promise<AttemptFacts | 'others run' | 'not seen'> {
   return facts.more ? completed({ ...facts, more: facts.more }, await perform('listPods', 'every pod of the attempt', { job })) : facts;
 }
 

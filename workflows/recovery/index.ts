@@ -1,0 +1,126 @@
+import { ActivityFailure, CancellationScope, defineQuery, defineSignal, defineUpdate, isCancellation, setHandler } from '@temporalio/workflow';
+import { eventReasons } from '../../contract/ids.ts';
+import { type ApprovalRequest, type FaultsObserved, type JobPause, signals, statusQuery, updates } from '../../contract/messages.ts';
+import type { Question } from '../../contract/recovery-plan.ts';
+import type { RecoveryInput, RecoveryOutcome, RecoveryStatus } from '../../contract/recovery.ts';
+import { attributeWriter, showDetails } from '../attributes.ts';
+import { takeFaults } from '../faults.ts';
+import { parsePause, validateOperatorRequest } from '../operator-requests.ts';
+import { announce } from '../proxies.ts';
+import { Machine } from '../state-machine.ts';
+import type { Effect, EventForPeople, Recovery } from './effects.ts';
+import type { End } from './end.ts';
+import type { Answer, Message, RecoveryEvent } from './events.ts';
+import { phases } from './phases/index.ts';
+import { openQuestion, requireOpen } from './questions.ts';
+import { reportOf } from './record.ts';
+import { firstState, type Phase, type RecoveryState } from './state.ts';
+import { attributesOf, detailsOf, firstAttributes, statusOf } from './status.ts';
+import { recoveryTransitions } from './transitions.ts';
+
+type Dispatch = (event: Message | (Answer & { readonly turn: number })) => RecoveryState;
+
+/** Answer of the updates `approve` and `deny`; `question`: what was answered. */
+interface ApprovalAnswer {
+  readonly incident: string;
+  readonly approved: boolean;
+  readonly question?: Question;
+}
+
+/** One incident: from the first fault until the job runs again, or until it is clear that it will not. */
+export async function recovery(input: RecoveryInput): Promise<RecoveryOutcome> {
+  const machine = new Machine<RecoveryState, RecoveryEvent>(recoveryTransitions, firstState(input, Date.now()));
+  const write = attributeWriter(firstAttributes);
+  handleMessages(machine, dispatch);
+
+  // Look, decide, act; again after every stop, and whenever something arrives that the last look did not cover.
+  try {
+    while (!isOver()) await runPhase();
+  } catch (error) {
+    dispatch({ kind: 'interrupted', end: endOf(error) });
+  }
+  // A stop that was begun is finished, however the recovery ended.
+  return CancellationScope.nonCancellable(async () => {
+    for (;;) {
+      const { state } = machine;
+      if (state.phase === 'ended') return reportOf(state);
+      await runPhase();
+    }
+  });
+
+  function dispatch(event: Parameters<Dispatch>[0]): RecoveryState {
+    const { shown, timeline } = machine.state;
+    const state = machine.dispatch({ ...event, at: Date.now() });
+    write(attributesOf(state));
+    if (state.shown === shown && state.timeline === timeline) return state;
+    const { title, rows } = detailsOf(state);
+    showDetails(title, rows);
+    return state;
+  }
+
+  function isOver(): boolean {
+    return machine.state.phase === 'ending' || machine.state.phase === 'recording' || machine.state.phase === 'ended';
+  }
+
+  /** Looks, decides, acts: one effect of the present phase, whose answer decides about the next. */
+  async function runPhase(): Promise<void> {
+    const { state } = machine;
+    const { phase, turn } = state;
+    if (phase === 'ended') return;
+    const effect = phases[phase] as Effect<Phase>;
+    const answer = await effect(recoveryIn(turn), state);
+    dispatch({ ...answer, turn });
+  }
+
+  function recoveryIn(turn: number): Recovery {
+    const announceAll = (events: readonly EventForPeople[]): void => {
+      if (events.length > 0) void announce(...events.map((event) => announcementOf(machine.state, event)));
+    };
+    return {
+      get state() {
+        return machine.state;
+      },
+      dispatch: (answer) => dispatch({ ...answer, turn }),
+      announce: (type, reason, message) => announceAll([{ type, reason, message }]),
+      announceAll,
+    };
+  }
+}
+
+function announcementOf({ input, stops }: RecoveryState, { type, reason, message, key }: EventForPeople) {
+  const about = { kind: 'job', job: input.job } as const;
+  return { about, type, reason: eventReasons[reason], message, key: key ?? `${input.incident}#${stops.length}/${message}` };
+}
+
+function endOf(error: unknown): End {
+  if (isCancellation(error)) return { outcome: 'cancelled', because: 'the recovery was cancelled' };
+  if (!(error instanceof ActivityFailure)) throw error;
+  return { outcome: 'escalated', because: `${error.activityType} failed for good: ${error.cause?.message ?? error.message}` };
+}
+
+function handleMessages(machine: Machine<RecoveryState, RecoveryEvent>, dispatch: Dispatch): void {
+  setHandler(
+    defineSignal<[FaultsObserved]>(signals.faultsObserved),
+    (payload) => void dispatch({ kind: 'faultsObserved', faults: takeFaults(payload).faults }),
+  );
+  setHandler(defineSignal(signals.recheck), () => void dispatch({ kind: 'recheckRequested' }));
+  setHandler(defineSignal<[JobPause]>(signals.jobPaused), (payload) => void dispatch({ kind: 'pauseChanged', paused: parsePause(payload) }));
+  setHandler(defineQuery<RecoveryStatus>(statusQuery), () => statusOf(machine.state));
+
+  const answer =
+    (approved: boolean) =>
+    ({ by, reason }: ApprovalRequest): ApprovalAnswer => {
+      const { input, questions } = machine.state;
+      dispatch({ kind: 'questionAnswered', given: { approved, by, reason } });
+      return { incident: input.incident, approved, ...openQuestion(questions) };
+    };
+  const validator = (request: ApprovalRequest): void => {
+    validateOperatorRequest(request);
+    requireOpen(machine.state.questions, request.question);
+  };
+  setHandler(defineUpdate<ApprovalAnswer, [ApprovalRequest]>(updates.approve), answer(true), { description: 'Lets the recovery go on', validator });
+  setHandler(defineUpdate<ApprovalAnswer, [ApprovalRequest]>(updates.deny), answer(false), {
+    description: 'Ends the recovery; nothing is stopped',
+    validator,
+  });
+}

@@ -1,0 +1,35 @@
+import type { AwaitResult } from '../../../contract/recovery.ts';
+import { perform } from '../../proxies.ts';
+import { hasNewFaults, restartMs } from '../attempt-transitions.ts';
+import type { Effect, Recovery } from '../effects.ts';
+import { stoppedBy } from '../incident.ts';
+import { unlessChanged } from '../unless-changed.ts';
+
+/** Waits for a whole new attempt, with the usual deadline. */
+export const starting: Effect<'starting'> = async (recovery, state) => ({
+  kind: 'attemptAwaited',
+  result: await awaitAttempt(recovery, restartMs(state)),
+});
+
+/** Waits for it once more: capacity may come late, and nothing is deleted again. */
+export const placing: Effect<'placing'> = async (recovery, { because, input }) => {
+  recovery.announce('Warning', 'waitingForPlacement', because);
+  return { kind: 'attemptAwaited', result: await awaitAttempt(recovery, input.limits.placementMs) };
+};
+
+function awaitAttempt(recovery: Recovery, deadlineMs: number): Promise<AwaitResult | 'changed'> {
+  const { input, stoppedPods, remaining } = recovery.state;
+  const { incident, job } = input;
+  const request = {
+    incident,
+    job,
+    old: stoppedPods,
+    ...stoppedBy(recovery.state),
+    ...(remaining.length > 0 && { remaining }),
+    deadlineMs,
+  };
+  return unlessChanged(
+    () => hasNewFaults(recovery.state),
+    () => perform('awaitAttempt', 'wait until all pods of the next attempt are ready', request),
+  );
+}
