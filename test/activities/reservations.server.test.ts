@@ -8,6 +8,7 @@ import { ownNamespace, pauseConfigMap } from '../../kube/permissions.ts';
 import { readNode } from '../../kube/nodes.ts';
 import { askKube, patchObject, readObject } from '../../kube/requests.ts';
 import { eventually } from '../support/rig.ts';
+import { type ClusterState, firstState } from '../../workflows/cluster/state.ts';
 import { liveCluster, type LiveCluster } from './live-cluster.ts';
 
 const path = `/api/v1/namespaces/${ownNamespace}/configmaps/${pauseConfigMap}`;
@@ -90,11 +91,12 @@ describe('what a cluster must not lose', () => {
     });
     const since = Date.now() - 120_000;
     await endCluster();
-    const continued = { waiting: [], reservations: ['gone', held].map((one) => ({ node: one, nodeUid: `uid-${one}`, incident: `node/${one}/x`, since })) };
+    const reservations = Object.fromEntries(['gone', held].map((node) => [`uid-${node}`, { node, nodeUid: `uid-${node}`, incident: `node/${node}/x`, since }]));
+    const state: ClusterState = { ...firstState(since), phase: 'open', pauseKnown: true, recountAt: undefined, reservations };
     await cluster.client.workflow.start('cluster', {
       workflowId: clusterWorkflowId,
       taskQueue: cluster.taskQueue,
-      args: [{ clusterUid: await clusterUid(cluster.kube), continued }],
+      args: [{ clusterUid: await clusterUid(cluster.kube), state }],
     });
     try {
       // Two may be out, so one is refused unless abandoned reservations are released.
