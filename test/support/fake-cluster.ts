@@ -265,6 +265,8 @@ export class FakeCluster {
       resumeJob: async () => {
         await this.resumable;
         this.resumes += 1;
+        // As its controller does; a fault of a node that is signalled from now on may concern them.
+        if (this.pods.length === 0) this.place();
         return { resumed: true };
       },
       awaitAttempt: async ({ old }) => {
