@@ -9,6 +9,7 @@ import {
   type LocalActivityOptions,
   proxyActivities,
   proxyLocalActivities,
+  sleep,
   TimeoutFailure,
   workflowInfo,
 } from '@temporalio/workflow';
@@ -192,10 +193,12 @@ function settled(events: readonly Announcement[]): void {
 export const allAnnounced = (): boolean => announcing === 0;
 
 /**
- * Before a run continues as new: waits a moment for Events that are still tried. Not longer: as long as faults keep coming, so do Events,
- * and the history would grow without end.
+ * Before a run continues as new. The answer of a local activity and a signal of the same workflow task reach the workflow one after the other, so a run
+ * that ended on the answer would lose the signal; a timer fires after the signals of its task. Events that are still tried are waited for, but not
+ * for long: as long as faults keep coming, so do Events, and the history would grow without end.
  */
-export async function awaitAnnounced(): Promise<void> {
+export async function awaitLastMessages(): Promise<void> {
+  await sleep(1, { summary: 'before the run continues as new' });
   if (!allAnnounced()) await condition(allAnnounced, '10s');
 }
 

@@ -6,7 +6,7 @@ import type { JobInput, JobOutcome, JobStatus, RecoverAnswer } from '../../contr
 import { attributeWriter, showDetails } from '../attributes.ts';
 import { isObject, takeFaults, textOf } from '../faults.ts';
 import { validateOperatorRequest } from '../operator-requests.ts';
-import { awaitAnnounced } from '../proxies.ts';
+import { awaitLastMessages } from '../proxies.ts';
 import { Machine } from '../state-machine.ts';
 import type { JobContext } from './context.ts';
 import { decide } from './decide.ts';
@@ -55,7 +55,7 @@ export async function trainingJob({ job, state: continued }: JobInput & { readon
   }
 
   async function continueOrWait(): Promise<void> {
-    if (mayContinue()) await awaitAnnounced();
+    if (mayContinue()) await awaitLastMessages();
     // A label or a pause may have come meanwhile, which this run reports.
     if (mayContinue()) await continueAsNew<typeof trainingJob>({ job, state: machine.state });
     await wait(context, mayContinue);

@@ -4,7 +4,7 @@ import type { NodeFaults, NodeInput, NodeOutcome, NodeStatus } from '../../contr
 import { attributeWriter, showDetails } from '../attributes.ts';
 import { takeFaults } from '../faults.ts';
 import { validateOperatorRequest } from '../operator-requests.ts';
-import { awaitAnnounced } from '../proxies.ts';
+import { awaitLastMessages } from '../proxies.ts';
 import { Machine } from '../state-machine.ts';
 import { type NodeMachine, runEffect, send } from './effects.ts';
 import { firstState, isAtRest, isOut, type NodeState, requestIn } from './state.ts';
@@ -29,7 +29,7 @@ export async function nodeQuarantine({ node, state: continued }: NodeInput & { r
     } else if (state.phase === 'ended') {
       return state.outcome;
     } else if (isAtRest(state) && workflowInfo().continueAsNewSuggested) {
-      await awaitAnnounced();
+      await awaitLastMessages();
       return continueAsNew<typeof nodeQuarantine>({ node, state: machine.state });
     } else {
       const event = await runEffect(state, machine);

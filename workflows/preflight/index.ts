@@ -2,6 +2,7 @@ import { continueAsNew, defineQuery, defineSignal, setHandler, workflowInfo } fr
 import { signals, statusQuery } from '../../contract/messages.ts';
 import type { PodsTesting, PreflightInput, PreflightOutcome, PreflightStatus, ReportsArrived } from '../../contract/preflight-runs.ts';
 import { attributeWriter, showDetails } from '../attributes.ts';
+import { awaitLastMessages } from '../proxies.ts';
 import { Machine } from '../state-machine.ts';
 import { runEffect } from './effects.ts';
 import { readPod, readReports } from './messages.ts';
@@ -22,7 +23,11 @@ export async function preflight({ workload, state: continued }: PreflightInput &
   dispatchAnswer(machine.state, { kind: 'changesSeen' });
   for (;;) {
     const { state } = machine;
-    if (canContinueAsNew(state) && workflowInfo().continueAsNewSuggested) return continueAsNew<typeof preflight>({ workload, state });
+    if (canContinueAsNew(state) && workflowInfo().continueAsNewSuggested) {
+      await awaitLastMessages();
+      if (canContinueAsNew(machine.state)) return continueAsNew<typeof preflight>({ workload, state: machine.state });
+      continue;
+    }
     setTimers(state);
     // Opening takes milliseconds, and showing it would cost an event.
     if (state.phase !== 'opening') publish();
