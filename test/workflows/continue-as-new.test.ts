@@ -205,7 +205,10 @@ describe('continue-as-new', () => {
       await send(attempt);
       await waiting(attempt);
     }
-    expect(await runs(workflowId)).toBeGreaterThan(1);
+    await eventually(
+      () => runs(workflowId),
+      (count) => count > 1,
+    );
     for (const attempt of [1, 2, 3]) await send(attempt);
     expect(await waiting(3)).toMatchObject({ last: { run: 3, outcome: 'judged', verdict: { slow: [{ node: 'gpu-1' }] } } });
     cluster.workload = { kind: 'gone', because: 'the job object is gone' };

@@ -130,7 +130,7 @@ async function wait(preparing: Look, { because, remedy, lookAgainMs }: Pick<Capa
 }
 
 function planned({ plan: { capacity: plan }, capacity: decision, passedOver }: PlannedStop): PlannedRow[] {
-  const before = passedOver === undefined ? [] : [{ what: 'the broken pods alone find none: the whole job', because: passedOver }];
+  const before = passedOver === undefined ? [] : [{ what: 'none for the broken pods alone: the whole job', because: passedOver }];
   if (!plan) return before;
   if (!decision) return [...before, { what: `without capacity: ${plan.choice}`, because: 'capacity was not looked up yet' }];
   return [...before, { what: describe(decision), because: decision.because }];
