@@ -72,7 +72,10 @@ describe('continue-as-new', () => {
         (seen) => seen.recoveriesThisHour === round + 1 && seen.phase === 'watching',
       );
     }
-    expect(await runs(workflowId)).toBeGreaterThan(1);
+    await eventually(
+      () => runs(workflowId),
+      (count) => count > 1,
+    );
     await handle.signal('faultsObserved', { faults: [fault(0), fault(1), fault(2)] });
     await handle.signal('faultsObserved', { faults: [fault(3)] });
     await eventually(
@@ -177,7 +180,10 @@ describe('continue-as-new', () => {
         (seen) => seen.faults.length >= sequence,
       );
     }
-    expect(await runs(`node/${node}`)).toBeGreaterThan(1);
+    await eventually(
+      () => runs(`node/${node}`),
+      (count) => count > 1,
+    );
     expect(await handle.query<NodeStatus>('status')).toMatchObject({ phase: 'quarantined', incident: before.incident });
     await handle.executeUpdate('release', { args: [{ by: 'ada', reason: 'done' }] });
     expect(await rig.client.workflow.getHandle(`node/${node}`).result()).toMatchObject({ outcome: 'released' });
@@ -234,7 +240,10 @@ describe('continue-as-new', () => {
     expect((await reserve('a'))[0]?.granted).toBe(true);
     await rig.client.workflow.getHandle('cluster').signal('waiting', { workflowId: 'node/b' });
     for (let again = 0; again < 12; again++) expect((await reserve('b'))[0]?.granted).toBe(false);
-    expect(await runs('cluster')).toBeGreaterThan(1);
+    await eventually(
+      () => runs('cluster'),
+      (count) => count > 1,
+    );
     const { reservations } = await rig.client.workflow.getHandle('cluster').query<ClusterStatus>('status');
     expect(reservations).toMatchObject([{ node: 'a', incident: 'node/a' }]);
     // A new run cannot know what it missed while it continued as new: waiting workflows are notified to ask again.
