@@ -28,7 +28,8 @@ export async function signalFaults(client: Client, { workflowType, attributes, .
 /** Signals a workflow if it runs, and returns its id if so. Throws what Temporal's client throws otherwise. */
 export async function signalRunning(client: Client, workflowId: string, faults: readonly Fault[]): Promise<readonly string[]> {
   try {
-    for (const batch of batchesOf(faults)) await client.workflow.getHandle(workflowId).signal(signals.faultsObserved, batch);
+    const handle = client.workflow.getHandle(workflowId);
+    for (const batch of batchesOf(faults)) await client.withDeadline(Date.now() + callMs, () => handle.signal(signals.faultsObserved, batch));
     return faults.length > 0 ? [workflowId] : [];
   } catch (error) {
     if (error instanceof WorkflowNotFoundError) return [];

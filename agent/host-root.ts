@@ -117,7 +117,7 @@ export async function readHostFile(hostRoot: string, path: string, most: number)
 }
 
 /**
- * The path below `hostRoot` that a symbolic link refers to. The link itself is not followed: whoever opens the path walks it from the host root, through
+ * The path below `hostRoot` that a symbolic link refers to. The link itself is not followed: what opens the path walks it from the host root, through
  * no further link. Only relative links that stay below `below` are accepted. No component of `path` before the last one is a link, so `..` in the
  * target can be resolved as text.
  */

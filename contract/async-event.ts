@@ -1,6 +1,6 @@
 /**
  * An event that one task waits for and others set. Each wait resets it, so several notifications before a wait count as one, and a
- * notification while nobody waits ends the next wait.
+ * notification while no task waits ends the next wait.
  */
 export class AsyncEvent {
   #isSet = false;

@@ -50,12 +50,9 @@ export async function awaitGone(wait: AttemptWait, pods: readonly AttemptPod[], 
   const seen = await watching(wait, undefined, async (watches) => {
     const left = () => [...pods, ...late.values()].filter((pod) => watches.present.has(pod.uid)).map((pod) => pod.name);
     const gone = await watches.until(async () => {
-      const others = watches
-        .pods()
-        .map(attemptPod)
-        .filter(({ uid }) => watches.present.has(uid) && !named.has(uid));
-      const held = others.length > 0 && (await isHeld?.()) === true;
-      if (held) for (const pod of others) late.set(pod.uid, pod);
+      const others = new Set([...watches.present].filter((uid) => !named.has(uid)));
+      const held = others.size > 0 && (await isHeld?.()) === true;
+      if (held) for (const pod of watches.pods().map(attemptPod)) if (others.has(pod.uid)) late.set(pod.uid, pod);
       if (!held && pods.every(({ uid }) => !watches.present.has(uid))) return [];
       await meanwhile?.(watches.pods());
       return undefined;

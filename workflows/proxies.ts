@@ -21,7 +21,7 @@ import { inMarkdown } from '../contract/text.ts';
 type Name = keyof Activities;
 type DecisionActivities = Pick<Activities, Extract<Name, `decide${string}`>>;
 
-/** Pure and in memory: milliseconds. Local, so that a decision costs one event and no queue. */
+/** In memory, except that the decision on an incident asks the workflows of nodes, for 2 s at most. Local, so that a decision costs one event and no queue. */
 const decision: LocalActivityOptions = { startToCloseTimeout: '10s', retry: { maximumInterval: '10s' } };
 
 /** One or two calls to the API server, each with a time-out of 10 s. Retried without end: the workflow of a job or a node waits while it cannot observe the cluster. */

@@ -62,7 +62,7 @@ export function observePort(before: PortHistory | undefined, state: PortState, n
   return { history: { ...before, fall: { ...fall, reported: true } }, finding };
 }
 
-/** It may have been ACTIVE while nobody observed it; then the fall begins anew, unless it was reported. */
+/** It may have been ACTIVE while it was not observed; then the fall begins anew, unless it was reported. */
 function continued(fall: PortFall | undefined, { monotonicMs, time }: Instant, limits: PortLimits): PortFall {
   if (fall?.reported) return fall;
   if (fall && wasObserved(fall, monotonicMs, limits)) return { ...fall, seenMs: monotonicMs };

@@ -35,8 +35,9 @@ export function findViolation<State extends Phased, Event extends Kinded>(
       state = after;
     }
   });
-  const { failed, errorInstance } = fc.check(holds, { numRuns: runs });
-  return failed ? (errorInstance instanceof Error ? errorInstance.message : 'failed') : undefined;
+  const { failed, errorInstance, seed, counterexamplePath } = fc.check(holds, { numRuns: runs });
+  if (!failed) return undefined;
+  return `${errorInstance instanceof Error ? errorInstance.message : 'failed'} (seed ${seed}, path ${counterexamplePath})`;
 }
 
 const throughJson = <T>(value: T): T => JSON.parse(JSON.stringify(value)) as T;

@@ -41,7 +41,7 @@ export async function send(node: string, message: Message): Promise<void> {
   }
 }
 
-/** A cluster's workflow that does not run holds no reservation, and nobody waits for it. */
+/** A cluster's workflow that does not run holds no reservation, and nothing waits for it. */
 const signalCluster = (signal: string, payload: object): Promise<void> =>
   getExternalWorkflowHandle(clusterWorkflowId)
     .signal(signal, payload)

@@ -34,7 +34,7 @@ export function decided(before: In<'deciding'>, { decision, facts, covers, isPau
   }
 }
 
-/** For the whole length of a hold nobody could answer, and capacity was not looked up. */
+/** During a hold no person could answer, and capacity was not looked up: its whole length does not count. */
 function holdEnded<State extends RecoveryState>(state: State, at: number): State {
   const ms = heldInAll(state.holds, at);
   const steps = changedSteps(state.steps, { kind: 'heldFor', ms });

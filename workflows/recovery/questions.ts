@@ -70,7 +70,7 @@ export function answer(questions: Questions, given: GivenAnswer, now: number): Q
   return question ? { asked: put(questions.asked, withAnswer(question, given, now)) } : questions;
 }
 
-/** The default answer applies, once its deadline has passed and nobody has answered. */
+/** The default answer applies, once its deadline has passed and no person has answered. */
 export function expire(questions: Questions, name: string, now: number): Questions {
   const question = questionOf(questions, name);
   if (!question || question.answer || now < question.until) return questions;
@@ -80,7 +80,7 @@ export function expire(questions: Questions, name: string, now: number): Questio
   return { asked, ...(questions.open !== name && { open: questions.open }) };
 }
 
-/** Moves the deadline by a time in which nobody could be expected to answer, ms. */
+/** Moves the deadline by a time in which no person could be expected to answer, ms. */
 export function extend(questions: Questions, ms: number): Questions {
   const question = openOne(questions);
   return question && ms > 0 ? { ...questions, asked: put(questions.asked, { ...question, until: question.until + ms }) } : questions;

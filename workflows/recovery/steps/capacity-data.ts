@@ -82,5 +82,5 @@ function decided(data: CapacityData, decision: CapacityDecision, at: number): Ca
   return { ...data, decisions: [...before, decision].slice(-most.decisions), ...(isFound ? {} : { shortSince: data.shortSince ?? at }) };
 }
 
-/** Nobody looked for this long, ms: the deadline of a wait moves by as much. */
+/** Capacity was not looked up for this long, ms: the deadline of a wait moves by as much. */
 const putOff = (data: CapacityData, ms: number): CapacityData => (data.wait ? { ...data, wait: { ...data.wait, until: data.wait.until + ms } } : data);

@@ -99,7 +99,7 @@ async function awaitNext(preparing: Wait, { because, beyond, withinMs, stallMs }
   return 'look again';
 }
 
-/** Between the stop and the next attempt: the trainer was told to end, and its node reports what it saved a little later. */
+/** Between the stop and the next attempt: the trainer has received SIGTERM, and its node reports what it saved a little later. */
 async function awaitFinal(preparing: Wait, { checkpoint: plan }: RecoveryPlan): Promise<void> {
   if (plan.strategy !== 'on-termination') return;
   const { tools, incident } = preparing;
