@@ -1,8 +1,8 @@
 /** Kubernetes Events: written by an activity of their own, or by another activity that takes them along. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Activities, Announcements } from '../contract/activities.ts';
-import { announceEvent } from '../kube/events.ts';
+import type { Activities, Announcements } from '../contract/wire/activities.ts';
+import { announceEvent } from '../kube/events/events.ts';
 import type { Dependencies } from './dependencies.ts';
 import { type Activity, mapActivities } from './map-activities.ts';
 

@@ -1,7 +1,7 @@
 /** Arguments are checked before anything is done with them: anyone who can start an activity may have forged them. */
 
-import type { Activities } from '../contract/activities.ts';
-import { whyNotGiven } from '../contract/activity-arguments.schema.ts';
+import type { Activities } from '../contract/wire/activities.ts';
+import { whyNotGiven } from '../contract/wire/activity-arguments.schema.ts';
 import { KcoverError } from '../contract/errors.ts';
 import { type Activity, mapActivities } from './map-activities.ts';
 

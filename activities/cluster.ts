@@ -1,12 +1,12 @@
 /** What the workflow `cluster` must not lose: which nodes are out, and the pause. Both are stored in Kubernetes. */
 
 import type { V1Node } from '@kubernetes/client-node';
-import type { Activities } from '../contract/activities.ts';
+import type { Activities } from '../contract/wire/activities.ts';
 import type { Reservation } from '../contract/cluster.ts';
 import { annotations } from '../contract/ids.ts';
 import { storePause, readPause } from '../kube/stored-pause.ts';
-import { nodeView } from '../kube/nodes.ts';
-import { pagesOf } from '../kube/requests.ts';
+import { nodeView } from '../kube/nodes/nodes.ts';
+import { pagesOf } from '../kube/client/requests.ts';
 import type { Dependencies } from './dependencies.ts';
 
 export function clusterActivities({ kube, namespace, settings, now }: Dependencies): Pick<Activities, 'observeCluster' | 'storePause'> {

@@ -2,9 +2,9 @@
 
 import type { Client } from '@temporalio/client';
 import type { Logger } from 'pino';
-import type { WorkerSettings } from '../contract/settings.schema.ts';
-import type { Kube } from '../kube/connection.ts';
-import type { EvidenceStore } from './evidence-store.ts';
+import type { WorkerSettings } from '../contract/settings/settings.schema.ts';
+import type { Kube } from '../kube/client/connection.ts';
+import type { EvidenceStore } from './evidence/store.ts';
 import type { RecordStore } from './records.ts';
 
 export interface Dependencies {

@@ -1,7 +1,7 @@
 /** Heartbeats, so that another worker soon takes over from a dead one; some also carry what a later try must know. */
 
 import { Context } from '@temporalio/activity';
-import type { Activities } from '../contract/activities.ts';
+import type { Activities } from '../contract/wire/activities.ts';
 import { type Activity, mapActivities } from './map-activities.ts';
 
 const everyMs = 2000;

@@ -2,15 +2,15 @@
 
 import type { Client, WorkflowExecutionInfo } from '@temporalio/client';
 import { defineSearchAttributeKey, WorkflowNotFoundError } from '@temporalio/common';
-import type { Activities } from '../contract/activities.ts';
-import { type JobRef } from '../contract/jobs.ts';
+import type { Activities } from '../contract/wire/activities.ts';
+import { type JobRef } from '../contract/job/jobs.ts';
 import { recoveryIdPrefix, searchAttributes, workflowTypes } from '../contract/ids.ts';
-import { signals } from '../contract/messages.ts';
-import type { Outcome } from '../contract/outcomes.ts';
-import type { RecoveryOutcome } from '../contract/recovery.ts';
-import type { BudgetEntry } from '../contract/training-job.ts';
-import { quoted } from '../contract/visibility.ts';
-import { inParallel } from '../kube/parallel.ts';
+import { signals } from '../contract/wire/messages.ts';
+import type { Outcome } from '../contract/recovery/outcomes.ts';
+import type { RecoveryOutcome } from '../contract/recovery/recovery.ts';
+import type { BudgetEntry } from '../contract/job/training-job.ts';
+import { quoted } from '../contract/wire/visibility.ts';
+import { inParallel } from '../kube/client/parallel.ts';
 import type { Dependencies } from './dependencies.ts';
 
 const outcomeKey = defineSearchAttributeKey('KcoverOutcome', searchAttributes.KcoverOutcome);

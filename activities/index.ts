@@ -1,25 +1,25 @@
 /** All activities of a worker. */
 
-import type { Activities } from '../contract/activities.ts';
+import type { Activities } from '../contract/wire/activities.ts';
 import { announcementActivities, withAnnouncements } from './announcements.ts';
 import { withCheckedArguments } from './arguments.ts';
-import { attemptActivities } from './attempts.ts';
-import { capacityActivities } from './capacity.ts';
-import { checkpointActivities } from './await-checkpoint.ts';
+import { attemptActivities } from './job/attempts.ts';
+import { capacityActivities } from './recovery/capacity.ts';
+import { checkpointActivities } from './recovery/await-checkpoint.ts';
 import { clusterActivities } from './cluster.ts';
-import { decisionActivities } from './decisions.ts';
+import { decisionActivities } from './recovery/decisions.ts';
 import type { Dependencies } from './dependencies.ts';
-import { withFailures } from './failures.ts';
+import { withFailures } from './job/failures.ts';
 import { withLife } from './heartbeats.ts';
 import { incidentActivities } from './incidents.ts';
-import { jobActivities } from './jobs.ts';
-import { nodeActivities } from './nodes.ts';
+import { jobActivities } from './job/jobs.ts';
+import { nodeActivities } from './node/nodes.ts';
 import { preflightActivities } from './preflight.ts';
 import { recordActivities } from './records.ts';
-import { reservationActivities } from './reservations.ts';
+import { reservationActivities } from './node/reservations.ts';
 
 export type { Dependencies } from './dependencies.ts';
-export { directoryEvidence } from './evidence-store.ts';
+export { directoryEvidence } from './evidence/store.ts';
 export { type Meter, metered } from './meter.ts';
 export { directoryRecords } from './records.ts';
 

@@ -1,4 +1,4 @@
-import type { Activities } from '../contract/activities.ts';
+import type { Activities } from '../contract/wire/activities.ts';
 
 export type Activity = (...args: readonly unknown[]) => Promise<unknown>;
 

@@ -3,7 +3,7 @@
 import { activityInfo, cancellationSignal } from '@temporalio/activity';
 import { ApplicationFailure } from '@temporalio/common';
 import type { Logger } from 'pino';
-import type { Activities } from '../contract/activities.ts';
+import type { Activities } from '../contract/wire/activities.ts';
 import { mapActivities } from './map-activities.ts';
 
 type Name = keyof Activities;

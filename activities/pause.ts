@@ -4,9 +4,9 @@ import { defineSearchAttributeKey, WorkflowNotFoundError } from '@temporalio/com
 import type { ClusterStatus } from '../contract/cluster.ts';
 import { KcoverError } from '../contract/errors.ts';
 import { clusterWorkflowId, jobWorkflowId, searchAttributes } from '../contract/ids.ts';
-import type { JobRef } from '../contract/jobs.ts';
-import { type OperatorRequest, statusQuery } from '../contract/messages.ts';
-import type { JobStatus } from '../contract/training-job.ts';
+import type { JobRef } from '../contract/job/jobs.ts';
+import { type OperatorRequest, statusQuery } from '../contract/wire/messages.ts';
+import type { JobStatus } from '../contract/job/training-job.ts';
 import { readPause } from '../kube/stored-pause.ts';
 import type { Dependencies } from './dependencies.ts';
 

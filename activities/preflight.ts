@@ -1,15 +1,15 @@
 /** Notifies nodes of what a preflight found, observes its workload, and writes the verdict to the job. */
 
-import type { Activities } from '../contract/activities.ts';
-import type { Fault } from '../contract/faults.ts';
+import type { Activities } from '../contract/wire/activities.ts';
+import type { Fault } from '../contract/faults/faults.ts';
 import { annotations } from '../contract/ids.ts';
-import type { Workload } from '../contract/preflight.ts';
-import { nodeStart } from '../contract/starts.ts';
-import { annotateJob, readJob } from '../kube/jobs.ts';
-import { topJob } from '../kube/child-jobs.ts';
-import { hasPreflightPods } from '../kube/preflight-pods.ts';
+import type { Workload } from '../contract/preflight/preflight.ts';
+import { nodeStart } from '../contract/wire/starts.ts';
+import { annotateJob, readJob } from '../kube/jobs/jobs.ts';
+import { topJob } from '../kube/jobs/child-jobs.ts';
+import { hasPreflightPods } from '../kube/pods/preflight-pods.ts';
 import type { Dependencies } from './dependencies.ts';
-import { signalFaults } from './fault-signal.ts';
+import { signalFaults } from './job/fault-signal.ts';
 
 type PreflightActivities = Pick<Activities, 'notifyNodes' | 'observeWorkload' | 'noteVerdict'>;
 

@@ -2,7 +2,7 @@
 
 import { mkdir, open, rename } from 'node:fs/promises';
 import { join } from 'node:path';
-import type { Activities } from '../contract/activities.ts';
+import type { Activities } from '../contract/wire/activities.ts';
 import { KcoverError } from '../contract/errors.ts';
 
 /** Stores documents by name; the same name again overwrites. Returns the address. */

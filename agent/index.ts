@@ -1,8 +1,8 @@
 /** The agent: detectors find faults, the spool stores them, the reporter sends them to the controller. Uploaders send preflight reports and progress files. */
 
 import type { Logger } from 'pino';
-import type { AgentSettings } from '../contract/settings.schema.ts';
-import { connectController } from './controller-connection.ts';
+import type { AgentSettings } from '../contract/settings/settings.schema.ts';
+import { connectController } from './upload/connection.ts';
 import type { Detector, DetectorStatus } from './detectors/detector.ts';
 import { detectors } from './detectors/index.ts';
 import { readBootId } from './kernel-log/boot-id.ts';
@@ -10,7 +10,7 @@ import { type PreflightUploaderStatus, startPreflightUploader } from './prefligh
 import { reportFiles } from './preflight/files.ts';
 import { type ProgressUploaderStatus, startProgressUploader } from './progress/uploader.ts';
 import { trainerFiles } from './progress/files.ts';
-import { type ReporterStatus, startReporter } from './reporter.ts';
+import { type ReporterStatus, startReporter } from './upload/reporter.ts';
 import { openSpool, type SpoolStatus } from './spool.ts';
 
 export interface AgentOptions {

@@ -4,11 +4,11 @@
  * When it is full the oldest reports are dropped and counted. Not synced: after a crash of the machine another boot id tells streams apart.
  */
 
-import { withDiskDeadline } from './disk-deadline.ts';
+import { withDiskDeadline } from './files/disk-deadline.ts';
 import { randomUUID } from 'node:crypto';
 import type { Logger } from 'pino';
-import type { Fault } from '../contract/faults.ts';
-import type { Gap, Report } from '../contract/reports.ts';
+import type { Fault } from '../contract/faults/faults.ts';
+import type { Gap, Report } from '../contract/wire/reports.ts';
 import { openDisk } from './spool/disk.ts';
 import { encode, type JournalEntry, readJournal } from './spool/journal.ts';
 import { emptyWaiting, type KeptGap, restore, type PendingReports } from './spool/waiting.ts';

@@ -1,8 +1,8 @@
 /** Watches the cluster from outside, and records when something was seen. */
 
 import type { V1Node, V1Pod } from '@kubernetes/client-node';
-import type { Kube } from '../kube/connection.ts';
-import { watchResource, type Watched, type WatchEvent } from '../kube/watch.ts';
+import type { Kube } from '../kube/client/connection.ts';
+import { watchResource, type Watched, type WatchEvent } from '../kube/client/watch.ts';
 import type { RunningJob } from '../testbed/jobs.ts';
 import { now, within } from './clock.ts';
 

@@ -1,8 +1,8 @@
 /** The pods of a workload whose preflight containers have just ended, and their report files. */
 
 import { labels } from '../contract/ids.ts';
-import { preflightContainer } from '../contract/preflight.ts';
-import { inParallel } from '../kube/parallel.ts';
+import { preflightContainer } from '../contract/preflight/preflight.ts';
+import { inParallel } from '../kube/client/parallel.ts';
 import { strategicMerge } from '../testbed/api.ts';
 import { batchJob } from '../testbed/job-manifests.ts';
 import { createJob, type RunningJob } from '../testbed/jobs.ts';

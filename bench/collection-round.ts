@@ -3,8 +3,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { preflightWorkflowId, quarantineTaintKey } from '../contract/ids.ts';
-import { statusQuery } from '../contract/messages.ts';
-import type { PreflightStatus } from '../contract/preflight-runs.ts';
+import { statusQuery } from '../contract/wire/messages.ts';
+import type { PreflightStatus } from '../contract/preflight/runs.ts';
 import type { Kcover } from '../testbed/roles.ts';
 import { until } from '../testbed/until.ts';
 import type { TestCluster } from '../testbed/test-cluster.ts';

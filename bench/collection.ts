@@ -1,6 +1,6 @@
 import { Client, Connection } from '@temporalio/client';
 import { Command, Option } from 'commander';
-import { table } from '../cli/output.ts';
+import { table } from '../cli/program/output.ts';
 import { startKcover } from '../testbed/roles.ts';
 import { startTestCluster, stopOnSignals } from '../testbed/test-cluster.ts';
 import { NodeFleet } from './collection-fleet.ts';

@@ -3,7 +3,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { Command } from 'commander';
-import { trimNode, trimPod } from '../kube/trim.ts';
+import { trimNode, trimPod } from '../kube/client/trim.ts';
 import { largeNode, largePod } from './cluster-objects.ts';
 import { count } from './count.ts';
 

@@ -1,6 +1,6 @@
 /** The report as text. */
 
-import { table } from '../cli/output.ts';
+import { table } from '../cli/program/output.ts';
 import type { BenchReport, VariantReport } from './recovery-report.ts';
 import type { Summary } from './statistics.ts';
 

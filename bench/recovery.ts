@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import { jobWorkflowId } from '../contract/ids.ts';
-import { stopMethods, type StopMethod } from '../contract/jobs.ts';
+import { stopMethods, type StopMethod } from '../contract/job/jobs.ts';
 import { readWrites } from '../testbed/audit.ts';
 import { count } from './count.ts';
 import { historyLength } from './histories.ts';

@@ -1,8 +1,8 @@
 /** Simulates jobs of one kind many times: both rules on the same measurements, and adaptive rounds on the same fleet. */
 
-import { randomFrom } from '../policy/preflight-pairing.ts';
-import { judgeStatistical } from '../policy/preflight-statistical.ts';
-import { judgeStrict } from '../policy/preflight-strict.ts';
+import { randomFrom } from '../policy/preflight/pairing.ts';
+import { judgeStatistical } from '../policy/preflight/statistical.ts';
+import { judgeStrict } from '../policy/preflight/strict.ts';
 import { type SimulatedFleet, nominal, type Noise, rack, reportsOf, scattered, testRounds } from './slow-nodes-fleet.ts';
 import { counted, type Figures, figuresOf, foundAtOneInAThousand, nothing, type Share } from './slow-nodes-score.ts';
 

@@ -1,9 +1,9 @@
 /** A simulated fleet with known slow nodes, and the measurements of its preflight. */
 
-import type { PreflightReport } from '../contract/preflight.ts';
-import type { PlannedRank, RoundResult } from '../contract/preflight-rounds.ts';
-import { type Random, randomFrom, shuffled } from '../policy/preflight-pairing.ts';
-import { planRound } from '../policy/preflight-plan.ts';
+import type { PreflightReport } from '../contract/preflight/preflight.ts';
+import type { PlannedRank, RoundResult } from '../contract/preflight/rounds.ts';
+import { type Random, randomFrom, shuffled } from '../policy/preflight/pairing.ts';
+import { planRound } from '../policy/preflight/plan.ts';
 
 /** Noise of the measurement of a pair. */
 export interface Noise {

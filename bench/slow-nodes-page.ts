@@ -1,6 +1,6 @@
 /** The slow-node figures as text. */
 
-import { table } from '../cli/output.ts';
+import { table } from '../cli/program/output.ts';
 import type { Cell, CellFigures } from './slow-nodes-cells.ts';
 import type { SlowNodesReport } from './slow-nodes-report.ts';
 import type { Figures, Share } from './slow-nodes-score.ts';

@@ -1,6 +1,6 @@
 /** Computes figures from verdicts and the truth. Pure. */
 
-import type { PreflightJudgement } from '../contract/preflight.ts';
+import type { PreflightJudgement } from '../contract/preflight/preflight.ts';
 
 /** Counts of right and wrong verdicts, summed over jobs. */
 export interface DetectionTally {

@@ -2,9 +2,9 @@
 
 import { Client, Connection } from '@temporalio/client';
 import { jobWorkflowId } from '../contract/ids.ts';
-import { statusQuery } from '../contract/messages.ts';
-import type { JobStatus } from '../contract/training-job.ts';
-import { connectKube } from '../kube/connection.ts';
+import { statusQuery } from '../contract/wire/messages.ts';
+import type { JobStatus } from '../contract/job/training-job.ts';
+import { connectKube } from '../kube/client/connection.ts';
 import { InProcessAgents } from '../testbed/in-process-agents.ts';
 import { awaitRunning, createJob, podsOf, type RunningJob } from '../testbed/jobs.ts';
 import { pytorchJob } from '../testbed/job-manifests.ts';

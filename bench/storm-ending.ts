@@ -1,9 +1,9 @@
 /** The result of a storm for one job and its node, as reported by their workflows. */
 
-import { statusQuery } from '../contract/messages.ts';
-import type { NodeStatus } from '../contract/nodes.ts';
-import type { RecoveryStatus } from '../contract/recovery.ts';
-import type { JobStatus } from '../contract/training-job.ts';
+import { statusQuery } from '../contract/wire/messages.ts';
+import type { NodeStatus } from '../contract/node/nodes.ts';
+import type { RecoveryStatus } from '../contract/recovery/recovery.ts';
+import type { JobStatus } from '../contract/job/training-job.ts';
 import { until } from '../testbed/until.ts';
 import { historyLength } from './histories.ts';
 import type { BenchStage } from './stage.ts';

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { V1Pod } from '@kubernetes/client-node';
 import { jobWorkflowId, nodeWorkflowId } from '../contract/ids.ts';
-import { inParallel } from '../kube/parallel.ts';
+import { inParallel } from '../kube/client/parallel.ts';
 import { awaitRunning, createJob, podsOf, type RunningJob } from '../testbed/jobs.ts';
 import type { SimulatedNode } from '../testbed/nodes.ts';
 import { historyLength } from './histories.ts';

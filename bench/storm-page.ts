@@ -1,6 +1,6 @@
 /** The storm figures as text. */
 
-import { table } from '../cli/output.ts';
+import { table } from '../cli/program/output.ts';
 import type { Summary } from './statistics.ts';
 import type { StormFigures, StormReport } from './storm-report.ts';
 

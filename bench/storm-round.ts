@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { clusterWorkflowId, quarantineTaintKey } from '../contract/ids.ts';
-import { inParallel } from '../kube/parallel.ts';
+import { inParallel } from '../kube/client/parallel.ts';
 import { breakGpu, failContainer } from '../testbed/failures.ts';
 import type { Server } from '../testbed/servers/server.ts';
 import { now } from './clock.ts';

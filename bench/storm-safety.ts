@@ -3,8 +3,8 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { jobWorkflowId } from '../contract/ids.ts';
-import type { NodeRecord } from '../contract/nodes.ts';
-import type { IncidentRecord } from '../contract/recovery.ts';
+import type { NodeRecord } from '../contract/node/nodes.ts';
+import type { IncidentRecord } from '../contract/recovery/recovery.ts';
 import { readWrites, type Write } from '../testbed/audit.ts';
 import type { RunningJob } from '../testbed/jobs.ts';
 import { until } from '../testbed/until.ts';

@@ -1,8 +1,8 @@
 /** A simulated job with a known outcome, and the progress that it reports. */
 
-import type { JobProgress } from '../contract/progress.ts';
-import type { Severity } from '../contract/recovery-plan.ts';
-import type { Random } from '../policy/preflight-pairing.ts';
+import type { JobProgress } from '../contract/progress/progress.ts';
+import type { Severity } from '../contract/recovery/plan.ts';
+import type { Random } from '../policy/preflight/pairing.ts';
 
 /** Times are milliseconds after the fault unless stated otherwise. */
 export interface TimedIncident {

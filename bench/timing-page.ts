@@ -1,6 +1,6 @@
 /** The figures about the time of a stop, as text. */
 
-import { table } from '../cli/output.ts';
+import { table } from '../cli/program/output.ts';
 import type { Mean, TimingReport } from './timing-report.ts';
 
 export const describeTiming = ({ jobs, parts }: TimingReport): string =>

@@ -1,7 +1,7 @@
 /** Runs the mix many times, and reports it by part. */
 
-import type { WorkerSettings } from '../contract/settings.schema.ts';
-import { randomFrom } from '../policy/preflight-pairing.ts';
+import type { WorkerSettings } from '../contract/settings/settings.schema.ts';
+import { randomFrom } from '../policy/preflight/pairing.ts';
 import { drawIncident, type TimedIncident } from './timing-incident.ts';
 import { type Costs, costsOf, type Strategy, strategies } from './timing-strategies.ts';
 

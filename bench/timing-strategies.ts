@@ -1,7 +1,7 @@
 /** The cost of each rule for one job, in GPU-hours. */
 
-import type { WorkerSettings } from '../contract/settings.schema.ts';
-import { chooseTiming } from '../policy/timing.ts';
+import type { WorkerSettings } from '../contract/settings/settings.schema.ts';
+import { chooseTiming } from '../policy/recovery/timing.ts';
 import { type TimedIncident, progressAt, savedMs, trainsMs } from './timing-incident.ts';
 
 export const strategies = ['now', 'after', 'policy', 'bound'] as const;

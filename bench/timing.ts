@@ -1,5 +1,5 @@
 import { Command, Option } from 'commander';
-import { workerSettings } from '../contract/settings.schema.ts';
+import { workerSettings } from '../contract/settings/settings.schema.ts';
 import { count } from './count.ts';
 import { describeTiming } from './timing-page.ts';
 import { reportTiming } from './timing-report.ts';

@@ -3,7 +3,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { clusterWorkflowId, jobWorkflowId, nodeWorkflowId, quarantineTaintKey } from '../contract/ids.ts';
-import { updates } from '../contract/messages.ts';
+import { updates } from '../contract/wire/messages.ts';
 import { breakGpu, failContainer } from '../testbed/failures.ts';
 import { awaitRunning, createJob, placeOf, type RunningJob } from '../testbed/jobs.ts';
 import { until } from '../testbed/until.ts';

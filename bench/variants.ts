@@ -1,6 +1,6 @@
 /** Variants that are compared: kinds of job, stop methods, and kinds of fault. */
 
-import type { StopMethod } from '../contract/jobs.ts';
+import type { StopMethod } from '../contract/job/jobs.ts';
 import { batchJob, type JobManifest, pytorchJob } from '../testbed/job-manifests.ts';
 
 export interface Variant {

@@ -2,13 +2,13 @@
 
 import { exitCodes } from '../contract/errors.ts';
 import { printable } from '../contract/text.ts';
-import type { CommandEntry, OutputFormat, Typed } from './command.ts';
-import { type CliEnvironment, readEnvironment } from './environment.ts';
-import { endingOf } from './exit.ts';
-import { print } from './output.ts';
-import { buildProgram } from './program.ts';
-import { withProgramName } from './program-name.ts';
-import { openSession } from './session.ts';
+import type { CommandEntry, OutputFormat, Typed } from './program/command.ts';
+import { type CliEnvironment, readEnvironment } from './program/environment.ts';
+import { endingOf } from './program/exit.ts';
+import { print } from './program/output.ts';
+import { buildProgram } from './program/program.ts';
+import { withProgramName } from './program/program-name.ts';
+import { openSession } from './clients/session.ts';
 
 async function main(environment: CliEnvironment): Promise<number> {
   let code: number = exitCodes.ok;

@@ -4,11 +4,11 @@ import { type Client, WorkflowNotFoundError } from '@temporalio/client';
 import { TypedSearchAttributes } from '@temporalio/common';
 import { KcoverError } from '../contract/errors.ts';
 import { nodeWorkflowId, workflowTypes } from '../contract/ids.ts';
-import type { NodeOutcome } from '../contract/nodes.ts';
-import { searchAttributePairs } from '../contract/search-attributes.ts';
-import { jobStart, nodeStart, preflightStart, type WorkflowStart } from '../contract/starts.ts';
-import type { Sender } from './outbox.ts';
-import type { Addressee, Call } from './messages.ts';
+import type { NodeOutcome } from '../contract/node/nodes.ts';
+import { searchAttributePairs } from '../contract/wire/search-attributes.ts';
+import { jobStart, nodeStart, preflightStart, type WorkflowStart } from '../contract/wire/starts.ts';
+import type { Sender } from './outbox/outbox.ts';
+import type { Addressee, Call } from './outbox/messages.ts';
 
 export interface WorkflowsOptions {
   readonly client: Client;

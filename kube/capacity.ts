@@ -10,17 +10,17 @@ import type {
   V1PodSpec,
   V1PodTemplateSpec,
 } from '@kubernetes/client-node';
-import type { JobRef } from '../contract/jobs.ts';
-import type { Amounts, Labels, NodeCapacity, PodShape, Requirement, PlacementFacts } from '../contract/placement.ts';
-import type { Kube } from './connection.ts';
-import { jobKinds } from './job-kinds/index.ts';
-import { readJobObject } from './jobs.ts';
-import { jobWithPods } from './child-jobs.ts';
-import { readinessOf } from './nodes.ts';
-import { added, amountsOf, requestsOf } from './pod-requests.ts';
-import { belongsTo, listMatchingPods } from './pods.ts';
-import { inParallel } from './parallel.ts';
-import { askKube, pagesOf } from './requests.ts';
+import type { JobRef } from '../contract/job/jobs.ts';
+import type { Amounts, Labels, NodeCapacity, PodShape, Requirement, PlacementFacts } from '../contract/recovery/placement.ts';
+import type { Kube } from './client/connection.ts';
+import { jobKinds } from './jobs/kinds/index.ts';
+import { readJobObject } from './jobs/jobs.ts';
+import { jobWithPods } from './jobs/child-jobs.ts';
+import { readinessOf } from './nodes/nodes.ts';
+import { added, amountsOf, requestsOf } from './pods/requests.ts';
+import { belongsTo, listMatchingPods } from './pods/pods.ts';
+import { inParallel } from './client/parallel.ts';
+import { askKube, pagesOf } from './client/requests.ts';
 
 /** A pod that uses resources of a node. Only a few fields are kept, because there may be very many. */
 export interface BoundPod extends Pick<V1Pod, 'metadata'> {

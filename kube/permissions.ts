@@ -2,8 +2,8 @@
 
 import type { V1ClusterRole, V1ClusterRoleBinding, V1PolicyRule, V1Role, V1RoleBinding } from '@kubernetes/client-node';
 import { annotations, labels, leaderLabel } from '../contract/ids.ts';
-import { type JobKindEntry, jobKinds } from './job-kinds/index.ts';
-import { annotationsOfNodes } from './nodes.ts';
+import { type JobKindEntry, jobKinds } from './jobs/kinds/index.ts';
+import { annotationsOfNodes } from './nodes/nodes.ts';
 
 /** What a patch may change in an object. RBAC cannot limit fields, so an admission policy rejects all other changes. */
 export interface Changes {

@@ -2,10 +2,10 @@
 
 import type { V1ConfigMap } from '@kubernetes/client-node';
 import type { StoredPause } from '../contract/cluster.ts';
-import type { Kube } from './connection.ts';
-import { isConflict } from './errors.ts';
+import type { Kube } from './client/connection.ts';
+import { isConflict } from './client/errors.ts';
 import { pauseConfigMap } from './permissions.ts';
-import { askKube, fieldManager, patchObject, readObject } from './requests.ts';
+import { askKube, fieldManager, patchObject, readObject } from './client/requests.ts';
 
 const tries = 5;
 

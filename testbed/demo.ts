@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { formatDuration } from '../contract/duration.ts';
+import { formatDuration } from '../contract/settings/duration.ts';
 import { podDeleteCollections, podDeletes, readWrites, suspends } from './audit.ts';
 import { workflowPage } from './demo-fixture.ts';
 import { stories, type DemoScenarioName } from './stories.ts';

@@ -1,9 +1,9 @@
 import { connect as dial, createServer, type Server, type Socket } from 'node:net';
 import type { V1EndpointSlice, V1Pod } from '@kubernetes/client-node';
 import { leaderLabel } from '../contract/ids.ts';
-import { connectKube } from '../kube/connection.ts';
+import { connectKube } from '../kube/client/connection.ts';
 import { leaseName, ownNamespace } from '../kube/permissions.ts';
-import { watchResource } from '../kube/watch.ts';
+import { watchResource } from '../kube/client/watch.ts';
 import type { Api } from './api.ts';
 
 /** Labels that the chart's Service selects, which exists where the chart is installed. */

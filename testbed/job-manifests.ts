@@ -1,5 +1,5 @@
 import type { V1Job, V1PodTemplateSpec, V1Toleration } from '@kubernetes/client-node';
-import type { JobKind } from '../contract/jobs.ts';
+import type { JobKind } from '../contract/job/jobs.ts';
 
 export interface JobOptions {
   readonly name: string;

@@ -1,6 +1,6 @@
 import type { KubernetesObject, V1Pod } from '@kubernetes/client-node';
-import type { JobKind } from '../contract/jobs.ts';
-import { jobKindOf, jobKinds } from '../kube/job-kinds/index.ts';
+import type { JobKind } from '../contract/job/jobs.ts';
+import { jobKindOf, jobKinds } from '../kube/jobs/kinds/index.ts';
 import { type Api, merge } from './api.ts';
 import type { GroupManifest } from './group-manifests.ts';
 import type { JobManifest } from './job-manifests.ts';

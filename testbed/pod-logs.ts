@@ -1,7 +1,7 @@
 /** Output of containers, kept beyond the end of their pods. */
 
 import type { V1Pod } from '@kubernetes/client-node';
-import { connectKube, openRequest } from '../kube/connection.ts';
+import { connectKube, openRequest } from '../kube/client/connection.ts';
 
 export interface FollowedLogs {
   /** All lines so far, pod after pod. */

@@ -1,6 +1,6 @@
 /** Simulated measurements of a job's preflight containers: true values, noise, and rounds of pairs. */
 
-import { type PreflightCheck, preflightLimits } from '../contract/preflight.ts';
+import { type PreflightCheck, preflightLimits } from '../contract/preflight/preflight.ts';
 
 /** The true state of the nodes. Bandwidths in GiB/s. */
 export interface MeasureTruth {

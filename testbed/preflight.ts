@@ -4,7 +4,7 @@ import { mkdir, rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { V1ContainerStatus, V1Pod } from '@kubernetes/client-node';
 import { labels } from '../contract/ids.ts';
-import { preflightContainer, preflightDirectory } from '../contract/preflight.ts';
+import { preflightContainer, preflightDirectory } from '../contract/preflight/preflight.ts';
 import { type Api, strategicMerge } from './api.ts';
 import { podsOf, type RunningJob } from './jobs.ts';
 import type { SimulatedNode } from './nodes.ts';

@@ -1,4 +1,4 @@
-import type { JobKind } from '../contract/jobs.ts';
+import type { JobKind } from '../contract/job/jobs.ts';
 import { type GroupManifest, leaderWorkerSet, metadataOf, mpiJobV2beta1, rayCluster, rayJob, volcanoJob } from './group-manifests.ts';
 import { batchJob, type JobManifest, type JobOptions, kubeflowJob, kubeflowKinds, podTemplate } from './job-manifests.ts';
 

@@ -1,6 +1,6 @@
 /** Demo: a GPU fails in a cluster without a free node, and the job goes on with one pod less. */
 
-import { overrideAnnotations } from '../contract/job-overrides.ts';
+import { overrideAnnotations } from '../contract/job/job-overrides.ts';
 import { breakGpu, failContainer } from './failures.ts';
 import { watchIncident } from './incident.ts';
 import { podsOf } from './jobs.ts';

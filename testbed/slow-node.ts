@@ -2,8 +2,8 @@
 
 import { Client, Connection } from '@temporalio/client';
 import { preflightWorkflowId } from '../contract/ids.ts';
-import { statusQuery } from '../contract/messages.ts';
-import type { PreflightRun, PreflightStatus } from '../contract/preflight-runs.ts';
+import { statusQuery } from '../contract/wire/messages.ts';
+import type { PreflightRun, PreflightStatus } from '../contract/preflight/runs.ts';
 import { watchIncident } from './incident.ts';
 import type { RunningJob } from './jobs.ts';
 import { passed, type RawReport } from './preflight-measures.ts';

@@ -3,10 +3,10 @@
 import type { SearchAttributePair } from '@temporalio/common';
 import { setCurrentDetails, upsertSearchAttributes } from '@temporalio/workflow';
 import type { SearchAttribute } from '../contract/ids.ts';
-import { searchAttributePairs } from '../contract/search-attributes.ts';
+import { searchAttributePairs } from '../contract/wire/search-attributes.ts';
 import { inMarkdown } from '../contract/text.ts';
 
-export { iso } from '../contract/duration.ts';
+export { iso } from '../contract/settings/duration.ts';
 
 export type Attributes = Partial<Record<Exclude<SearchAttribute, 'KcoverNode'>, string>> & { KcoverNode?: readonly string[] };
 

@@ -1,8 +1,8 @@
 /** Faults as they arrive in a workflow: checked by hand, cut to size, each kept once. */
 
-import { type Action, actions, type Fault, faultLimits, type QuarantineStatus } from '../contract/faults.ts';
-import { isFaultSource } from '../contract/fault-sources.ts';
-import { bytesOf } from '../contract/signal-size.ts';
+import { type Action, actions, type Fault, faultLimits, type QuarantineStatus } from '../contract/faults/faults.ts';
+import { isFaultSource } from '../contract/faults/sources.ts';
+import { bytesOf } from '../contract/wire/signal-size.ts';
 
 /** What a workflow keeps of one fault, so that hundreds fit into one payload whatever a node sends. */
 const kept = { message: 300, because: 200, evidenceLines: 3, evidenceLine: 200, bytes: 4096 } as const;

@@ -1,4 +1,4 @@
-import type { OperatorRequest } from '../contract/messages.ts';
+import type { OperatorRequest } from '../contract/wire/messages.ts';
 import { isObject, textOf } from './faults.ts';
 
 /** Validator of an operator's update: everything a person does is recorded with name and reason. */

@@ -13,9 +13,9 @@ import {
   TimeoutFailure,
   workflowInfo,
 } from '@temporalio/workflow';
-import type { Activities, Announcement, Announcements } from '../contract/activities.ts';
+import type { Activities, Announcement, Announcements } from '../contract/wire/activities.ts';
 import { waitsTaskQueue } from '../contract/ids.ts';
-import type { NodeView } from '../contract/nodes.ts';
+import type { NodeView } from '../contract/node/nodes.ts';
 import { inMarkdown } from '../contract/text.ts';
 
 type Name = keyof Activities;

@@ -1,9 +1,9 @@
 /** The interface of detectors: each is one file that watches one source, and one line in `index.ts`. */
 
 import type { Logger } from 'pino';
-import type { Fault } from '../../contract/faults.ts';
-import type { Gap } from '../../contract/reports.ts';
-import type { AgentSettings } from '../../contract/settings.schema.ts';
+import type { Fault } from '../../contract/faults/faults.ts';
+import type { Gap } from '../../contract/wire/reports.ts';
+import type { AgentSettings } from '../../contract/settings/settings.schema.ts';
 
 /** What the agent provides to a detector. */
 export interface DetectorContext {

@@ -1,7 +1,7 @@
 /** Faults that drivers write into the kernel log. */
 
-import { kernelFault } from '../../faults/from-kernel.ts';
-import { parseKernelLine } from '../../faults/kernel-line.ts';
+import { kernelFault } from '../../faults/kernel/from-kernel.ts';
+import { parseKernelLine } from '../../faults/kernel/line.ts';
 import { followKernelLog } from '../kernel-log/follow.ts';
 import type { Detector } from './detector.ts';
 

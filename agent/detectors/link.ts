@@ -4,7 +4,7 @@ import { oneLine } from '../../contract/text.ts';
 import { linkFault, type LinkPort } from '../../faults/link/link-fault.ts';
 import { matchesDevice, type PortState } from '../../faults/link/port.ts';
 import { type Instant, observePort, type PortLimits } from '../../faults/link/port-history.ts';
-import { createFilePoller } from '../file-poller.ts';
+import { createFilePoller } from '../files/poller.ts';
 import { readBootId } from '../kernel-log/boot-id.ts';
 import { type KnownPort, linkStateWriter, loadLinkState } from '../link/state-file.ts';
 import { type LinkReading, readLinks } from '../link/sysfs.ts';

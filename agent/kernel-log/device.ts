@@ -8,7 +8,7 @@
 
 import { readSync } from 'node:fs';
 import type { FileHandle } from 'node:fs/promises';
-import { parseKernelLine } from '../../faults/kernel-line.ts';
+import { parseKernelLine } from '../../faults/kernel/line.ts';
 import { systemErrorCode } from '../system-error.ts';
 import type { Begin, LogLine, LogSource } from './source.ts';
 

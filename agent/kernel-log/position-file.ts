@@ -1,8 +1,8 @@
 /** The position that the follower stores across restarts of the agent, so that no line is processed twice. */
 
-import { withDiskDeadline } from '../disk-deadline.ts';
+import { withDiskDeadline } from '../files/disk-deadline.ts';
 import { join } from 'node:path';
-import { readOwnFile, replaceOwnFile } from '../own-file.ts';
+import { readOwnFile, replaceOwnFile } from '../files/own-file.ts';
 import { systemErrorCode } from '../system-error.ts';
 
 /** Where to continue: after the last line that was read. */

@@ -4,8 +4,8 @@ import { join } from 'node:path';
 import type { Logger } from 'pino';
 import type { LinkPort } from '../../faults/link/link-fault.ts';
 import type { PortFall, PortHistory } from '../../faults/link/port-history.ts';
-import { withDiskDeadline } from '../disk-deadline.ts';
-import { readOwnFile, replaceOwnFile } from '../own-file.ts';
+import { withDiskDeadline } from '../files/disk-deadline.ts';
+import { readOwnFile, replaceOwnFile } from '../files/own-file.ts';
 import { systemErrorCode } from '../system-error.ts';
 
 export interface KnownPort {

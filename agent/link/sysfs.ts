@@ -7,7 +7,7 @@ import { join } from 'node:path';
 import { KcoverError } from '../../contract/errors.ts';
 import type { LinkPort } from '../../faults/link/link-fault.ts';
 import { isActive, parseLinkLayer, parsePhysState, parseState, pciOf, type PortState } from '../../faults/link/port.ts';
-import { becauseOf } from '../file-poller.ts';
+import { becauseOf } from '../files/poller.ts';
 import { listHostDirectory, readHostFile, readHostLink } from '../host-root.ts';
 
 export interface PortReading {

@@ -1,8 +1,8 @@
 /** Which report files have been answered, stored across restarts of the agent. If it is lost, files are only sent again. */
 
 import { join } from 'node:path';
-import { readOwnFile, replaceOwnFile } from '../own-file.ts';
-import type { RankFile } from '../rank-files.ts';
+import { readOwnFile, replaceOwnFile } from '../files/own-file.ts';
+import type { RankFile } from '../files/rank-files.ts';
 
 /** Most files that are stored; the last answered ones. */
 const most = 20_000;

@@ -1,10 +1,10 @@
 /** The report files of preflight containers on this node. */
 
-import { preflightDirectory, preflightLimits } from '../../contract/preflight.ts';
-import type { PreflightFile } from '../../contract/preflight-files.ts';
+import { preflightDirectory, preflightLimits } from '../../contract/preflight/preflight.ts';
+import type { PreflightFile } from '../../contract/preflight/files.ts';
 import { oneLine } from '../../contract/text.ts';
-import { readReport, reportProfiles } from '../../faults/preflight-report.ts';
-import { listRankFiles, type RankFile, type RankListing, readRankFile, writtenAtOf } from '../rank-files.ts';
+import { readReport, reportProfiles } from '../../faults/preflight/report.ts';
+import { listRankFiles, type RankFile, type RankListing, readRankFile, writtenAtOf } from '../files/rank-files.ts';
 
 /** Where the files are found and read. */
 export interface ReportFiles {

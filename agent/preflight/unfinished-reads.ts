@@ -4,8 +4,8 @@
  */
 
 import { join } from 'node:path';
-import { readOwnFile, replaceOwnFile } from '../own-file.ts';
-import type { RankFile } from '../rank-files.ts';
+import { readOwnFile, replaceOwnFile } from '../files/own-file.ts';
+import type { RankFile } from '../files/rank-files.ts';
 
 export interface UnfinishedReads {
   /** The agent ended while it read this version, more than once. */

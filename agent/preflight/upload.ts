@@ -1,11 +1,11 @@
 /** Sends one request with report files, and applies its answers. */
 
 import type { Logger } from 'pino';
-import { reportFields } from '../../contract/preflight.ts';
-import { type PreflightFile, type PreflightFileAnswer, preflightRefusals } from '../../contract/preflight-files.ts';
-import type { ControllerConnection, Failure, FailureReason } from '../controller-connection.ts';
+import { reportFields } from '../../contract/preflight/preflight.ts';
+import { type PreflightFile, type PreflightFileAnswer, preflightRefusals } from '../../contract/preflight/files.ts';
+import type { ControllerConnection, Failure, FailureReason } from '../upload/connection.ts';
 import type { AcknowledgedFiles } from './acknowledged-files.ts';
-import type { RankFile } from '../rank-files.ts';
+import type { RankFile } from '../files/rank-files.ts';
 import type { RetrySchedule } from './waiting.ts';
 
 /** A file and its content when it was read. */

@@ -1,9 +1,9 @@
 /** Sends the report files of preflight containers to the controller. Each stays on the node until it is answered, so no other spool is needed. */
 
 import type { Logger } from 'pino';
-import type { ControllerConnection, Failure } from '../controller-connection.ts';
-import { becauseOf, createFilePoller, type FilePollerStatus } from '../file-poller.ts';
-import { inTurn, type RankFile } from '../rank-files.ts';
+import type { ControllerConnection, Failure } from '../upload/connection.ts';
+import { becauseOf, createFilePoller, type FilePollerStatus } from '../files/poller.ts';
+import { inTurn, type RankFile } from '../files/rank-files.ts';
 import { reasonOf } from '../system-error.ts';
 import { type AcknowledgedFiles, loadAcknowledgedFiles } from './acknowledged-files.ts';
 import { type UnfinishedReads, loadUnfinishedReads } from './unfinished-reads.ts';

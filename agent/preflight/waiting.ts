@@ -1,6 +1,6 @@
 /** Files without a final answer, and when each is sent again: soon at first, because its container is about to end. */
 
-import type { RankFile } from '../rank-files.ts';
+import type { RankFile } from '../files/rank-files.ts';
 
 const firstMs = 500;
 const longestMs = 30_000;

@@ -1,8 +1,8 @@
 /** The progress files of trainers on this node. */
 
-import { progressDirectory, type ProgressFile, progressFileBytes } from '../../contract/progress.ts';
-import { readProgress, type ReadProgress } from '../../faults/progress-file.ts';
-import { listRankFiles, type RankFile, type RankListing, readRankFile, writtenAtOf } from '../rank-files.ts';
+import { progressDirectory, type ProgressFile, progressFileBytes } from '../../contract/progress/progress.ts';
+import { readProgress, type ReadProgress } from '../../faults/progress/progress-file.ts';
+import { listRankFiles, type RankFile, type RankListing, readRankFile, writtenAtOf } from '../files/rank-files.ts';
 
 export type ProgressContent = { readonly kind: 'file'; readonly file: ProgressFile } | Extract<ReadProgress, { kind: 'unusable' }>;
 

@@ -1,9 +1,9 @@
 /** Sends progress files of trainers to the controller: changed files, and all files again to another controller. Only the newest counts, so nothing is spooled. */
 
 import type { Logger } from 'pino';
-import type { ControllerConnection, Failure } from '../controller-connection.ts';
-import { becauseOf, createFilePoller, type FilePollerStatus } from '../file-poller.ts';
-import { inTurn, type RankFile } from '../rank-files.ts';
+import type { ControllerConnection, Failure } from '../upload/connection.ts';
+import { becauseOf, createFilePoller, type FilePollerStatus } from '../files/poller.ts';
+import { inTurn, type RankFile } from '../files/rank-files.ts';
 import type { ProgressContent, TrainerFiles } from './files.ts';
 
 export interface ProgressUploaderStatus extends FilePollerStatus {

@@ -1,7 +1,7 @@
 /** Writes to the journal that neither throw nor hang, because a node's disk may fail. */
 
 import type { Logger } from 'pino';
-import { withDiskDeadline } from '../disk-deadline.ts';
+import { withDiskDeadline } from '../files/disk-deadline.ts';
 import { appendJournal, replaceJournal } from './journal.ts';
 
 /** After a failure no write is attempted for this time. */

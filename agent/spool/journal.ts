@@ -1,8 +1,8 @@
 /** The spool's file: one JSON object per line, only appended to or replaced as a whole. */
 
 import { join } from 'node:path';
-import type { Gap, Report } from '../../contract/reports.ts';
-import { appendOwnFile, readOwnFile, replaceOwnFile } from '../own-file.ts';
+import type { Gap, Report } from '../../contract/wire/reports.ts';
+import { appendOwnFile, readOwnFile, replaceOwnFile } from '../files/own-file.ts';
 import { systemErrorCode } from '../system-error.ts';
 
 /** First line: `stream`. Then added entries, and what may be forgotten. */

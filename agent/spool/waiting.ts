@@ -1,7 +1,7 @@
 /** The spool's memory: reports and gaps that the controller has not accepted. */
 
-import type { Fault } from '../../contract/faults.ts';
-import type { Gap, Report } from '../../contract/reports.ts';
+import type { Fault } from '../../contract/faults/faults.ts';
+import type { Gap, Report } from '../../contract/wire/reports.ts';
 import type { JournalEntry } from './journal.ts';
 
 interface StoredReport {

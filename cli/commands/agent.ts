@@ -1,5 +1,5 @@
-import { type CommandEntry, sharedOptions } from '../command.ts';
-import { readSettings } from '../settings-file.ts';
+import { type CommandEntry, sharedOptions } from '../program/command.ts';
+import { readSettings } from '../settings/file.ts';
 
 export const agent: CommandEntry = {
   summary: 'Watch one node and report what it sees to the controller.',

@@ -1,5 +1,5 @@
-import { answerRecovery, approvalParts } from '../approval.ts';
-import type { CommandEntry } from '../command.ts';
+import { answerRecovery, approvalParts } from '../job/approval.ts';
+import type { CommandEntry } from '../program/command.ts';
 
 export const approve: CommandEntry = {
   summary: 'Approve a recovery that waits for approval, so that it continues.',

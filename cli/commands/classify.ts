@@ -1,7 +1,7 @@
 import { KcoverError } from '../../contract/errors.ts';
-import { type Classified, classifyLine } from '../../faults/classify.ts';
-import { type CommandEntry, sharedOptions } from '../command.ts';
-import { table } from '../output.ts';
+import { type Classified, classifyLine } from '../../faults/kernel/classify.ts';
+import { type CommandEntry, sharedOptions } from '../program/command.ts';
+import { table } from '../program/output.ts';
 
 export const classify: CommandEntry = {
   summary: 'Say what kernel log lines mean; reads stdin when no line is given.',

@@ -1,4 +1,4 @@
-import type { CommandEntry } from '../command.ts';
+import type { CommandEntry } from '../program/command.ts';
 import type { Completions } from '../completion/places.ts';
 import { completionScripts, shells } from '../completion/scripts.ts';
 

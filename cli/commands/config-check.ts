@@ -1,7 +1,7 @@
 import { stringify } from 'yaml';
-import { type CommandEntry, sharedOptions } from '../command.ts';
-import { effectiveSettings } from '../settings-fields.ts';
-import { isRole, readSettings, roles } from '../settings-file.ts';
+import { type CommandEntry, sharedOptions } from '../program/command.ts';
+import { effectiveSettings } from '../settings/fields.ts';
+import { isRole, readSettings, roles } from '../settings/file.ts';
 
 export const configCheck: CommandEntry = {
   summary: 'Check a settings file and print what would be in force.',

@@ -1,5 +1,5 @@
-import { type CommandEntry, sharedOptions } from '../command.ts';
-import { readSettings } from '../settings-file.ts';
+import { type CommandEntry, sharedOptions } from '../program/command.ts';
+import { readSettings } from '../settings/file.ts';
 
 export const controller: CommandEntry = {
   summary: 'Receive reports of agents, watch jobs, pods and nodes, and notify the workflows.',

@@ -1,5 +1,5 @@
-import { answerRecovery, approvalParts } from '../approval.ts';
-import type { CommandEntry } from '../command.ts';
+import { answerRecovery, approvalParts } from '../job/approval.ts';
+import type { CommandEntry } from '../program/command.ts';
 
 export const deny: CommandEntry = {
   summary: 'Deny a recovery that waits for approval: it ends, and nothing is stopped.',

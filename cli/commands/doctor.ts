@@ -1,8 +1,8 @@
 import { KcoverError } from '../../contract/errors.ts';
-import { type CommandEntry, type ExitName, sharedOptions } from '../command.ts';
+import { type CommandEntry, type ExitName, sharedOptions } from '../program/command.ts';
 import type { Finding } from '../doctor/finding.ts';
-import { table } from '../output.ts';
-import { isRole, roles } from '../settings-file.ts';
+import { table } from '../program/output.ts';
+import { isRole, roles } from '../settings/file.ts';
 
 export const doctor: CommandEntry = {
   summary: 'Check everything that kcover needs: Temporal, Kubernetes, rights, clocks, settings.',

@@ -1,8 +1,8 @@
-import { jobTitle } from '../../contract/jobs.ts';
-import { ago, lasted } from '../clock.ts';
-import { type CommandEntry, sharedOptions } from '../command.ts';
+import { jobTitle } from '../../contract/job/jobs.ts';
+import { ago, lasted } from '../program/clock.ts';
+import { type CommandEntry, sharedOptions } from '../program/command.ts';
 import { findIncidents, limitOf, sinceOf } from '../incidents/index.ts';
-import { table } from '../output.ts';
+import { table } from '../program/output.ts';
 
 export const incidents: CommandEntry = {
   summary: 'List recoveries of jobs and quarantines of nodes: open ones, and those that ended lately.',
@@ -19,7 +19,7 @@ export const incidents: CommandEntry = {
   examples: ['kcover incidents', 'kcover incidents -n train --job pytorchjob/llm --since 7d --output json'],
   exits: ['unreachable'],
   async run(typed, { session, now }) {
-    const { parseJobName } = await import('../job-name.ts');
+    const { parseJobName } = await import('../job/name.ts');
     const job = typed.option('job');
     const wanted = {
       since: sinceOf(typed.value('since'), now),

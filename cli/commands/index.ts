@@ -1,6 +1,6 @@
 /** All commands, in the order of the help. A new command needs one file, and one line here. */
 
-import type { CommandEntry } from '../command.ts';
+import type { CommandEntry } from '../program/command.ts';
 import { completionsOf } from '../completion/places.ts';
 import { agent } from './agent.ts';
 import { approve } from './approve.ts';

@@ -1,9 +1,9 @@
 import type { WorkflowExecutionInfo } from '@temporalio/client';
 import { workflowTypes } from '../../contract/ids.ts';
-import { quoted } from '../../contract/visibility.ts';
-import { ago } from '../clock.ts';
-import { type CommandEntry, sharedOptions } from '../command.ts';
-import { table } from '../output.ts';
+import { quoted } from '../../contract/wire/visibility.ts';
+import { ago } from '../program/clock.ts';
+import { type CommandEntry, sharedOptions } from '../program/command.ts';
+import { table } from '../program/output.ts';
 
 export const list: CommandEntry = {
   summary: 'List the jobs that kcover watches.',
@@ -16,7 +16,7 @@ export const list: CommandEntry = {
   examples: ['kcover list', 'kcover list -n train --output json'],
   exits: ['unreachable'],
   async run(typed, { session, now }) {
-    const { attribute, listWorkflows } = await import('../workflows.ts');
+    const { attribute, listWorkflows } = await import('../clients/workflows.ts');
     const client = await session.temporal();
     const namespace = typed.option('namespace');
     const where = namespace === undefined ? '' : ` AND KcoverNamespace = ${quoted(namespace)}`;

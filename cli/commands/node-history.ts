@@ -1,7 +1,7 @@
-import { clockTime, lasted } from '../clock.ts';
-import { type CommandEntry, sharedOptions } from '../command.ts';
+import { clockTime, lasted } from '../program/clock.ts';
+import { type CommandEntry, sharedOptions } from '../program/command.ts';
 import { findQuarantines, limitOf, sinceOf } from '../incidents/index.ts';
-import { table } from '../output.ts';
+import { table } from '../program/output.ts';
 
 export const nodeHistory: CommandEntry = {
   summary: 'List the quarantines of a node: since when, how long, by whom and why, and how each ended.',

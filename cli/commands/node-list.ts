@@ -2,11 +2,11 @@ import type { Client } from '@temporalio/client';
 import type { V1Node } from '@kubernetes/client-node';
 import type { Reservation } from '../../contract/cluster.ts';
 import { annotations, clusterWorkflowId, nodeWorkflowId, workflowTypes } from '../../contract/ids.ts';
-import type { NodeStatus } from '../../contract/nodes.ts';
-import { ago } from '../clock.ts';
-import { type CommandEntry, sharedOptions } from '../command.ts';
-import { table } from '../output.ts';
-import { readSettings, type Settings } from '../settings-file.ts';
+import type { NodeStatus } from '../../contract/node/nodes.ts';
+import { ago } from '../program/clock.ts';
+import { type CommandEntry, sharedOptions } from '../program/command.ts';
+import { table } from '../program/output.ts';
+import { readSettings, type Settings } from '../settings/file.ts';
 
 type Taint = Settings<'worker'>['quarantine']['taint'];
 
@@ -28,7 +28,7 @@ export const nodeList: CommandEntry = {
   exits: ['unreachable'],
   async run(typed, { session, now }) {
     const { settings } = await readSettings('worker', typed.option('config'));
-    const { listObjects } = await import('../../kube/requests.ts');
+    const { listObjects } = await import('../../kube/client/requests.ts');
     const [kube, client] = await Promise.all([session.kube(), session.temporal()]);
     const [nodes, statuses, reserved] = await Promise.all([
       listObjects<V1Node>(kube, '/api/v1/nodes', {}, 'list nodes'),
@@ -89,7 +89,7 @@ const timeIn = (incident: string | undefined): string | null => incident?.split(
 
 /** Queries every running node workflow: there are only few at a time. */
 async function nodeStatuses(client: Client): Promise<ReadonlyMap<string, NodeStatus>> {
-  const { listWorkflows, statusOf } = await import('../workflows.ts');
+  const { listWorkflows, statusOf } = await import('../clients/workflows.ts');
   const running = await listWorkflows(client, `WorkflowType = '${workflowTypes.nodeQuarantine}' AND ExecutionStatus = 'Running'`);
   const waiting = running.map(({ workflowId }) => workflowId);
   const found = new Map<string, NodeStatus>();
@@ -106,7 +106,7 @@ async function nodeStatuses(client: Client): Promise<ReadonlyMap<string, NodeSta
 
 /** Reservations by node. Without the workflow `cluster` there are none. */
 async function reservations(client: Client): Promise<ReadonlyMap<string, Reservation>> {
-  const { statusOf } = await import('../workflows.ts');
+  const { statusOf } = await import('../clients/workflows.ts');
   const status = await statusOf(client, 'cluster', clusterWorkflowId).catch(() => undefined);
   return new Map(status?.reservations.map((each) => [each.node, each]));
 }

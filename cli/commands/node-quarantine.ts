@@ -2,10 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
 import { KcoverError } from '../../contract/errors.ts';
 import { nodeWorkflowId } from '../../contract/ids.ts';
-import { signals } from '../../contract/messages.ts';
-import type { NodeStatus } from '../../contract/nodes.ts';
-import { nodeStart } from '../../contract/starts.ts';
-import { type CommandEntry, sharedOptions } from '../command.ts';
+import { signals } from '../../contract/wire/messages.ts';
+import type { NodeStatus } from '../../contract/node/nodes.ts';
+import { nodeStart } from '../../contract/wire/starts.ts';
+import { type CommandEntry, sharedOptions } from '../program/command.ts';
 
 /** How long the command waits for the taint, ms. The request stays in force after that. */
 const timeoutMs = 10_000;
@@ -18,10 +18,10 @@ export const nodeQuarantine: CommandEntry = {
   exits: ['notFound', 'unreachable'],
   async run(typed, { environment, session }) {
     const node = typed.argument('node');
-    const { clusterUid } = await import('../../kube/connection.ts');
-    const { readNode } = await import('../../kube/nodes.ts');
-    const { requireSameCluster } = await import('../cluster-identity.ts');
-    const { signalWithStart } = await import('../start-workflow.ts');
+    const { clusterUid } = await import('../../kube/client/connection.ts');
+    const { readNode } = await import('../../kube/nodes/nodes.ts');
+    const { requireSameCluster } = await import('../clients/cluster-identity.ts');
+    const { signalWithStart } = await import('../clients/start-workflow.ts');
 
     const [kube, client] = await Promise.all([session.kube(), session.temporal()]);
     if ((await readNode(kube, node)) === undefined)
@@ -41,7 +41,7 @@ export const nodeQuarantine: CommandEntry = {
 
 /** Status of the node once it is quarantined, or at the timeout. */
 async function awaitQuarantine(client: Client, node: string): Promise<NodeStatus | undefined> {
-  const { statusOf } = await import('../workflows.ts');
+  const { statusOf } = await import('../clients/workflows.ts');
   const until = Date.now() + timeoutMs;
   for (;;) {
     const seen = await statusOf(client, 'nodeQuarantine', nodeWorkflowId(node)).catch(() => undefined);

@@ -1,6 +1,6 @@
 import { KcoverError } from '../../contract/errors.ts';
-import { type CommandEntry, sharedOptions, type Typed } from '../command.ts';
-import { readSettings } from '../settings-file.ts';
+import { type CommandEntry, sharedOptions, type Typed } from '../program/command.ts';
+import { readSettings } from '../settings/file.ts';
 
 export const nodeRelease: CommandEntry = {
   summary: 'Release quarantined nodes: removes what kcover put on them, and nothing else.',

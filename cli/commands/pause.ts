@@ -1,11 +1,11 @@
 import type { Client } from '@temporalio/client';
 import type { Paused } from '../../contract/cluster.ts';
 import { clusterWorkflowId, jobWorkflowId } from '../../contract/ids.ts';
-import { type JobRef, jobTitle } from '../../contract/jobs.ts';
-import { type OperatorRequest, updates } from '../../contract/messages.ts';
-import { type CommandOutput, type CommandEntry, sharedOptions } from '../command.ts';
-import { commandFor, sendJobUpdate } from '../job-update.ts';
-import type { Session } from '../session.ts';
+import { type JobRef, jobTitle } from '../../contract/job/jobs.ts';
+import { type OperatorRequest, updates } from '../../contract/wire/messages.ts';
+import { type CommandOutput, type CommandEntry, sharedOptions } from '../program/command.ts';
+import { commandFor, sendJobUpdate } from '../clients/job-update.ts';
+import type { Session } from '../clients/session.ts';
 
 export const pause: CommandEntry = {
   summary: 'Let kcover start nothing disruptive, in the whole cluster or for one job, until it is resumed.',
@@ -17,14 +17,14 @@ export const pause: CommandEntry = {
     const { environment, session } = context;
     const request = { by: environment.user, reason: typed.value('reason') };
     if (typed.argument('job') === '') return pauseAll(session, typed.value('task-queue'), request);
-    const { jobTyped } = await import('../jobs.ts');
+    const { jobTyped } = await import('../job/jobs.ts');
     const { ref } = await jobTyped(typed, context);
     return pauseJob(await session.temporal(), ref, request);
   },
 };
 
 async function pauseAll(session: Session, taskQueue: string, request: OperatorRequest): Promise<CommandOutput> {
-  const { whyUnstored, sendClusterUpdate } = await import('../cluster-update.ts');
+  const { whyUnstored, sendClusterUpdate } = await import('../clients/cluster-update.ts');
   const { by, reason, since } = await sendClusterUpdate<Paused>(session, taskQueue, updates.pause, request);
   const unstored = await whyUnstored(session);
   const warning = unstored === undefined ? '' : `\n  not yet stored outside of Temporal, where it would outlive the workflow ${clusterWorkflowId}: ${unstored}`;

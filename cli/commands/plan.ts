@@ -1,8 +1,8 @@
 import { readFile } from 'node:fs/promises';
 import { KcoverError } from '../../contract/errors.ts';
-import { type CommandOutput, type CommandEntry, sharedOptions, type CommandContext, type Typed } from '../command.ts';
+import { type CommandOutput, type CommandEntry, sharedOptions, type CommandContext, type Typed } from '../program/command.ts';
 import type { PlanInput } from '../plan/facts.ts';
-import { readSettings, type Settings } from '../settings-file.ts';
+import { readSettings, type Settings } from '../settings/file.ts';
 
 export const plan: CommandEntry = {
   summary: 'Print what kcover would do for a job now, step by step and why; changes nothing.',
@@ -31,9 +31,9 @@ export const plan: CommandEntry = {
 };
 
 async function fromCluster(typed: Typed, context: CommandContext): Promise<CommandOutput> {
-  const { jobTyped } = await import('../jobs.ts');
+  const { jobTyped } = await import('../job/jobs.ts');
   const { gatherFacts } = await import('../plan/gather.ts');
-  const { effectiveSettings } = await import('../settings-fields.ts');
+  const { effectiveSettings } = await import('../settings/fields.ts');
   const { settings, schema, written } = await readSettings('worker', typed.option('config'));
   const job = await jobTyped(typed, context);
   const { environment, session, now } = context;

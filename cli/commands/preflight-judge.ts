@@ -1,11 +1,11 @@
-import type { NodeJudgement } from '../../contract/preflight.ts';
-import { type PreflightRule, preflightRules } from '../../contract/preflight.ts';
-import { reportProfiles } from '../../faults/preflight-report.ts';
-import { type CollectingProfile, collectingProfiles } from '../../policy/preflight-collecting.ts';
-import { replayVector } from '../../policy/preflight-replay.ts';
-import { judgeStatistical } from '../../policy/preflight-statistical.ts';
-import { judgeStrict } from '../../policy/preflight-strict.ts';
-import { type CommandEntry, sharedOptions } from '../command.ts';
+import type { NodeJudgement } from '../../contract/preflight/preflight.ts';
+import { type PreflightRule, preflightRules } from '../../contract/preflight/preflight.ts';
+import { reportProfiles } from '../../faults/preflight/report.ts';
+import { type CollectingProfile, collectingProfiles } from '../../policy/preflight/collecting.ts';
+import { replayVector } from '../../policy/preflight/replay.ts';
+import { judgeStatistical } from '../../policy/preflight/statistical.ts';
+import { judgeStrict } from '../../policy/preflight/strict.ts';
+import { type CommandEntry, sharedOptions } from '../program/command.ts';
 import { readFiles, type Reports, reportsOf, vectorOf } from '../preflight/files.ts';
 import { type JudgedReports, stepsText, verdictText } from '../preflight/verdict.ts';
 

@@ -1,9 +1,9 @@
 import { KcoverError } from '../../contract/errors.ts';
-import { preflightLimits } from '../../contract/preflight.ts';
-import type { PlannedRank } from '../../contract/preflight-rounds.ts';
-import { planRound } from '../../policy/preflight-plan.ts';
-import { type CommandEntry, sharedOptions } from '../command.ts';
-import { table } from '../output.ts';
+import { preflightLimits } from '../../contract/preflight/preflight.ts';
+import type { PlannedRank } from '../../contract/preflight/rounds.ts';
+import { planRound } from '../../policy/preflight/plan.ts';
+import { type CommandEntry, sharedOptions } from '../program/command.ts';
+import { table } from '../program/output.ts';
 
 export const preflightPlan: CommandEntry = {
   summary: 'Print which ranks would test each other: rounds for all ranks, fixed before the first result.',

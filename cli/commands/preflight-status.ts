@@ -1,12 +1,12 @@
 import type { Client } from '@temporalio/client';
 import { KcoverError } from '../../contract/errors.ts';
 import { workflowTypes } from '../../contract/ids.ts';
-import type { NodeJudgement } from '../../contract/preflight.ts';
-import { quoted } from '../../contract/visibility.ts';
-import type { PreflightRun, PreflightStatus } from '../../contract/preflight-runs.ts';
-import { ago, clockTime, deadline } from '../clock.ts';
-import { type CommandEntry, sharedOptions } from '../command.ts';
-import { properties } from '../output.ts';
+import type { NodeJudgement } from '../../contract/preflight/preflight.ts';
+import { quoted } from '../../contract/wire/visibility.ts';
+import type { PreflightRun, PreflightStatus } from '../../contract/preflight/runs.ts';
+import { ago, clockTime, deadline } from '../program/clock.ts';
+import { type CommandEntry, sharedOptions } from '../program/command.ts';
+import { properties } from '../program/output.ts';
 
 export const preflightStatus: CommandEntry = {
   summary: 'Print the progress of the preflight of a workload: ranks that reported, ranks that are missing, refused reports, and the last verdict.',
@@ -15,8 +15,8 @@ export const preflightStatus: CommandEntry = {
   examples: ['kcover preflight status llm', 'kcover preflight status llm -n train --output json'],
   exits: ['notFound', 'unreachable'],
   async run(typed, { session, now }) {
-    const { statusOf } = await import('../workflows.ts');
-    const { currentNamespace } = await import('../kubernetes.ts');
+    const { statusOf } = await import('../clients/workflows.ts');
+    const { currentNamespace } = await import('../clients/kubernetes.ts');
     const namespace = typed.option('namespace') ?? currentNamespace(await session.kube());
     const client = await session.temporal();
     const status = await statusOf(client, 'preflight', await newest(client, namespace, typed.argument('workload')));
@@ -26,7 +26,7 @@ export const preflightStatus: CommandEntry = {
 
 /** Id of the running preflight, or else of the last one that Temporal still has. Throws `not-found` when there is none. */
 async function newest(client: Client, namespace: string, workload: string): Promise<string> {
-  const { listWorkflows } = await import('../workflows.ts');
+  const { listWorkflows } = await import('../clients/workflows.ts');
   const query = [`WorkflowType = ${quoted(workflowTypes.preflight)}`, `KcoverNamespace = ${quoted(namespace)}`, `KcoverJob = ${quoted(workload)}`];
   const found = await listWorkflows(client, query.join(' AND '));
   const chosen = found.find(({ status }) => status.name === 'RUNNING') ?? found[0];

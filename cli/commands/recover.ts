@@ -1,8 +1,8 @@
-import { jobTitle } from '../../contract/jobs.ts';
-import { updates } from '../../contract/messages.ts';
-import type { RecoverAnswer } from '../../contract/training-job.ts';
-import { type CommandEntry, sharedOptions } from '../command.ts';
-import { commandFor, sendJobUpdate } from '../job-update.ts';
+import { jobTitle } from '../../contract/job/jobs.ts';
+import { updates } from '../../contract/wire/messages.ts';
+import type { RecoverAnswer } from '../../contract/job/training-job.ts';
+import { type CommandEntry, sharedOptions } from '../program/command.ts';
+import { commandFor, sendJobUpdate } from '../clients/job-update.ts';
 
 export const recover: CommandEntry = {
   summary: 'Restart all pods of a job now, regardless of mode and budget.',
@@ -14,7 +14,7 @@ export const recover: CommandEntry = {
   ],
   exits: ['refused', 'notFound', 'unreachable'],
   async run(typed, context) {
-    const { jobTyped } = await import('../jobs.ts');
+    const { jobTyped } = await import('../job/jobs.ts');
     const { ref } = await jobTyped(typed, context);
     const client = await context.session.temporal();
     const request = { by: context.environment.user, reason: typed.value('reason') };

@@ -2,11 +2,11 @@ import { createReadStream } from 'node:fs';
 import { KcoverError } from '../../contract/errors.ts';
 import { redactionPatterns } from '../../faults/redaction/built-in.ts';
 import { lineLength, LogRedactor, type RedactedLine } from '../../faults/redaction/log.ts';
-import { type CommandEntry, sharedOptions } from '../command.ts';
-import type { CliEnvironment } from '../environment.ts';
+import { type CommandEntry, sharedOptions } from '../program/command.ts';
+import type { CliEnvironment } from '../program/environment.ts';
 import { linesOf } from '../redact/lines.ts';
 import { inWords, RedactionTally } from '../redact/tally.ts';
-import { readSettings } from '../settings-file.ts';
+import { readSettings } from '../settings/file.ts';
 
 export const redact: CommandEntry = {
   summary: 'Print a log as the evidence store would keep it, with secrets hidden; a summary of what was hidden goes to stderr.',

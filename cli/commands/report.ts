@@ -1,5 +1,5 @@
 import { KcoverError } from '../../contract/errors.ts';
-import { type CommandEntry, sharedOptions } from '../command.ts';
+import { type CommandEntry, sharedOptions } from '../program/command.ts';
 
 export const report: CommandEntry = {
   summary: 'Print everything about one recovery that has ended, as Markdown: timeline, faults, decisions, stops, evidence.',

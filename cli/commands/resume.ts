@@ -1,10 +1,10 @@
 import type { Client } from '@temporalio/client';
 import { clusterWorkflowId, jobWorkflowId } from '../../contract/ids.ts';
-import { type JobRef, jobTitle } from '../../contract/jobs.ts';
-import { type OperatorRequest, updates } from '../../contract/messages.ts';
-import { type CommandOutput, type CommandEntry, sharedOptions } from '../command.ts';
-import { sendJobUpdate } from '../job-update.ts';
-import type { Session } from '../session.ts';
+import { type JobRef, jobTitle } from '../../contract/job/jobs.ts';
+import { type OperatorRequest, updates } from '../../contract/wire/messages.ts';
+import { type CommandOutput, type CommandEntry, sharedOptions } from '../program/command.ts';
+import { sendJobUpdate } from '../clients/job-update.ts';
+import type { Session } from '../clients/session.ts';
 
 export const resume: CommandEntry = {
   summary: 'End a pause of the whole cluster or of one job; waiting faults are judged again.',
@@ -22,7 +22,7 @@ export const resume: CommandEntry = {
     const { environment, session } = context;
     const request = { by: environment.user, reason: typed.value('reason') };
     if (typed.argument('job') === '') return resumeAll(session, typed.value('task-queue'), request);
-    const { jobTyped } = await import('../jobs.ts');
+    const { jobTyped } = await import('../job/jobs.ts');
     const { ref } = await jobTyped(typed, context);
     return resumeJob(await session.temporal(), ref, request);
   },
@@ -35,7 +35,7 @@ interface Resumed {
 const inWords = ({ wasPaused }: Resumed): string => (wasPaused ? 'resumed; waiting faults are judged again' : 'it was not paused');
 
 async function resumeAll(session: Session, taskQueue: string, request: OperatorRequest): Promise<CommandOutput> {
-  const { sendClusterUpdate } = await import('../cluster-update.ts');
+  const { sendClusterUpdate } = await import('../clients/cluster-update.ts');
   const answer = await sendClusterUpdate<Resumed>(session, taskQueue, updates.resume, request);
   return { data: { workflow: clusterWorkflowId, wasPaused: answer.wasPaused }, text: inWords(answer) };
 }

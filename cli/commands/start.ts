@@ -1,8 +1,8 @@
 import { labels } from '../../contract/ids.ts';
-import { jobTitle, type JobView } from '../../contract/jobs.ts';
-import { jobStart } from '../../contract/starts.ts';
-import { whyNeverRecoverable } from '../../policy/recoverable.ts';
-import { type CommandOutput, type CommandEntry, sharedOptions } from '../command.ts';
+import { jobTitle, type JobView } from '../../contract/job/jobs.ts';
+import { jobStart } from '../../contract/wire/starts.ts';
+import { whyNeverRecoverable } from '../../policy/recovery/recoverable.ts';
+import { type CommandOutput, type CommandEntry, sharedOptions } from '../program/command.ts';
 
 export const start: CommandEntry = {
   summary: 'Watch a job: sets its opt-in label and starts its workflow.',
@@ -11,18 +11,18 @@ export const start: CommandEntry = {
   examples: ['kcover start pytorchjob/llm', 'kcover start job/preprocess -n data'],
   exits: ['notFound', 'unreachable'],
   async run(typed, context) {
-    const { jobTyped } = await import('../jobs.ts');
-    const { clusterUid } = await import('../../kube/connection.ts');
-    const { requireSameCluster } = await import('../cluster-identity.ts');
-    const { labelJob } = await import('../job-label.ts');
-    const { startWorkflow } = await import('../start-workflow.ts');
+    const { jobTyped } = await import('../job/jobs.ts');
+    const { clusterUid } = await import('../../kube/client/connection.ts');
+    const { requireSameCluster } = await import('../clients/cluster-identity.ts');
+    const { labelJob } = await import('../job/label.ts');
+    const { startWorkflow } = await import('../clients/start-workflow.ts');
 
     const job = await jobTyped(typed, context);
     const [kube, client] = await Promise.all([context.session.kube(), context.session.temporal()]);
     await requireSameCluster(client, await clusterUid(kube));
     await labelJob(kube, job.ref, 'true');
     const workflowId = await startWorkflow(client, jobStart(job.ref, typed.value('task-queue')));
-    const { jobKinds } = await import('../../kube/job-kinds/index.ts');
+    const { jobKinds } = await import('../../kube/jobs/kinds/index.ts');
     return started(job, workflowId, jobKinds[job.ref.kind].protection);
   },
 };

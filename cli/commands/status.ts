@@ -1,21 +1,21 @@
 import type { Client } from '@temporalio/client';
-import { formatDuration } from '../../contract/duration.ts';
-import { faultSentence } from '../../contract/fault-sentence.ts';
+import { formatDuration } from '../../contract/settings/duration.ts';
+import { faultSentence } from '../../contract/faults/sentence.ts';
 import { jobWorkflowId } from '../../contract/ids.ts';
 import { KcoverError } from '../../contract/errors.ts';
-import type { JobRef } from '../../contract/jobs.ts';
-import type { JobProgress } from '../../contract/progress.ts';
-import type { Question } from '../../contract/recovery-plan.ts';
-import type { RecoveryStatus } from '../../contract/recovery.ts';
-import { blames } from '../../contract/faults.ts';
-import { type JobStatus, usageByCategoryOf } from '../../contract/training-job.ts';
-import { categoryLimits } from '../../policy/budget.ts';
-import { ago, clockTime, deadline } from '../clock.ts';
-import { type CommandEntry, sharedOptions } from '../command.ts';
+import type { JobRef } from '../../contract/job/jobs.ts';
+import type { JobProgress } from '../../contract/progress/progress.ts';
+import type { Question } from '../../contract/recovery/plan.ts';
+import type { RecoveryStatus } from '../../contract/recovery/recovery.ts';
+import { blames } from '../../contract/faults/faults.ts';
+import { type JobStatus, usageByCategoryOf } from '../../contract/job/training-job.ts';
+import { categoryLimits } from '../../policy/incident/budget.ts';
+import { ago, clockTime, deadline } from '../program/clock.ts';
+import { type CommandEntry, sharedOptions } from '../program/command.ts';
 import { causeOf } from '../incidents/incident.ts';
-import { commandFor, notWatched } from '../job-update.ts';
-import { properties } from '../output.ts';
-import { readSettings, type Settings } from '../settings-file.ts';
+import { commandFor, notWatched } from '../clients/job-update.ts';
+import { properties } from '../program/output.ts';
+import { readSettings, type Settings } from '../settings/file.ts';
 
 export const status: CommandEntry = {
   summary: 'Print what kcover does for a job: what, why, what it waits for and until when.',
@@ -24,8 +24,8 @@ export const status: CommandEntry = {
   examples: ['kcover status pytorchjob/llm', 'kcover status pytorchjob/llm -n train --output json'],
   exits: ['notFound', 'unreachable'],
   async run(typed, context) {
-    const { jobTyped } = await import('../jobs.ts');
-    const { statusOf } = await import('../workflows.ts');
+    const { jobTyped } = await import('../job/jobs.ts');
+    const { statusOf } = await import('../clients/workflows.ts');
     const file = typed.option('config');
     const budget = file === undefined ? undefined : (await readSettings('worker', file)).settings.recovery.budget;
     const { ref, progress } = await jobTyped(typed, context);

@@ -1,6 +1,6 @@
 import { labels } from '../../contract/ids.ts';
-import { jobTitle } from '../../contract/jobs.ts';
-import { type CommandEntry, sharedOptions } from '../command.ts';
+import { jobTitle } from '../../contract/job/jobs.ts';
+import { type CommandEntry, sharedOptions } from '../program/command.ts';
 
 export const stop: CommandEntry = {
   summary: 'Stop watching a job: writes false into its opt-in label; the job itself goes on.',
@@ -9,8 +9,8 @@ export const stop: CommandEntry = {
   examples: ['kcover stop pytorchjob/llm', 'kcover stop job/preprocess -n data'],
   exits: ['notFound', 'unreachable'],
   async run(typed, context) {
-    const { jobTyped } = await import('../jobs.ts');
-    const { labelJob } = await import('../job-label.ts');
+    const { jobTyped } = await import('../job/jobs.ts');
+    const { labelJob } = await import('../job/label.ts');
     const { ref } = await jobTyped(typed, context);
     await labelJob(await context.session.kube(), ref, 'false');
     return {

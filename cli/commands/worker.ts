@@ -1,7 +1,7 @@
 import { KcoverError } from '../../contract/errors.ts';
-import { duration } from '../../contract/settings-values.schema.ts';
-import { type CommandEntry, sharedOptions } from '../command.ts';
-import { readSettings } from '../settings-file.ts';
+import { duration } from '../../contract/settings/values.schema.ts';
+import { type CommandEntry, sharedOptions } from '../program/command.ts';
+import { readSettings } from '../settings/file.ts';
 
 export const worker: CommandEntry = {
   summary: 'Run workflows and activities, which make every change to the cluster except progress.',

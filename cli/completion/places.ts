@@ -1,6 +1,6 @@
 /** The words that can follow at each point of the command line, derived from the commands. */
 
-import type { CommandEntry, Option } from '../command.ts';
+import type { CommandEntry, Option } from '../program/command.ts';
 
 /** A point of the command line: after `kcover`, after `kcover node`, after `kcover node list`. */
 export interface CompletionPlace {

@@ -4,9 +4,9 @@ import { access, constants, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { Agent, fetch } from 'undici';
 import { KcoverError } from '../../contract/errors.ts';
-import { preflightDirectory } from '../../contract/preflight.ts';
-import { reportPath } from '../../contract/reports.ts';
-import type { AgentSettings } from '../../contract/settings.schema.ts';
+import { preflightDirectory } from '../../contract/preflight/preflight.ts';
+import { reportPath } from '../../contract/wire/reports.ts';
+import type { AgentSettings } from '../../contract/settings/settings.schema.ts';
 import { certificateFinding } from './certificate.ts';
 import { failed, type Finding, look, ok } from './finding.ts';
 

@@ -1,9 +1,9 @@
 /** Checks what controllers, workers and the command line need: Temporal, Kubernetes, and that both belong to one installation. */
 
-import { clusterUid } from '../../kube/connection.ts';
+import { clusterUid } from '../../kube/client/connection.ts';
 import { ownNamespace, permissions, type RoleWithRights } from '../../kube/permissions.ts';
-import { recordedUid } from '../cluster-identity.ts';
-import type { Session } from '../session.ts';
+import { recordedUid } from '../clients/cluster-identity.ts';
+import type { Session } from '../clients/session.ts';
 import type { AnySettings, Exam } from './exam.ts';
 import { failed, type Finding, look, ok, warn } from './finding.ts';
 import { examineJobKinds } from './job-kinds.ts';

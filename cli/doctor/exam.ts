@@ -1,8 +1,8 @@
 /** The request to `kcover doctor`, and the settings that it has read. */
 
-import type { CliEnvironment } from '../environment.ts';
-import type { Session } from '../session.ts';
-import type { RoleName, Settings } from '../settings-file.ts';
+import type { CliEnvironment } from '../program/environment.ts';
+import type { Session } from '../clients/session.ts';
+import type { RoleName, Settings } from '../settings/file.ts';
 
 export interface Exam {
   readonly environment: CliEnvironment;

@@ -1,8 +1,8 @@
 /** Checks everything that kcover needs, with a reason and a remedy for each problem. Changes nothing without `--fix`. */
 
 import { KcoverError } from '../../contract/errors.ts';
-import { Findings } from '../exit.ts';
-import { readSettings, type Settings } from '../settings-file.ts';
+import { Findings } from '../program/exit.ts';
+import { readSettings, type Settings } from '../settings/file.ts';
 import { examineAgent } from './agent.ts';
 import { certificateFinding } from './certificate.ts';
 import type { AnySettings, Exam } from './exam.ts';

@@ -1,9 +1,9 @@
 /** Lists the kinds of job that this cluster has, and what each is protected from. */
 
 import type { KubernetesObject } from '@kubernetes/client-node';
-import type { Kube } from '../../kube/connection.ts';
-import { type JobKindEntry, jobKinds } from '../../kube/job-kinds/index.ts';
-import { readObject } from '../../kube/requests.ts';
+import type { Kube } from '../../kube/client/connection.ts';
+import { type JobKindEntry, jobKinds } from '../../kube/jobs/kinds/index.ts';
+import { readObject } from '../../kube/client/requests.ts';
 import { type Finding, look, ok, warn } from './finding.ts';
 
 /** Uses API discovery, which every authenticated user may read. */

@@ -1,10 +1,10 @@
 /** Checks that the API server answers, that its version is supported, and that a controller leads. */
 
 import { KcoverError } from '../../contract/errors.ts';
-import type { Kube } from '../../kube/connection.ts';
-import { openRequest } from '../../kube/connection.ts';
-import { answerError, kubeError } from '../../kube/errors.ts';
-import { leaseStore } from '../../kube/leases.ts';
+import type { Kube } from '../../kube/client/connection.ts';
+import { openRequest } from '../../kube/client/connection.ts';
+import { answerError, kubeError } from '../../kube/client/errors.ts';
+import { leaseStore } from '../../kube/client/leases.ts';
 import { clockFinding, failed, type Finding, look, ok, warn } from './finding.ts';
 import { clockOffset } from './temporal.ts';
 

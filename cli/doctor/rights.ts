@@ -1,10 +1,10 @@
 /** Checks that each role has the permissions of the permission table, and that the RBAC objects that grant them exist. */
 
 import { KcoverError } from '../../contract/errors.ts';
-import type { Kube } from '../../kube/connection.ts';
-import { inParallel } from '../../kube/parallel.ts';
+import type { Kube } from '../../kube/client/connection.ts';
+import { inParallel } from '../../kube/client/parallel.ts';
 import { clusterRoles, type Permission, permissions, type RoleWithRights, roles, tenantsName } from '../../kube/permissions.ts';
-import { askKube, readObject } from '../../kube/requests.ts';
+import { askKube, readObject } from '../../kube/client/requests.ts';
 import { failed, type Finding, look, ok, warn } from './finding.ts';
 
 const apply = 'kubectl apply -f docs/reference/rbac.yaml, or helm upgrade';

@@ -1,6 +1,6 @@
 /** Checks that the connection to Temporal is encrypted and authenticated, because anyone who can write to Temporal has all of kcover's permissions. Pure. */
 
-import type { TemporalTarget } from '../temporal.ts';
+import type { TemporalTarget } from '../clients/temporal.ts';
 import { type Finding, ok, warn } from './finding.ts';
 
 /** Loopback: the server is in the same pod or on the same machine. */

@@ -3,10 +3,10 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Client } from '@temporalio/client';
-import { formatDuration } from '../../contract/duration.ts';
+import { formatDuration } from '../../contract/settings/duration.ts';
 import { waitsTaskQueue } from '../../contract/ids.ts';
 import { registerSearchAttributes, searchAttributeGaps } from '../roles/search-attributes.ts';
-import { askTemporal, type TemporalTarget } from '../temporal.ts';
+import { askTemporal, type TemporalTarget } from '../clients/temporal.ts';
 import { clockFinding, failed, type Finding, look, ok, warn } from './finding.ts';
 import { examineAccess } from './temporal-access.ts';
 

@@ -1,11 +1,11 @@
 /** Summary of an incident, for lists: one recovery of one job, or one quarantine of one node. */
 
-import { faultSentence } from '../../contract/fault-sentence.ts';
-import { type Fault, recoveryRequested } from '../../contract/faults.ts';
-import { jobTitle } from '../../contract/jobs.ts';
-import type { NodeOutcome, NodeQuarantine, NodeRecord } from '../../contract/nodes.ts';
-import type { Outcome } from '../../contract/outcomes.ts';
-import type { IncidentRecord, RecoveryInput } from '../../contract/recovery.ts';
+import { faultSentence } from '../../contract/faults/sentence.ts';
+import { type Fault, recoveryRequested } from '../../contract/faults/faults.ts';
+import { jobTitle } from '../../contract/job/jobs.ts';
+import type { NodeOutcome, NodeQuarantine, NodeRecord } from '../../contract/node/nodes.ts';
+import type { Outcome } from '../../contract/recovery/outcomes.ts';
+import type { IncidentRecord, RecoveryInput } from '../../contract/recovery/recovery.ts';
 
 export interface IncidentSummary {
   readonly incident: string;

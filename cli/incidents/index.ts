@@ -1,7 +1,7 @@
 /** Incidents of jobs and nodes: from Temporal, and from a directory of records where one is given, which outlives Temporal's retention. */
 
 import type { Client } from '@temporalio/client';
-import { parseDuration } from '../../contract/duration.ts';
+import { parseDuration } from '../../contract/settings/duration.ts';
 import { KcoverError } from '../../contract/errors.ts';
 import { type IncidentSummary, isWanted, newestFirst, type IncidentFilter } from './incident.ts';
 

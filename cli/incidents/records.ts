@@ -3,9 +3,9 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { KcoverError } from '../../contract/errors.ts';
-import type { NodeRecord } from '../../contract/nodes.ts';
-import type { IncidentRecord } from '../../contract/recovery.ts';
-import { inParallel } from '../../kube/parallel.ts';
+import type { NodeRecord } from '../../contract/node/nodes.ts';
+import type { IncidentRecord } from '../../contract/recovery/recovery.ts';
+import { inParallel } from '../../kube/client/parallel.ts';
 import { fromRecord, type IncidentSummary, settleQuarantines } from './incident.ts';
 
 /** All incidents in a directory of records. Other files are skipped. */

@@ -3,11 +3,11 @@
 import type { V1Node } from '@kubernetes/client-node';
 import { KcoverError } from '../../contract/errors.ts';
 import { annotations } from '../../contract/ids.ts';
-import type { OperatorRequest } from '../../contract/messages.ts';
-import type { QuarantineSettings } from '../../kube/quarantine.ts';
-import type { CommandOutput } from '../command.ts';
-import { table } from '../output.ts';
-import type { Session } from '../session.ts';
+import type { OperatorRequest } from '../../contract/wire/messages.ts';
+import type { QuarantineSettings } from '../../kube/nodes/quarantine.ts';
+import type { CommandOutput } from '../program/command.ts';
+import { table } from '../program/output.ts';
+import type { Session } from '../clients/session.ts';
 import { releaseByWorkflow } from './by-workflow.ts';
 
 export interface ReleaseAll {
@@ -29,8 +29,8 @@ interface ReleaseRow {
 
 export async function releaseAll(asked: ReleaseAll): Promise<CommandOutput> {
   const { session, ownerOnly, dryRun } = asked;
-  const { listObjects } = await import('../../kube/requests.ts');
-  const { hasQuarantineAnnotations } = await import('../../kube/quarantine.ts');
+  const { listObjects } = await import('../../kube/client/requests.ts');
+  const { hasQuarantineAnnotations } = await import('../../kube/nodes/quarantine.ts');
   const nodes = await listObjects<V1Node>(await session.kube(), '/api/v1/nodes', {}, 'list nodes');
   const ours = nodes.filter((node) => (ownerOnly ? hasQuarantineAnnotations(node) : incidentOn(node) !== null));
   const rows: ReleaseRow[] = [];
@@ -58,8 +58,8 @@ async function released(node: V1Node, { session, request, taskQueue, ownerOnly, 
   const row = { node: nameOf(node), incident: incidentOn(node) };
   try {
     if (!ownerOnly) return await releaseByWorkflow(session, row.node, request, taskQueue);
-    const { editNode } = await import('../../kube/nodes.ts');
-    const { clearEdit } = await import('../../kube/quarantine.ts');
+    const { editNode } = await import('../../kube/nodes/nodes.ts');
+    const { clearEdit } = await import('../../kube/nodes/quarantine.ts');
     await editNode(await session.kube(), row.node, node.metadata?.uid ?? '', (seen) => clearEdit(seen, quarantine));
     return { ...row, outcome: 'cleared', because: `${request.by}: ${request.reason}` };
   } catch (error) {

@@ -3,11 +3,11 @@
 import type { Client } from '@temporalio/client';
 import { KcoverError } from '../../contract/errors.ts';
 import { annotations, nodeWorkflowId } from '../../contract/ids.ts';
-import { type OperatorRequest, updates } from '../../contract/messages.ts';
-import type { NodeOutcome } from '../../contract/nodes.ts';
-import { nodeStart } from '../../contract/starts.ts';
-import type { Kube } from '../../kube/connection.ts';
-import type { Session } from '../session.ts';
+import { type OperatorRequest, updates } from '../../contract/wire/messages.ts';
+import type { NodeOutcome } from '../../contract/node/nodes.ts';
+import { nodeStart } from '../../contract/wire/starts.ts';
+import type { Kube } from '../../kube/client/connection.ts';
+import type { Session } from '../clients/session.ts';
 
 const timeoutMs = 15_000;
 
@@ -19,8 +19,8 @@ export interface Released {
 }
 
 export async function releaseByWorkflow(session: Session, node: string, request: OperatorRequest, taskQueue: string): Promise<Released> {
-  const { startWorkflow } = await import('../start-workflow.ts');
-  const { sendUpdate } = await import('../workflows.ts');
+  const { startWorkflow } = await import('../clients/start-workflow.ts');
+  const { sendUpdate } = await import('../clients/workflows.ts');
   const client = await session.temporal();
   const release = () => sendUpdate<{ incident: string }>(client, nodeWorkflowId(node), updates.release, request);
   const { incident } = await release()
@@ -38,7 +38,7 @@ export async function releaseByWorkflow(session: Session, node: string, request:
 }
 
 async function isOurs(kube: Kube, name: string): Promise<boolean> {
-  const { readNode } = await import('../../kube/nodes.ts');
+  const { readNode } = await import('../../kube/nodes/nodes.ts');
   return (await readNode(kube, name))?.metadata?.annotations?.[annotations.quarantineIncident] !== undefined;
 }
 

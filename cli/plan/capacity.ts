@@ -1,10 +1,10 @@
 /** Checks whether the next attempt would fit on the nodes, as a recovery does. */
 
-import { findCapacity } from '../../activities/find-capacity.ts';
-import type { CapacityFacts } from '../../contract/recovery-plan.ts';
-import type { WorkerSettings } from '../../contract/settings.schema.ts';
+import { findCapacity } from '../../activities/recovery/find-capacity.ts';
+import type { CapacityFacts } from '../../contract/recovery/plan.ts';
+import type { WorkerSettings } from '../../contract/settings/settings.schema.ts';
 import { podsOnNodes, readNodes, readWanted } from '../../kube/capacity.ts';
-import type { Kube } from '../../kube/connection.ts';
+import type { Kube } from '../../kube/client/connection.ts';
 import type { PlanInput } from './facts.ts';
 import { judgeHypothetical } from './hypothetical-node.ts';
 import { planOf } from './plan.ts';

@@ -3,12 +3,12 @@
 import { parse } from 'yaml';
 import { z } from 'zod';
 import { KcoverError } from '../../contract/errors.ts';
-import { type FaultSource, faultSources } from '../../contract/fault-sources.ts';
-import { actions, blames } from '../../contract/faults.ts';
-import { capacityChoices, checkpointStrategies, hangResponses, recoveryModes, restartLevels } from '../../contract/job-overrides.ts';
-import { jobKinds, stopMethods } from '../../contract/jobs.ts';
-import { progressPhases } from '../../contract/progress.ts';
-import { type WorkerSettings, workerSettings } from '../../contract/settings.schema.ts';
+import { type FaultSource, faultSources } from '../../contract/faults/sources.ts';
+import { actions, blames } from '../../contract/faults/faults.ts';
+import { capacityChoices, checkpointStrategies, hangResponses, recoveryModes, restartLevels } from '../../contract/job/job-overrides.ts';
+import { jobKinds, stopMethods } from '../../contract/job/jobs.ts';
+import { progressPhases } from '../../contract/progress/progress.ts';
+import { type WorkerSettings, workerSettings } from '../../contract/settings/settings.schema.ts';
 import type { PlanInput } from './facts.ts';
 
 const time = z.iso.datetime({ offset: true, error: 'must be a time such as 2026-11-21T07:09:03Z' });

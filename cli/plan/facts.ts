@@ -1,11 +1,11 @@
 /** Input of a plan. `kcover plan --output json` prints it, and `--facts` reads it. */
 
-import type { Fault } from '../../contract/faults.ts';
-import type { JobView } from '../../contract/jobs.ts';
-import type { CapacityFacts } from '../../contract/recovery-plan.ts';
-import type { OperatorRequest } from '../../contract/messages.ts';
-import type { AttemptFacts } from '../../contract/recovery.ts';
-import type { BudgetEntry } from '../../contract/training-job.ts';
+import type { Fault } from '../../contract/faults/faults.ts';
+import type { JobView } from '../../contract/job/jobs.ts';
+import type { CapacityFacts } from '../../contract/recovery/plan.ts';
+import type { OperatorRequest } from '../../contract/wire/messages.ts';
+import type { AttemptFacts } from '../../contract/recovery/recovery.ts';
+import type { BudgetEntry } from '../../contract/job/training-job.ts';
 
 export interface PlanInput {
   readonly schema: 1;

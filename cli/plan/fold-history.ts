@@ -1,9 +1,9 @@
 /** Derives the state of a job's workflow from its history. Pure. */
 
-import type { Fault } from '../../contract/faults.ts';
-import type { OperatorRequest } from '../../contract/messages.ts';
-import type { RecoveryInput, RecoveryOutcome } from '../../contract/recovery.ts';
-import type { JobInput, BudgetEntry } from '../../contract/training-job.ts';
+import type { Fault } from '../../contract/faults/faults.ts';
+import type { OperatorRequest } from '../../contract/wire/messages.ts';
+import type { RecoveryInput, RecoveryOutcome } from '../../contract/recovery/recovery.ts';
+import type { JobInput, BudgetEntry } from '../../contract/job/training-job.ts';
 import type { JobState } from '../../workflows/job/state.ts';
 import type { KnownFacts } from './facts.ts';
 

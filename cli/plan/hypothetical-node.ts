@@ -1,11 +1,11 @@
 /** The response of the node's workflow to a hypothetical fault, and the facts after it. Pure. */
 
-import type { NodeDecision } from '../../contract/activities.ts';
-import { type Fault, nodeNotReady, type QuarantineStatus } from '../../contract/faults.ts';
-import type { NodeView } from '../../contract/nodes.ts';
-import type { WorkerSettings } from '../../contract/settings.schema.ts';
+import type { NodeDecision } from '../../contract/wire/activities.ts';
+import { type Fault, nodeNotReady, type QuarantineStatus } from '../../contract/faults/faults.ts';
+import type { NodeView } from '../../contract/node/nodes.ts';
+import type { WorkerSettings } from '../../contract/settings/settings.schema.ts';
 import type { Undated } from '../../policy/decision.ts';
-import { decideNode } from '../../policy/node.ts';
+import { decideNode } from '../../policy/node/node.ts';
 import type { PlanInput } from './facts.ts';
 import type { PlanStep } from './steps.ts';
 

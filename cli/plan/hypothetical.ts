@@ -2,13 +2,13 @@
 
 import type { V1ContainerStatus, V1PodStatus } from '@kubernetes/client-node';
 import { KcoverError } from '../../contract/errors.ts';
-import { sourcesOf, traitsOf } from '../../contract/fault-sources.ts';
-import { type Fault, nodeNotReady, preflightFaults, recoveryRequested, trainingHangs } from '../../contract/faults.ts';
-import type { AttemptPod, JobRef } from '../../contract/jobs.ts';
-import { lookUp } from '../../faults/catalogue.ts';
-import { kernelFault } from '../../faults/from-kernel.ts';
-import { jobKinds } from '../../kube/job-kinds/index.ts';
-import { podFailures } from '../../kube/pod-failures.ts';
+import { sourcesOf, traitsOf } from '../../contract/faults/sources.ts';
+import { type Fault, nodeNotReady, preflightFaults, recoveryRequested, trainingHangs } from '../../contract/faults/faults.ts';
+import type { AttemptPod, JobRef } from '../../contract/job/jobs.ts';
+import { lookUp } from '../../faults/kernel/catalogue.ts';
+import { kernelFault } from '../../faults/kernel/from-kernel.ts';
+import { jobKinds } from '../../kube/jobs/kinds/index.ts';
+import { podFailures } from '../../kube/pods/failures.ts';
 
 /** A fault code from the command line, with the objects that it is about. */
 export interface HypotheticalFault {

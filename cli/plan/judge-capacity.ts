@@ -1,10 +1,10 @@
 /** Decides about capacity, as a recovery does. Pure. */
 
-import type { CapacityRequest } from '../../contract/activities.ts';
-import type { StopMethod } from '../../contract/jobs.ts';
-import type { CapacityDecision, CapacityFacts, RecoveryPlan } from '../../contract/recovery-plan.ts';
-import type { WorkerSettings } from '../../contract/settings.schema.ts';
-import { decideCapacity } from '../../policy/capacity.ts';
+import type { CapacityRequest } from '../../contract/wire/activities.ts';
+import type { StopMethod } from '../../contract/job/jobs.ts';
+import type { CapacityDecision, CapacityFacts, RecoveryPlan } from '../../contract/recovery/plan.ts';
+import type { WorkerSettings } from '../../contract/settings/settings.schema.ts';
+import { decideCapacity } from '../../policy/capacity/capacity.ts';
 import type { Undated } from '../../policy/decision.ts';
 import type { PlanInput } from './facts.ts';
 

@@ -3,12 +3,12 @@
 import type { Client } from '@temporalio/client';
 import { decodeArrayFromPayloads } from '@temporalio/common/lib/internal-non-workflow/index.js';
 import { clusterWorkflowId, jobWorkflowId, nodeWorkflowId } from '../../contract/ids.ts';
-import type { JobRef } from '../../contract/jobs.ts';
-import { type FaultsObserved, type OperatorRequest, signals, updates } from '../../contract/messages.ts';
-import type { AttemptFacts, RecoveryInput, RecoveryOutcome, StopResult } from '../../contract/recovery.ts';
-import { historyMs } from '../../contract/training-job.ts';
-import { askTemporal } from '../temporal.ts';
-import { statusOf, unlessGone } from '../workflows.ts';
+import type { JobRef } from '../../contract/job/jobs.ts';
+import { type FaultsObserved, type OperatorRequest, signals, updates } from '../../contract/wire/messages.ts';
+import type { AttemptFacts, RecoveryInput, RecoveryOutcome, StopResult } from '../../contract/recovery/recovery.ts';
+import { historyMs } from '../../contract/job/training-job.ts';
+import { askTemporal } from '../clients/temporal.ts';
+import { statusOf, unlessGone } from '../clients/workflows.ts';
 import type { KnownFacts } from './facts.ts';
 import { foldJob, foldRecovery, type HistoryEntry, type JobRunInput } from './fold-history.ts';
 

@@ -1,10 +1,10 @@
 /** The level at which a recovery would stop the job. Pure. */
 
-import { recoveryRequested } from '../../contract/faults.ts';
-import type { RecoveryDecision, RecoveryFacts } from '../../contract/recovery.ts';
-import type { WorkerSettings } from '../../contract/settings.schema.ts';
+import { recoveryRequested } from '../../contract/faults/faults.ts';
+import type { RecoveryDecision, RecoveryFacts } from '../../contract/recovery/recovery.ts';
+import type { WorkerSettings } from '../../contract/settings/settings.schema.ts';
 import type { Undated } from '../../policy/decision.ts';
-import { decideRecovery } from '../../policy/recovery.ts';
+import { decideRecovery } from '../../policy/recovery/recovery.ts';
 import { plannedInProcess } from '../../workflows/recovery/steps/in-process.ts';
 import type { PlanInput } from './facts.ts';
 import { judgeCapacity } from './judge-capacity.ts';

@@ -1,7 +1,7 @@
 /** Output of `kcover plan`. Pure. */
 
-import { jobTitle } from '../../contract/jobs.ts';
-import { properties, table } from '../output.ts';
+import { jobTitle } from '../../contract/job/jobs.ts';
+import { properties, table } from '../program/output.ts';
 import type { PlanInput } from './facts.ts';
 import type { PlanReport } from './plan.ts';
 import type { PlanStep } from './steps.ts';

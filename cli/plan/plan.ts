@@ -1,15 +1,15 @@
 /** Plans what kcover would do now: takes the worker's own decisions, one after the other, from the facts. Pure. */
 
-import { formatDuration } from '../../contract/duration.ts';
-import { recoveryRequested } from '../../contract/faults.ts';
-import { jobTitle } from '../../contract/jobs.ts';
-import type { CapacityDecision } from '../../contract/recovery-plan.ts';
-import type { RecoveryDecision } from '../../contract/recovery.ts';
-import type { WorkerSettings } from '../../contract/settings.schema.ts';
-import type { IncidentDecision } from '../../contract/training-job.ts';
-import type { NodeDecision } from '../../contract/activities.ts';
+import { formatDuration } from '../../contract/settings/duration.ts';
+import { recoveryRequested } from '../../contract/faults/faults.ts';
+import { jobTitle } from '../../contract/job/jobs.ts';
+import type { CapacityDecision } from '../../contract/recovery/plan.ts';
+import type { RecoveryDecision } from '../../contract/recovery/recovery.ts';
+import type { WorkerSettings } from '../../contract/settings/settings.schema.ts';
+import type { IncidentDecision } from '../../contract/job/training-job.ts';
+import type { NodeDecision } from '../../contract/wire/activities.ts';
 import type { Undated } from '../../policy/decision.ts';
-import { decideIncident } from '../../policy/incident.ts';
+import { decideIncident } from '../../policy/incident/incident.ts';
 import type { PlanInput } from './facts.ts';
 import { judgeHypothetical } from './hypothetical-node.ts';
 import { reachLevel } from './levels.ts';

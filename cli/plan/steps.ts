@@ -1,12 +1,12 @@
 /** The steps of a recovery around one stop. Pure. */
 
-import { formatDuration } from '../../contract/duration.ts';
-import type { StopMethod } from '../../contract/jobs.ts';
-import type { CapacityDecision, RecoveryPlan } from '../../contract/recovery-plan.ts';
-import type { RecoveryDecision } from '../../contract/recovery.ts';
-import type { WorkerSettings } from '../../contract/settings.schema.ts';
+import { formatDuration } from '../../contract/settings/duration.ts';
+import type { StopMethod } from '../../contract/job/jobs.ts';
+import type { CapacityDecision, RecoveryPlan } from '../../contract/recovery/plan.ts';
+import type { RecoveryDecision } from '../../contract/recovery/recovery.ts';
+import type { WorkerSettings } from '../../contract/settings/settings.schema.ts';
 import type { Undated } from '../../policy/decision.ts';
-import { stopMethod } from '../../policy/recovery.ts';
+import { stopMethod } from '../../policy/recovery/recovery.ts';
 import { podsOf } from '../../workflows/recovery/incident.ts';
 import { steps, type StepName } from '../../workflows/recovery/steps/index.ts';
 import type { PlannedStop } from '../../workflows/recovery/steps/step.ts';

@@ -2,10 +2,10 @@
 
 import { readFile } from 'node:fs/promises';
 import { KcoverError } from '../../contract/errors.ts';
-import type { PreflightReport } from '../../contract/preflight.ts';
-import { parseReportJson } from '../../faults/preflight-json.ts';
-import { readReport, type ReportProfile } from '../../faults/preflight-report.ts';
-import { isVector, readVector, type Vector } from '../../policy/preflight-vector.ts';
+import type { PreflightReport } from '../../contract/preflight/preflight.ts';
+import { parseReportJson } from '../../faults/preflight/json.ts';
+import { readReport, type ReportProfile } from '../../faults/preflight/report.ts';
+import { isVector, readVector, type Vector } from '../../policy/preflight/vector.ts';
 
 /** A file and the JSON value in it. */
 export interface JsonFile {

@@ -1,8 +1,8 @@
 /** A judgement as text. */
 
-import type { PreflightJudgement, NodeJudgement } from '../../contract/preflight.ts';
-import type { Expiry, StepOutcome } from '../../policy/preflight-replay.ts';
-import { table } from '../output.ts';
+import type { PreflightJudgement, NodeJudgement } from '../../contract/preflight/preflight.ts';
+import type { Expiry, StepOutcome } from '../../policy/preflight/replay.ts';
+import { table } from '../program/output.ts';
 
 /** Judgement of reports from files. */
 export interface JudgedReports extends PreflightJudgement {

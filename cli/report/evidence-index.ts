@@ -2,9 +2,9 @@
 
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { attemptDirectory, indexFile } from '../../activities/evidence-store.ts';
-import type { EvidenceFile } from '../../contract/evidence.ts';
-import type { IncidentRecord } from '../../contract/recovery.ts';
+import { attemptDirectory, indexFile } from '../../activities/evidence/store.ts';
+import type { EvidenceFile } from '../../contract/recovery/evidence.ts';
+import type { IncidentRecord } from '../../contract/recovery/recovery.ts';
 
 export interface EvidenceIndex {
   readonly attempt: number;

@@ -4,7 +4,7 @@ import type { Client } from '@temporalio/client';
 import { join } from 'node:path';
 import { recordFile } from '../../activities/records.ts';
 import { KcoverError } from '../../contract/errors.ts';
-import type { IncidentRecord } from '../../contract/recovery.ts';
+import type { IncidentRecord } from '../../contract/recovery/recovery.ts';
 import { readRecord } from '../incidents/records.ts';
 
 export interface RecordSearch {

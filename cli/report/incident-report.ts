@@ -1,11 +1,11 @@
 /** Writes the report of a recovery as a Markdown page: what happened, why, and which evidence is stored. Pure. */
 
-import type { Evidence, EvidenceFile } from '../../contract/evidence.ts';
-import { formatDuration } from '../../contract/duration.ts';
-import { jobTitle } from '../../contract/jobs.ts';
-import type { JobProgress } from '../../contract/progress.ts';
-import type { Outcome } from '../../contract/outcomes.ts';
-import type { IncidentRecord, RecoveryDecision } from '../../contract/recovery.ts';
+import type { Evidence, EvidenceFile } from '../../contract/recovery/evidence.ts';
+import { formatDuration } from '../../contract/settings/duration.ts';
+import { jobTitle } from '../../contract/job/jobs.ts';
+import type { JobProgress } from '../../contract/progress/progress.ts';
+import type { Outcome } from '../../contract/recovery/outcomes.ts';
+import type { IncidentRecord, RecoveryDecision } from '../../contract/recovery/recovery.ts';
 import type { EvidenceIndex } from './evidence-index.ts';
 import { code, grid, list, plain, quote, sections } from './markdown.ts';
 import { approvalsOf, checkpointsOf, capacityDecisionsOf } from './preparations.ts';

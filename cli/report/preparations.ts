@@ -1,8 +1,8 @@
 /** Sections of the report about the steps before a stop: approvals, checkpoints and capacity. Pure. */
 
-import type { OperatorAnswer } from '../../contract/recovery-plan.ts';
-import type { IncidentRecord } from '../../contract/recovery.ts';
-import { formatDuration } from '../../contract/duration.ts';
+import type { OperatorAnswer } from '../../contract/recovery/plan.ts';
+import type { IncidentRecord } from '../../contract/recovery/recovery.ts';
+import { formatDuration } from '../../contract/settings/duration.ts';
 import { list, plain } from './markdown.ts';
 
 export const approvalsOf = ({ approvals = [] }: IncidentRecord): string | undefined => (approvals.length === 0 ? undefined : list(approvals.map(answerOf)));

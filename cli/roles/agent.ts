@@ -1,8 +1,8 @@
 import { type AgentStatus, startAgent } from '../../agent/index.ts';
 import { nodeName } from '../../agent/node-name.ts';
-import type { AgentSettings } from '../../contract/settings.schema.ts';
-import type { ExitName } from '../command.ts';
-import type { CliEnvironment } from '../environment.ts';
+import type { AgentSettings } from '../../contract/settings/settings.schema.ts';
+import type { ExitName } from '../program/command.ts';
+import type { CliEnvironment } from '../program/environment.ts';
 import { agentMetrics } from './agent-metrics.ts';
 import { inRole } from './role.ts';
 

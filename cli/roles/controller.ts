@@ -1,11 +1,11 @@
-import type { ControllerSettings } from '../../contract/settings.schema.ts';
+import type { ControllerSettings } from '../../contract/settings/settings.schema.ts';
 import { startController } from '../../controller/index.ts';
-import { clusterUid } from '../../kube/connection.ts';
-import { requireSameCluster } from '../cluster-identity.ts';
-import type { ExitName } from '../command.ts';
-import type { CliEnvironment } from '../environment.ts';
-import { openKube } from '../kubernetes.ts';
-import { connectTemporal, temporalTarget } from '../temporal.ts';
+import { clusterUid } from '../../kube/client/connection.ts';
+import { requireSameCluster } from '../clients/cluster-identity.ts';
+import type { ExitName } from '../program/command.ts';
+import type { CliEnvironment } from '../program/environment.ts';
+import { openKube } from '../clients/kubernetes.ts';
+import { connectTemporal, temporalTarget } from '../clients/temporal.ts';
 import { inRole } from './role.ts';
 import { requireSearchAttributes } from './search-attributes.ts';
 

@@ -5,9 +5,9 @@ import { destination, type Logger, pino } from 'pino';
 import { collectDefaultMetrics, Gauge, Registry } from 'prom-client';
 import { KcoverError } from '../../contract/errors.ts';
 import { metricTable } from '../../contract/metrics.ts';
-import type { ExitName } from '../command.ts';
-import type { CliEnvironment } from '../environment.ts';
-import { type RoleName } from '../settings-file.ts';
+import type { ExitName } from '../program/command.ts';
+import type { CliEnvironment } from '../program/environment.ts';
+import { type RoleName } from '../settings/file.ts';
 import { serveHealth } from './health.ts';
 
 export interface RoleContext {

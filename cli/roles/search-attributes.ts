@@ -3,7 +3,7 @@
 import type { Connection } from '@temporalio/client';
 import { KcoverError } from '../../contract/errors.ts';
 import { type SearchAttribute, searchAttributes } from '../../contract/ids.ts';
-import { temporalError, type TemporalTarget } from '../temporal.ts';
+import { temporalError, type TemporalTarget } from '../clients/temporal.ts';
 
 /** Numbers of Temporal's `IndexedValueType`, and their names in its command line. */
 const types = { KEYWORD: { number: 2, word: 'Keyword' }, KEYWORD_LIST: { number: 7, word: 'KeywordList' } } as const;

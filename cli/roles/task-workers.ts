@@ -1,10 +1,10 @@
 /** The two Temporal workers of a process: one for workflows and short activities, one for activities that wait for the cluster. */
 
 import { type NativeConnection, Worker, type WorkerOptions } from '@temporalio/worker';
-import type { Activities } from '../../contract/activities.ts';
+import type { Activities } from '../../contract/wire/activities.ts';
 import { KcoverError } from '../../contract/errors.ts';
 import { waitsTaskQueue } from '../../contract/ids.ts';
-import { temporalError, wordsOf } from '../temporal.ts';
+import { temporalError, wordsOf } from '../clients/temporal.ts';
 
 export interface CommonOptions {
   readonly connection: NativeConnection;

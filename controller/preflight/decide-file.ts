@@ -1,8 +1,8 @@
 /** Whether a report file counts: its path and its time must match a pod. Pure. */
 
-import type { CollectedReport, NodeShare } from '../../contract/preflight.ts';
-import type { PreflightFile, RefusedReport } from '../../contract/preflight-files.ts';
-import type { PreflightPod, TestTime } from '../../kube/preflight-pods.ts';
+import type { CollectedReport, NodeShare } from '../../contract/preflight/preflight.ts';
+import type { PreflightFile, RefusedReport } from '../../contract/preflight/files.ts';
+import type { PreflightPod, TestTime } from '../../kube/pods/preflight-pods.ts';
 
 export type FileDecision =
   | { readonly answer: 'accepted'; readonly pod: PreflightPod; readonly report: CollectedReport }

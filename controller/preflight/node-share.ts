@@ -1,8 +1,8 @@
 /** How much of a node is held by the pods that test it. Pure. */
 
-import type { Amounts } from '../../contract/placement.ts';
-import type { NodeShare } from '../../contract/preflight.ts';
-import type { PreflightPod } from '../../kube/preflight-pods.ts';
+import type { Amounts } from '../../contract/recovery/placement.ts';
+import type { NodeShare } from '../../contract/preflight/preflight.ts';
+import type { PreflightPod } from '../../kube/pods/preflight-pods.ts';
 
 /**
  * Share of the accelerators in the node's own status: a kubelet admits no pod that asks for more than there are, and ignores resources

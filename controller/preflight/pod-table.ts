@@ -1,7 +1,7 @@
 /** The pods that test their node, in memory: by UID, and by the path of their report file. */
 
-import { preflightLimits } from '../../contract/preflight.ts';
-import type { PreflightPod } from '../../kube/preflight-pods.ts';
+import { preflightLimits } from '../../contract/preflight/preflight.ts';
+import type { PreflightPod } from '../../kube/pods/preflight-pods.ts';
 import { preflightWorkflowId } from '../../contract/ids.ts';
 import { openMembers } from '../members.ts';
 

@@ -1,8 +1,8 @@
 /** What was sent about each pod, so that a compromised agent can write any number of files and yet send few reports. */
 
 import { createHash } from 'node:crypto';
-import type { CollectedReport } from '../../contract/preflight.ts';
-import type { RefusedReport } from '../../contract/preflight-files.ts';
+import type { CollectedReport } from '../../contract/preflight/preflight.ts';
+import type { RefusedReport } from '../../contract/preflight/files.ts';
 
 /** `known`: a repeat. `soon`: another file was accepted a moment ago. `many`: the pod has used its whole limit. */
 export type AdmissionResult = 'send' | 'known' | 'soon' | 'many';

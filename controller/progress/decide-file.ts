@@ -1,7 +1,7 @@
 /** Whether a progress file counts, and which of its values: a tenant wrote it, by its own clock. Pure. */
 
-import type { JobProgress, ProgressFile } from '../../contract/progress.ts';
-import type { TrainingPod } from '../../kube/training-pods.ts';
+import type { JobProgress, ProgressFile } from '../../contract/progress/progress.ts';
+import type { TrainingPod } from '../../kube/pods/training-pods.ts';
 
 /** Contradictions. `clock`: an impossible time. `checkpoint-ahead`: a checkpoint of a step that is not done yet. */
 export type Oddity = 'clock' | 'checkpoint-ahead';

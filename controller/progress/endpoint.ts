@@ -1,10 +1,10 @@
 /** `POST /v1/progress`: what agents read in the progress files of their nodes. */
 
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { type ProgressAnswer, progressPath } from '../../contract/progress.ts';
-import { progressFiles } from '../../contract/progress.schema.ts';
-import type { Reject } from '../refusals.ts';
-import { firstIssue, notLeading, refused, type ReporterIdentity } from '../reporter.ts';
+import { type ProgressAnswer, progressPath } from '../../contract/progress/progress.ts';
+import { progressFiles } from '../../contract/progress/progress.schema.ts';
+import type { Reject } from '../intake/refusals.ts';
+import { firstIssue, notLeading, refused, type ReporterIdentity } from '../intake/reporter.ts';
 import type { ProgressWatch } from './watch.ts';
 
 /** Available only to the leader. */

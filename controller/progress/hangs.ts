@@ -1,12 +1,12 @@
 /** Detects training that makes no progress although all pods run, and reports one fault for each hang. */
 
 import type { Logger } from 'pino';
-import type { Fault } from '../../contract/faults.ts';
-import type { JobRef, JobView } from '../../contract/jobs.ts';
-import type { JobProgress } from '../../contract/progress.ts';
-import type { TrainingPod } from '../../kube/training-pods.ts';
-import { hangFault, type HangSettings, judgeHang, type Standstill } from '../../policy/hang.ts';
-import { isResting } from '../../policy/pace.ts';
+import type { Fault } from '../../contract/faults/faults.ts';
+import type { JobRef, JobView } from '../../contract/job/jobs.ts';
+import type { JobProgress } from '../../contract/progress/progress.ts';
+import type { TrainingPod } from '../../kube/pods/training-pods.ts';
+import { hangFault, type HangSettings, judgeHang, type Standstill } from '../../policy/progress/hang.ts';
+import { isResting } from '../../policy/progress/pace.ts';
 import { logDefects } from '../log-defects.ts';
 
 export interface HangOptions {

@@ -1,8 +1,8 @@
 /** The pods of jobs that may report progress, in memory, by node. A trainer saves and reports while its pod terminates, so its last report may come after the pod is gone. */
 
-import type { JobRef } from '../../contract/jobs.ts';
-import { jobKey } from '../../kube/job-kinds/index.ts';
-import type { TrainingPod } from '../../kube/training-pods.ts';
+import type { JobRef } from '../../contract/job/jobs.ts';
+import { jobKey } from '../../kube/jobs/kinds/index.ts';
+import type { TrainingPod } from '../../kube/pods/training-pods.ts';
 import { openMembers } from '../members.ts';
 
 export interface TrainingPods {

@@ -1,16 +1,16 @@
 /** Progress of training while this controller leads: from the files that agents send to the annotations of jobs. */
 
 import type { Logger } from 'pino';
-import { type JobRef, jobTitle } from '../../contract/jobs.ts';
-import type { ProgressFile } from '../../contract/progress.ts';
-import { controllingJob } from '../../kube/job-kinds/index.ts';
-import { isMaster, rankOf } from '../../kube/pod-ranks.ts';
-import { isWorking, type TrainingPod, trainingPodOf } from '../../kube/training-pods.ts';
-import type { WatchEvent } from '../../kube/watch.ts';
-import type { WorkflowMessage } from '../messages.ts';
+import { type JobRef, jobTitle } from '../../contract/job/jobs.ts';
+import type { ProgressFile } from '../../contract/progress/progress.ts';
+import { controllingJob } from '../../kube/jobs/kinds/index.ts';
+import { isMaster, rankOf } from '../../kube/pods/ranks.ts';
+import { isWorking, type TrainingPod, trainingPodOf } from '../../kube/pods/training-pods.ts';
+import type { WatchEvent } from '../../kube/client/watch.ts';
+import type { WorkflowMessage } from '../outbox/messages.ts';
 import type { ControllerMetrics } from '../metrics.ts';
 import { logDefects } from '../log-defects.ts';
-import type { KnownJob } from '../watchers/known-jobs.ts';
+import type { KnownJob } from '../watch/known-jobs.ts';
 import { decideProgress, type ProgressFileDecision } from './decide-file.ts';
 import { type HangOptions, watchHangs } from './hangs.ts';
 import { createProgressWriter, type ProgressWriterOptions, type WriterClock, type WriteResult } from './writer.ts';

@@ -1,7 +1,7 @@
 /** How many pods of each job work, including those without a rank. */
 
-import type { JobRef } from '../../contract/jobs.ts';
-import { jobKey } from '../../kube/job-kinds/index.ts';
+import type { JobRef } from '../../contract/job/jobs.ts';
+import { jobKey } from '../../kube/jobs/kinds/index.ts';
 import { openMembers } from '../members.ts';
 
 export interface Workers {

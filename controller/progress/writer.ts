@@ -4,10 +4,10 @@
  * that is saved at the very end.
  */
 
-import type { JobRef } from '../../contract/jobs.ts';
-import type { JobProgress } from '../../contract/progress.ts';
-import type { TrainingPod } from '../../kube/training-pods.ts';
-import { afterBreak, foldPace, isResting, paceFrom, paceOf, type PaceObservations } from '../../policy/pace.ts';
+import type { JobRef } from '../../contract/job/jobs.ts';
+import type { JobProgress } from '../../contract/progress/progress.ts';
+import type { TrainingPod } from '../../kube/pods/training-pods.ts';
+import { afterBreak, foldPace, isResting, paceFrom, paceOf, type PaceObservations } from '../../policy/progress/pace.ts';
 
 export interface ProgressWriterOptions {
   /** Minimum time between two writes of one job, ms. */

@@ -1,8 +1,8 @@
 /** Converts a finding about a port to a fault, which the agent reports. */
 
-import { formatDuration } from '../../contract/duration.ts';
-import { type Fault, faultLimits } from '../../contract/faults.ts';
-import { traitsOf } from '../../contract/fault-sources.ts';
+import { formatDuration } from '../../contract/settings/duration.ts';
+import { type Fault, faultLimits } from '../../contract/faults/faults.ts';
+import { traitsOf } from '../../contract/faults/sources.ts';
 import { oneLine } from '../../contract/text.ts';
 import type { PortState } from './port.ts';
 import { flapping, type Instant, type PortFinding, type PortLimits } from './port-history.ts';

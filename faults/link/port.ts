@@ -1,6 +1,6 @@
 /** Interpretation of what sysfs says about the ports of RDMA devices: `/sys/class/infiniband/<device>/ports/<port>/`. */
 
-import { parsePciAddress } from '../pci-address.ts';
+import { parsePciAddress } from '../kernel/pci-address.ts';
 
 /** State of one port at one time. `gone`: its device is no longer there. */
 export type PortState =

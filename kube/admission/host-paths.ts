@@ -1,7 +1,7 @@
 /** Restricts pods to their own directories on the nodes. */
 
-import { preflightDirectory } from '../../contract/preflight.ts';
-import { progressDirectory } from '../../contract/progress.ts';
+import { preflightDirectory } from '../../contract/preflight/preflight.ts';
+import { progressDirectory } from '../../contract/progress/progress.ts';
 import { type Installation, type Policy, refuse } from './policy.ts';
 
 /**

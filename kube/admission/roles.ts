@@ -1,7 +1,7 @@
 /** Restricts controller and worker to the fields of the permission table, and the worker to the pods of jobs. */
 
 import type { V1Validation } from '@kubernetes/client-node';
-import { jobKinds } from '../job-kinds/index.ts';
+import { jobKinds } from '../jobs/kinds/index.ts';
 import { type Changes, type Permission, permissions, type RoleWithRights } from '../permissions.ts';
 import { fieldsOf, listOf, sameBut, textOf } from './expressions.ts';
 import { type Installation, type Policy, refuse } from './policy.ts';

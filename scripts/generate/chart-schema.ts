@@ -1,6 +1,6 @@
 import { z } from 'zod';
-import { roles, settingsSchemas, type RoleName } from '../../cli/settings-file.ts';
-import { parseDuration } from '../../contract/duration.ts';
+import { roles, settingsSchemas, type RoleName } from '../../cli/settings/file.ts';
+import { parseDuration } from '../../contract/settings/duration.ts';
 import { chartValues } from './chart-values.ts';
 
 /** The part of JSON Schema that is used here. */

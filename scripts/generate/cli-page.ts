@@ -1,9 +1,9 @@
 import type { Command } from 'commander';
 import { exitCodes } from '../../contract/errors.ts';
-import type { CommandEntry } from '../../cli/command.ts';
+import type { CommandEntry } from '../../cli/program/command.ts';
 import { commands } from '../../cli/commands/index.ts';
-import { exitMeanings } from '../../cli/exit.ts';
-import { buildProgram, exitsOf } from '../../cli/program.ts';
+import { exitMeanings } from '../../cli/program/exit.ts';
+import { buildProgram, exitsOf } from '../../cli/program/program.ts';
 import { cell, generated, markdownTable } from './markdown.ts';
 
 /** Every command with its arguments, options, examples and exit codes. */

@@ -8,8 +8,8 @@ import {
   recoveryModes,
   restartLevels,
   referenceOverrides as theirs,
-} from '../../contract/job-overrides.ts';
-import { jobKinds } from '../../contract/jobs.ts';
+} from '../../contract/job/job-overrides.ts';
+import { jobKinds } from '../../contract/job/jobs.ts';
 
 /** A value in the form of the settings file, in YAML on one line, and its effect. */
 export type SettingExample = readonly [value: string, does: string];

@@ -1,15 +1,15 @@
-import { type Field, fieldsOf, peel, type Schema, shapeOf, written } from '../../cli/settings-fields.ts';
-import { faultSources, type SourceTraits } from '../../contract/fault-sources.ts';
+import { type Field, fieldsOf, peel, type Schema, shapeOf, written } from '../../cli/settings/fields.ts';
+import { faultSources, type SourceTraits } from '../../contract/faults/sources.ts';
 import { labels } from '../../contract/ids.ts';
-import { referenceOverrides, overrideAnnotations } from '../../contract/job-overrides.ts';
-import { recoverySettings } from '../../contract/recovery.schema.ts';
+import { referenceOverrides, overrideAnnotations } from '../../contract/job/job-overrides.ts';
+import { recoverySettings } from '../../contract/recovery/settings.schema.ts';
 import { generated, markdownTable } from './markdown.ts';
 import { annotationExamples, settingExamples, referenceExamples, type OverrideExample } from './policy-examples.ts';
 
 /** Everything that decides a recovery: the operator's settings, and the overrides of a job. */
 export const policyPage = (): string =>
   [
-    generated('contract/fault-sources.ts, contract/recovery.schema.ts, contract/job-overrides.ts and scripts/generate/policy-examples.ts'),
+    generated('contract/faults/sources.ts, contract/recovery/settings.schema.ts, contract/job/job-overrides.ts and scripts/generate/policy-examples.ts'),
     '# Policy of a recovery',
     "What decides how a job is recovered: `recovery` in the worker's [settings](settings.md), and what the job asks for by its annotations, as far as the operator lets it. What each step does with it: [recovery](../recovery.md). `kcover plan JOB` says what would be done now, and `kcover config check worker FILE` what a file leads to.",
     'Not here, but part of it: `mode` (observe or act), `faults.responses` and `faults.codes` (which faults lead to anything at all) and `preflight.slow` of the worker, and `progress.hang` of the controller (when training counts as stalled).',

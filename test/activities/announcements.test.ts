@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { withAnnouncements } from '../../activities/announcements.ts';
-import type { Activities, Announcement } from '../../contract/activities.ts';
+import type { Activities, Announcement } from '../../contract/wire/activities.ts';
 
 const event = (reason: Announcement['reason']): Announcement => ({ about: { kind: 'node', name: 'gpu-1' }, type: 'Normal', reason, message: 'so', key: 'k' });
 const along = { events: [event('NodeReleased'), event('FaultObserved')] };

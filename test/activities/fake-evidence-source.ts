@@ -1,8 +1,8 @@
 /** A fake source of evidence: four ranks on four nodes, changed by each test. */
 
 import type { KubernetesObject, V1Node, V1Pod } from '@kubernetes/client-node';
-import type { EvidenceSource } from '../../activities/evidence-source.ts';
-import type { EvidenceRequest } from '../../contract/evidence.ts';
+import type { EvidenceSource } from '../../activities/evidence/source.ts';
+import type { EvidenceRequest } from '../../contract/recovery/evidence.ts';
 import { job } from '../support/builders.ts';
 
 export const incident = 'recovery/train/llm/0b1c/2026-11-21T07:09:03.117Z';

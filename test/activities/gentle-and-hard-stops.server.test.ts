@@ -6,11 +6,11 @@ import { readWrites, type Write } from '../../testbed/audit.ts';
 import { batchJob, type JobManifest, pytorchJob } from '../../testbed/job-manifests.ts';
 import { awaitRunning, createJob } from '../../testbed/jobs.ts';
 import { labels } from '../../contract/ids.ts';
-import type { AttemptPod, JobRef } from '../../contract/jobs.ts';
-import type { StopRequest, StopResult } from '../../contract/recovery.ts';
-import { jobPath } from '../../kube/job-kinds/index.ts';
-import { deletePod, podsOfJob, podsPath } from '../../kube/pods.ts';
-import { askKube, patchObject } from '../../kube/requests.ts';
+import type { AttemptPod, JobRef } from '../../contract/job/jobs.ts';
+import type { StopRequest, StopResult } from '../../contract/recovery/recovery.ts';
+import { jobPath } from '../../kube/jobs/kinds/index.ts';
+import { deletePod, podsOfJob, podsPath } from '../../kube/pods/pods.ts';
+import { askKube, patchObject } from '../../kube/client/requests.ts';
 import { eventually } from '../support/rig.ts';
 import { liveCluster, type LiveCluster } from './live-cluster.ts';
 

@@ -3,7 +3,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { Client, type WorkflowClientInterceptor } from '@temporalio/client';
 import { pino } from 'pino';
 import { preflightActivities } from '../../activities/preflight.ts';
-import type { Fault } from '../../contract/faults.ts';
+import type { Fault } from '../../contract/faults/faults.ts';
 import { nodeWorkflowId } from '../../contract/ids.ts';
 import { kernelFault, settings } from '../support/builders.ts';
 import { liveCluster, type LiveCluster } from './live-cluster.ts';

@@ -6,7 +6,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { type RunningAgent, startAgent } from '../../agent/index.ts';
 import { remarksOn } from '../../cli/roles/agent.ts';
-import { agentSettings } from '../../contract/settings.schema.ts';
+import { agentSettings } from '../../contract/settings/settings.schema.ts';
 import { type HttpsController, startHttpsController } from './https-controller.ts';
 import { until } from './until.ts';
 

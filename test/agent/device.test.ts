@@ -9,7 +9,7 @@ import { openHostFile } from '../../agent/host-root.ts';
 import { readDevice } from '../../agent/kernel-log/device.ts';
 import { followKernelLog } from '../../agent/kernel-log/follow.ts';
 import type { Begin, LogRead } from '../../agent/kernel-log/source.ts';
-import { parseKernelLine } from '../../faults/kernel-line.ts';
+import { parseKernelLine } from '../../faults/kernel/line.ts';
 import { KcoverError } from '../../contract/errors.ts';
 
 type ReadStep = number | 'none' | 'overrun' | 'too-large';

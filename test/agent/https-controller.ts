@@ -6,9 +6,9 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { generate } from 'selfsigned';
-import { type PreflightFileAnswer, preflightPath, type PreflightFiles } from '../../contract/preflight-files.ts';
-import { reportBatch } from '../../contract/reports.schema.ts';
-import { reportBodyLimit, type ReportBatch, reportPath } from '../../contract/reports.ts';
+import { type PreflightFileAnswer, preflightPath, type PreflightFiles } from '../../contract/preflight/files.ts';
+import { reportBatch } from '../../contract/wire/reports.schema.ts';
+import { reportBodyLimit, type ReportBatch, reportPath } from '../../contract/wire/reports.ts';
 
 export interface ReceivedRequest {
   readonly batch: ReportBatch;

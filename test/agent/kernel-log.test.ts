@@ -6,8 +6,8 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import type { RunningDetector } from '../../agent/detectors/detector.ts';
 import { kernelLog } from '../../agent/detectors/kernel-log.ts';
-import type { Fault } from '../../contract/faults.ts';
-import { agentSettings } from '../../contract/settings.schema.ts';
+import type { Fault } from '../../contract/faults/faults.ts';
+import { agentSettings } from '../../contract/settings/settings.schema.ts';
 import { until } from './until.ts';
 
 const log = pino({ level: 'silent' });

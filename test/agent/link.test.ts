@@ -7,9 +7,9 @@ import { afterEach, beforeEach, describe, expect, it, jest } from '@jest/globals
 import { pino } from 'pino';
 import type { RunningDetector } from '../../agent/detectors/detector.ts';
 import { link } from '../../agent/detectors/link.ts';
-import type { Fault } from '../../contract/faults.ts';
-import { reportedFault } from '../../contract/reports.schema.ts';
-import { agentSettings } from '../../contract/settings.schema.ts';
+import type { Fault } from '../../contract/faults/faults.ts';
+import { reportedFault } from '../../contract/wire/reports.schema.ts';
+import { agentSettings } from '../../contract/settings/settings.schema.ts';
 import { MadeUpSysfs } from '../support/made-up-sysfs.ts';
 import { until } from './until.ts';
 

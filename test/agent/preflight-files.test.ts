@@ -2,8 +2,8 @@ import { execFileSync } from 'node:child_process';
 import { appendFile, mkdir, rm, symlink, truncate, utimes, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { type ReportFiles, reportFiles } from '../../agent/preflight/files.ts';
-import type { RankFile } from '../../agent/rank-files.ts';
-import { preflightLimits } from '../../contract/preflight.ts';
+import type { RankFile } from '../../agent/files/rank-files.ts';
+import { preflightLimits } from '../../contract/preflight/preflight.ts';
 import { type PreflightNode, preflightNode, rawReport } from './preflight-node.ts';
 
 let node: PreflightNode;

@@ -3,7 +3,7 @@
 import { mkdir, mkdtemp, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
-import { preflightDirectory } from '../../contract/preflight.ts';
+import { preflightDirectory } from '../../contract/preflight/preflight.ts';
 
 /** What a preflight container writes. */
 export const rawReport = (more: Record<string, unknown> = {}): string =>

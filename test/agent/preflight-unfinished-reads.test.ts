@@ -4,7 +4,7 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { type PreflightUploader, startPreflightUploader } from '../../agent/preflight/uploader.ts';
 import { type ReportFiles, reportFiles } from '../../agent/preflight/files.ts';
-import type { PreflightFile, PreflightFileAnswer } from '../../contract/preflight-files.ts';
+import type { PreflightFile, PreflightFileAnswer } from '../../contract/preflight/files.ts';
 import { type PreflightNode, preflightNode, rawReport } from './preflight-node.ts';
 import { until } from './until.ts';
 

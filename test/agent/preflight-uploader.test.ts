@@ -2,10 +2,10 @@ import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import type { FilesAnswer } from '../../agent/controller-connection.ts';
+import type { FilesAnswer } from '../../agent/upload/connection.ts';
 import { type PreflightUploader, startPreflightUploader } from '../../agent/preflight/uploader.ts';
 import { type ReportFiles, reportFiles } from '../../agent/preflight/files.ts';
-import type { PreflightFile, PreflightFileAnswer, PreflightFiles } from '../../contract/preflight-files.ts';
+import type { PreflightFile, PreflightFileAnswer, PreflightFiles } from '../../contract/preflight/files.ts';
 import { type PreflightNode, preflightNode, rawReport } from './preflight-node.ts';
 import { until } from './until.ts';
 

@@ -1,10 +1,10 @@
 import { symlink, utimes, writeFile } from 'node:fs/promises';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import type { ProgressAccepted } from '../../agent/controller-connection.ts';
+import type { ProgressAccepted } from '../../agent/upload/connection.ts';
 import { type ProgressUploader, startProgressUploader } from '../../agent/progress/uploader.ts';
 import { trainerFiles } from '../../agent/progress/files.ts';
-import { progressDirectory, type ProgressFiles } from '../../contract/progress.ts';
+import { progressDirectory, type ProgressFiles } from '../../contract/progress/progress.ts';
 import { type PreflightNode, preflightNode } from './preflight-node.ts';
 import { until } from './until.ts';
 

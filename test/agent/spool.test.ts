@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
 import { openSpool, type Spool } from '../../agent/spool.ts';
-import type { Fault } from '../../contract/faults.ts';
+import type { Fault } from '../../contract/faults/faults.ts';
 
 const log = pino({ level: 'silent' });
 const all = { reports: 1000, bytes: 100_000_000 };

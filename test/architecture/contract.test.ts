@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { errorCatalogue } from '../../contract/errors.ts';
 import { annotations, eventReasons, labels, searchAttributes, workflowTypes } from '../../contract/ids.ts';
-import { signals, updates } from '../../contract/messages.ts';
+import { signals, updates } from '../../contract/wire/messages.ts';
 import { codeOf, folderOf, sources, textOf } from './sources.ts';
 
 const code = new Map(
@@ -25,7 +25,7 @@ describe('every name of the contract is used', () => {
     (name) => {
       // Names are also used as plain strings, where the compiler checks them.
       const uses = new RegExp(`\\b${name.replace('.', '\\.')}\\b|'${name.split('.')[1]}'`, 'g');
-      const found = [...code].flatMap(([file, text]) => (file === 'contract/messages.ts' ? [] : (text.match(uses) ?? []).map(() => folderOf(file))));
+      const found = [...code].flatMap(([file, text]) => (file === 'contract/wire/messages.ts' ? [] : (text.match(uses) ?? []).map(() => folderOf(file))));
       expect(found).toContain('workflows');
       expect(found.length).toBeGreaterThan(1);
     },

@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { KubernetesObject } from '@kubernetes/client-node';
 import { parse } from 'yaml';
-import { agentSettings, controllerSettings, workerSettings } from '../../contract/settings.schema.ts';
-import { jobKinds } from '../../kube/job-kinds/index.ts';
-import { decideOptIn } from '../../policy/recoverable.ts';
+import { agentSettings, controllerSettings, workerSettings } from '../../contract/settings/settings.schema.ts';
+import { jobKinds } from '../../kube/jobs/kinds/index.ts';
+import { decideOptIn } from '../../policy/recovery/recoverable.ts';
 import { settings } from '../support/builders.ts';
 import { files, textOf } from './sources.ts';
 

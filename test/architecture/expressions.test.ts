@@ -28,7 +28,7 @@ describe('an expression that reads foreign text', () => {
     expect(literals('x.ts', 'const a: RegExp = /a+b/gi; // /not/\n')).toEqual([{ file: 'x.ts', source: 'a+b', flags: 'gi' }]);
     const files = new Set(all.map(({ file }) => file));
     expect([...files]).toEqual(
-      expect.arrayContaining(['faults/kernel-line.ts', 'faults/preflight-number.ts', 'agent/rank-files.ts', 'contract/progress.schema.ts']),
+      expect.arrayContaining(['faults/kernel/line.ts', 'faults/preflight/number.ts', 'agent/files/rank-files.ts', 'contract/progress/progress.schema.ts']),
     );
     expect(all.filter(({ source }) => source.includes('NVRM')).length).toBeGreaterThanOrEqual(2);
     expect(all.length).toBeGreaterThan(40);

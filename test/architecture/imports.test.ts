@@ -77,10 +77,10 @@ describe('workflow code', () => {
 describe('where the world outside is read', () => {
   const environment = /\bprocess\.(env|argv)\b/;
   const mayRead = (file: string) =>
-    file === 'cli/environment.ts' || file === 'testbed/parts/environment.ts' || ['test', 'scripts', 'bench'].includes(folderOf(file));
+    file === 'cli/program/environment.ts' || file === 'testbed/parts/environment.ts' || ['test', 'scripts', 'bench'].includes(folderOf(file));
 
   it('is one file for the command line and the environment', () => {
-    expect(environment.test(textOf('cli/environment.ts'))).toBe(true);
+    expect(environment.test(textOf('cli/program/environment.ts'))).toBe(true);
     expect(sources.filter((file) => !mayRead(file) && environment.test(codeOf(textOf(file))))).toEqual([]);
   });
 

@@ -2,8 +2,8 @@ import { describe, expect, it } from '@jest/globals';
 import { runCell } from '../../bench/slow-nodes-cells.ts';
 import { rack, reportsOf, scattered, testRounds } from '../../bench/slow-nodes-fleet.ts';
 import { counted, figuresOf, foundAtOneInAThousand, nothing } from '../../bench/slow-nodes-score.ts';
-import type { NodeJudgement } from '../../contract/preflight.ts';
-import { randomFrom } from '../../policy/preflight-pairing.ts';
+import type { NodeJudgement } from '../../contract/preflight/preflight.ts';
+import { randomFrom } from '../../policy/preflight/pairing.ts';
 
 const noise = { falseSlow: 0, falseHealthy: 0, sigma: 0, slowTo: 0.6, reports: 'bandwidths' } as const;
 const node = (rank: number, verdict: NodeJudgement['verdict']): NodeJudgement => ({

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { randomFrom } from '../../policy/preflight-pairing.ts';
+import { randomFrom } from '../../policy/preflight/pairing.ts';
 import { drawIncident, type TimedIncident } from '../../bench/timing-incident.ts';
 import { describeTiming } from '../../bench/timing-page.ts';
 import { reportTiming } from '../../bench/timing-report.ts';

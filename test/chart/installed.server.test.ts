@@ -8,9 +8,9 @@ import type { KubernetesObject, V1ConfigMap, V1EndpointSlice, V1Pod, V1Secret } 
 import { parseAllDocuments } from 'yaml';
 import { examineRights } from '../../cli/doctor/rights.ts';
 import { leaderLabel } from '../../contract/ids.ts';
-import { connectKube, type Kube, openRequest } from '../../kube/connection.ts';
+import { connectKube, type Kube, openRequest } from '../../kube/client/connection.ts';
 import { clusterRoles, ownNamespace, roles } from '../../kube/permissions.ts';
-import { askKube, listObjects, patchObject, readObject } from '../../kube/requests.ts';
+import { askKube, listObjects, patchObject, readObject } from '../../kube/client/requests.ts';
 import { agentAccount, agentNamespace } from '../../testbed/agents.ts';
 import { attachTestCluster } from '../../testbed/attach.ts';
 import { chartDirectory } from '../../testbed/chart.ts';

@@ -1,7 +1,7 @@
 /** How the chart limits the damage of a compromised part: namespaces, network, admission, rights. */
 
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import { parseSettings, type RoleName, roles } from '../../cli/settings-file.ts';
+import { parseSettings, type RoleName, roles } from '../../cli/settings/file.ts';
 import type { KubernetesObject } from '@kubernetes/client-node';
 import { labels } from '../../contract/ids.ts';
 import { admissionPolicies, byDefault as byHand } from '../../kube/admission/index.ts';

@@ -7,11 +7,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it } from '@jest/globals';
-import type { CommandEntry, Typed } from '../../cli/command.ts';
-import { buildProgram } from '../../cli/program.ts';
-import { parseSettings, type RoleName, roles } from '../../cli/settings-file.ts';
-import { temporalTarget } from '../../cli/temporal.ts';
-import { agentAudience } from '../../contract/reports.ts';
+import type { CommandEntry, Typed } from '../../cli/program/command.ts';
+import { buildProgram } from '../../cli/program/program.ts';
+import { parseSettings, type RoleName, roles } from '../../cli/settings/file.ts';
+import { temporalTarget } from '../../cli/clients/temporal.ts';
+import { agentAudience } from '../../contract/wire/reports.ts';
 import { leaderLabel } from '../../contract/ids.ts';
 import { fullValues, render, type Rendered, valuesFile } from './rendered.ts';
 

@@ -5,7 +5,7 @@ import { describe, expect, it } from '@jest/globals';
 import { generate } from 'selfsigned';
 import { certificateFinding } from '../../cli/doctor/certificate.ts';
 import { examineAccess } from '../../cli/doctor/temporal-access.ts';
-import { temporalTarget } from '../../cli/temporal.ts';
+import { temporalTarget } from '../../cli/clients/temporal.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'kcover-doctor-'));
 const pem = (name: string, text = name): string => {

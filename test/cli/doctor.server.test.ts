@@ -3,7 +3,7 @@ import { randomUUID } from 'node:crypto';
 import { Client, Connection } from '@temporalio/client';
 import { clusterWorkflowId, searchAttributes, workflowTypes } from '../../contract/ids.ts';
 import type { Finding } from '../../cli/doctor/finding.ts';
-import { jobKinds } from '../../kube/job-kinds/index.ts';
+import { jobKinds } from '../../kube/jobs/kinds/index.ts';
 import { clusterRoles, ownNamespace, roles } from '../../kube/permissions.ts';
 import { type AttachedTestCluster, attachTestCluster } from '../../testbed/attach.ts';
 import { eventually } from '../support/rig.ts';

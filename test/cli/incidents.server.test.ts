@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { jobWorkflowId, nodeWorkflowId } from '../../contract/ids.ts';
-import { jobTitle } from '../../contract/jobs.ts';
-import type { NodeStatus } from '../../contract/nodes.ts';
-import type { IncidentRecord } from '../../contract/recovery.ts';
+import { jobTitle } from '../../contract/job/jobs.ts';
+import type { NodeStatus } from '../../contract/node/nodes.ts';
+import type { IncidentRecord } from '../../contract/recovery/recovery.ts';
 import type { IncidentSummary } from '../../cli/incidents/incident.ts';
 import { kernelFault } from '../support/builders.ts';
 import { eventually } from '../support/rig.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { rowOf } from '../../cli/commands/node-list.ts';
 import { annotations } from '../../contract/ids.ts';
-import { workerSettings } from '../../contract/settings.schema.ts';
+import { workerSettings } from '../../contract/settings/settings.schema.ts';
 
 const incident = 'node/gpu-3/2026-11-21T07:09:03.117Z';
 const nothing = { marked: undefined, status: undefined, reserved: undefined };

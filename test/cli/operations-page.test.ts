@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import { eventReasons } from '../../contract/ids.ts';
-import { buildProgram } from '../../cli/program.ts';
+import { buildProgram } from '../../cli/program/program.ts';
 
 const page = readFileSync(new URL('../../docs/operations.md', import.meta.url), 'utf8');
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { foldJob, foldRecovery, type HistoryEntry } from '../../cli/plan/fold-history.ts';
-import type { RecoveryInput, RecoveryOutcome } from '../../contract/recovery.ts';
+import type { RecoveryInput, RecoveryOutcome } from '../../contract/recovery/recovery.ts';
 import { firstState, type JobState } from '../../workflows/job/state.ts';
 import { job, kernelFault, podFault } from '../support/builders.ts';
 

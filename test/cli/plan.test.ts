@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { sourcesOf, traitsOf } from '../../contract/fault-sources.ts';
-import type { WorkerSettings } from '../../contract/settings.schema.ts';
+import { sourcesOf, traitsOf } from '../../contract/faults/sources.ts';
+import type { WorkerSettings } from '../../contract/settings/settings.schema.ts';
 import type { PlanInput } from '../../cli/plan/facts.ts';
 import { pageOf } from '../../cli/plan/page.ts';
 import { planOf } from '../../cli/plan/plan.ts';

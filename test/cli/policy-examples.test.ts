@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import { parse } from 'yaml';
-import { fieldsOf } from '../../cli/settings-fields.ts';
-import { recoverySettings } from '../../contract/recovery.schema.ts';
-import { workerSettings } from '../../contract/settings.schema.ts';
-import { overridesOf } from '../../kube/job-overrides.ts';
-import { jobPolicy } from '../../policy/job-policy.ts';
+import { fieldsOf } from '../../cli/settings/fields.ts';
+import { recoverySettings } from '../../contract/recovery/settings.schema.ts';
+import { workerSettings } from '../../contract/settings/settings.schema.ts';
+import { overridesOf } from '../../kube/jobs/overrides.ts';
+import { jobPolicy } from '../../policy/job/policy.ts';
 import { annotationExamples, settingExamples, referenceExamples, type OverrideExample } from '../../scripts/generate/policy-examples.ts';
 import { settingExample } from '../../scripts/generate/policy-page.ts';
 

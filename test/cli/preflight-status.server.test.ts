@@ -1,9 +1,9 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { startWorkflow } from '../../cli/start-workflow.ts';
-import type { Workload } from '../../contract/preflight.ts';
-import type { PreflightStatus } from '../../contract/preflight-runs.ts';
-import { preflightStart } from '../../contract/starts.ts';
+import { startWorkflow } from '../../cli/clients/start-workflow.ts';
+import type { Workload } from '../../contract/preflight/preflight.ts';
+import type { PreflightStatus } from '../../contract/preflight/runs.ts';
+import { preflightStart } from '../../contract/wire/starts.ts';
 import { reportOf } from '../support/preflight-reports.ts';
 import { eventually } from '../support/rig.ts';
 import { answerOf, type SimulatedCluster, simulatedCluster, serverEnvironment } from './live.ts';

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { directoryEvidence, directoryRecords } from '../../activities/index.ts';
 import { reportOf } from '../../cli/report/incident-report.ts';
 import { plain, quote } from '../../cli/report/markdown.ts';
-import type { EvidenceFile } from '../../contract/evidence.ts';
-import type { IncidentRecord } from '../../contract/recovery.ts';
+import type { EvidenceFile } from '../../contract/recovery/evidence.ts';
+import type { IncidentRecord } from '../../contract/recovery/recovery.ts';
 import { job, kernelFault, pods } from '../support/builders.ts';
 import { kcover } from './kcover.ts';
 

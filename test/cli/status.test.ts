@@ -1,7 +1,7 @@
 import { describe as suite, expect, it } from '@jest/globals';
 import { describe, type More } from '../../cli/commands/status.ts';
-import type { RecoveryStatus } from '../../contract/recovery.ts';
-import type { JobStatus } from '../../contract/training-job.ts';
+import type { RecoveryStatus } from '../../contract/recovery/recovery.ts';
+import type { JobStatus } from '../../contract/job/training-job.ts';
 import { settings } from '../support/builders.ts';
 
 const now = Date.parse('2026-11-21T07:09:13Z');

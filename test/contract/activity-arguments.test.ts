@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { withCheckedArguments } from '../../activities/arguments.ts';
-import type { Activities } from '../../contract/activities.ts';
-import { activityArguments, whyNotGiven } from '../../contract/activity-arguments.schema.ts';
+import type { Activities } from '../../contract/wire/activities.ts';
+import { activityArguments, whyNotGiven } from '../../contract/wire/activity-arguments.schema.ts';
 import { job, kernelFault, pods } from '../support/builders.ts';
 import { forgedNames, forgedUids } from '../support/forged-names.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { bytesOf } from '../../contract/signal-size.ts';
+import { bytesOf } from '../../contract/wire/signal-size.ts';
 import { takeFaults } from '../../workflows/faults.ts';
 
 const fault = (more: object = {}) => ({ id: 'kernel/boot/7', source: 'kernel', code: 'xid/79', message: 'm', seenAt: '2026-11-21T07:00:00Z', ...more });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import { KcoverError } from '../../contract/errors.ts';
 import { jobWorkflowId, nodeWorkflowId, preflightWorkflowId, quarantineId, recoveryId, recoveryIdPrefix, recoveryWithoutUid } from '../../contract/ids.ts';
-import { quoted } from '../../contract/visibility.ts';
+import { quoted } from '../../contract/wire/visibility.ts';
 import { forgedNames, forgedUids } from '../support/forged-names.ts';
 
 const job = { namespace: 'train', name: 'llm', uid: '0b1c' };

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { faultLimits } from '../../contract/faults.ts';
+import { faultLimits } from '../../contract/faults/faults.ts';
 import { plainLine } from '../../contract/plain-line.schema.ts';
-import { reportBatch, reportedFault } from '../../contract/reports.schema.ts';
+import { reportBatch, reportedFault } from '../../contract/wire/reports.schema.ts';
 import { oneLine } from '../../contract/text.ts';
 
 const fault = (more: object = {}) => ({

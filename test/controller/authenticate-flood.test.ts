@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { setImmediate } from 'node:timers/promises';
-import { authenticator } from '../../controller/authenticate.ts';
+import { authenticator } from '../../controller/intake/authenticate.ts';
 import { serviceToken } from '../support/service-token.ts';
 
 const honest = 200;

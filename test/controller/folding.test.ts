@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Fault } from '../../contract/faults.ts';
-import type { NodeOutcome } from '../../contract/nodes.ts';
-import { findStrays, findUnsupervised, foldJob, type WatchedJob } from '../../policy/job-watch.ts';
-import { faultsOfReturned, foldNode, missedChangeOf, type TrackedNode, type WatchedNode } from '../../policy/node-watch.ts';
-import { failuresToReport, type PodOwner, type WatchedPod } from '../../policy/pod-watch.ts';
+import type { Fault } from '../../contract/faults/faults.ts';
+import type { NodeOutcome } from '../../contract/node/nodes.ts';
+import { findStrays, findUnsupervised, foldJob, type WatchedJob } from '../../policy/job/watch.ts';
+import { faultsOfReturned, foldNode, missedChangeOf, type TrackedNode, type WatchedNode } from '../../policy/node/watch.ts';
+import { failuresToReport, type PodOwner, type WatchedPod } from '../../policy/incident/pod-watch.ts';
 
 const seen = (more: Partial<WatchedJob> = {}): WatchedJob => ({
   ref: { kind: 'PyTorchJob', namespace: 'train', name: 'llm', uid: 'u1' },

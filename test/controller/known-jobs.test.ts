@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
 import type { KubernetesObject, V1OwnerReference } from '@kubernetes/client-node';
-import type { JobKind, JobRef } from '../../contract/jobs.ts';
-import { openKnownJobs, type KnownJob, type KnownJobs } from '../../controller/watchers/known-jobs.ts';
-import { jobKinds, ownerJobOf } from '../../kube/job-kinds/index.ts';
+import type { JobKind, JobRef } from '../../contract/job/jobs.ts';
+import { openKnownJobs, type KnownJob, type KnownJobs } from '../../controller/watch/known-jobs.ts';
+import { jobKinds, ownerJobOf } from '../../kube/jobs/kinds/index.ts';
 
 const ref = (kind: JobKind, more: Partial<JobRef> = {}): JobRef => ({ kind, namespace: 'train', name: 'llm', uid: `uid-${kind}`, ...more });
 const [child, set, trains] = [ref('Job'), ref('JobSet'), ref('TrainJob')];

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import { pino } from 'pino';
-import { controllerSettings } from '../../contract/settings.schema.ts';
-import { followOutages } from '../../controller/watchers/outages.ts';
+import { controllerSettings } from '../../contract/settings/settings.schema.ts';
+import { followOutages } from '../../controller/watch/outages.ts';
 
 const log = pino({ enabled: false });
 const node = (name: string, ready: 'True' | 'Unknown', transition = '2026-11-21T07:00:00Z') => ({

@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
-import type { PreflightReport } from '../../contract/preflight.ts';
-import type { PreflightFile } from '../../contract/preflight-files.ts';
+import type { PreflightReport } from '../../contract/preflight/preflight.ts';
+import type { PreflightFile } from '../../contract/preflight/files.ts';
 import { decideFile, type FileFacts } from '../../controller/preflight/decide-file.ts';
-import type { PreflightPod } from '../../kube/preflight-pods.ts';
+import type { PreflightPod } from '../../kube/pods/preflight-pods.ts';
 
 const day = '2026-11-21T';
 const report = (more: Partial<PreflightReport> = {}): PreflightReport => ({ size: 4, rank: 1, node: 'gpu-1', address: '10.0.0.1', tests: [], ...more });

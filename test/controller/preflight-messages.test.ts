@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
-import { type CollectedReport, preflightLimits, type Workload } from '../../contract/preflight.ts';
-import type { RefusedReport } from '../../contract/preflight-files.ts';
-import { preflightFiles } from '../../contract/preflight-files.schema.ts';
-import { openOutbox } from '../../controller/outbox.ts';
-import { arrivalMessage, type Call, faultMessage, podsGoneMessage, testingMessage } from '../../controller/messages.ts';
+import { type CollectedReport, preflightLimits, type Workload } from '../../contract/preflight/preflight.ts';
+import type { RefusedReport } from '../../contract/preflight/files.ts';
+import { preflightFiles } from '../../contract/preflight/files.schema.ts';
+import { openOutbox } from '../../controller/outbox/outbox.ts';
+import { arrivalMessage, type Call, faultMessage, podsGoneMessage, testingMessage } from '../../controller/outbox/messages.ts';
 
 const workload: Workload = { namespace: 'train', name: 'llm', uid: 'u1' };
 const id = 'preflight/train/llm/u1';

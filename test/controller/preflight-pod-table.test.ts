@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { openPodTable } from '../../controller/preflight/pod-table.ts';
-import type { PreflightPod } from '../../kube/preflight-pods.ts';
+import type { PreflightPod } from '../../kube/pods/preflight-pods.ts';
 
 const pod = (name: string, rank: number, more: Partial<PreflightPod> = {}): PreflightPod => ({
   uid: `uid-${name}`,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { CollectedReport } from '../../contract/preflight.ts';
-import type { RefusedReport } from '../../contract/preflight-files.ts';
+import type { CollectedReport } from '../../contract/preflight/preflight.ts';
+import type { RefusedReport } from '../../contract/preflight/files.ts';
 import { type AdmissionResult, openReportAdmission } from '../../controller/preflight/report-admission.ts';
 
 const report = (second: number): CollectedReport => ({

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import type { PairTest, PreflightReport } from '../../contract/preflight.ts';
-import { preflightFiles } from '../../contract/preflight-files.schema.ts';
+import type { PairTest, PreflightReport } from '../../contract/preflight/preflight.ts';
+import { preflightFiles } from '../../contract/preflight/files.schema.ts';
 
 const pair: PairTest = { round: 0, self: '10.0.0.1', peer: '10.0.0.2', status: 'ok', gbps: 94.97, because: 'passed' };
 const report: PreflightReport = { size: 4, rank: 1, node: 'gpu-1', address: '10.0.0.1', failed: ['gpu'], threshold: 5, tests: [pair] };

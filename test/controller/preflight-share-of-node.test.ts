@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import type { V1Pod } from '@kubernetes/client-node';
-import { workerSettings } from '../../contract/settings.schema.ts';
+import { workerSettings } from '../../contract/settings/settings.schema.ts';
 import { decideFile } from '../../controller/preflight/decide-file.ts';
 import { shareOf } from '../../controller/preflight/node-share.ts';
 import { openPodTable } from '../../controller/preflight/pod-table.ts';
-import { type PreflightPod, preflightPodOf } from '../../kube/preflight-pods.ts';
-import { decidePreflight } from '../../policy/preflight.ts';
+import { type PreflightPod, preflightPodOf } from '../../kube/pods/preflight-pods.ts';
+import { decidePreflight } from '../../policy/preflight/preflight.ts';
 import { job } from '../support/builders.ts';
 
 const gpu = 'nvidia.com/gpu';

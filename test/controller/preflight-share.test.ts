@@ -1,8 +1,8 @@
 import { describe, expect, it } from '@jest/globals';
 import type { V1Pod } from '@kubernetes/client-node';
 import { nodeShare } from '../../controller/preflight/node-share.ts';
-import { acceleratorsOf } from '../../kube/nodes.ts';
-import { preflightPodOf } from '../../kube/preflight-pods.ts';
+import { acceleratorsOf } from '../../kube/nodes/nodes.ts';
+import { preflightPodOf } from '../../kube/pods/preflight-pods.ts';
 
 const gpu = 'nvidia.com/gpu';
 

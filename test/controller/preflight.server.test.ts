@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { preflightWorkflowId } from '../../contract/ids.ts';
-import { type PreflightFileAnswer, preflightPath } from '../../contract/preflight-files.ts';
+import { type PreflightFileAnswer, preflightPath } from '../../contract/preflight/files.ts';
 import { batchJob, pytorchJob } from '../../testbed/job-manifests.ts';
 import { createJob, placeOf, type RunningJob } from '../../testbed/jobs.ts';
 import { awaitTesters, endTest, type Tester, testsFirst } from '../../testbed/preflight.ts';

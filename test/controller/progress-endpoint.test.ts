@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import fastify, { type FastifyInstance } from 'fastify';
-import { type ProgressFile, progressPath } from '../../contract/progress.ts';
-import { rejections } from '../../contract/reports.ts';
+import { type ProgressFile, progressPath } from '../../contract/progress/progress.ts';
+import { rejections } from '../../contract/wire/reports.ts';
 import { takeProgress } from '../../controller/progress/endpoint.ts';
 
 const file = (rank: number, more: object = {}) => ({

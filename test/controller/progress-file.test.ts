@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Progress, ProgressFile } from '../../contract/progress.ts';
+import type { Progress, ProgressFile } from '../../contract/progress/progress.ts';
 import { decideProgress } from '../../controller/progress/decide-file.ts';
-import type { TrainingPod } from '../../kube/training-pods.ts';
+import type { TrainingPod } from '../../kube/pods/training-pods.ts';
 
 const day = '2026-11-21T';
 const file = (writtenAt: string, more: Partial<Progress> = {}): ProgressFile => ({

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { JobOverrides } from '../../contract/job-overrides.ts';
-import type { JobProgress } from '../../contract/progress.ts';
+import type { JobOverrides } from '../../contract/job/job-overrides.ts';
+import type { JobProgress } from '../../contract/progress/progress.ts';
 import { type HangOptions, type Hangs, watchHangs } from '../../controller/progress/hangs.ts';
-import type { TrainingPod } from '../../kube/training-pods.ts';
+import type { TrainingPod } from '../../kube/pods/training-pods.ts';
 
 const pod: TrainingPod = {
   uid: 'pod',

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { JobRef } from '../../contract/jobs.ts';
+import type { JobRef } from '../../contract/job/jobs.ts';
 import { openTrainingPods, type TrainingPods } from '../../controller/progress/pod-table.ts';
-import type { TrainingPod } from '../../kube/training-pods.ts';
+import type { TrainingPod } from '../../kube/pods/training-pods.ts';
 
 const pod = (uid: string, more: Partial<TrainingPod> = {}): TrainingPod => ({
   uid,

@@ -2,13 +2,13 @@ import { afterEach, beforeEach, describe, expect, it } from '@jest/globals';
 import type { V1Pod } from '@kubernetes/client-node';
 import pino from 'pino';
 import { Registry } from 'prom-client';
-import type { JobRef } from '../../contract/jobs.ts';
-import type { ProgressFile } from '../../contract/progress.ts';
-import { faultMessage, jobEndMessage, type WorkflowMessage, recoverMessage } from '../../controller/messages.ts';
+import type { JobRef } from '../../contract/job/jobs.ts';
+import type { ProgressFile } from '../../contract/progress/progress.ts';
+import { faultMessage, jobEndMessage, type WorkflowMessage, recoverMessage } from '../../controller/outbox/messages.ts';
 import { controllerMetrics } from '../../controller/metrics.ts';
 import { type ProgressWatch, watchProgress } from '../../controller/progress/watch.ts';
-import { isSameJob } from '../../kube/job-kinds/index.ts';
-import type { KnownJob } from '../../controller/watchers/known-jobs.ts';
+import { isSameJob } from '../../kube/jobs/kinds/index.ts';
+import type { KnownJob } from '../../controller/watch/known-jobs.ts';
 import { until } from '../agent/until.ts';
 
 const ref: JobRef = { kind: 'PyTorchJob', namespace: 'train', name: 'llm', uid: 'job-uid' };

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { JobRef } from '../../contract/jobs.ts';
+import type { JobRef } from '../../contract/job/jobs.ts';
 import { countWorkers, type Workers } from '../../controller/progress/workers.ts';
 
 const job = (name: string, more: Partial<JobRef> = {}): JobRef => ({ kind: 'Job', namespace: 'train', name, uid: `uid-${name}`, ...more });

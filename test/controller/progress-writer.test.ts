@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from '@jest/globals';
-import type { JobRef } from '../../contract/jobs.ts';
-import type { JobProgress } from '../../contract/progress.ts';
+import type { JobRef } from '../../contract/job/jobs.ts';
+import type { JobProgress } from '../../contract/progress/progress.ts';
 import { createProgressWriter, type ProgressWriterOptions, type ProgressWriter } from '../../controller/progress/writer.ts';
-import type { TrainingPod } from '../../kube/training-pods.ts';
+import type { TrainingPod } from '../../kube/pods/training-pods.ts';
 
 const job = (name = 'llm'): JobRef => ({ kind: 'PyTorchJob', namespace: 'train', name, uid: `uid-${name}` });
 const pod = (uid: string, of = job()): TrainingPod => ({

@@ -1,14 +1,14 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import fastify from 'fastify';
-import { roundsAudience, roundsPath } from '../../contract/preflight-rounds.ts';
-import { rejections } from '../../contract/reports.ts';
-import { authenticator } from '../../controller/authenticate.ts';
-import { guardRequests } from '../../controller/request-guard.ts';
-import type { Reject } from '../../controller/refusals.ts';
-import { openRounds } from '../../controller/rounds/endpoint.ts';
-import { beginRounds, type Rounds } from '../../controller/rounds/polls.ts';
-import type { RoundPod } from '../../controller/rounds/run.ts';
-import { openBuckets } from '../../controller/token-bucket.ts';
+import { roundsAudience, roundsPath } from '../../contract/preflight/rounds.ts';
+import { rejections } from '../../contract/wire/reports.ts';
+import { authenticator } from '../../controller/intake/authenticate.ts';
+import { guardRequests } from '../../controller/intake/request-guard.ts';
+import type { Reject } from '../../controller/intake/refusals.ts';
+import { openRounds } from '../../controller/preflight/rounds/endpoint.ts';
+import { beginRounds, type Rounds } from '../../controller/preflight/rounds/polls.ts';
+import type { RoundPod } from '../../controller/preflight/rounds/run.ts';
+import { openBuckets } from '../../controller/intake/token-bucket.ts';
 import { until } from '../../testbed/until.ts';
 import { serviceToken } from '../support/service-token.ts';
 

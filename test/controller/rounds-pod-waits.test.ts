@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { openPodWaits } from '../../controller/rounds/pod-waits.ts';
+import { openPodWaits } from '../../controller/preflight/rounds/pod-waits.ts';
 
 function cluster(withinMs = 60_000) {
   const pods = new Map<string, string>();

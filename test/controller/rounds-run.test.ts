@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import type { RoundFacts, RoundAnswer, RoundPlan, RoundResult } from '../../contract/preflight-rounds.ts';
-import { type RoundReply, openRun, type Run, type RoundPod } from '../../controller/rounds/run.ts';
-import { planRound } from '../../policy/preflight-plan.ts';
+import type { RoundFacts, RoundAnswer, RoundPlan, RoundResult } from '../../contract/preflight/rounds.ts';
+import { type RoundReply, openRun, type Run, type RoundPod } from '../../controller/preflight/rounds/run.ts';
+import { planRound } from '../../policy/preflight/plan.ts';
 
 const withinMs = 300_000;
 const rounds = 3;

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { labels } from '../../contract/ids.ts';
-import { roundsAudience, roundsPath } from '../../contract/preflight-rounds.ts';
+import { roundsAudience, roundsPath } from '../../contract/preflight/rounds.ts';
 import { agentAccount, agentAudience, agentNamespace } from '../../testbed/agents.ts';
 import { podToken } from '../../testbed/tokens.ts';
 import { LiveController, run } from './live-controller.ts';

@@ -2,7 +2,7 @@ import type { V1Pod } from '@kubernetes/client-node';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { annotations, jobWorkflowId, labels } from '../../contract/ids.ts';
-import { signals } from '../../contract/messages.ts';
+import { signals } from '../../contract/wire/messages.ts';
 import { merge } from '../../testbed/api.ts';
 import { attachTestCluster } from '../../testbed/attach.ts';
 import { deletesOfPods, podDeleteCollections } from '../../testbed/audit.ts';

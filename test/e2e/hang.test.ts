@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { trainingHangs } from '../../contract/faults.ts';
-import { overrideAnnotations } from '../../contract/job-overrides.ts';
+import { trainingHangs } from '../../contract/faults/faults.ts';
+import { overrideAnnotations } from '../../contract/job/job-overrides.ts';
 import { attachTestCluster } from '../../testbed/attach.ts';
 import { podsOf } from '../../testbed/jobs.ts';
 import { awaitProgress, endsSlowly, shortReports, startTrainer } from '../../testbed/trainer.ts';

@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { labels, nodeWorkflowId } from '../../contract/ids.ts';
-import { type OperatorRequest, statusQuery, updates } from '../../contract/messages.ts';
-import type { RecoveryPhase, RecoveryStatus } from '../../contract/recovery.ts';
+import { type OperatorRequest, statusQuery, updates } from '../../contract/wire/messages.ts';
+import type { RecoveryPhase, RecoveryStatus } from '../../contract/recovery/recovery.ts';
 import { merge } from '../../testbed/api.ts';
 import { attachTestCluster } from '../../testbed/attach.ts';
 import { deletesOfPods } from '../../testbed/audit.ts';

@@ -1,7 +1,7 @@
 import type { V1Pod } from '@kubernetes/client-node';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import type { StopMethod } from '../../contract/jobs.ts';
-import type { IncidentRecord } from '../../contract/recovery.ts';
+import type { StopMethod } from '../../contract/job/jobs.ts';
+import type { IncidentRecord } from '../../contract/recovery/recovery.ts';
 import { attachTestCluster } from '../../testbed/attach.ts';
 import { suspends } from '../../testbed/audit.ts';
 import { breakGpu, failContainer } from '../../testbed/failures.ts';

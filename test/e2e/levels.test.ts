@@ -1,5 +1,5 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { overrideAnnotations } from '../../contract/job-overrides.ts';
+import { overrideAnnotations } from '../../contract/job/job-overrides.ts';
 import { attachTestCluster } from '../../testbed/attach.ts';
 import { breakGpu, failContainer } from '../../testbed/failures.ts';
 import { podsOf } from '../../testbed/jobs.ts';

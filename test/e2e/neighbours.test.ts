@@ -3,8 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { nodeWorkflowId } from '../../contract/ids.ts';
-import type { JobRef } from '../../contract/jobs.ts';
-import type { IncidentRecord } from '../../contract/recovery.ts';
+import type { JobRef } from '../../contract/job/jobs.ts';
+import type { IncidentRecord } from '../../contract/recovery/recovery.ts';
 import { attachTestCluster } from '../../testbed/attach.ts';
 import { breakGpu } from '../../testbed/failures.ts';
 import { until } from '../../testbed/until.ts';

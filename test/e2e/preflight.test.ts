@@ -1,6 +1,6 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
 import { annotations, eventReasons, preflightWorkflowId, quarantineTaintKey } from '../../contract/ids.ts';
-import type { PreflightNote, PreflightStatus } from '../../contract/preflight-runs.ts';
+import type { PreflightNote, PreflightStatus } from '../../contract/preflight/runs.ts';
 import { attachTestCluster } from '../../testbed/attach.ts';
 import { awaitRunning, readJob } from '../../testbed/jobs.ts';
 import { endTest, measured, testAgain, writeReport } from '../../testbed/preflight.ts';

@@ -3,10 +3,10 @@ import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/glob
 import { mkdirSync, readFileSync, renameSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { annotations } from '../../contract/ids.ts';
-import type { EvidenceFile } from '../../contract/evidence.ts';
-import { type Progress, progressDirectory } from '../../contract/progress.ts';
-import { statusQuery } from '../../contract/messages.ts';
-import type { RecoveryStatus } from '../../contract/recovery.ts';
+import type { EvidenceFile } from '../../contract/recovery/evidence.ts';
+import { type Progress, progressDirectory } from '../../contract/progress/progress.ts';
+import { statusQuery } from '../../contract/wire/messages.ts';
+import type { RecoveryStatus } from '../../contract/recovery/recovery.ts';
 import { attachTestCluster } from '../../testbed/attach.ts';
 import { breakGpu } from '../../testbed/failures.ts';
 import { placeOf, podsOf } from '../../testbed/jobs.ts';

@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { jobWorkflowId } from '../../contract/ids.ts';
-import { statusQuery } from '../../contract/messages.ts';
-import type { RecoveryStatus } from '../../contract/recovery.ts';
+import { statusQuery } from '../../contract/wire/messages.ts';
+import type { RecoveryStatus } from '../../contract/recovery/recovery.ts';
 import { ownNamespace } from '../../kube/permissions.ts';
 import { attachTestCluster } from '../../testbed/attach.ts';
 import { breakGpu } from '../../testbed/failures.ts';

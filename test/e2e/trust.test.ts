@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, it } from '@jest/globals';
-import { overrideAnnotations } from '../../contract/job-overrides.ts';
-import { statusQuery } from '../../contract/messages.ts';
-import type { RecoveryStatus } from '../../contract/recovery.ts';
+import { overrideAnnotations } from '../../contract/job/job-overrides.ts';
+import { statusQuery } from '../../contract/wire/messages.ts';
+import type { RecoveryStatus } from '../../contract/recovery/recovery.ts';
 import { attachTestCluster } from '../../testbed/attach.ts';
 import { merge } from '../../testbed/api.ts';
 import { breakGpu, failContainer } from '../../testbed/failures.ts';

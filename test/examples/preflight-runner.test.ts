@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { readReport, reportProfiles } from '../../faults/preflight-report.ts';
+import { readReport, reportProfiles } from '../../faults/preflight/report.ts';
 
 const runner = fileURLToPath(new URL('../../examples/preflight/preflight.py', import.meta.url));
 const scratch = mkdtempSync(join(tmpdir(), 'kcover-runner-'));

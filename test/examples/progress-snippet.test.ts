@@ -4,7 +4,7 @@ import { mkdtempSync, readdirSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { parse } from 'yaml';
-import { readProgress } from '../../faults/progress-file.ts';
+import { readProgress } from '../../faults/progress/progress-file.ts';
 import { textOf } from '../architecture/sources.ts';
 
 const page = textOf('docs/progress.md');

@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
-import { preflightLimits, type ReportField, reportFields } from '../../contract/preflight.ts';
-import { type ProfileName, profileNames, readReport, reportProfiles } from '../../faults/preflight-report.ts';
+import { preflightLimits, type ReportField, reportFields } from '../../contract/preflight/preflight.ts';
+import { type ProfileName, profileNames, readReport, reportProfiles } from '../../faults/preflight/report.ts';
 import { type Raw, rawBatch, rawReport, without } from '../support/raw-reports.ts';
 
 const fieldOf = (source: unknown, profile: ProfileName = 'live'): ReportField | 'none' => {

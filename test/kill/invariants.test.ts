@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import { annotations } from '../../contract/ids.ts';
-import type { IncidentRecord } from '../../contract/recovery.ts';
+import type { IncidentRecord } from '../../contract/recovery/recovery.ts';
 import type { Write } from '../../testbed/audit.ts';
 import { completed, type PodLife } from '../support/cluster-recorder.ts';
 import { type RunFacts, violations } from '../support/invariants.ts';

@@ -6,7 +6,7 @@
 import { cpSync, mkdirSync, readdirSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { Command } from 'commander';
-import { formatDuration } from '../../contract/duration.ts';
+import { formatDuration } from '../../contract/settings/duration.ts';
 import { type ApiProxy, openApiProxy } from '../../testbed/api-proxy.ts';
 import { Ports } from '../../testbed/servers/ports.ts';
 import { startTestCluster, stopOnSignals, type TestCluster } from '../../testbed/test-cluster.ts';

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { annotations, eventReasons, jobWorkflowId, recoveryWithoutUid, searchAttributes } from '../../contract/ids.ts';
-import type { RecoveryPhase } from '../../contract/recovery.ts';
+import type { RecoveryPhase } from '../../contract/recovery/recovery.ts';
 import { readJob } from '../../testbed/jobs.ts';
 import type { SimulatedNode } from '../../testbed/nodes.ts';
 import type { LiveJob, LiveKcover } from '../support/live-kcover.ts';

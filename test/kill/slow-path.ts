@@ -1,7 +1,7 @@
 /** A GPU degrades under a job that reports progress: a person is asked, a checkpoint awaited, capacity looked up, and training verified. */
 
 import { setTimeout as sleep } from 'node:timers/promises';
-import { updates } from '../../contract/messages.ts';
+import { updates } from '../../contract/wire/messages.ts';
 import { breakGpu, failContainer } from '../../testbed/failures.ts';
 import { awaitProgress } from '../../testbed/trainer.ts';
 import type { LiveJob, LiveKcover } from '../support/live-kcover.ts';

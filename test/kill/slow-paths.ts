@@ -1,6 +1,6 @@
 /** Scenarios of the slow path: parameters of each, and its steps in order. */
 
-import { overrideAnnotations } from '../../contract/job-overrides.ts';
+import { overrideAnnotations } from '../../contract/job/job-overrides.ts';
 import type { PytorchJobOptions } from '../../testbed/job-manifests.ts';
 import { quick } from '../support/live-kcover.ts';
 import { urgent } from './priority.ts';

@@ -3,11 +3,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
 import type { V1Pod } from '@kubernetes/client-node';
-import type { JobRef } from '../../contract/jobs.ts';
-import { jobsOfPods } from '../../kube/job-kinds/index.ts';
-import { resumeJob, suspendJob } from '../../kube/jobs.ts';
-import { topJob } from '../../kube/child-jobs.ts';
-import { deletePod, listMatchingPods, podsOfJob } from '../../kube/pods.ts';
+import type { JobRef } from '../../contract/job/jobs.ts';
+import { jobsOfPods } from '../../kube/jobs/kinds/index.ts';
+import { resumeJob, suspendJob } from '../../kube/jobs/jobs.ts';
+import { topJob } from '../../kube/jobs/child-jobs.ts';
+import { deletePod, listMatchingPods, podsOfJob } from '../../kube/pods/pods.ts';
 import { failContainer } from '../../testbed/failures.ts';
 import { awaitRunning, podsOf } from '../../testbed/jobs.ts';
 import { manifestOf } from '../../testbed/set-manifests.ts';

@@ -2,9 +2,9 @@
 
 import { describe, expect, it } from '@jest/globals';
 import type { V1Job } from '@kubernetes/client-node';
-import type { JobRef } from '../../contract/jobs.ts';
-import { resumeJob } from '../../kube/jobs.ts';
-import { deleteMatchingPods } from '../../kube/pods.ts';
+import type { JobRef } from '../../contract/job/jobs.ts';
+import { resumeJob } from '../../kube/jobs/jobs.ts';
+import { deleteMatchingPods } from '../../kube/pods/pods.ts';
 import { failContainer, succeed } from '../../testbed/failures.ts';
 import { awaitRunning, changeJob, podsOf, readJob } from '../../testbed/jobs.ts';
 import { jobSet, type JobSetOptions } from '../../testbed/set-manifests.ts';

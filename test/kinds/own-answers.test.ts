@@ -1,7 +1,7 @@
 /** Own reactions of the controllers of LeaderWorkerSet and of the mpi-operator, before kcover can stop a job. */
 
 import { describe, expect, it } from '@jest/globals';
-import { deletePod } from '../../kube/pods.ts';
+import { deletePod } from '../../kube/pods/pods.ts';
 import { evict, failContainer, succeed } from '../../testbed/failures.ts';
 import { leaderWorkerSet, mpiJobV2beta1 } from '../../testbed/group-manifests.ts';
 import { awaitRunning } from '../../testbed/jobs.ts';

@@ -1,10 +1,10 @@
 import { describe, expect, it } from '@jest/globals';
 import type { KubernetesObject } from '@kubernetes/client-node';
 import { annotations, labels, leaderLabel } from '../../contract/ids.ts';
-import { jobKinds as kinds } from '../../contract/jobs.ts';
+import { jobKinds as kinds } from '../../contract/job/jobs.ts';
 import { admissionPolicies, byDefault } from '../../kube/admission/index.ts';
 import { fieldsOf, sameBut } from '../../kube/admission/expressions.ts';
-import { jobKinds } from '../../kube/job-kinds/index.ts';
+import { jobKinds } from '../../kube/jobs/kinds/index.ts';
 import { type Permission, permissions } from '../../kube/permissions.ts';
 import { manifestOf } from '../../testbed/set-manifests.ts';
 

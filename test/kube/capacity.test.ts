@@ -1,11 +1,11 @@
 import { describe, expect, it } from '@jest/globals';
 import type { KubernetesObject, V1Container, V1Node, V1PodSpec } from '@kubernetes/client-node';
-import type { JobRef } from '../../contract/jobs.ts';
+import type { JobRef } from '../../contract/job/jobs.ts';
 import { nodeCapacity, shapesOf, shapesOfPods, replacedPods } from '../../kube/capacity.ts';
-import { jobKinds } from '../../kube/job-kinds/index.ts';
-import { placePods } from '../../policy/placement.ts';
-import { requestsOf } from '../../kube/pod-requests.ts';
-import { standbyEdit } from '../../kube/standby-nodes.ts';
+import { jobKinds } from '../../kube/jobs/kinds/index.ts';
+import { placePods } from '../../policy/capacity/placement.ts';
+import { requestsOf } from '../../kube/pods/requests.ts';
+import { standbyEdit } from '../../kube/nodes/standby.ts';
 import { kubeflowJob } from '../../testbed/job-manifests.ts';
 
 const container = (requests: Record<string, string>, more: Partial<V1Container> = {}): V1Container => ({ name: 'c', resources: { requests }, ...more });

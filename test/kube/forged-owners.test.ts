@@ -1,9 +1,9 @@
 import { describe, expect, it } from '@jest/globals';
 import type { V1OwnerReference, V1Pod } from '@kubernetes/client-node';
-import { jobKinds as kinds } from '../../contract/jobs.ts';
-import { controllingJob, jobKinds, jobPath, jobsOfPods, ownerJobOf } from '../../kube/job-kinds/index.ts';
-import { memberOf } from '../../kube/pod-ranks.ts';
-import { trainingPodOf } from '../../kube/training-pods.ts';
+import { jobKinds as kinds } from '../../contract/job/jobs.ts';
+import { controllingJob, jobKinds, jobPath, jobsOfPods, ownerJobOf } from '../../kube/jobs/kinds/index.ts';
+import { memberOf } from '../../kube/pods/ranks.ts';
+import { trainingPodOf } from '../../kube/pods/training-pods.ts';
 import { forgedNames, forgedUids } from '../support/forged-names.ts';
 
 const owner = (apiVersion: string, kind: string, more: Partial<V1OwnerReference> = {}): V1OwnerReference => ({

@@ -2,11 +2,11 @@
 
 import { describe, expect, it } from '@jest/globals';
 import type { V1Pod } from '@kubernetes/client-node';
-import { jobKinds as every } from '../../contract/jobs.ts';
-import { jobKinds } from '../../kube/job-kinds/index.ts';
-import { resumeJob } from '../../kube/jobs.ts';
-import { deleteMatchingPods, listMatchingPods, podsPath } from '../../kube/pods.ts';
-import { patchObject } from '../../kube/requests.ts';
+import { jobKinds as every } from '../../contract/job/jobs.ts';
+import { jobKinds } from '../../kube/jobs/kinds/index.ts';
+import { resumeJob } from '../../kube/jobs/jobs.ts';
+import { deleteMatchingPods, listMatchingPods, podsPath } from '../../kube/pods/pods.ts';
+import { patchObject } from '../../kube/client/requests.ts';
 import { succeed } from '../../testbed/failures.ts';
 import { batchJob, kubeflowKinds, type JobManifest, kubeflowJob, type KubeflowJobOptions, type KubeflowKindName } from '../../testbed/job-manifests.ts';
 import { awaitRunning } from '../../testbed/jobs.ts';

@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs';
 import { describe, expect, it } from '@jest/globals';
 import type { KubernetesObject, V1ObjectMeta, V1Toleration } from '@kubernetes/client-node';
-import { type JobKind, jobKinds as kinds, jobTitle, type JobView } from '../../contract/jobs.ts';
-import { workerSettings } from '../../contract/settings.schema.ts';
-import { controllingJob, type JobKindEntry, jobKindOf, jobKinds, watchPath } from '../../kube/job-kinds/index.ts';
+import { type JobKind, jobKinds as kinds, jobTitle, type JobView } from '../../contract/job/jobs.ts';
+import { workerSettings } from '../../contract/settings/settings.schema.ts';
+import { controllingJob, type JobKindEntry, jobKindOf, jobKinds, watchPath } from '../../kube/jobs/kinds/index.ts';
 import { permissions } from '../../kube/permissions.ts';
 import { kubeflowJob, type KubeflowKindName } from '../../testbed/job-manifests.ts';
 import { manifestOf } from '../../testbed/set-manifests.ts';

@@ -2,9 +2,9 @@
 
 import { describe, expect, it } from '@jest/globals';
 import type { KubernetesObject, V1PodTemplateSpec } from '@kubernetes/client-node';
-import { type JobKind, jobKinds as kinds } from '../../contract/jobs.ts';
-import { jobKinds } from '../../kube/job-kinds/index.ts';
-import { decideOptIn } from '../../policy/recoverable.ts';
+import { type JobKind, jobKinds as kinds } from '../../contract/job/jobs.ts';
+import { jobKinds } from '../../kube/jobs/kinds/index.ts';
+import { decideOptIn } from '../../policy/recovery/recoverable.ts';
 import { manifestOf } from '../../testbed/set-manifests.ts';
 import { settings } from '../support/builders.ts';
 

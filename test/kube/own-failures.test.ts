@@ -1,6 +1,6 @@
 import { describe, expect, it } from '@jest/globals';
 import type { KubernetesObject } from '@kubernetes/client-node';
-import { jobKinds } from '../../kube/job-kinds/index.ts';
+import { jobKinds } from '../../kube/jobs/kinds/index.ts';
 import { batchJob, type BatchJobOptions } from '../../testbed/job-manifests.ts';
 import { jobSet, trainJob } from '../../testbed/set-manifests.ts';
 

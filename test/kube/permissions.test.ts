@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import { jobKinds } from '../../kube/job-kinds/index.ts';
+import { jobKinds } from '../../kube/jobs/kinds/index.ts';
 import { clusterRoles, permissions, type Permission, roles } from '../../kube/permissions.ts';
 
 const verbsOf = (role: keyof typeof permissions, resource: string, group?: string): readonly string[] => {

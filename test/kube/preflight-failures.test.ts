@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { V1ContainerStatus, V1Pod, V1PodStatus } from '@kubernetes/client-node';
-import { jobKinds } from '../../kube/job-kinds/index.ts';
-import { podFailures } from '../../kube/pod-failures.ts';
+import { jobKinds } from '../../kube/jobs/kinds/index.ts';
+import { podFailures } from '../../kube/pods/failures.ts';
 
 /** A time as the API server sends it, as text. */
 const at = (text: string): Date => text as unknown as Date;

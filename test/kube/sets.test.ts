@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { KubernetesObject, V1OwnerReference } from '@kubernetes/client-node';
-import { jobKinds, ownerJobOf } from '../../kube/job-kinds/index.ts';
-import { belongsTo } from '../../kube/pods.ts';
+import { jobKinds, ownerJobOf } from '../../kube/jobs/kinds/index.ts';
+import { belongsTo } from '../../kube/pods/pods.ts';
 import { jobSet, trainJob } from '../../testbed/set-manifests.ts';
 import { batchJob } from '../../testbed/job-manifests.ts';
 

@@ -3,10 +3,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { V1Job, V1Pod } from '@kubernetes/client-node';
-import type { JobView } from '../../contract/jobs.ts';
-import { connectKube, type Kube } from '../../kube/connection.ts';
-import { readJob, suspendJob } from '../../kube/jobs.ts';
-import { listMatchingPods } from '../../kube/pods.ts';
+import type { JobView } from '../../contract/job/jobs.ts';
+import { connectKube, type Kube } from '../../kube/client/connection.ts';
+import { readJob, suspendJob } from '../../kube/jobs/jobs.ts';
+import { listMatchingPods } from '../../kube/pods/pods.ts';
 import { failContainer } from '../../testbed/failures.ts';
 import { batchJob, type BatchJobOptions } from '../../testbed/job-manifests.ts';
 import { type AttachedTestCluster, attachTestCluster } from '../../testbed/attach.ts';

@@ -1,9 +1,9 @@
 /** Random events for a node's machine: those that its driver would dispatch, those that arrive at any time, and late ones. */
 
 import * as fc from 'fast-check';
-import type { Fault } from '../../contract/faults.ts';
-import type { NodeView } from '../../contract/nodes.ts';
-import { decideNode } from '../../policy/node.ts';
+import type { Fault } from '../../contract/faults/faults.ts';
+import type { NodeView } from '../../contract/node/nodes.ts';
+import { decideNode } from '../../policy/node/node.ts';
 import type { NodeEvent } from '../../workflows/node/events.ts';
 import { goesOn } from '../../workflows/node/release.ts';
 import { deadlineOf, firstState, hasArrivals, isOut, type NodeState, pendingWork } from '../../workflows/node/state.ts';

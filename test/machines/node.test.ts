@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { NodeQuarantine } from '../../contract/nodes.ts';
+import type { NodeQuarantine } from '../../contract/node/nodes.ts';
 import type { NodeEvent } from '../../workflows/node/events.ts';
 import type { Message } from '../../workflows/node/messages.ts';
 import { firstState, type HeldQuarantine, heldFor, mayRelease, type NodeState, pendingWork } from '../../workflows/node/state.ts';

@@ -1,9 +1,9 @@
 /** Events for the state machine of a preflight: what controllers send, what effects answer, twice and too late too. */
 
 import * as fc from 'fast-check';
-import type { ObservedWorkload } from '../../contract/activities.ts';
-import type { CollectedReport } from '../../contract/preflight.ts';
-import { decidePreflight } from '../../policy/preflight.ts';
+import type { ObservedWorkload } from '../../contract/wire/activities.ts';
+import type { CollectedReport } from '../../contract/preflight/preflight.ts';
+import { decidePreflight } from '../../policy/preflight/preflight.ts';
 import { type PreflightState, timersOf } from '../../workflows/preflight/state.ts';
 import type { Answer, PreflightEvent } from '../../workflows/preflight/transitions.ts';
 import { settings } from '../support/builders.ts';

@@ -1,6 +1,6 @@
 /** What must hold in every state of a preflight. */
 
-import type { CollectedReport } from '../../contract/preflight.ts';
+import type { CollectedReport } from '../../contract/preflight/preflight.ts';
 import { canContinueAsNew, firstState, isOlder, openOf, type PreflightState, shownPhase, timersOf } from '../../workflows/preflight/state.ts';
 import type { PreflightEvent } from '../../workflows/preflight/transitions.ts';
 import type { MachineProperty, Played } from '../support/machine-properties.ts';

@@ -1,12 +1,12 @@
 import { describe, expect, it } from '@jest/globals';
-import type { PreflightDecision } from '../../contract/preflight.ts';
-import { decidePreflight } from '../../policy/preflight.ts';
+import type { PreflightDecision } from '../../contract/preflight/preflight.ts';
+import { decidePreflight } from '../../policy/preflight/preflight.ts';
 import { closeRun } from '../../workflows/preflight/closing.ts';
 import { sortInbox } from '../../workflows/preflight/inbox.ts';
 import { type Collection, dataOf, firstState, type OpenRun } from '../../workflows/preflight/state.ts';
 import { settings } from '../support/builders.ts';
 import { podOf, reportOf, reportsOf, workload } from '../support/preflight-reports.ts';
-import type { CollectedReport, TestingPod } from '../../contract/preflight.ts';
+import type { CollectedReport, TestingPod } from '../../contract/preflight/preflight.ts';
 
 const first = firstState(0);
 const arrived = (state: Collection, ...items: readonly (CollectedReport | TestingPod)[]): Collection =>

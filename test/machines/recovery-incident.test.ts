@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import type { Fault } from '../../contract/faults.ts';
-import type { AttemptPod } from '../../contract/jobs.ts';
-import type { CapacityDecision } from '../../contract/recovery-plan.ts';
+import type { Fault } from '../../contract/faults/faults.ts';
+import type { AttemptPod } from '../../contract/job/jobs.ts';
+import type { CapacityDecision } from '../../contract/recovery/plan.ts';
 import { failingFirst } from '../../workflows/recovery/incident.ts';
 import { type In, type RecoveryState, firstState } from '../../workflows/recovery/state.ts';
 import {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { RecoveryPlan } from '../../contract/recovery-plan.ts';
+import type { RecoveryPlan } from '../../contract/recovery/plan.ts';
 import { changedSteps, firstSteps, nextStep, recordOfSteps, steps } from '../../workflows/recovery/steps/index.ts';
 import type { CommonChange, Preparable } from '../../workflows/recovery/steps/step.ts';
 

@@ -3,8 +3,8 @@
 import { afterEach, describe, expect, it } from '@jest/globals';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { nodeWorkflowId } from '../../contract/ids.ts';
-import { statusQuery } from '../../contract/messages.ts';
-import type { NodeStatus } from '../../contract/nodes.ts';
+import { statusQuery } from '../../contract/wire/messages.ts';
+import type { NodeStatus } from '../../contract/node/nodes.ts';
 import type { RealNode } from '../../testbed/real-nodes/real-node.ts';
 import type { Server } from '../../testbed/servers/server.ts';
 import { until } from '../../testbed/until.ts';

@@ -3,7 +3,7 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { CoreV1Event, V1Node } from '@kubernetes/client-node';
 import { annotations, eventReasons, quarantineTaintKey } from '../../contract/ids.ts';
-import { connectKube, type Kube } from '../../kube/connection.ts';
+import { connectKube, type Kube } from '../../kube/client/connection.ts';
 import { ownNamespace } from '../../kube/permissions.ts';
 import { merge } from '../../testbed/api.ts';
 import { obtainHelm } from '../../testbed/chart.ts';

@@ -3,8 +3,8 @@
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { KubernetesObject, V1Pod } from '@kubernetes/client-node';
-import { askKube, listObjects } from '../../kube/requests.ts';
-import type { Kube } from '../../kube/connection.ts';
+import { askKube, listObjects } from '../../kube/client/requests.ts';
+import type { Kube } from '../../kube/client/connection.ts';
 import { agentNamespace, ownNamespace } from '../../kube/permissions.ts';
 import { chartDirectory, helmFor, release } from '../../testbed/chart.ts';
 import type { TestCluster } from '../../testbed/test-cluster.ts';

@@ -1,7 +1,7 @@
 /** Helpers for tests that break ranks on healthy nodes. */
 
 import { expect } from '@jest/globals';
-import type { IncidentRecord } from '../../contract/recovery.ts';
+import type { IncidentRecord } from '../../contract/recovery/recovery.ts';
 import type { RealNode } from '../../testbed/real-nodes/real-node.ts';
 import { suspendsOf, violations } from '../support/invariants.ts';
 import type { LiveJob } from '../support/live-kcover.ts';

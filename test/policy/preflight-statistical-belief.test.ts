@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
-import { believe, prior } from '../../policy/preflight-belief.ts';
-import { type PairEvidence, noise } from '../../policy/preflight-evidence.ts';
-import { randomFrom, shuffled } from '../../policy/preflight-pairing.ts';
+import { believe, prior } from '../../policy/preflight/belief.ts';
+import { type PairEvidence, noise } from '../../policy/preflight/evidence.ts';
+import { randomFrom, shuffled } from '../../policy/preflight/pairing.ts';
 
 const bound = Math.log(1 / noise);
 const chances = [1 - prior.little - prior.plainly, prior.little, prior.plainly] as const;

@@ -3,7 +3,7 @@ import { describe, expect, it } from '@jest/globals';
 import { builtInPatterns, redactionPatterns } from '../../faults/redaction/built-in.ts';
 import { redactLines } from '../../faults/redaction/log.ts';
 import { redact } from '../../faults/redaction/redact.ts';
-import { workerSettings } from '../../contract/settings.schema.ts';
+import { workerSettings } from '../../contract/settings/settings.schema.ts';
 
 // The secrets are assembled at run time, so that no scanner reports this file as a leak.
 const word = (prefix: string, length: number, messages = 'Abc123xyZ9'): string =>

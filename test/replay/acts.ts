@@ -1,11 +1,11 @@
 /** Steps of a scenario: a job is watched, receives faults, and goes. */
 
 import type { WorkflowHandle } from '@temporalio/client';
-import type { Fault } from '../../contract/faults.ts';
+import type { Fault } from '../../contract/faults/faults.ts';
 import { jobWorkflowId } from '../../contract/ids.ts';
-import type { RecoveryStatus } from '../../contract/recovery.ts';
-import type { JobStatus } from '../../contract/training-job.ts';
-import type { JobProgress } from '../../contract/progress.ts';
+import type { RecoveryStatus } from '../../contract/recovery/recovery.ts';
+import type { JobStatus } from '../../contract/job/training-job.ts';
+import type { JobProgress } from '../../contract/progress/progress.ts';
 import { eventually } from '../support/rig.ts';
 import type { ReplayFixture } from './recording.ts';
 

@@ -2,8 +2,8 @@
 
 import type { WorkflowHandle } from '@temporalio/client';
 import { preflightWorkflowId } from '../../contract/ids.ts';
-import type { CollectedReport } from '../../contract/preflight.ts';
-import type { PreflightStatus } from '../../contract/preflight-runs.ts';
+import type { CollectedReport } from '../../contract/preflight/preflight.ts';
+import type { PreflightStatus } from '../../contract/preflight/runs.ts';
 import { settings } from '../support/builders.ts';
 import { reportOf, reportsOf } from '../support/preflight-reports.ts';
 import { eventually } from '../support/rig.ts';

@@ -3,10 +3,10 @@
 import { randomUUID } from 'node:crypto';
 import type { WorkflowHandle } from '@temporalio/client';
 import type { ClusterStatus } from '../../contract/cluster.ts';
-import type { Fault } from '../../contract/faults.ts';
+import type { Fault } from '../../contract/faults/faults.ts';
 import { nodeWorkflowId } from '../../contract/ids.ts';
-import { statusQuery } from '../../contract/messages.ts';
-import type { NodeStatus } from '../../contract/nodes.ts';
+import { statusQuery } from '../../contract/wire/messages.ts';
+import type { NodeStatus } from '../../contract/node/nodes.ts';
 import { kernelFault, nodeView, podFaultNow, reserveLimit, settings } from '../support/builders.ts';
 import type { FakeCluster } from '../support/fake-cluster.ts';
 import { eventually } from '../support/rig.ts';

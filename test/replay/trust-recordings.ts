@@ -1,7 +1,7 @@
 /** Scenarios of what comes before and after a stop. */
 
 import type { WorkflowHandle } from '@temporalio/client';
-import type { JobOverrides } from '../../contract/job-overrides.ts';
+import type { JobOverrides } from '../../contract/job/job-overrides.ts';
 import { kernelFault, podFault, settings } from '../support/builders.ts';
 import { gone, outcome, recoveryIs, statusOf, signalFaults, train, watch, request } from './acts.ts';
 import type { ReplayFixture, Recording } from './recording.ts';

@@ -1,10 +1,10 @@
 /** Default facts for tests, with the fields that a test overrides. */
 
 import type { ReserveLimit } from '../../contract/cluster.ts';
-import { type WorkerSettings, workerSettings } from '../../contract/settings.schema.ts';
-import type { Fault } from '../../contract/faults.ts';
-import type { JobView } from '../../contract/jobs.ts';
-import type { NodeView } from '../../contract/nodes.ts';
+import { type WorkerSettings, workerSettings } from '../../contract/settings/settings.schema.ts';
+import type { Fault } from '../../contract/faults/faults.ts';
+import type { JobView } from '../../contract/job/jobs.ts';
+import type { NodeView } from '../../contract/node/nodes.ts';
 
 /** A limit for the workflow of a cluster. */
 export const reserveLimit = (nodes: number, preflight: Partial<ReserveLimit['preflight']> = {}): ReserveLimit => ({

@@ -2,9 +2,9 @@
 
 import type { KubernetesObject, V1Node, V1Pod } from '@kubernetes/client-node';
 import { quarantineTaintKey } from '../../contract/ids.ts';
-import { connectKube } from '../../kube/connection.ts';
-import { jobKinds, watchPath } from '../../kube/job-kinds/index.ts';
-import { type WatchEvent, watchResource } from '../../kube/watch.ts';
+import { connectKube } from '../../kube/client/connection.ts';
+import { jobKinds, watchPath } from '../../kube/jobs/kinds/index.ts';
+import { type WatchEvent, watchResource } from '../../kube/client/watch.ts';
 import type { DeletedPod, Write } from '../../testbed/audit.ts';
 import type { RunningJob } from '../../testbed/jobs.ts';
 

@@ -2,26 +2,26 @@
 
 import { randomUUID } from 'node:crypto';
 import type { Client } from '@temporalio/client';
-import { attemptInShort, digestOf } from '../../activities/attempt-in-short.ts';
-import { toFailure } from '../../activities/failures.ts';
-import type { Activities, Announcement, ObservedWorkload } from '../../contract/activities.ts';
+import { attemptInShort, digestOf } from '../../activities/recovery/attempt-in-short.ts';
+import { toFailure } from '../../activities/job/failures.ts';
+import type { Activities, Announcement, ObservedWorkload } from '../../contract/wire/activities.ts';
 import type { StoredPause, PreflightScope, Reservation } from '../../contract/cluster.ts';
 import { KcoverError } from '../../contract/errors.ts';
-import type { Fault } from '../../contract/faults.ts';
+import type { Fault } from '../../contract/faults/faults.ts';
 import { jobWorkflowId } from '../../contract/ids.ts';
-import type { AttemptPod, JobRef, JobView } from '../../contract/jobs.ts';
-import type { NodeRecord, NodeView } from '../../contract/nodes.ts';
-import type { VerifyResult } from '../../contract/verification.ts';
-import type { PreflightNote } from '../../contract/preflight-runs.ts';
-import type { CapacityFacts, CheckpointRequest, CheckpointResult, ResizeRequest } from '../../contract/recovery-plan.ts';
-import type { AttemptFacts, IncidentRecord, RecoveryOutcome } from '../../contract/recovery.ts';
-import type { IncidentDecision, BudgetEntry } from '../../contract/training-job.ts';
-import { decideCapacity } from '../../policy/capacity.ts';
-import { decideIncident } from '../../policy/incident.ts';
-import { decideNode } from '../../policy/node.ts';
-import { decideCollection, decidePreflight } from '../../policy/preflight.ts';
-import { decideOptIn } from '../../policy/recoverable.ts';
-import { decideRecovery } from '../../policy/recovery.ts';
+import type { AttemptPod, JobRef, JobView } from '../../contract/job/jobs.ts';
+import type { NodeRecord, NodeView } from '../../contract/node/nodes.ts';
+import type { VerifyResult } from '../../contract/recovery/verification.ts';
+import type { PreflightNote } from '../../contract/preflight/runs.ts';
+import type { CapacityFacts, CheckpointRequest, CheckpointResult, ResizeRequest } from '../../contract/recovery/plan.ts';
+import type { AttemptFacts, IncidentRecord, RecoveryOutcome } from '../../contract/recovery/recovery.ts';
+import type { IncidentDecision, BudgetEntry } from '../../contract/job/training-job.ts';
+import { decideCapacity } from '../../policy/capacity/capacity.ts';
+import { decideIncident } from '../../policy/incident/incident.ts';
+import { decideNode } from '../../policy/node/node.ts';
+import { decideCollection, decidePreflight } from '../../policy/preflight/preflight.ts';
+import { decideOptIn } from '../../policy/recovery/recoverable.ts';
+import { decideRecovery } from '../../policy/recovery/recovery.ts';
 import { jobView, nodeView, settings } from './builders.ts';
 
 /** A job of four pods on gpu-0..gpu-3, free nodes gpu-4..gpu-7. A test may change the fields while it runs. */

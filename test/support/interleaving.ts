@@ -3,10 +3,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
 import type { Client, WorkflowHandle } from '@temporalio/client';
-import type { Activities } from '../../contract/activities.ts';
-import { type Fault, nodeNotReady, trainingHangs } from '../../contract/faults.ts';
+import type { Activities } from '../../contract/wire/activities.ts';
+import { type Fault, nodeNotReady, trainingHangs } from '../../contract/faults/faults.ts';
 import { jobWorkflowId } from '../../contract/ids.ts';
-import type { AttemptPod } from '../../contract/jobs.ts';
+import type { AttemptPod } from '../../contract/job/jobs.ts';
 import { seeded } from '../kill/seeded.ts';
 import { kernelFault, podFault } from './builders.ts';
 import { SeededCluster } from './seeded-cluster.ts';

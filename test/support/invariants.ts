@@ -1,7 +1,7 @@
 /** Invariants after any incident, whatever was killed meanwhile: checked by UID from the audit log, a watch and the records. Pure. */
 
 import { annotations } from '../../contract/ids.ts';
-import type { IncidentRecord } from '../../contract/recovery.ts';
+import type { IncidentRecord } from '../../contract/recovery/recovery.ts';
 import { deletesOfPods, podDeleteCollections, podDeletes, suspends, type Write } from '../../testbed/audit.ts';
 import type { RunningJob } from '../../testbed/jobs.ts';
 import type { PodLife, QuarantineSpan } from './cluster-recorder.ts';

@@ -1,8 +1,8 @@
 /** Events of a job's workflow in any order, late and lost ones among them, and what must hold of its state. Pure. */
 
 import * as fc from 'fast-check';
-import type { Fault } from '../../contract/faults.ts';
-import type { IncidentDecision, JobOutcome } from '../../contract/training-job.ts';
+import type { Fault } from '../../contract/faults/faults.ts';
+import type { IncidentDecision, JobOutcome } from '../../contract/job/training-job.ts';
 import { nextRequest } from '../../workflows/job/incident.ts';
 import { toForward } from '../../workflows/job/inbox.ts';
 import { continuedState, firstState, hasWork, isDone, type JobState, most } from '../../workflows/job/state.ts';

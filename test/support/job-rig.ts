@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach } from '@jest/globals';
 import type { WorkflowHandle } from '@temporalio/client';
 import { jobWorkflowId } from '../../contract/ids.ts';
-import type { JobStatus } from '../../contract/training-job.ts';
+import type { JobStatus } from '../../contract/job/training-job.ts';
 import { activitiesOf, FakeCluster } from './fake-cluster.ts';
 import { type Rig, startRig } from './rig.ts';
 

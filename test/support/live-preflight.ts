@@ -3,8 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import type { V1Pod } from '@kubernetes/client-node';
 import { preflightWorkflowId } from '../../contract/ids.ts';
-import { signals, statusQuery } from '../../contract/messages.ts';
-import type { PreflightRun, PreflightStatus } from '../../contract/preflight-runs.ts';
+import { signals, statusQuery } from '../../contract/wire/messages.ts';
+import type { PreflightRun, PreflightStatus } from '../../contract/preflight/runs.ts';
 import { InProcessAgents } from '../../testbed/in-process-agents.ts';
 import { type PytorchJobOptions, pytorchJob } from '../../testbed/job-manifests.ts';
 import { createJob } from '../../testbed/jobs.ts';

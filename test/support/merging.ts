@@ -1,8 +1,8 @@
 /** Invariants at the end of a scenario of many faults, in whatever combination. Pure. */
 
-import type { Fault } from '../../contract/faults.ts';
-import { trainingHangs } from '../../contract/faults.ts';
-import type { IncidentRecord } from '../../contract/recovery.ts';
+import type { Fault } from '../../contract/faults/faults.ts';
+import { trainingHangs } from '../../contract/faults/faults.ts';
+import type { IncidentRecord } from '../../contract/recovery/recovery.ts';
 import type { Interleaving } from './interleaving.ts';
 
 /** Broken invariants, one sentence each; empty when all hold. */

@@ -3,8 +3,8 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach } from '@jest/globals';
 import type { WorkflowHandle } from '@temporalio/client';
-import type { Fault } from '../../contract/faults.ts';
-import type { NodeOutcome, NodeStatus } from '../../contract/nodes.ts';
+import type { Fault } from '../../contract/faults/faults.ts';
+import type { NodeOutcome, NodeStatus } from '../../contract/node/nodes.ts';
 import { kernelFault, nodeView } from './builders.ts';
 import { activitiesOf, FakeCluster } from './fake-cluster.ts';
 import { eventually, type Rig, startRig } from './rig.ts';

@@ -1,6 +1,6 @@
 /** Reports of preflight containers for tests: a set of ranks, some of them on slow nodes. */
 
-import type { CollectedReport, PairTest, TestingPod, Workload } from '../../contract/preflight.ts';
+import type { CollectedReport, PairTest, TestingPod, Workload } from '../../contract/preflight/preflight.ts';
 import { job } from './builders.ts';
 
 export const workload: Workload = { namespace: 'train', name: 'llm', uid: job.uid, job };

@@ -1,7 +1,7 @@
 /** The reference project's vectors for collecting and judging, with the expected outcome in each version. */
 
 import { readFileSync } from 'node:fs';
-import type { CollectingProfile } from '../../policy/preflight-collecting.ts';
+import type { CollectingProfile } from '../../policy/preflight/collecting.ts';
 
 export const vectorsFile = new URL('../fixtures/preflight-vectors.json', import.meta.url);
 

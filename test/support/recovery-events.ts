@@ -1,8 +1,8 @@
 /** Random events for the machine of a recovery: what its effects, its job and people would dispatch, and late and repeated answers of effects. */
 
 import * as fc from 'fast-check';
-import type { RecoveryDecision, StopResult } from '../../contract/recovery.ts';
-import type { VerifyResult } from '../../contract/verification.ts';
+import type { RecoveryDecision, StopResult } from '../../contract/recovery/recovery.ts';
+import type { VerifyResult } from '../../contract/recovery/verification.ts';
 import type { Answer, Message, RecoveryEvent } from '../../workflows/recovery/events.ts';
 import { nodesIn } from '../../workflows/recovery/incident.ts';
 import { firstState, type RecoveryState } from '../../workflows/recovery/state.ts';

@@ -5,7 +5,7 @@ import { readFileSync } from 'node:fs';
 import { Client, Connection } from '@temporalio/client';
 import { DefaultLogger, NativeConnection, Runtime, Worker } from '@temporalio/worker';
 import { withAnnouncements } from '../../activities/announcements.ts';
-import type { Activities } from '../../contract/activities.ts';
+import type { Activities } from '../../contract/wire/activities.ts';
 import { waitsTaskQueue } from '../../contract/ids.ts';
 import { until } from '../../testbed/until.ts';
 

@@ -3,9 +3,9 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Context } from '@temporalio/activity';
-import type { Activities } from '../../contract/activities.ts';
-import type { AttemptPod } from '../../contract/jobs.ts';
-import type { AwaitRequest, AwaitResult, StopRequest, StopResult } from '../../contract/recovery.ts';
+import type { Activities } from '../../contract/wire/activities.ts';
+import type { AttemptPod } from '../../contract/job/jobs.ts';
+import type { AwaitRequest, AwaitResult, StopRequest, StopResult } from '../../contract/recovery/recovery.ts';
 import { nodeView } from './builders.ts';
 import { FakeCluster } from './fake-cluster.ts';
 

@@ -1,7 +1,7 @@
 /** Simulates the controllers of JobSet and TrainJob as far as a recovery needs them: creates their jobs, and passes `suspend` down. The batch Jobs and pods are real. */
 
 import type { V1Pod } from '@kubernetes/client-node';
-import type { JobRef } from '../../contract/jobs.ts';
+import type { JobRef } from '../../contract/job/jobs.ts';
 import type { Api } from '../../testbed/api.ts';
 import { batchJob } from '../../testbed/job-manifests.ts';
 import { awaitRunning, changeJob, createJob, readJob, type RunningJob } from '../../testbed/jobs.ts';

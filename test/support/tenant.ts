@@ -3,7 +3,7 @@
 import { randomUUID } from 'node:crypto';
 import type { V1OwnerReference, V1Pod } from '@kubernetes/client-node';
 import { labels } from '../../contract/ids.ts';
-import { preflightContainer } from '../../contract/preflight.ts';
+import { preflightContainer } from '../../contract/preflight/preflight.ts';
 import type { Api } from '../../testbed/api.ts';
 import { endTest, type Tester, writeReport } from '../../testbed/preflight.ts';
 import { measure } from '../../testbed/preflight-measures.ts';

@@ -1,9 +1,9 @@
 /** Recoveries of a job that trains: its overrides, and helpers to follow its incidents. */
 
 import type { WorkflowHandle } from '@temporalio/client';
-import type { Fault } from '../../contract/faults.ts';
-import type { JobOverrides } from '../../contract/job-overrides.ts';
-import type { RecoveryStatus } from '../../contract/recovery.ts';
+import type { Fault } from '../../contract/faults/faults.ts';
+import type { JobOverrides } from '../../contract/job/job-overrides.ts';
+import type { RecoveryStatus } from '../../contract/recovery/recovery.ts';
 import { kernelFault, podFault } from './builders.ts';
 import type { JobRig } from './job-rig.ts';
 import { eventually } from './rig.ts';

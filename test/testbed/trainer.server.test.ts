@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
-import { type Progress, progressDirectory } from '../../contract/progress.ts';
+import { type Progress, progressDirectory } from '../../contract/progress/progress.ts';
 import { type AttachedTestCluster, attachTestCluster } from '../../testbed/attach.ts';
 import { merge } from '../../testbed/api.ts';
 import { pytorchJob } from '../../testbed/job-manifests.ts';

@@ -3,7 +3,7 @@ import { execFileSync } from 'node:child_process';
 import { createReadStream, mkdtempSync, readdirSync, readFileSync, rmSync, truncateSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { readProgress } from '../../faults/progress-file.ts';
+import { readProgress } from '../../faults/progress/progress-file.ts';
 import { readTrainingLog } from '../../testbed/training-log.ts';
 import { type TorchAttempt, checkpointsIn, progressIn, startAttempt } from './attempt.ts';
 

@@ -3,9 +3,9 @@ import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/glo
 import type { WorkflowHandle } from '@temporalio/client';
 import { jobWorkflowId, preflightWorkflowId } from '../../contract/ids.ts';
 import type { ClusterStatus, ReserveAnswer, ReserveRequest } from '../../contract/cluster.ts';
-import type { JobStatus } from '../../contract/training-job.ts';
-import type { NodeStatus } from '../../contract/nodes.ts';
-import type { PreflightStatus } from '../../contract/preflight-runs.ts';
+import type { JobStatus } from '../../contract/job/training-job.ts';
+import type { NodeStatus } from '../../contract/node/nodes.ts';
+import type { PreflightStatus } from '../../contract/preflight/runs.ts';
 import { obtainPrograms } from '../../testbed/parts/programs.ts';
 import { createRunDirectory } from '../../testbed/run-directory.ts';
 import { Ports } from '../../testbed/servers/ports.ts';

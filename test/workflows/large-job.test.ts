@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from '@jest/globals';
 import type { Client } from '@temporalio/client';
-import type { AttemptPod } from '../../contract/jobs.ts';
+import type { AttemptPod } from '../../contract/job/jobs.ts';
 import { podFault } from '../support/builders.ts';
 import { useJobRig } from '../support/job-rig.ts';
 import { eventually } from '../support/rig.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from '@jest/globals';
-import type { RecoveryStatus } from '../../contract/recovery.ts';
+import type { RecoveryStatus } from '../../contract/recovery/recovery.ts';
 import { kernelFault, settings } from '../support/builders.ts';
 import { ada, crash, degrading, ends, quick, recovering, trains } from '../support/training-recovery.ts';
 import { useJobRig } from '../support/job-rig.ts';

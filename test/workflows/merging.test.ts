@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { Context } from '@temporalio/activity';
-import type { Activities } from '../../contract/activities.ts';
+import type { Activities } from '../../contract/wire/activities.ts';
 import { FakeCluster } from '../support/fake-cluster.ts';
 import { Interleaving } from '../support/interleaving.ts';
 import { violations } from '../support/merging.ts';

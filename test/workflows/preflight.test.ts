@@ -1,10 +1,10 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from '@jest/globals';
 import type { WorkflowHandle } from '@temporalio/client';
-import { preflightFaults } from '../../contract/faults.ts';
+import { preflightFaults } from '../../contract/faults/faults.ts';
 import { preflightWorkflowId } from '../../contract/ids.ts';
-import type { CollectedReport, Workload } from '../../contract/preflight.ts';
-import type { PreflightOutcome, PreflightStatus } from '../../contract/preflight-runs.ts';
+import type { CollectedReport, Workload } from '../../contract/preflight/preflight.ts';
+import type { PreflightOutcome, PreflightStatus } from '../../contract/preflight/runs.ts';
 import { settings } from '../support/builders.ts';
 import { activitiesOf, FakeCluster } from '../support/fake-cluster.ts';
 import { podOf, reportOf, reportsOf } from '../support/preflight-reports.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from '@jest/globals';
 import type { WorkflowHandle } from '@temporalio/client';
-import type { CheckpointResult } from '../../contract/recovery-plan.ts';
-import type { RecoveryStatus } from '../../contract/recovery.ts';
+import type { CheckpointResult } from '../../contract/recovery/plan.ts';
+import type { RecoveryStatus } from '../../contract/recovery/recovery.ts';
 import { kernelFault, podFault, settings } from '../support/builders.ts';
 import { ada, degrading, ends, quick, recovering, trains } from '../support/training-recovery.ts';
 import { useJobRig } from '../support/job-rig.ts';

@@ -2,10 +2,10 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import type { WorkflowHandle } from '@temporalio/client';
-import type { Activities } from '../../contract/activities.ts';
+import type { Activities } from '../../contract/wire/activities.ts';
 import { recoveryId, workflowTypes } from '../../contract/ids.ts';
-import { statusQuery } from '../../contract/messages.ts';
-import type { RecoveryInput, RecoveryOutcome } from '../../contract/recovery.ts';
+import { statusQuery } from '../../contract/wire/messages.ts';
+import type { RecoveryInput, RecoveryOutcome } from '../../contract/recovery/recovery.ts';
 import { FakeCluster } from '../support/fake-cluster.ts';
 import { type Rig, startRig } from '../support/rig.ts';
 

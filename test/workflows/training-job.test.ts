@@ -1,5 +1,5 @@
 import { describe, expect, it } from '@jest/globals';
-import type { RecoverAnswer } from '../../contract/training-job.ts';
+import type { RecoverAnswer } from '../../contract/job/training-job.ts';
 import { kernelFault, podFaultNow, settings } from '../support/builders.ts';
 import { useJobRig } from '../support/job-rig.ts';
 import { eventually } from '../support/rig.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, beforeAll, describe, expect, it } from '@jest/globals';
 import { nodeWorkflowId, recoveryId, workflowTypes } from '../../contract/ids.ts';
-import type { RecoveryInput } from '../../contract/recovery.ts';
+import type { RecoveryInput } from '../../contract/recovery/recovery.ts';
 import { kernelFault } from '../support/builders.ts';
 import { FakeCluster } from '../support/fake-cluster.ts';
 import { eventually, type Rig, startRig } from '../support/rig.ts';

@@ -1,6 +1,6 @@
 import { condition, continueAsNew, defineQuery, defineSignal, defineUpdate, setHandler, workflowInfo } from '@temporalio/workflow';
 import type { ClusterInput, ClusterStatus, Paused, ReserveAnswer, ReserveRequest, Returned, WaitingWorkflow } from '../../contract/cluster.ts';
-import { notCounted, type OperatorRequest, signals, statusQuery, updates } from '../../contract/messages.ts';
+import { notCounted, type OperatorRequest, signals, statusQuery, updates } from '../../contract/wire/messages.ts';
 import { attributeWriter, showDetails } from '../attributes.ts';
 import { isObject, textOf } from '../faults.ts';
 import { validateOperatorRequest } from '../operator-requests.ts';

@@ -1,7 +1,7 @@
 /** What each event does to the state of a cluster. Pure. */
 
 import type { ClusterSeen, StoredPause } from '../../contract/cluster.ts';
-import type { OperatorRequest } from '../../contract/messages.ts';
+import type { OperatorRequest } from '../../contract/wire/messages.ts';
 import type { CommonTransitions, Transitions } from '../state-machine.ts';
 import type { ClusterData, ClusterState } from './state.ts';
 

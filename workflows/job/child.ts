@@ -2,12 +2,12 @@
 
 import { WorkflowExecutionAlreadyStartedError } from '@temporalio/common';
 import { getExternalWorkflowHandle, startChild } from '@temporalio/workflow';
-import type { Fault } from '../../contract/faults.ts';
+import type { Fault } from '../../contract/faults/faults.ts';
 import { eventReasons } from '../../contract/ids.ts';
-import { type JobRef, jobTitle } from '../../contract/jobs.ts';
-import { type OperatorRequest, signals } from '../../contract/messages.ts';
-import type { RecoveryLimits, RecoveryOutcome } from '../../contract/recovery.ts';
-import type { OpenIncident } from '../../contract/training-job.ts';
+import { type JobRef, jobTitle } from '../../contract/job/jobs.ts';
+import { type OperatorRequest, signals } from '../../contract/wire/messages.ts';
+import type { RecoveryLimits, RecoveryOutcome } from '../../contract/recovery/recovery.ts';
+import type { OpenIncident } from '../../contract/job/training-job.ts';
 import { attributePairs } from '../attributes.ts';
 import { nodesOf } from '../faults.ts';
 import { announce, perform, short, tolerate } from '../proxies.ts';

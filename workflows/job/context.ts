@@ -1,4 +1,4 @@
-import type { JobRef } from '../../contract/jobs.ts';
+import type { JobRef } from '../../contract/job/jobs.ts';
 import type { Machine } from '../state-machine.ts';
 import type { JobState } from './state.ts';
 import type { JobEvent, JobHappening } from './transitions.ts';

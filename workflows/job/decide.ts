@@ -1,8 +1,8 @@
 /** Decides what waits: faults, and requests of people. */
 
 import { recoveryId } from '../../contract/ids.ts';
-import { type JobRef, jobTitle, type JobView } from '../../contract/jobs.ts';
-import type { IncidentFacts, RequestedBy } from '../../contract/training-job.ts';
+import { type JobRef, jobTitle, type JobView } from '../../contract/job/jobs.ts';
+import type { IncidentFacts, RequestedBy } from '../../contract/job/training-job.ts';
 import { announce, decideIncident, perform, tolerate } from '../proxies.ts';
 import type { JobContext } from './context.ts';
 import { dismissalEvents, mayBeOver, refusalEvent } from './dismissal-events.ts';

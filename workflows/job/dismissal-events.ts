@@ -1,10 +1,10 @@
 /** Faults that may need no recovery, and the Events for dismissed faults and refused recoveries. */
 
-import type { Announcement } from '../../contract/activities.ts';
-import { type Fault, trainingHangs } from '../../contract/faults.ts';
+import type { Announcement } from '../../contract/wire/activities.ts';
+import { type Fault, trainingHangs } from '../../contract/faults/faults.ts';
 import { eventReasons } from '../../contract/ids.ts';
-import { type JobRef, jobTitle } from '../../contract/jobs.ts';
-import type { IncidentDecision } from '../../contract/training-job.ts';
+import { type JobRef, jobTitle } from '../../contract/job/jobs.ts';
+import type { IncidentDecision } from '../../contract/job/training-job.ts';
 import { iso } from '../attributes.ts';
 
 /** A failure that waited this long may be over, ms: its job is read before an incident opens. */

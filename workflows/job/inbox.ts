@@ -1,8 +1,8 @@
 /** The faults of a job that wait: for a decision, or for the report of the recovery that has them. Pure. */
 
-import type { Fault } from '../../contract/faults.ts';
-import type { JobRef } from '../../contract/jobs.ts';
-import type { OpenIncident } from '../../contract/training-job.ts';
+import type { Fault } from '../../contract/faults/faults.ts';
+import type { JobRef } from '../../contract/job/jobs.ts';
+import type { OpenIncident } from '../../contract/job/training-job.ts';
 import { iso } from '../attributes.ts';
 import { mergeFaults, nodesFirst } from '../faults.ts';
 import { type JobData, most } from './state.ts';

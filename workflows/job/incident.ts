@@ -1,9 +1,9 @@
 /** Requests of people, the open incident, and what recoveries count against the budget. Pure. */
 
-import { blames } from '../../contract/faults.ts';
-import { outcomes } from '../../contract/outcomes.ts';
-import type { RecoveryOutcome } from '../../contract/recovery.ts';
-import type { BudgetAttribution, BudgetEntry, OpenIncident, RecoveryRequest, RequestedBy } from '../../contract/training-job.ts';
+import { blames } from '../../contract/faults/faults.ts';
+import { outcomes } from '../../contract/recovery/outcomes.ts';
+import type { RecoveryOutcome } from '../../contract/recovery/recovery.ts';
+import type { BudgetAttribution, BudgetEntry, OpenIncident, RecoveryRequest, RequestedBy } from '../../contract/job/training-job.ts';
 import { iso } from '../attributes.ts';
 import { isObject } from '../faults.ts';
 import { dismissed } from './inbox.ts';

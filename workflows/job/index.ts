@@ -1,8 +1,17 @@
 import { continueAsNew, defineQuery, defineSignal, defineUpdate, setHandler, workflowInfo } from '@temporalio/workflow';
 import { recoveryId } from '../../contract/ids.ts';
-import { type FaultsObserved, type JobObserved, notReady, type OperatorRequest, type Recover, signals, statusQuery, updates } from '../../contract/messages.ts';
-import type { RecoveryOutcome } from '../../contract/recovery.ts';
-import type { JobInput, JobOutcome, JobStatus, RecoverAnswer } from '../../contract/training-job.ts';
+import {
+  type FaultsObserved,
+  type JobObserved,
+  notReady,
+  type OperatorRequest,
+  type Recover,
+  signals,
+  statusQuery,
+  updates,
+} from '../../contract/wire/messages.ts';
+import type { RecoveryOutcome } from '../../contract/recovery/recovery.ts';
+import type { JobInput, JobOutcome, JobStatus, RecoverAnswer } from '../../contract/job/training-job.ts';
 import { attributeWriter, showDetails } from '../attributes.ts';
 import { isObject, takeFaults, textOf } from '../faults.ts';
 import { validateOperatorRequest } from '../operator-requests.ts';

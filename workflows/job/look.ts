@@ -1,8 +1,8 @@
 /** What a look at the job object means for its workflow. */
 
-import type { JobOverrides } from '../../contract/job-overrides.ts';
-import type { JobRef, JobView } from '../../contract/jobs.ts';
-import type { JobOutcome } from '../../contract/training-job.ts';
+import type { JobOverrides } from '../../contract/job/job-overrides.ts';
+import type { JobRef, JobView } from '../../contract/job/jobs.ts';
+import type { JobOutcome } from '../../contract/job/training-job.ts';
 
 /** The settings that the job's workflow uses itself; the recovery reads the others anew. */
 export function overridesIn(view: JobView | null): Pick<JobOverrides, 'retries' | 'hang'> | undefined {

@@ -2,7 +2,7 @@
 
 import { workflowInfo } from '@temporalio/workflow';
 import { eventReasons } from '../../contract/ids.ts';
-import { jobTitle, type JobView } from '../../contract/jobs.ts';
+import { jobTitle, type JobView } from '../../contract/job/jobs.ts';
 import { announce, attempt, decideOptIn, perform, tolerate } from '../proxies.ts';
 import { lookAtRecovery } from './child.ts';
 import type { JobContext } from './context.ts';

@@ -1,6 +1,6 @@
-import type { Fault } from '../../contract/faults.ts';
-import type { OperatorRequest } from '../../contract/messages.ts';
-import type { RecoveryLimits } from '../../contract/recovery.ts';
+import type { Fault } from '../../contract/faults/faults.ts';
+import type { OperatorRequest } from '../../contract/wire/messages.ts';
+import type { RecoveryLimits } from '../../contract/recovery/recovery.ts';
 import {
   type BudgetAttribution,
   type BudgetEntry,
@@ -10,7 +10,7 @@ import {
   type JobStatus,
   type OpenIncident,
   type RecoveryRequest,
-} from '../../contract/training-job.ts';
+} from '../../contract/job/training-job.ts';
 import { iso } from '../attributes.ts';
 
 /** All that the workflow of a job knows: continue-as-new passes it on, and people are shown it. */

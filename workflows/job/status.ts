@@ -1,7 +1,7 @@
 /** What the state of a job's workflow looks like from outside: answer of the query, current details, search attributes. Pure. */
 
-import { type JobRef, jobTitle } from '../../contract/jobs.ts';
-import { type JobStatus, usageByCategoryOf } from '../../contract/training-job.ts';
+import { type JobRef, jobTitle } from '../../contract/job/jobs.ts';
+import { type JobStatus, usageByCategoryOf } from '../../contract/job/training-job.ts';
 import { type Attributes, type Details, iso } from '../attributes.ts';
 import { nodesOf } from '../faults.ts';
 import type { JobState, ShownStatus } from './state.ts';

@@ -1,8 +1,8 @@
 /** What each event does to the state of a job. Pure. */
 
-import type { Fault } from '../../contract/faults.ts';
-import type { OperatorRequest } from '../../contract/messages.ts';
-import type { IncidentDecision, JobOutcome, OpenIncident, RecoveryRequest, RequestedBy } from '../../contract/training-job.ts';
+import type { Fault } from '../../contract/faults/faults.ts';
+import type { OperatorRequest } from '../../contract/wire/messages.ts';
+import type { IncidentDecision, JobOutcome, OpenIncident, RecoveryRequest, RequestedBy } from '../../contract/job/training-job.ts';
 import type { CommonTransitions, InPhase, Transition, Transitions } from '../state-machine.ts';
 import { arrived, dismissed, firstFaults, forwarded } from './inbox.ts';
 import { adopted, type FoundRecoveries, incidentOf, isReportOf, reported, requested, requestRefused, started, withoutLabels } from './incident.ts';

@@ -2,7 +2,7 @@
 
 import { condition, getExternalWorkflowHandle, workflowInfo } from '@temporalio/workflow';
 import { clusterWorkflowId } from '../../contract/ids.ts';
-import { signals } from '../../contract/messages.ts';
+import { signals } from '../../contract/wire/messages.ts';
 import { allAnnounced, announce, attempt, decideNode, observeNodeNow, perform, tolerate } from '../proxies.ts';
 import type { InPhase, Machine } from '../state-machine.ts';
 import type { NodeEvent } from './events.ts';

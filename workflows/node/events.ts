@@ -1,9 +1,9 @@
 /** What can happen to a node's workflow: signals, updates, timers, and the answers of activities and decisions. Times are milliseconds since the epoch. */
 
-import type { NodeDecision } from '../../contract/activities.ts';
-import type { Fault } from '../../contract/faults.ts';
-import type { OperatorRequest } from '../../contract/messages.ts';
-import type { NodeView } from '../../contract/nodes.ts';
+import type { NodeDecision } from '../../contract/wire/activities.ts';
+import type { Fault } from '../../contract/faults/faults.ts';
+import type { OperatorRequest } from '../../contract/wire/messages.ts';
+import type { NodeView } from '../../contract/node/nodes.ts';
 
 export type NodeEvent =
   | { readonly kind: 'faultsObserved'; readonly faults: readonly Fault[]; readonly dropped: number }

@@ -1,6 +1,6 @@
 import { continueAsNew, defineQuery, defineSignal, defineUpdate, setHandler, workflowInfo } from '@temporalio/workflow';
-import { type FaultsObserved, faultsQuery, type NodeObserved, type OperatorRequest, signals, statusQuery, updates } from '../../contract/messages.ts';
-import type { NodeFaults, NodeInput, NodeOutcome, NodeStatus } from '../../contract/nodes.ts';
+import { type FaultsObserved, faultsQuery, type NodeObserved, type OperatorRequest, signals, statusQuery, updates } from '../../contract/wire/messages.ts';
+import type { NodeFaults, NodeInput, NodeOutcome, NodeStatus } from '../../contract/node/nodes.ts';
 import { attributeWriter, showDetails } from '../attributes.ts';
 import { takeFaults } from '../faults.ts';
 import { validateOperatorRequest } from '../operator-requests.ts';

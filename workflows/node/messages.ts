@@ -1,9 +1,9 @@
 /** What a node's workflow sends to jobs, to the cluster's workflow, to people and to the store of records. Pure: the state keeps it until it is sent. */
 
-import type { Announcement } from '../../contract/activities.ts';
-import type { Fault, QuarantineStatus } from '../../contract/faults.ts';
+import type { Announcement } from '../../contract/wire/activities.ts';
+import type { Fault, QuarantineStatus } from '../../contract/faults/faults.ts';
 import { eventReasons } from '../../contract/ids.ts';
-import type { NodeQuarantine, NodeRecord, NodeView } from '../../contract/nodes.ts';
+import type { NodeQuarantine, NodeRecord, NodeView } from '../../contract/node/nodes.ts';
 
 export type Message =
   /** Faults with the state of the node, for every opted-in job with pods on it. */

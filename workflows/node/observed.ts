@@ -1,7 +1,7 @@
 /** What reading the Node object leads to: only what is read now counts. Pure. */
 
 import { quarantineId } from '../../contract/ids.ts';
-import type { NodeView } from '../../contract/nodes.ts';
+import type { NodeView } from '../../contract/node/nodes.ts';
 import type { InPhase } from '../state-machine.ts';
 import type { NodeEventOf } from './events.ts';
 import { isoTime, returned, toRecords } from './messages.ts';

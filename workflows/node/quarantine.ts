@@ -1,6 +1,6 @@
 /** From the decision about faults to a quarantine in force. Pure. */
 
-import type { NodeDecision } from '../../contract/activities.ts';
+import type { NodeDecision } from '../../contract/wire/activities.ts';
 import { quarantineId } from '../../contract/ids.ts';
 import type { InPhase } from '../state-machine.ts';
 import type { NodeEventOf } from './events.ts';

@@ -1,6 +1,6 @@
 /** How a release ends, and with it the run: only what was confirmed is reported. Pure. */
 
-import type { NodeOutcome } from '../../contract/nodes.ts';
+import type { NodeOutcome } from '../../contract/node/nodes.ts';
 import type { InPhase } from '../state-machine.ts';
 import type { NodeEventOf } from './events.ts';
 import { isoTime, returned, toJobs, toPeople, toRecords } from './messages.ts';

@@ -1,8 +1,8 @@
-import type { NodeDecision } from '../../contract/activities.ts';
+import type { NodeDecision } from '../../contract/wire/activities.ts';
 import type { PreflightScope } from '../../contract/cluster.ts';
-import { type Fault, type KernelPosition, nodeNotReady } from '../../contract/faults.ts';
-import type { OperatorRequest } from '../../contract/messages.ts';
-import type { NodeOutcome, NodeQuarantine, NodeView } from '../../contract/nodes.ts';
+import { type Fault, type KernelPosition, nodeNotReady } from '../../contract/faults/faults.ts';
+import type { OperatorRequest } from '../../contract/wire/messages.ts';
+import type { NodeOutcome, NodeQuarantine, NodeView } from '../../contract/node/nodes.ts';
 import { isObject, mergeFaults, textOf } from '../faults.ts';
 import type { Message } from './messages.ts';
 

@@ -1,6 +1,6 @@
 /** What the state of a node looks like from outside: answer of the query, current details, search attributes. Pure. */
 
-import type { NodeFaults, NodeStatus } from '../../contract/nodes.ts';
+import type { NodeFaults, NodeStatus } from '../../contract/node/nodes.ts';
 import type { Attributes, Details } from '../attributes.ts';
 import { isoTime, withNodeState } from './messages.ts';
 import { deadlineOf, isAtRest, isOut, type NodeState, pendingWork } from './state.ts';

@@ -1,9 +1,9 @@
 /** The end of a run: what is kept of it, and what the job and people are notified of. Pure. */
 
-import type { Announcement } from '../../contract/activities.ts';
+import type { Announcement } from '../../contract/wire/activities.ts';
 import { eventReasons } from '../../contract/ids.ts';
-import { type CollectedReport, type PreflightDecision } from '../../contract/preflight.ts';
-import type { PreflightNote, PreflightRun } from '../../contract/preflight-runs.ts';
+import { type CollectedReport, type PreflightDecision } from '../../contract/preflight/preflight.ts';
+import type { PreflightNote, PreflightRun } from '../../contract/preflight/runs.ts';
 import { type Collection, isOlder, type Judged, newRun, type OpenRun, type PreflightData, type Report } from './state.ts';
 
 /** Most nodes that are listed as not notified. */

@@ -1,7 +1,7 @@
 /** What each phase of a collection does outside, and which event that answers with. */
 
 import { condition, sleep, workflowInfo } from '@temporalio/workflow';
-import type { Workload } from '../../contract/preflight.ts';
+import type { Workload } from '../../contract/preflight/preflight.ts';
 import { announce, decideCollection, decidePreflight, perform, tolerate } from '../proxies.ts';
 import type { InPhase } from '../state-machine.ts';
 import { named } from './closing.ts';

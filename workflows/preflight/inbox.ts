@@ -1,6 +1,6 @@
 /** Which run each report belongs to. Pure. */
 
-import type { CollectedReport, TestingPod } from '../../contract/preflight.ts';
+import type { CollectedReport, TestingPod } from '../../contract/preflight/preflight.ts';
 import { type Collection, type CountedReport, isOlder, newRun, type OpenRun, type PreflightData, withRefused } from './state.ts';
 
 /** What changes while the inbox is sorted; thousands of reports in one go are not copied for each of them. */

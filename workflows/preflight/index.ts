@@ -1,6 +1,6 @@
 import { continueAsNew, defineQuery, defineSignal, setHandler, workflowInfo } from '@temporalio/workflow';
-import { signals, statusQuery } from '../../contract/messages.ts';
-import type { PodsTesting, PreflightInput, PreflightOutcome, PreflightStatus, ReportsArrived } from '../../contract/preflight-runs.ts';
+import { signals, statusQuery } from '../../contract/wire/messages.ts';
+import type { PodsTesting, PreflightInput, PreflightOutcome, PreflightStatus, ReportsArrived } from '../../contract/preflight/runs.ts';
 import { attributeWriter, showDetails } from '../attributes.ts';
 import { awaitLastMessages } from '../proxies.ts';
 import { Machine } from '../state-machine.ts';

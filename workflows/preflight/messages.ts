@@ -1,8 +1,8 @@
 /** Signals as they arrive: checked by hand. A bad message never stops a workflow. */
 
-import { type CollectedReport, type NodeShare, preflightLimits, type TestingPod } from '../../contract/preflight.ts';
-import type { RefusedReport } from '../../contract/preflight-files.ts';
-import type { ReportsArrived } from '../../contract/preflight-runs.ts';
+import { type CollectedReport, type NodeShare, preflightLimits, type TestingPod } from '../../contract/preflight/preflight.ts';
+import type { RefusedReport } from '../../contract/preflight/files.ts';
+import type { ReportsArrived } from '../../contract/preflight/runs.ts';
 import { isObject, textOf } from '../faults.ts';
 
 /** The usable part of `reportsArrived`, and how many reports could not be read. */

@@ -1,10 +1,10 @@
 /** The state of a collection of preflight reports: one run after the other. Pure. */
 
-import type { Announcement, ObservedWorkload } from '../../contract/activities.ts';
-import type { Fault } from '../../contract/faults.ts';
-import type { CollectedReport, PreflightDecision, TestingPod } from '../../contract/preflight.ts';
-import type { RefusedReport } from '../../contract/preflight-files.ts';
-import type { PreflightNote, PreflightRun, PreflightStatus } from '../../contract/preflight-runs.ts';
+import type { Announcement, ObservedWorkload } from '../../contract/wire/activities.ts';
+import type { Fault } from '../../contract/faults/faults.ts';
+import type { CollectedReport, PreflightDecision, TestingPod } from '../../contract/preflight/preflight.ts';
+import type { RefusedReport } from '../../contract/preflight/files.ts';
+import type { PreflightNote, PreflightRun, PreflightStatus } from '../../contract/preflight/runs.ts';
 
 /**
  * `waiting`: no run is open. `observing`: the workload is looked up, because no pod of it seems to be left, or nothing has arrived for long.

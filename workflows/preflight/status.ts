@@ -1,7 +1,7 @@
 /** What the state of a collection looks like from outside: answer of the query, current details, search attributes. */
 
-import type { Workload } from '../../contract/preflight.ts';
-import type { PreflightOutcome, PreflightStatus } from '../../contract/preflight-runs.ts';
+import type { Workload } from '../../contract/preflight/preflight.ts';
+import type { PreflightOutcome, PreflightStatus } from '../../contract/preflight/runs.ts';
 import { type Attributes, type Details, iso } from '../attributes.ts';
 import { named, outcomeOf } from './closing.ts';
 import { type OpenRun, openOf, type PreflightState, shownPhase } from './state.ts';

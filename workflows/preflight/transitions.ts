@@ -1,8 +1,8 @@
 /** What each event does to the state of a collection of preflight reports. Pure. */
 
-import type { ObservedWorkload } from '../../contract/activities.ts';
-import type { CollectedReport, PreflightDecision, TestingPod } from '../../contract/preflight.ts';
-import type { RefusedReport } from '../../contract/preflight-files.ts';
+import type { ObservedWorkload } from '../../contract/wire/activities.ts';
+import type { CollectedReport, PreflightDecision, TestingPod } from '../../contract/preflight/preflight.ts';
+import type { RefusedReport } from '../../contract/preflight/files.ts';
 import type { CommonTransitions, InPhase, Transition, Transitions } from '../state-machine.ts';
 import { abnormalNodes, closeRun, partialReportOf, reportOf } from './closing.ts';
 import { sortInbox } from './inbox.ts';

@@ -1,7 +1,7 @@
 /** What follows a stop: a whole new attempt runs and, where the job reports progress, training moves on. A new fault comes before both. Pure. */
 
-import { trainingHangs } from '../../contract/faults.ts';
-import type { JobProgress } from '../../contract/progress.ts';
+import { trainingHangs } from '../../contract/faults/faults.ts';
+import type { JobProgress } from '../../contract/progress/progress.ts';
 import type { EventOf } from './events.ts';
 import { noted, showing, unhandled } from './incident.ts';
 import { decideAgain, enter, enterEnding, type In, type RecoveryState, type Running } from './state.ts';

@@ -1,4 +1,4 @@
-import type { Announcement } from '../../contract/activities.ts';
+import type { Announcement } from '../../contract/wire/activities.ts';
 import type { eventReasons } from '../../contract/ids.ts';
 import type { Answer } from './events.ts';
 import type { In, Phase, RecoveryState } from './state.ts';

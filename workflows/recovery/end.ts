@@ -1,6 +1,6 @@
-import type { AttemptPod } from '../../contract/jobs.ts';
-import type { Outcome } from '../../contract/outcomes.ts';
-import type { OperatorAnswer } from '../../contract/recovery-plan.ts';
+import type { AttemptPod } from '../../contract/job/jobs.ts';
+import type { Outcome } from '../../contract/recovery/outcomes.ts';
+import type { OperatorAnswer } from '../../contract/recovery/plan.ts';
 
 /** How a recovery ends. */
 export interface End {

@@ -1,11 +1,11 @@
 /** Everything that can happen to a recovery, in past tense. Pure. */
 
-import type { Fault } from '../../contract/faults.ts';
-import type { OperatorRequest } from '../../contract/messages.ts';
-import type { OperatorAnswer } from '../../contract/recovery-plan.ts';
-import type { AttemptFacts, AwaitResult, RecoveryDecision, RecoveryStatus, StopResult } from '../../contract/recovery.ts';
-import type { JobProgress } from '../../contract/progress.ts';
-import type { VerifyResult } from '../../contract/verification.ts';
+import type { Fault } from '../../contract/faults/faults.ts';
+import type { OperatorRequest } from '../../contract/wire/messages.ts';
+import type { OperatorAnswer } from '../../contract/recovery/plan.ts';
+import type { AttemptFacts, AwaitResult, RecoveryDecision, RecoveryStatus, StopResult } from '../../contract/recovery/recovery.ts';
+import type { JobProgress } from '../../contract/progress/progress.ts';
+import type { VerifyResult } from '../../contract/recovery/verification.ts';
 import type { End } from './end.ts';
 import type { Showing } from './incident.ts';
 import type { Asking, GivenAnswer } from './questions.ts';

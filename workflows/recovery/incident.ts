@@ -1,12 +1,12 @@
 /** What one incident knows: its faults and which of them are handled, its decisions, its stops. Pure bookkeeping. */
 
-import type { EvidenceRequest } from '../../contract/evidence.ts';
-import { faultSentence } from '../../contract/fault-sentence.ts';
-import type { Fault } from '../../contract/faults.ts';
-import type { AttemptPod } from '../../contract/jobs.ts';
-import type { OperatorRequest } from '../../contract/messages.ts';
-import type { JobProgress } from '../../contract/progress.ts';
-import type { RecoveryLevel } from '../../contract/recovery-plan.ts';
+import type { EvidenceRequest } from '../../contract/recovery/evidence.ts';
+import { faultSentence } from '../../contract/faults/sentence.ts';
+import type { Fault } from '../../contract/faults/faults.ts';
+import type { AttemptPod } from '../../contract/job/jobs.ts';
+import type { OperatorRequest } from '../../contract/wire/messages.ts';
+import type { JobProgress } from '../../contract/progress/progress.ts';
+import type { RecoveryLevel } from '../../contract/recovery/plan.ts';
 import {
   type AttemptFacts,
   type IncidentRecord,
@@ -16,8 +16,8 @@ import {
   type RecoveryInput,
   type RecoveryStatus,
   type TimelineEntry,
-} from '../../contract/recovery.ts';
-import { iso } from '../../contract/duration.ts';
+} from '../../contract/recovery/recovery.ts';
+import { iso } from '../../contract/settings/duration.ts';
 import { mergeFaults, nodesFirst, nodesOf } from '../faults.ts';
 import { type Holds, noHolds } from './holds.ts';
 import { noQuestions, type Questions } from './questions.ts';

@@ -1,8 +1,8 @@
 import { ActivityFailure, CancellationScope, defineQuery, defineSignal, defineUpdate, isCancellation, setHandler } from '@temporalio/workflow';
 import { eventReasons } from '../../contract/ids.ts';
-import { type ApprovalRequest, type FaultsObserved, type JobPause, signals, statusQuery, updates } from '../../contract/messages.ts';
-import type { Question } from '../../contract/recovery-plan.ts';
-import type { RecoveryInput, RecoveryOutcome, RecoveryStatus } from '../../contract/recovery.ts';
+import { type ApprovalRequest, type FaultsObserved, type JobPause, signals, statusQuery, updates } from '../../contract/wire/messages.ts';
+import type { Question } from '../../contract/recovery/plan.ts';
+import type { RecoveryInput, RecoveryOutcome, RecoveryStatus } from '../../contract/recovery/recovery.ts';
 import { attributeWriter, showDetails } from '../attributes.ts';
 import { takeFaults } from '../faults.ts';
 import { parsePause, validateOperatorRequest } from '../operator-requests.ts';

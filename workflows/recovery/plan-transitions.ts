@@ -1,6 +1,6 @@
 /** From a decision to the stop that it wants: what is prepared, in which order, and when the facts are too old. Pure. */
 
-import type { RecoveryPlan } from '../../contract/recovery-plan.ts';
+import type { RecoveryPlan } from '../../contract/recovery/plan.ts';
 import { enterStarting } from './attempt-transitions.ts';
 import type { EventOf } from './events.ts';
 import { heldInAll, noHolds } from './holds.ts';

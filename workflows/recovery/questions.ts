@@ -1,7 +1,7 @@
 /** Questions to a person: each is asked once, and answered by an update or, after its deadline, by the default answer. Pure. */
 
-import { formatDuration, iso } from '../../contract/duration.ts';
-import type { Approval, OperatorAnswer, Question } from '../../contract/recovery-plan.ts';
+import { formatDuration, iso } from '../../contract/settings/duration.ts';
+import type { Approval, OperatorAnswer, Question } from '../../contract/recovery/plan.ts';
 
 export interface AskedQuestion {
   /** What it is about: `stop`, `capacity`. */

@@ -1,7 +1,7 @@
 /** Keeps the pods of a record below the size limit of a Temporal payload: whole lists while they fit, then the first pods and their number. */
 
-import type { AttemptPod } from '../../contract/jobs.ts';
-import type { RecoveryDecision } from '../../contract/recovery.ts';
+import type { AttemptPod } from '../../contract/job/jobs.ts';
+import type { RecoveryDecision } from '../../contract/recovery/recovery.ts';
 
 /** A payload may have 2 MiB; faults, decisions and the timeline of a record need the rest. */
 const mostBytes = 900_000;

@@ -1,7 +1,7 @@
 /** What remains of a recovery: the report to its job, and the record of the incident. Pure. */
 
-import { iso } from '../../contract/duration.ts';
-import type { IncidentRecord, RecoveryOutcome } from '../../contract/recovery.ts';
+import { iso } from '../../contract/settings/duration.ts';
+import type { IncidentRecord, RecoveryOutcome } from '../../contract/recovery/recovery.ts';
 import { forcedEver } from './incident.ts';
 import { answersOf } from './questions.ts';
 import { podTrimmer, withoutManyPods } from './record-pods.ts';

@@ -1,8 +1,8 @@
 /** Removes kcover's own suspend, if there may be one, however long that takes; people are notified when it takes long. */
 
 import { CancellationScope, sleep } from '@temporalio/workflow';
-import { formatDuration } from '../../contract/duration.ts';
-import { jobTitle } from '../../contract/jobs.ts';
+import { formatDuration } from '../../contract/settings/duration.ts';
+import { jobTitle } from '../../contract/job/jobs.ts';
 import { perform } from '../proxies.ts';
 import type { Recovery } from './effects.ts';
 

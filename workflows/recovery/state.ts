@@ -1,7 +1,7 @@
 /** The state of one recovery: one serialisable value. Status, details, report and record are made from it. */
 
-import type { AttemptPod, StopMethod } from '../../contract/jobs.ts';
-import type { AttemptFacts, AwaitResult, RecoveryDecision, RecoveryInput } from '../../contract/recovery.ts';
+import type { AttemptPod, StopMethod } from '../../contract/job/jobs.ts';
+import type { AttemptFacts, AwaitResult, RecoveryDecision, RecoveryInput } from '../../contract/recovery/recovery.ts';
 import { type End, isGood } from './end.ts';
 import type { HoldReason } from './holds.ts';
 import { coveredIds, firstIncident, handledIds, type IncidentData } from './incident.ts';

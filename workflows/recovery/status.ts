@@ -1,7 +1,7 @@
 /** What the state of a recovery looks like from outside: answer of the query, current details, search attributes. Pure. */
 
-import { jobTitle } from '../../contract/jobs.ts';
-import type { RecoveryStatus } from '../../contract/recovery.ts';
+import { jobTitle } from '../../contract/job/jobs.ts';
+import type { RecoveryStatus } from '../../contract/recovery/recovery.ts';
 import type { Attributes, Details } from '../attributes.ts';
 import { attemptOf, nodesIn } from './incident.ts';
 import { openQuestion } from './questions.ts';

@@ -10,7 +10,7 @@ import type { In } from './state.ts';
 import { isAnyWaiting, type StepName } from './steps/index.ts';
 import { planOf, type Prepared, type Preparing } from './steps/step.ts';
 import { unlessChanged } from './unless-changed.ts';
-import type { OperatorAnswer } from '../../contract/recovery-plan.ts';
+import type { OperatorAnswer } from '../../contract/recovery/plan.ts';
 
 const tools = { perform, tolerate, unlessChanged, decideCapacity };
 

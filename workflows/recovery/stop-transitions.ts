@@ -1,7 +1,7 @@
 /** One stop until its end. Pods that no kubelet ends any more are deleted by force, after that intent is in history. Pure. */
 
-import type { AttemptPod } from '../../contract/jobs.ts';
-import type { StopResult } from '../../contract/recovery.ts';
+import type { AttemptPod } from '../../contract/job/jobs.ts';
+import type { StopResult } from '../../contract/recovery/recovery.ts';
 import type { EventOf } from './events.ts';
 import { attemptOf, counted, notProvenDead, noted, type PodLevel, showing } from './incident.ts';
 import { enter, enterEnding, type In, type RecoveryState, type StopDecision, type Stopping } from './state.ts';

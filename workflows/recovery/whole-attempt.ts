@@ -1,6 +1,6 @@
-import type { Activities } from '../../contract/activities.ts';
-import type { JobRef } from '../../contract/jobs.ts';
-import type { AttemptFacts } from '../../contract/recovery.ts';
+import type { Activities } from '../../contract/wire/activities.ts';
+import type { JobRef } from '../../contract/job/jobs.ts';
+import type { AttemptFacts } from '../../contract/recovery/recovery.ts';
 import { perform } from '../proxies.ts';
 
 type Listed = Awaited<ReturnType<Activities['listPods']>>;

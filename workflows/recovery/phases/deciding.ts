@@ -1,7 +1,7 @@
-import { faultSentence } from '../../../contract/fault-sentence.ts';
-import { recoveryRequested } from '../../../contract/faults.ts';
-import type { RecoveryDecision, RecoveryFacts } from '../../../contract/recovery.ts';
-import { jobTitle } from '../../../contract/jobs.ts';
+import { faultSentence } from '../../../contract/faults/sentence.ts';
+import { recoveryRequested } from '../../../contract/faults/faults.ts';
+import type { RecoveryDecision, RecoveryFacts } from '../../../contract/recovery/recovery.ts';
+import { jobTitle } from '../../../contract/job/jobs.ts';
 import { decideRecovery, perform } from '../../proxies.ts';
 import type { Effect, EventForPeople, Recovery } from '../effects.ts';
 import { heldFor } from '../holds.ts';

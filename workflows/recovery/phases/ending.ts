@@ -1,7 +1,7 @@
 import { condition, getExternalWorkflowHandle } from '@temporalio/workflow';
 import { jobWorkflowId } from '../../../contract/ids.ts';
-import { jobTitle } from '../../../contract/jobs.ts';
-import { signals } from '../../../contract/messages.ts';
+import { jobTitle } from '../../../contract/job/jobs.ts';
+import { signals } from '../../../contract/wire/messages.ts';
 import { allAnnounced, perform } from '../../proxies.ts';
 import type { Effect } from '../effects.ts';
 import { isGood } from '../end.ts';

@@ -1,6 +1,6 @@
 import { condition, getExternalWorkflowHandle } from '@temporalio/workflow';
 import { clusterWorkflowId } from '../../../contract/ids.ts';
-import { signals } from '../../../contract/messages.ts';
+import { signals } from '../../../contract/wire/messages.ts';
 import { short } from '../../proxies.ts';
 import type { Effect } from '../effects.ts';
 import { denialOf } from '../questions.ts';

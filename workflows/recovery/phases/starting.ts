@@ -1,4 +1,4 @@
-import type { AwaitResult } from '../../../contract/recovery.ts';
+import type { AwaitResult } from '../../../contract/recovery/recovery.ts';
 import { perform } from '../../proxies.ts';
 import { hasNewFaults, restartMs } from '../attempt-transitions.ts';
 import type { Effect, Recovery } from '../effects.ts';

@@ -1,6 +1,6 @@
 /** Carries out one stop that was decided and prepared. */
 
-import type { StopRequest } from '../../../contract/recovery.ts';
+import type { StopRequest } from '../../../contract/recovery/recovery.ts';
 import { perform } from '../../proxies.ts';
 import type { Effect } from '../effects.ts';
 import type { In, Stopping } from '../state.ts';

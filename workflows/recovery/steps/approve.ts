@@ -1,7 +1,7 @@
 /** A person is asked before a stop, and may refuse it. */
 
-import { formatDuration } from '../../../contract/duration.ts';
-import type { Approval } from '../../../contract/recovery-plan.ts';
+import { formatDuration } from '../../../contract/settings/duration.ts';
+import type { Approval } from '../../../contract/recovery/plan.ts';
 import { planOf, type Step } from './step.ts';
 
 export const approve: Step<'approve', null, never> = {

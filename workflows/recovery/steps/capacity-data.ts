@@ -1,6 +1,6 @@
 /** What one incident knows about capacity for its next attempt. Pure bookkeeping. */
 
-import type { CapacityDecision } from '../../../contract/recovery-plan.ts';
+import type { CapacityDecision } from '../../../contract/recovery/plan.ts';
 import type { CommonChange } from './step.ts';
 
 /** Bounds of what one incident keeps, and of how often it tries. */

@@ -1,6 +1,6 @@
 /** Whether the next attempt finds capacity, and what to do when it does not: nothing is stopped that could not be started again. */
 
-import type { CapacityDecision, RecoveryPlan } from '../../../contract/recovery-plan.ts';
+import type { CapacityDecision, RecoveryPlan } from '../../../contract/recovery/plan.ts';
 import { isPassedOver, podsOf } from '../incident.ts';
 import { answerOf, unanswered } from '../questions.ts';
 import { withoutAnswer } from './approve.ts';

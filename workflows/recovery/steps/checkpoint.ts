@@ -1,7 +1,7 @@
 /** What is saved before an attempt is stopped, or because it is stopped. */
 
-import { formatDuration, iso } from '../../../contract/duration.ts';
-import type { CheckpointPlan, CheckpointResult, RecoveryPlan } from '../../../contract/recovery-plan.ts';
+import { formatDuration, iso } from '../../../contract/settings/duration.ts';
+import type { CheckpointPlan, CheckpointResult, RecoveryPlan } from '../../../contract/recovery/plan.ts';
 import { attemptOf } from '../incident.ts';
 import { type PlannedRow, planOf, type Prepared, type Preparing, type Step } from './step.ts';
 

@@ -1,7 +1,7 @@
 /** Evidence of an attempt is captured before anything of it is deleted, once for each attempt. */
 
-import { formatDuration } from '../../../contract/duration.ts';
-import type { Evidence } from '../../../contract/evidence.ts';
+import { formatDuration } from '../../../contract/settings/duration.ts';
+import type { Evidence } from '../../../contract/recovery/evidence.ts';
 import { attemptOf, counted, failingFirst, kernelLines, nodesIn, podsOf } from '../incident.ts';
 import type { Preparing, Step } from './step.ts';
 

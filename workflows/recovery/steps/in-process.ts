@@ -1,6 +1,6 @@
 /** The gentlest level: the processes of the job are asked to restart training by themselves, and nothing is stopped. */
 
-import { formatDuration, iso } from '../../../contract/duration.ts';
+import { formatDuration, iso } from '../../../contract/settings/duration.ts';
 import { attemptOf } from '../incident.ts';
 import type { PlannedRow, Step } from './step.ts';
 

@@ -1,6 +1,6 @@
 /** The size and the priority of the next attempt, set while nothing of the job runs. */
 
-import type { IncidentRecord } from '../../../contract/recovery.ts';
+import type { IncidentRecord } from '../../../contract/recovery/recovery.ts';
 import type { Step } from './step.ts';
 
 interface ResizeData {

@@ -3,11 +3,11 @@
  * Temporal they are given, so that `kcover plan` reads the same steps offline.
  */
 
-import type { Announcement } from '../../../contract/activities.ts';
+import type { Announcement } from '../../../contract/wire/activities.ts';
 import type { eventReasons } from '../../../contract/ids.ts';
-import type { JobProgress } from '../../../contract/progress.ts';
-import type { CapacityDecision, RecoveryPlan } from '../../../contract/recovery-plan.ts';
-import type { AttemptFacts, IncidentRecord, RecoveryDecision, RecoveryStatus } from '../../../contract/recovery.ts';
+import type { JobProgress } from '../../../contract/progress/progress.ts';
+import type { CapacityDecision, RecoveryPlan } from '../../../contract/recovery/plan.ts';
+import type { AttemptFacts, IncidentRecord, RecoveryDecision, RecoveryStatus } from '../../../contract/recovery/recovery.ts';
 import type { decideCapacity, perform, tolerate } from '../../proxies.ts';
 import type { End } from '../end.ts';
 import type { IncidentData, Showing, TriedLevel } from '../incident.ts';

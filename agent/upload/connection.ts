@@ -1,0 +1,163 @@
+/** HTTPS requests to the controller: at most one at a time each for reports, preflight files and progress files. Token and CA are read again for each, because both are rotated. */
+
+import { readFile } from 'node:fs/promises';
+import { Agent, fetch } from 'undici';
+import { type PreflightFileAnswer, preflightPath, type PreflightFiles } from '../../contract/preflight/files.ts';
+import { type ProgressAnswer, progressPath, type ProgressFiles } from '../../contract/progress/progress.ts';
+import { type Rejection, rejections, reportPath, type ReportBatch } from '../../contract/wire/reports.ts';
+import type { AgentSettings } from '../../contract/settings/settings.schema.ts';
+import { oneLine } from '../../contract/text.ts';
+import { reasonOf } from '../system-error.ts';
+
+/** `unreachable`: no answer at all. `unknown`: not an answer of a controller. */
+export type FailureReason = Rejection | 'unreachable' | 'unknown';
+
+/** Why a request failed. `because` holds no secret. */
+export interface Failure {
+  /**
+   * `rejected`: this body will never be accepted (400, 413). `denied`: the agent is not authorised (401, 403), which an operator has to fix.
+   * `unavailable`: try again: not leading, no Temporal, no network, too many requests.
+   */
+  readonly kind: 'rejected' | 'denied' | 'unavailable';
+  readonly reason: FailureReason;
+  readonly because: string;
+  /** How long the controller asks to wait. */
+  readonly retryAfterMs?: number;
+}
+
+/** Result of a request. */
+export type BatchAnswer = { readonly kind: 'accepted'; readonly accepted: number } | Failure;
+
+/** One answer for each file, in their order. */
+export type FilesAnswer = { readonly kind: 'answered'; readonly files: readonly PreflightFileAnswer[] } | Failure;
+
+/** For each file, in their order, whether it counted. */
+export type ProgressAccepted = ({ readonly kind: 'accepted' } & ProgressAnswer) | Failure;
+
+export interface ControllerConnection {
+  post(batch: ReportBatch, signal: AbortSignal): Promise<BatchAnswer>;
+  postPreflight(files: PreflightFiles, signal: AbortSignal): Promise<FilesAnswer>;
+  postProgress(files: ProgressFiles, signal: AbortSignal): Promise<ProgressAccepted>;
+  /** Connections opened so far: a new one may lead to another controller. */
+  opened(): number;
+  close(): Promise<void>;
+}
+
+const timeoutMs = 10_000;
+/** Most bytes of an answer, which is one small object: a server that sends more is not the controller. */
+const answerMost = 64 * 1024;
+
+type Body = Readonly<Record<string, unknown>>;
+
+function parsed(text: string): Body {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null ? { ...value } : {};
+  } catch {
+    return {};
+  }
+}
+
+const isRejection = (value: unknown): value is Rejection => typeof value === 'string' && Object.hasOwn(rejections, value);
+
+const isCount = (value: unknown): value is number => typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+
+const acceptedOf = ({ accepted }: Body): BatchAnswer | undefined => (isCount(accepted) ? { kind: 'accepted', accepted } : undefined);
+
+function countedOf({ counted }: Body, count: number): ProgressAccepted | undefined {
+  if (!Array.isArray(counted) || counted.length !== count) return undefined;
+  return { kind: 'accepted', counted: counted.map((one: unknown) => one === true) };
+}
+
+const answers = ['accepted', 'wait', 'refused'] as const satisfies readonly PreflightFileAnswer['answer'][];
+
+function fileAnswer(value: unknown): PreflightFileAnswer | undefined {
+  if (typeof value !== 'object' || value === null || !('answer' in value)) return undefined;
+  const answer = answers.find((known) => known === value.answer);
+  const because = 'because' in value && typeof value.because === 'string' ? { because: oneLine(value.because, 200) } : {};
+  return answer && { answer, ...because };
+}
+
+function answersOf({ files }: Body, count: number): FilesAnswer | undefined {
+  if (!Array.isArray(files) || files.length !== count) return undefined;
+  const each = files.map(fileAnswer).filter((answer) => answer !== undefined);
+  return each.length === count ? { kind: 'answered', files: each } : undefined;
+}
+
+/** Longest wait that is accepted from `Retry-After`, ms. */
+const longestRetryAfterMs = 60_000;
+
+/** Only whole seconds: a date would need a correct clock. */
+function retryAfterOf(header: string | null): number | undefined {
+  const seconds = /^\d{1,9}$/.test(header ?? '') ? Number(header) : undefined;
+  return seconds === undefined ? undefined : Math.min(longestRetryAfterMs, seconds * 1000);
+}
+
+function failureOf(status: number, text: string, retryAfter: string | null): Failure {
+  const kind = status === 400 || status === 413 ? 'rejected' : status === 401 || status === 403 ? 'denied' : 'unavailable';
+  const { error } = parsed(text);
+  const retryAfterMs = retryAfterOf(retryAfter);
+  return {
+    kind,
+    reason: isRejection(error) ? error : 'unknown',
+    because: `the controller answered ${status}: ${oneLine(text, 200)}`,
+    ...(retryAfterMs !== undefined && { retryAfterMs }),
+  };
+}
+
+export function connectController({ url, caFile, tokenFile }: AgentSettings['controller'], version: string): ControllerConnection {
+  let current: { readonly ca: string; readonly agent: Agent } | undefined;
+  let opened = 0;
+
+  /** Not async, so that two concurrent requests get the same one. */
+  function agentFor(ca: string): Agent {
+    if (current?.ca === ca) return current.agent;
+    void drop();
+    // Another connection is opened only while the first is busy, so that files do not delay faults.
+    // Kept for longer than the time between heartbeats: a TLS handshake per node and heartbeat would be most of the controller's work.
+    const agent = new Agent({ connect: { ca, timeout: timeoutMs }, connections: 3, keepAliveTimeout: 60_000, maxResponseSize: answerMost });
+    agent.on('connect', () => (opened += 1));
+    current = { ca, agent };
+    return agent;
+  }
+
+  async function drop(): Promise<void> {
+    const agent = current?.agent;
+    current = undefined;
+    await agent?.destroy();
+  }
+
+  async function send<Accepted>(path: string, body: unknown, signal: AbortSignal, parse: (answer: Body) => Accepted | undefined): Promise<Accepted | Failure> {
+    try {
+      const [ca, token] = await Promise.all([readFile(caFile, 'utf8'), readFile(tokenFile, 'utf8')]);
+      const response = await fetch(new URL(path, url), {
+        method: 'POST',
+        headers: { authorization: `Bearer ${token.trim()}`, 'content-type': 'application/json', 'user-agent': `kcover-agent/${version}` },
+        body: JSON.stringify(body),
+        redirect: 'error',
+        signal: AbortSignal.any([signal, AbortSignal.timeout(timeoutMs)]),
+        dispatcher: agentFor(ca),
+      });
+      const text = await response.text();
+      const accepted = response.ok ? parse(parsed(text)) : undefined;
+      if (accepted !== undefined) return accepted;
+      const failure = failureOf(response.status, text, response.headers.get('retry-after'));
+      // A kept connection always leads to the same pod; the Service routes a new one to the new leader.
+      // `too-many` comes from the leader, which another handshake would only burden more.
+      if (failure.kind === 'unavailable' && response.status !== 429) await drop();
+      return failure;
+    } catch (error) {
+      // The agent stops: do not retry, but another request may be in flight.
+      if (!signal.aborted) await drop();
+      return { kind: 'unavailable', reason: 'unreachable', because: reasonOf(error) };
+    }
+  }
+
+  return {
+    post: (batch, signal) => send(reportPath, batch, signal, acceptedOf),
+    postPreflight: (files, signal) => send(preflightPath, files, signal, (answer) => answersOf(answer, files.files.length)),
+    postProgress: (files, signal) => send(progressPath, files, signal, (answer) => countedOf(answer, files.files.length)),
+    opened: () => opened,
+    close: drop,
+  };
+}

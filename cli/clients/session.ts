@@ -1,0 +1,29 @@
+/** Connections of one command, opened on first use: `classify`, for example, needs none and loads no client library. */
+
+import type { Client } from '@temporalio/client';
+import type { Kube } from '../../kube/client/connection.ts';
+import type { CliEnvironment } from '../program/environment.ts';
+import type { TemporalConnection, TemporalTarget } from './temporal.ts';
+
+export interface Session {
+  kube(): Promise<Kube>;
+  temporal(): Promise<Client>;
+  target(): Promise<TemporalTarget>;
+  close(): Promise<void>;
+}
+
+export function openSession(environment: CliEnvironment, kubeconfig: string | undefined): Session {
+  let kube: Promise<Kube> | undefined;
+  let temporal: Promise<TemporalConnection> | undefined;
+  const target = async () => (await import('./temporal.ts')).temporalTarget(environment.variables);
+  return {
+    kube: () => (kube ??= import('./kubernetes.ts').then(({ openKube }) => openKube({ kubeconfig, inCluster: false }))),
+    temporal: async () =>
+      (await (temporal ??= Promise.all([import('./temporal.ts'), target()]).then(([{ connectTemporal }, where]) => connectTemporal(where)))).client,
+    target,
+    close: async () => {
+      // A connection that failed to open has already been reported.
+      await Promise.allSettled([kube?.then((each) => each.close()), temporal?.then((each) => each.close())]);
+    },
+  };
+}

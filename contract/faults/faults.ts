@@ -1,0 +1,78 @@
+/** A fault, whatever its source. */
+
+import type { Action } from './action.ts';
+import type { FaultSource } from './sources.ts';
+
+export { type Action, actions } from './action.ts';
+export { type Blame, blames } from './blame.ts';
+
+/** Whether a code is still emitted by supported hardware; retired and unknown codes never act by themselves. */
+export type Standing = 'current' | 'retired' | 'unknown';
+
+/** Position of a kernel line: unique on its node, and ordered within one boot. */
+export interface KernelPosition {
+  readonly bootId: string;
+  /** Record number of /dev/kmsg, or the byte offset where a plain file is read instead. */
+  readonly sequence: number;
+}
+
+/** The pod whose container failed. */
+export interface FaultyPod {
+  readonly name: string;
+  readonly uid: string;
+  /** RFC 3339, the API server's clock, whole seconds. */
+  readonly createdAt: string;
+}
+
+/**
+ * State of the node that a fault blames, reported by the node's workflow: quarantined, refused so far, unchanged because the mode is
+ * `observe`, released, or not ready, so that Kubernetes itself keeps new pods off.
+ */
+export interface QuarantineStatus {
+  readonly state: 'quarantined' | 'held' | 'observed' | 'released' | 'not-ready';
+  readonly because: string;
+}
+
+/** One normalised observation. `id` is the same however often it is delivered. */
+export interface Fault {
+  readonly id: string;
+  readonly source: FaultSource;
+  /** `xid/79`, `sxid/20034`, `kernel/gpu-off-bus`, `pod/exit`, `pod/oom-killed`, `pod/evicted`, `operator/recover`, ... */
+  readonly code: string;
+  /** At most 500 characters, one line. */
+  readonly message: string;
+  /** RFC 3339, the clock of the observer. */
+  readonly seenAt: string;
+  readonly node?: string;
+  /** PCI address `dddd:bb:dd`. */
+  readonly device?: string;
+  /** What the catalogue says; absent when it says nothing. */
+  readonly action?: Action;
+  readonly standing?: Standing;
+  readonly kernel?: KernelPosition;
+  readonly pod?: FaultyPod;
+  readonly quarantine?: QuarantineStatus;
+  /** UID of the only job that it concerns; without it, all jobs on the node. */
+  readonly job?: string;
+  /** For a preflight: the namespace of the pods that tested. */
+  readonly namespace?: string;
+  /** For a pod failure: why its node could not report a cause. Sent again without it once the node can be observed. */
+  readonly unobservable?: string;
+  /** Lines around it; at most 5 of 500 characters. */
+  readonly evidence?: readonly string[];
+}
+
+/** Code of the fault of a job whose training hangs; it blames no node, and `seenAt` is when that was noticed. */
+export const trainingHangs = 'progress/hang';
+
+/** Code of the fault of a node whose kubelet no longer answers for it. */
+export const nodeNotReady = 'node/not-ready';
+
+/** Code of the fault that stands for a request of a person. */
+export const recoveryRequested = 'operator/recover';
+
+/** Codes of preflight findings: a node that slows down its pairs, and failed checks of the node itself. */
+export const preflightFaults = { slow: 'preflight/slow-node', gpu: 'preflight/gpu-check', storage: 'preflight/storage-check' } as const;
+
+/** Limits of every fault, so that a signal of 100 of them stays far below Temporal's payload limit. */
+export const faultLimits = { id: 200, code: 64, message: 500, evidenceLines: 5, evidenceLine: 500, perSignal: 100 } as const;

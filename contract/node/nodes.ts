@@ -1,0 +1,88 @@
+/** What kcover knows of a node. */
+
+import type { Fault, KernelPosition } from '../faults/faults.ts';
+
+/** The Node object, read once. */
+export interface NodeView {
+  readonly name: string;
+  readonly uid: string;
+  /** Identifies the machine, whatever its Node object is called; empty when the kubelet does not report it. */
+  readonly systemUuid: string;
+  readonly ready: boolean;
+  /** `spec.unschedulable`, whoever set it. */
+  readonly cordoned: boolean;
+  /** The taint with our key, if present, and whether kcover set it. */
+  readonly taint?: { readonly value: string; readonly ours: boolean; readonly incident?: string };
+  /** Last kernel line taken into account before a release. */
+  readonly judged?: KernelPosition;
+}
+
+/** What was read back after a quarantine was written. */
+export interface Quarantined {
+  /** RFC 3339: when the taint was read back. */
+  readonly at: string;
+  /** `other`: the same taint was already there, set by somebody else. */
+  readonly taint: 'ours' | 'other';
+  readonly cordonedByUs: boolean;
+}
+
+/** Input of `nodeQuarantine`. */
+export interface NodeInput {
+  readonly node: string;
+}
+
+/** A quarantine in force. */
+export interface NodeQuarantine {
+  readonly incident: string;
+  readonly since: number;
+  readonly because: string;
+  readonly reason: string;
+  readonly taint: 'ours' | 'other' | 'none';
+  readonly by: string;
+}
+
+/** The record of one quarantine: faults, node, taint and end. */
+export interface NodeRecord {
+  readonly schema: 1;
+  readonly incident: string;
+  readonly node: string;
+  readonly uid: string;
+  readonly systemUuid: string;
+  readonly because: string;
+  readonly by: string;
+  readonly quarantinedAt: string;
+  readonly taint: NodeQuarantine['taint'];
+  readonly faults: readonly Fault[];
+  /** Missing while it lasts. */
+  readonly ended?: { readonly at: string; readonly outcome: NodeOutcome['outcome']; readonly because: string };
+}
+
+/** Result of `nodeQuarantine`, shown in the Temporal UI. */
+export interface NodeOutcome {
+  readonly node: string;
+  /** `not-ours`: a release was requested, and a taint with our key stays that kcover did not set. */
+  readonly outcome: 'released' | 'not-ours' | 'gone' | 'quiet';
+  readonly because: string;
+  readonly systemUuid?: string;
+  /** The faults behind the quarantine when the Node object was deleted: if the same machine returns, it is quarantined again for them. */
+  readonly quarantinedFor?: readonly Fault[];
+}
+
+/** Answer of the `faults` query of a node workflow: faults as jobs on the node receive them, while it is quarantined or to be quarantined. */
+export interface NodeFaults {
+  readonly faults: readonly Fault[];
+}
+
+/** Answer of the `status` query of a node workflow. */
+export interface NodeStatus {
+  readonly node: string;
+  readonly uid?: string;
+  readonly phase: 'deciding' | 'watching' | 'quarantined' | 'held' | 'releasing';
+  readonly because: string;
+  readonly since: string;
+  readonly incident?: string;
+  readonly by?: string;
+  readonly faults: readonly { readonly code: string; readonly message: string; readonly seenAt: string }[];
+  readonly waitingFor: string;
+  readonly until?: string;
+}

@@ -1,0 +1,139 @@
+/** Parses the overrides of a job: annotations, and labels of the reference systems. They are untrusted. Pure. */
+
+import type { V1ObjectMeta } from '@kubernetes/client-node';
+import {
+  type CapacityChoice,
+  capacityChoices,
+  checkpointStrategies,
+  hangResponses,
+  type JobOverrides,
+  recoveryModes,
+  referenceOverrides,
+  type RestartLevel,
+  restartLevels,
+  overrideAnnotations,
+} from '../../contract/job/job-overrides.ts';
+
+/** An override: its key, its text, and its meaning. */
+interface Stated<T> {
+  readonly key: string;
+  readonly text: string;
+  readonly means: T;
+}
+
+type Note = (sentence: string) => void;
+/** The meaning of a text, if any, or what is wrong with it. */
+type Reading<T> = (text: string) => { readonly means?: T } | { readonly wrong: string };
+
+const mostIgnored = 10;
+const mostAllowedSizes = 50;
+
+/** Undefined when the job has no overrides. */
+export function overridesOf(metadata: V1ObjectMeta | undefined): JobOverrides | undefined {
+  const ignored: string[] = [];
+  const note: Note = (sentence) => void (ignored.length < mostIgnored && ignored.push(sentence));
+  const read = readerOf(metadata, note);
+  const both = <T>(ours: Stated<T> | undefined, theirs: Stated<T> | undefined) => preferred(ours, theirs, note);
+
+  const mode = both(read.ours('mode', oneOf(recoveryModes)), read.theirs('mode', theirMode));
+  const capacity = both(read.ours('capacity', oneOf(capacityChoices)), read.theirs('elastic', switchFor<CapacityChoice>('shrink')));
+  const level = both(read.ours('level', oneOf(restartLevels)), read.theirs('podLevel', switchFor<RestartLevel>('pod')));
+  const retries = both(read.ours('retries', wholeNumber(0, 100)), read.theirs('retries', wholeNumber(0, 100)));
+  const least = both(read.ours('minReplicas', wholeNumber(1, 100_000)), read.theirs('minReplicas', wholeNumber(1, 100_000)));
+  const hang = read.ours('hang', oneOf(hangResponses))?.means;
+  const checkpoint = inTime(read.ours('checkpoint', oneOf(checkpointStrategies)), mode, note);
+  const listed = read.ours('allowedSizes', sizes);
+  // An unusable value about sizes was meant to exclude some: as it is unknown which, all smaller ones are excluded.
+  const isUnclear =
+    read.isWrong(overrideAnnotations.allowedSizes) || (!least && [overrideAnnotations.minReplicas, referenceOverrides.minReplicas].some(read.isWrong));
+  const allowedSizes = isUnclear ? [] : largeEnough(listed, least, note);
+
+  const overrides = {
+    ...(mode && { mode: mode.means }),
+    ...(checkpoint && { checkpoint: checkpoint.means }),
+    ...(capacity && { capacity: capacity.means }),
+    ...(least && { minReplicas: least.means }),
+    ...(allowedSizes && { allowedSizes }),
+    ...(level && { level: level.means }),
+    ...(hang && { hang }),
+    ...(retries && { retries: retries.means }),
+  };
+  return Object.keys(overrides).length === 0 && ignored.length === 0 ? undefined : { ...overrides, ignored };
+}
+
+function readerOf({ annotations = {}, labels = {} }: V1ObjectMeta = {}, note: Note) {
+  const wrong = new Set<string>();
+  function read<T>(key: string, text: string | undefined, reading: Reading<T>): Stated<T> | undefined {
+    if (text === undefined) return undefined;
+    const understood = reading(text.trim());
+    if ('wrong' in understood) {
+      wrong.add(key);
+      note(`${key} ${quoted(text)} ${understood.wrong}`);
+    } else if (understood.means !== undefined) return { key, text, means: understood.means };
+    return undefined;
+  }
+  return {
+    ours: <T>(name: keyof typeof overrideAnnotations, reading: Reading<T>) => read(overrideAnnotations[name], annotations[overrideAnnotations[name]], reading),
+    theirs: <T>(name: keyof typeof referenceOverrides, reading: Reading<T>) =>
+      read(referenceOverrides[name], labels[referenceOverrides[name]] ?? annotations[referenceOverrides[name]], reading),
+    isWrong: (key: string): boolean => wrong.has(key),
+  };
+}
+
+/** Ours take precedence; a contradiction is noted. */
+function preferred<T>(ours: Stated<T> | undefined, theirs: Stated<T> | undefined, note: Note): Stated<T> | undefined {
+  if (ours && theirs && ours.means !== theirs.means) note(`${theirs.key} ${quoted(theirs.text)} contradicts ${ours.key} ${quoted(ours.text)}, which counts`);
+  return ours ?? theirs;
+}
+
+/** With mode force the trainer has no time to save. */
+function inTime<T>(checkpoint: Stated<T> | undefined, mode: Stated<unknown> | undefined, note: Note): Stated<T> | undefined {
+  if (checkpoint?.means !== 'on-termination' || mode?.means !== 'force') return checkpoint;
+  note(`${checkpoint.key} ${quoted(checkpoint.text)} contradicts ${mode.key} ${quoted(mode.text)}, which leaves no time to save`);
+  return undefined;
+}
+
+/** Empty where the two exclude each other: then only the present size is allowed. */
+function largeEnough(allowedSizes: Stated<readonly number[]> | undefined, least: Stated<number> | undefined, note: Note): readonly number[] | undefined {
+  if (!allowedSizes || !least) return allowedSizes?.means;
+  const [small] = allowedSizes.means.filter((size) => size < least.means);
+  if (small !== undefined)
+    note(`${allowedSizes.key} ${quoted(allowedSizes.text)} contradicts ${least.key} ${quoted(least.text)}, so smaller sizes are ignored`);
+  return allowedSizes.means.filter((size) => size >= least.means);
+}
+
+const oneOf =
+  <T extends string>(values: readonly T[]): Reading<T> =>
+  (text) => {
+    const means = values.find((value) => value === text);
+    return means === undefined ? { wrong: `is none of ${values.join(', ')}` } : { means };
+  };
+
+const theirMode: Reading<(typeof recoveryModes)[number]> = (text) =>
+  text === 'external-grace' || text === 'external-force' ? { wrong: 'leaves stopping to another system, which is not supported' } : oneOf(recoveryModes)(text);
+
+/** `off` requests nothing. */
+const switchFor =
+  <T>(means: T): Reading<T> =>
+  (text) =>
+    text === 'on' ? { means } : text === 'off' ? {} : { wrong: 'is neither on nor off' };
+
+const wholeNumber =
+  (least: number, most: number): Reading<number> =>
+  (text) => {
+    const means = /^\d{1,9}$/.test(text) ? Number(text) : NaN;
+    return means >= least && means <= most ? { means } : { wrong: `is no whole number from ${least} to ${most}` };
+  };
+
+/** `8,4,2`, in any order. */
+const sizes: Reading<readonly number[]> = (text) => {
+  const parts = text.split(',').map((part) => part.trim());
+  if (parts.length > mostAllowedSizes || !parts.every((part) => /^[1-9]\d{0,5}$/.test(part))) return { wrong: 'is no list of numbers of pods, such as 8,4,2' };
+  return { means: [...new Set(parts.map(Number))].toSorted((a, b) => b - a) };
+};
+
+/** At most 40 characters of it, on one line. */
+function quoted(text: string): string {
+  const line = text.replaceAll(/[\p{C}\s]+/gu, ' ').trim();
+  return `"${line.length > 40 ? `${line.slice(0, 39)}…` : line}"`;
+}

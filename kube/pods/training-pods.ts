@@ -1,0 +1,54 @@
+/** Pods that may report progress of training: rank, node and start time. Pure. */
+
+import type { V1ContainerStatus, V1Pod } from '@kubernetes/client-node';
+import type { JobRef } from '../../contract/job/jobs.ts';
+import { type PodPlace, memberOf } from './ranks.ts';
+import { timeOf } from '../client/time.ts';
+
+export interface TrainingPod {
+  readonly uid: string;
+  readonly job: JobRef;
+  /** Workload name, as in the name of a progress file. */
+  readonly workload: string;
+  readonly place: PodPlace;
+  readonly node: string;
+  /** RFC 3339, whole seconds, the node's clock: start of the first of its containers, of those that run or ran last. Absent before. */
+  readonly startedAt?: string;
+  /** Whether it belongs to the present attempt: it is neither terminating nor ended. */
+  readonly present: boolean;
+  /** Its containers have ended for good. */
+  readonly ended?: true;
+}
+
+/** Undefined for a pod without a node, a job or a rank. */
+export function trainingPodOf(pod: V1Pod): TrainingPod | undefined {
+  const member = memberOf(pod);
+  const node = pod.spec?.nodeName;
+  if (!member?.place || !member.workload.job || !node) return undefined;
+  const { metadata, status } = pod;
+  const ended = status?.phase === 'Succeeded' || status?.phase === 'Failed';
+  const startedAt = (status?.containerStatuses ?? []).flatMap((container) => startOf(container) ?? []).toSorted()[0];
+  return {
+    uid: metadata?.uid ?? '',
+    job: member.workload.job,
+    workload: member.workload.name,
+    place: member.place,
+    node,
+    ...(startedAt !== undefined && { startedAt }),
+    present: !ended && metadata?.deletionTimestamp === undefined,
+    ...(ended && { ended }),
+  };
+}
+
+/** Whether it runs: it is not terminating, and none of its containers waits to be started. */
+export function isWorking({ metadata, status }: V1Pod): boolean {
+  const states = (status?.containerStatuses ?? []).map(({ state }) => state);
+  const runs = states.some((state) => state?.running) && !states.some((state) => state?.waiting);
+  return runs && status?.phase === 'Running' && metadata?.deletionTimestamp === undefined;
+}
+
+/** A container that could not start has no start time, or one in 1970. */
+function startOf({ state, lastState }: V1ContainerStatus): string | undefined {
+  const from = timeOf(state?.running?.startedAt ?? state?.terminated?.startedAt ?? lastState?.terminated?.startedAt);
+  return from === undefined || Date.parse(from) === 0 ? undefined : from;
+}
